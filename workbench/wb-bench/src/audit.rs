@@ -1,0 +1,149 @@
+//! Duplicates and leaks: how much of a number may be texts that stand in more than one place.
+//!
+//! Texts are *equal* when they are the same characters, and *nearly equal* when the same letters and digits follow one
+//! another (case, white space and punctuation aside).
+
+use std::collections::{HashMap, HashSet};
+
+use wb_core::{PairSet, fingerprint::Fingerprint, records::outcome::AuditLine};
+
+use crate::{protocols::ranked::Part, texts::Texts};
+
+/// Examples kept for each line.
+const EXAMPLES: usize = 5;
+/// A query of fewer letters and digits says too little for its place in a document to be a leak.
+const LEAST_LETTERS: usize = 15;
+
+/// Letters and digits in lower case, one space between runs of them.
+pub fn words(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char.is_alphanumeric() {
+            words.extend(char.to_lowercase());
+        } else if !words.is_empty() && !words.ends_with(' ') {
+            words.push(' ');
+        }
+    }
+    words.truncate(words.trim_end().len());
+    words
+}
+
+/// Counts up one line.
+struct Line {
+    what: String,
+    count: u64,
+    of: u64,
+    examples: Vec<String>,
+}
+
+impl Line {
+    fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), count: 0, of: 0, examples: Vec::new() }
+    }
+
+    fn add(&mut self, hit: bool, example: impl FnOnce() -> String) {
+        self.of += 1;
+        if hit {
+            self.count += 1;
+            if self.examples.len() < EXAMPLES {
+                self.examples.push(example());
+            }
+        }
+    }
+
+    fn done(self) -> AuditLine {
+        AuditLine { what: self.what, count: self.count, of: self.of, examples: self.examples }
+    }
+}
+
+/// What stands more than once inside of a protocol's data, and queries that stand in their own answers.
+/// `place` ends every line: `csn-full ruby valid`.
+pub fn inside(texts: &Texts, place: &str, parts: &[Part]) -> Vec<AuditLine> {
+    let mut equal_documents = Line::new(format!("documents equal to an earlier one in the pool: {place}"));
+    let mut near_documents = Line::new(format!("documents nearly equal to an earlier one in the pool: {place}"));
+    let mut equal_queries = Line::new(format!("queries equal to an earlier one: {place}"));
+    let mut contained = Line::new(format!("queries whose words stand in a row in their answer: {place}"));
+    for part in parts {
+        let mut numbers: HashMap<u32, usize> = HashMap::new();
+        let mut near: HashMap<Fingerprint, usize> = HashMap::new();
+        for (position, number) in part.texts.iter().enumerate() {
+            let pair = |first: usize| format!("{} = {}", part.ids[position], part.ids[first]);
+            let first = *numbers.entry(*number).or_insert(position);
+            equal_documents.add(first != position, || pair(first));
+            let letters = Fingerprint::of_bytes(words(texts.documents.text(*number)).replace(' ', "").as_bytes());
+            let first = *near.entry(letters).or_insert(position);
+            near_documents.add(first != position, || pair(first));
+        }
+        let mut seen: HashMap<u32, &str> = HashMap::new();
+        for query in &part.queries {
+            let first = *seen.entry(query.text).or_insert(&query.id);
+            equal_queries.add(first != query.id, || format!("{} = {first}", query.id));
+            let asked = words(texts.queries.text(query.text));
+            let long = asked.chars().filter(|c| *c != ' ').count() >= LEAST_LETTERS;
+            let inside = |(position, _): &(usize, f64)| {
+                let answer = words(texts.documents.text(part.texts[*position]));
+                format!(" {answer} ").contains(&format!(" {asked} "))
+            };
+            contained.add(long && query.relevant.iter().any(inside), || format!("{}: {asked}", query.id));
+        }
+    }
+    [equal_documents, near_documents, equal_queries, contained].map(Line::done).into()
+}
+
+/// What a protocol's data shares with training pairs.
+pub fn against_training(texts: &Texts, place: &str, parts: &[Part], training: &PairSet) -> Vec<AuditLine> {
+    let key = |text: &str| Fingerprint::of_bytes(words(text).replace(' ', "").as_bytes());
+    let anchors: HashSet<Fingerprint> = training.pairs().iter().map(|pair| key(&pair.anchor)).collect();
+    let positives: HashMap<Fingerprint, &str> =
+        training.pairs().iter().map(|pair| (key(&pair.positive), pair.id.as_str())).collect();
+    let mut queries = Line::new(format!("queries nearly equal to a training anchor: {place}"));
+    let mut documents = Line::new(format!("documents nearly equal to a training positive: {place}"));
+    let mut answers = Line::new(format!("queries of which an answer is nearly equal to a training positive: {place}"));
+    for part in parts {
+        let trained: Vec<Option<&str>> =
+            part.texts.iter().map(|number| positives.get(&key(texts.documents.text(*number))).copied()).collect();
+        for (id, trained) in part.ids.iter().zip(&trained) {
+            documents.add(trained.is_some(), || format!("{id} = {}", trained.unwrap_or_default()));
+        }
+        for query in &part.queries {
+            queries.add(anchors.contains(&key(texts.queries.text(query.text))), || query.id.clone());
+            answers.add(query.relevant.iter().any(|(position, _)| trained[*position].is_some()), || query.id.clone());
+        }
+    }
+    [queries, documents, answers].map(Line::done).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::Pair;
+
+    use super::*;
+    use crate::protocols::pairs::pairs_full;
+
+    fn pair(id: &str, anchor: &str, positive: &str) -> Pair {
+        Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), ..Pair::default() }
+    }
+
+    #[test]
+    fn words_are_letters_and_digits() {
+        assert_eq!(words("  Read the_file, 2 times! "), "read the file 2 times");
+        assert_eq!(words("…"), "");
+    }
+
+    #[test]
+    fn duplicates_and_leaks_are_counted() {
+        let pairs = [
+            pair("1", "Reads the whole file.", "def a(): pass"),
+            pair("2", "Reads the whole file.", "def  a ( ) : PASS"),
+            pair("3", "Opens a socket to the host", "# opens a Socket to the host\nsock()"),
+            pair("4", "sock", "def a(): pass"),
+        ];
+        let mut texts = Texts::default();
+        let ranked = pairs_full(&mut texts, &pairs.iter().collect::<Vec<_>>(), "all", "test");
+        let counts = |lines: Vec<AuditLine>| lines.iter().map(|line| (line.count, line.of)).collect::<Vec<_>>();
+        // Equal documents: 4 = 1; nearly: 2 = 1 and 4 = 1; queries: 2 = 1; contained: 3 (4 is too short).
+        assert_eq!(counts(inside(&texts, "here", &ranked.parts)), [(1, 4), (2, 4), (1, 4), (1, 4)]);
+        let training = PairSet::new(vec![pair("t", "opens a socket, to the host!", "DEF a() pass")]).unwrap();
+        assert_eq!(counts(against_training(&texts, "here", &ranked.parts, &training)), [(1, 4), (3, 4), (3, 4)]);
+    }
+}

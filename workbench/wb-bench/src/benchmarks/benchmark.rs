@@ -1,0 +1,115 @@
+//! The trait of a benchmark: data in a folder, or pairs, to a plan of protocols.
+
+use std::path::Path;
+
+use wb_core::{
+    PairSet,
+    fingerprint::Fingerprint,
+    records::outcome::{AuditLine, NotRun},
+};
+
+use crate::{Result, protocols::Planned, texts::Texts};
+
+/// What a benchmark is, for people and for `wb compare`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Card {
+    /// As on the command line: `codesearchnet`.
+    pub name: &'static str,
+    /// Raised when what is measured changes; measurements of two versions are not compared.
+    pub version: u32,
+    /// The data.
+    pub dataset: &'static str,
+    /// Its licence.
+    pub licence: &'static str,
+    /// The paper.
+    pub paper: &'static str,
+    /// How to cite it.
+    pub citation: &'static str,
+    /// Protocol and metric that a verdict is about, the first that was run.
+    pub main: &'static [(&'static str, &'static str)],
+}
+
+/// Where a benchmark's data is.
+#[derive(Debug, Clone, Copy)]
+pub enum Dataset<'a> {
+    /// In a folder.
+    Folder(&'a Path),
+    /// In memory.
+    Pairs(&'a PairSet),
+}
+
+impl<'a> Dataset<'a> {
+    /// The folder, for a benchmark that needs one.
+    pub fn folder(self, benchmark: &str) -> Result<&'a Path> {
+        match self {
+            Self::Folder(folder) if folder.is_dir() => Ok(folder),
+            Self::Folder(folder) => {
+                let source = std::io::Error::new(std::io::ErrorKind::NotFound, "no such folder");
+                Err(wb_core::Error::io("read", folder)(source).into())
+            }
+            Self::Pairs(_) => {
+                let message = "got pairs, expected a folder with its data";
+                Err(wb_core::Error::value(format!("bench.{benchmark}.dataset"), message).into())
+            }
+        }
+    }
+}
+
+/// Everything that is to be measured, ready for any number of contestants.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The benchmark's card.
+    pub card: &'static Card,
+    /// Every text once.
+    pub texts: Texts,
+    /// In the order in which they are measured.
+    pub protocols: Vec<Planned>,
+    /// What this data cannot give.
+    pub not_run: Vec<NotRun>,
+    /// What a reader must know.
+    pub warnings: Vec<String>,
+    /// Counts that belong to the data itself.
+    pub audit: Vec<AuditLine>,
+    /// What decides the numbers beside data and contestant: `text`, `split`.
+    pub settings: Vec<(String, String)>,
+    /// Of the data read.
+    pub dataset: Fingerprint,
+}
+
+impl Plan {
+    /// An empty plan.
+    pub fn new(card: &'static Card) -> Self {
+        Self {
+            card,
+            texts: Texts::default(),
+            protocols: Vec::new(),
+            not_run: Vec::new(),
+            warnings: Vec::new(),
+            audit: Vec::new(),
+            settings: Vec::new(),
+            dataset: Fingerprint::of_bytes(&[]),
+        }
+    }
+
+    /// Lists a protocol as not run.
+    pub fn skip(&mut self, id: &str, reason: impl Into<String>) {
+        self.not_run.push(NotRun { id: id.to_owned(), reason: reason.into() });
+    }
+
+    /// Lists a setting.
+    pub fn set(&mut self, name: &str, value: impl ToString) {
+        self.settings.push((name.to_owned(), value.to_string()));
+    }
+}
+
+/// Data to a plan.
+pub trait Benchmark {
+    /// What it is.
+    fn card(&self) -> &'static Card;
+
+    /// Refuses values that make no sense.
+    fn validate(&self, key: &str) -> wb_core::Result<()>;
+
+    /// Reads the data and says what can be measured on it.
+    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan>;
+}

@@ -1,0 +1,97 @@
+//! The choice among benchmarks.
+
+mod beir;
+mod benchmark;
+mod codesearchnet;
+mod cosqa;
+mod pairs;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    beir::BeirConfig,
+    benchmark::{Benchmark, Card, Dataset, Plan},
+    codesearchnet::CodeSearchNetConfig,
+    cosqa::CosqaConfig,
+    pairs::PairsConfig,
+};
+
+/// A benchmark as it stands under `bench:`; a name on the command line is the same with nothing set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum BenchmarkConfig {
+    /// CodeSearchNet and its neighbours.
+    Codesearchnet(CodeSearchNetConfig),
+    /// CoSQA.
+    Cosqa(CosqaConfig),
+    /// Any data set in BEIR's layout.
+    Beir(BeirConfig),
+    /// Held-out pairs.
+    Pairs(PairsConfig),
+}
+
+/// As on the command line.
+pub const NAMES: [&str; 4] = ["codesearchnet", "cosqa", "beir", "pairs"];
+
+impl BenchmarkConfig {
+    /// A benchmark by name, with nothing set.
+    pub fn named(name: &str) -> wb_core::Result<Self> {
+        match name {
+            "codesearchnet" => Ok(Self::Codesearchnet(CodeSearchNetConfig::default())),
+            "cosqa" => Ok(Self::Cosqa(CosqaConfig::default())),
+            "beir" => Ok(Self::Beir(BeirConfig::default())),
+            "pairs" => Ok(Self::Pairs(PairsConfig::default())),
+            _ => {
+                let hint = wb_core::suggest::hint(name, NAMES);
+                Err(wb_core::Error::Unknown { kind: "benchmark", name: name.to_owned(), hint })
+            }
+        }
+    }
+
+    /// The benchmark behind it.
+    pub fn benchmark(&self) -> &dyn Benchmark {
+        match self {
+            Self::Codesearchnet(config) => config,
+            Self::Cosqa(config) => config,
+            Self::Beir(config) => config,
+            Self::Pairs(config) => config,
+        }
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let benchmark = self.benchmark();
+        benchmark.validate(&format!("{key}.{}", benchmark.card().name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_configurations() {
+        for name in NAMES {
+            assert_eq!(BenchmarkConfig::named(name).unwrap().benchmark().card().name, name);
+        }
+        let error = BenchmarkConfig::named("codesearchnt").unwrap_err();
+        assert!(error.hint().unwrap().contains("codesearchnet"), "{error:?}");
+    }
+
+    #[test]
+    fn yaml_is_typed() {
+        let path = std::path::Path::new("bench.yaml");
+        let read = |text: &str| wb_core::config::from_text::<BenchmarkConfig>(text, path);
+        let config = read("codesearchnet: { languages: [ruby], text: raw }").unwrap();
+        assert_eq!(
+            wb_core::config::from_text::<BenchmarkConfig>(&wb_core::config::to_text(&config).unwrap(), path).unwrap(),
+            config
+        );
+        assert!(read("codesearchnet: { language: ruby }").is_err());
+        let upper = read("codesearchnet: { languages: [Ruby] }").unwrap().validate("bench[0]").unwrap_err();
+        assert_eq!(
+            upper.to_string(),
+            "bench[0].codesearchnet.languages[0]: got `Ruby`, expected a lower-case name like ruby"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Held-out pairs as a benchmark: what the workbench's own runs are judged by.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wb_core::Pair;
+
+use super::benchmark::{Benchmark, Card, Dataset, Plan};
+use crate::{
+    Error, Result,
+    protocols::{
+        Planned,
+        pairs::{CHUNK, pairs_1000, pairs_full},
+    },
+};
+
+/// See [`crate::protocols::pairs`].
+pub const CARD: Card = Card {
+    name: "pairs",
+    version: 1,
+    dataset: "the held-out pairs of the run",
+    licence: "that of each pair's origin",
+    paper: "the pool of 1,000 after CodeSearchNet, arXiv:1909.09436",
+    citation: "",
+    main: &[("pairs-full", "mrr")],
+};
+
+/// Which numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PairsConfig {
+    /// Seed of the order in which pairs are cut into chunks of 1,000; 0 is CodeSearchNet's.
+    pub seed: u32,
+    /// What the pairs are called: `test`.
+    pub split: String,
+    /// Measure each language by itself too, where there are several.
+    pub per_language: bool,
+}
+
+impl Default for PairsConfig {
+    fn default() -> Self {
+        Self { seed: 0, split: "test".into(), per_language: true }
+    }
+}
+
+impl Benchmark for PairsConfig {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.split.is_empty() {
+            return Err(wb_core::Error::value(format!("{key}.split"), "got an empty name, expected one like test"));
+        }
+        Ok(())
+    }
+
+    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
+        let Dataset::Pairs(set) = dataset else {
+            let message = "got a folder, expected pairs that were read before";
+            return Err(wb_core::Error::value("bench.pairs.dataset", message).into());
+        };
+        if set.is_empty() {
+            return Err(Error::Core(wb_core::Error::data("pairs", "no held-out pairs, expected at least one")));
+        }
+        let mut plan = Plan::new(&CARD);
+        plan.dataset = set.fingerprint();
+        plan.set("split", &self.split);
+        plan.set("chunk seed", self.seed);
+        let everything: Vec<&Pair> = set.pairs().iter().collect();
+        let mut languages: BTreeMap<&str, Vec<&Pair>> = BTreeMap::new();
+        for pair in set.pairs() {
+            languages.entry(&pair.language).or_default().push(pair);
+        }
+        let single = languages.len() == 1;
+        let name = |language: &str| if language.is_empty() { "unknown".to_owned() } else { language.to_owned() };
+        let whole = match languages.keys().next() {
+            Some(language) if single && !language.is_empty() => (*language).to_owned(),
+            _ => "all".to_owned(),
+        };
+        self.add(&mut plan, &everything, &whole);
+        if !single && self.per_language {
+            for (language, pairs) in &languages {
+                self.add(&mut plan, pairs, &name(language));
+            }
+        }
+        Ok(plan)
+    }
+}
+
+impl PairsConfig {
+    fn add(&self, plan: &mut Plan, pairs: &[&Pair], language: &str) {
+        if pairs.len() < CHUNK {
+            plan.warnings.push(format!("pairs-1000 {language}: {} pairs, so the pool is that small", pairs.len()));
+        }
+        plan.protocols.push(Planned::Ranked(pairs_full(&mut plan.texts, pairs, language, &self.split)));
+        plan.protocols.push(Planned::Ranked(pairs_1000(&mut plan.texts, pairs, language, &self.split, self.seed)));
+    }
+}

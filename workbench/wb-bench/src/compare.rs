@@ -1,0 +1,261 @@
+//! Two outcomes of one benchmark: differences with paired intervals, p-values, and a verdict.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{
+    Seed,
+    records::outcome::{Outcome, ProtocolScore},
+};
+use wb_retrieval::significance;
+
+use crate::{Error, Result, runner::CONTESTANT_SETTING};
+
+/// A candidate against a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The baseline's name.
+    pub baseline: String,
+    /// The candidate's name.
+    pub candidate: String,
+    /// Every protocol and metric that both have.
+    pub rows: Vec<Row>,
+    /// The position in `rows` of what the verdict is about.
+    pub main: usize,
+    /// What the main row says.
+    pub verdict: Verdict,
+    /// Protocols that only one of the two has, and queries that are not common.
+    pub remarks: Vec<String>,
+}
+
+/// One protocol and metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Protocol.
+    pub id: String,
+    /// Language.
+    pub language: String,
+    /// Split.
+    pub split: String,
+    /// Metric.
+    pub metric: String,
+    /// Queries that both measured.
+    pub n_queries: u64,
+    /// The baseline's value over all its queries.
+    pub baseline: f64,
+    /// The candidate's value over all its queries.
+    pub candidate: f64,
+    /// Candidate less baseline, mean over the common queries.
+    pub difference: f64,
+    /// Lower end of the 95 % paired bootstrap interval of the difference.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Two-sided, of the paired permutation test.
+    pub p_value: f64,
+    /// Queries on which the candidate is better, equal, worse.
+    pub wins_ties_losses: [u64; 3],
+}
+
+/// What a comparison came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// The whole interval of the main metric's difference is above 0.
+    Win,
+    /// The interval holds 0.
+    Marginal,
+    /// The whole interval is below 0.
+    Regression,
+}
+
+impl Verdict {
+    /// From the interval of a difference.
+    pub fn of(low: f64, high: f64) -> Self {
+        if low > 0.0 {
+            Self::Win
+        } else if high < 0.0 {
+            Self::Regression
+        } else {
+            Self::Marginal
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Win => "WIN",
+            Self::Marginal => "MARGINAL",
+            Self::Regression => "REGRESSION",
+        })
+    }
+}
+
+type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+fn key(score: &ProtocolScore) -> Key<'_> {
+    (&score.id, &score.language, &score.split, &score.metric)
+}
+
+/// Compares a candidate with a baseline. `main` lists protocol and metric of the verdict, the first that both have;
+/// a protocol that ends with `-` stands for all that begin so. See [`crate::benchmarks::Card::main`].
+pub fn compare(baseline: &Outcome, candidate: &Outcome, main: &[(&str, &str)], seed: Seed) -> Result<Comparison> {
+    refuse_unlike(baseline, candidate)?;
+    let of_baseline: HashMap<Key<'_>, &ProtocolScore> =
+        baseline.protocols.iter().map(|score| (key(score), score)).collect();
+    let mut rows = Vec::new();
+    let mut remarks = Vec::new();
+    for score in &candidate.protocols {
+        match of_baseline.get(&key(score)) {
+            Some(other) => rows.push(row(other, score, seed, &mut remarks)?),
+            None => remarks.push(format!(
+                "{} {} {} {}: only {} has it",
+                score.id, score.language, score.split, score.metric, candidate.contestant
+            )),
+        }
+    }
+    let of_candidate: std::collections::HashSet<Key<'_>> = candidate.protocols.iter().map(key).collect();
+    let only_baseline = baseline.protocols.iter().filter(|score| !of_candidate.contains(&key(score)));
+    remarks.extend(only_baseline.map(|score| {
+        format!("{} {} {} {}: only {} has it", score.id, score.language, score.split, score.metric, baseline.contestant)
+    }));
+    let is = |row: &Row, id: &str, metric: &str| {
+        row.metric == metric && (row.id == id || id.ends_with('-') && row.id.starts_with(id))
+    };
+    let position = main.iter().find_map(|(id, metric)| rows.iter().position(|row| is(row, id, metric)));
+    let Some(position) = position.or((!rows.is_empty()).then_some(0)) else {
+        return Err(Error::Incomparable { differences: vec!["no protocol and metric that both have".into()] });
+    };
+    Ok(Comparison {
+        benchmark: baseline.benchmark.clone(),
+        baseline: baseline.contestant.clone(),
+        candidate: candidate.contestant.clone(),
+        main: position,
+        verdict: Verdict::of(rows[position].low, rows[position].high),
+        rows,
+        remarks,
+    })
+}
+
+fn refuse_unlike(a: &Outcome, b: &Outcome) -> Result<()> {
+    let mut differences = Vec::new();
+    let mut differ = |what: &str, a: &str, b: &str| {
+        if a != b {
+            differences.push(format!("{what} is {a} and {b}"));
+        }
+    };
+    differ("the benchmark", &a.benchmark, &b.benchmark);
+    differ("its version", &a.version.to_string(), &b.version.to_string());
+    let short = |fingerprint: &str| fingerprint.chars().take(12).collect::<String>();
+    differ("the data", &short(&a.dataset_fingerprint), &short(&b.dataset_fingerprint));
+    let settings = |outcome: &Outcome| -> HashMap<String, String> {
+        let of_benchmark = outcome.settings.iter().filter(|(name, _)| !name.starts_with(CONTESTANT_SETTING));
+        of_benchmark.cloned().collect()
+    };
+    let (of_a, of_b) = (settings(a), settings(b));
+    let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let value =
+            |settings: &HashMap<String, String>| settings.get(name).cloned().unwrap_or_else(|| "not set".into());
+        differ(&format!("setting {name}"), &value(&of_a), &value(&of_b));
+    }
+    if differences.is_empty() { Ok(()) } else { Err(Error::Incomparable { differences }) }
+}
+
+fn row(baseline: &ProtocolScore, candidate: &ProtocolScore, seed: Seed, remarks: &mut Vec<String>) -> Result<Row> {
+    let of_baseline: HashMap<&str, f64> =
+        baseline.queries.iter().map(|query| (query.id.as_str(), query.value)).collect();
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for query in &candidate.queries {
+        if let Some(value) = of_baseline.get(query.id.as_str()) {
+            a.push(query.value);
+            b.push(*value);
+        }
+    }
+    let common = a.len();
+    if common < candidate.queries.len().max(baseline.queries.len()) {
+        remarks.push(format!(
+            "{} {} {}: {common} of {} and {} queries are common",
+            candidate.id,
+            candidate.language,
+            candidate.metric,
+            baseline.queries.len(),
+            candidate.queries.len()
+        ));
+    }
+    let compared = significance::compare(&a, &b, seed)?;
+    Ok(Row {
+        id: candidate.id.clone(),
+        language: candidate.language.clone(),
+        split: candidate.split.clone(),
+        metric: candidate.metric.clone(),
+        n_queries: common as u64,
+        baseline: baseline.value,
+        candidate: candidate.value,
+        difference: compared.difference,
+        low: compared.interval.low,
+        high: compared.interval.high,
+        p_value: compared.p_value,
+        wins_ties_losses: compared.wins_ties_losses.map(|n| n as u64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::records::outcome::QueryRank;
+
+    use super::*;
+
+    fn outcome(contestant: &str, ranks: &[u64]) -> Outcome {
+        let queries: Vec<QueryRank> = ranks
+            .iter()
+            .enumerate()
+            .map(|(id, rank)| QueryRank { id: id.to_string(), rank: *rank, value: 1.0 / *rank as f64 })
+            .collect();
+        let value = queries.iter().map(|query| query.value).sum::<f64>() / queries.len() as f64;
+        let score =
+            ProtocolScore { id: "pairs-full".into(), metric: "mrr".into(), value, queries, ..ProtocolScore::default() };
+        Outcome {
+            benchmark: "pairs".into(),
+            version: 1,
+            contestant: contestant.into(),
+            protocols: vec![score],
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn verdicts_follow_the_interval() {
+        let ranks: Vec<u64> = (0..60).map(|i| 2 + i % 5).collect();
+        let better: Vec<u64> = ranks.iter().map(|rank| rank - 1).collect();
+        let mixed: Vec<u64> =
+            ranks.iter().zip(0..).map(|(rank, i)| if i % 2 == 0 { rank - 1 } else { rank + 3 }).collect();
+        let verdict = |a: &[u64], b: &[u64]| {
+            compare(&outcome("a", a), &outcome("b", b), &[("pairs-full", "mrr")], Seed(1)).unwrap()
+        };
+        let win = verdict(&ranks, &better);
+        assert_eq!((win.verdict, win.rows[0].wins_ties_losses), (Verdict::Win, [60, 0, 0]));
+        assert!(win.rows[0].difference > 0.0 && win.rows[0].p_value < 0.01);
+        assert_eq!(verdict(&better, &ranks).verdict, Verdict::Regression);
+        assert_eq!(verdict(&ranks, &ranks).verdict, Verdict::Marginal);
+        assert_eq!(verdict(&ranks, &mixed).rows[0].n_queries, 60);
+    }
+
+    #[test]
+    fn unlike_outcomes_are_refused_with_what_differs() {
+        let (a, mut b) = (outcome("a", &[1, 2]), outcome("b", &[1, 2]));
+        b.version = 2;
+        b.dataset_fingerprint = "abc".into();
+        b.settings = vec![("text".into(), "raw".into()), ("contestant.max_tokens".into(), "256".into())];
+        let error = compare(&a, &b, &[], Seed(1)).unwrap_err().to_string();
+        for part in ["its version is 1 and 2", "the data is  and abc", "setting text is not set and raw"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(!error.contains("max_tokens"), "{error}");
+    }
+}

@@ -1,0 +1,246 @@
+//! What is measured: an encoder, BM25, or the sum of both, behind one question: how do these texts score those?
+//!
+//! Every distinct text is embedded once, by [`Contestant::prepare`]; all protocols then read the same vectors.
+//! Similarity is the cosine: vectors are divided by their length, then multiplied, in `f32`. (`csn-1000` computes its
+//! own distances in `f64`, from the vectors as the encoder gave them.)
+
+use std::sync::Arc;
+
+use ndarray::{Array2, Axis};
+use rayon::prelude::*;
+use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
+use wb_retrieval::{Bm25Config, FusionConfig, Retriever, inner_product::inner_products, retriever::block_of};
+
+use crate::{Error, Result, texts::Texts};
+
+/// A way to score documents for queries.
+pub enum Contestant<'a> {
+    /// One vector a text.
+    Encoder(&'a dyn Encoder),
+    /// Words. Each pool is an index of its own, so that a protocol's word statistics are those of its pool.
+    Bm25(Bm25Config),
+    /// Both, joined over the pool of each query.
+    Fusion(Bm25Config, &'a dyn Encoder, FusionConfig),
+}
+
+impl Contestant<'_> {
+    /// A short name for tables and files.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Encoder(encoder) => encoder.name(),
+            Self::Bm25(_) => "bm25".to_owned(),
+            Self::Fusion(_, encoder, _) => format!("bm25+{}", encoder.name()),
+        }
+    }
+
+    /// Everything that decides the scores but the data.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let words = |config: &Bm25Config| Fingerprint::of_json(&("bm25", config));
+        match self {
+            Self::Encoder(encoder) => encoder.fingerprint(),
+            Self::Bm25(config) => words(config),
+            Self::Fusion(config, encoder, fusion) => {
+                Fingerprint::of_json(&("fusion", config, encoder.fingerprint().as_str(), fusion))
+            }
+        }
+    }
+
+    /// Embeds every text once.
+    pub fn prepare<'t>(&self, texts: &'t Texts, progress: &mut dyn FnMut(Progress)) -> Result<Scorer<'t>> {
+        let (bm25, encoder, fusion) = match self {
+            Self::Encoder(encoder) => (None, Some(encoder), None),
+            Self::Bm25(config) => (Some(*config), None, None),
+            Self::Fusion(config, encoder, fusion) => (Some(*config), Some(encoder), Some(fusion.clone())),
+        };
+        let vectors = match encoder {
+            Some(encoder) => Some(Arc::new(Vectors {
+                queries: encode(*encoder, texts, Side::Query, progress)?,
+                documents: encode(*encoder, texts, Side::Document, progress)?,
+            })),
+            None => None,
+        };
+        Ok(Scorer {
+            name: self.name(),
+            fingerprint: self.fingerprint(),
+            texts,
+            bm25,
+            vectors,
+            fusion: fusion.unwrap_or_default(),
+        })
+    }
+}
+
+/// The vectors of all texts as the encoder gave them, row `i` for text `i` of a side.
+pub struct Vectors {
+    queries: Array2<f32>,
+    documents: Array2<f32>,
+}
+
+impl Vectors {
+    /// One side, `[texts, dim]`.
+    pub fn side(&self, side: Side) -> &Array2<f32> {
+        match side {
+            Side::Query => &self.queries,
+            Side::Document => &self.documents,
+        }
+    }
+}
+
+fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
+    let list = texts.side(side).as_strs();
+    if list.is_empty() {
+        return Ok(Array2::zeros((0, encoder.dim())));
+    }
+    let what = match side {
+        Side::Query => "queries",
+        Side::Document => "documents",
+    };
+    let embeddings = encoder.encode(&list, side, progress).map_err(|source| Error::Encoder {
+        encoder: encoder.name(),
+        what,
+        source,
+    })?;
+    let wrong = |message: String| Error::Vectors { encoder: encoder.name(), message };
+    if embeddings.len() != list.len() {
+        return Err(wrong(format!("{} vectors for {} {what}, expected one each", embeddings.len(), list.len())));
+    }
+    if let Some(row) = embeddings.view().axis_iter(Axis(0)).position(|row| row.iter().any(|x| !x.is_finite())) {
+        let begin: String = list[row].chars().take(60).collect();
+        return Err(wrong(format!("the vector of {what} {row} ({begin:?}) holds a number that is not finite")));
+    }
+    Ok(embeddings.into_inner())
+}
+
+/// Some texts of one side, by their numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Chosen<'a> {
+    /// Which side's texts.
+    pub side: Side,
+    /// Their numbers.
+    pub numbers: &'a [u32],
+}
+
+/// A contestant with all texts of a benchmark.
+pub struct Scorer<'t> {
+    name: String,
+    fingerprint: Fingerprint,
+    texts: &'t Texts,
+    bm25: Option<Bm25Config>,
+    vectors: Option<Arc<Vectors>>,
+    fusion: FusionConfig,
+}
+
+/// How many sources are scored at once, at most.
+const BLOCK: usize = 512;
+
+impl<'t> Scorer<'t> {
+    /// The contestant's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The contestant's fingerprint.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// All texts.
+    pub fn texts(&self) -> &'t Texts {
+        self.texts
+    }
+
+    /// The same vectors joined with BM25, without embedding anything again.
+    #[must_use]
+    pub fn with_bm25(&self, bm25: Bm25Config, fusion: FusionConfig) -> Self {
+        Self {
+            name: format!("bm25+{}", self.name),
+            fingerprint: Fingerprint::of_json(&("fusion", &bm25, self.fingerprint.as_str(), &fusion)),
+            texts: self.texts,
+            bm25: Some(bm25),
+            vectors: self.vectors.clone(),
+            fusion,
+        }
+    }
+
+    /// The vectors, where the contestant is an encoder and nothing else.
+    pub fn vectors(&self) -> Option<&Vectors> {
+        self.vectors.as_deref().filter(|_| self.bm25.is_none())
+    }
+
+    /// Scores at or under this mean that a document was not found at all (BM25: no word in common).
+    pub fn floor(&self) -> Option<f32> {
+        (self.bm25.is_some() && self.vectors.is_none()).then_some(0.0)
+    }
+
+    /// Gives `visit` the position of each source and its scores for all targets; results come in source order.
+    ///
+    /// A protocol that searches texts with code gives documents as sources and queries as targets.
+    pub fn scores<T: Send>(
+        &self,
+        sources: Chosen<'_>,
+        targets: Chosen<'_>,
+        visit: impl Fn(usize, &[f32]) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let target_texts: Vec<&str> = targets.numbers.iter().map(|number| self.text(targets.side, *number)).collect();
+        let words = self.bm25.map(|config| config.init(&target_texts, &mut |_| ())).transpose()?;
+        let target_vectors = self.vectors.as_ref().map(|vectors| gather(vectors.side(targets.side), targets.numbers));
+        let mut results = Vec::with_capacity(sources.numbers.len());
+        let block = block_of(targets.numbers.len()).min(BLOCK);
+        for numbers in sources.numbers.chunks(block) {
+            let by_words = match &words {
+                Some(words) => {
+                    let texts: Vec<&str> = numbers.iter().map(|number| self.text(sources.side, *number)).collect();
+                    Some(words.scores(&texts, &mut |_| ())?)
+                }
+                None => None,
+            };
+            let by_vectors = match (&self.vectors, &target_vectors) {
+                (Some(vectors), Some(targets)) => {
+                    Some(inner_products(gather(vectors.side(sources.side), numbers).view(), targets.view()))
+                }
+                _ => None,
+            };
+            let scores = match (by_words, by_vectors) {
+                (Some(words), Some(vectors)) => self.fusion.fuse(words, vectors)?,
+                (Some(scores), None) | (None, Some(scores)) => scores,
+                (None, None) => Array2::zeros((numbers.len(), targets.numbers.len())),
+            };
+            let first = results.len();
+            let one = |index: usize| {
+                let row = scores.row(index);
+                row.as_slice().map_or_else(|| visit(first + index, &row.to_vec()), |row| visit(first + index, row))
+            };
+            results.par_extend((0..numbers.len()).into_par_iter().map(one));
+        }
+        Ok(results)
+    }
+
+    fn text(&self, side: Side, number: u32) -> &str {
+        self.texts.side(side).text(number)
+    }
+}
+
+/// Some rows of a matrix, each divided by its length.
+fn gather(vectors: &Array2<f32>, numbers: &[u32]) -> Array2<f32> {
+    let rows: Vec<usize> = numbers.iter().map(|number| *number as usize).collect();
+    Embeddings::dense(vectors.select(Axis(0), &rows)).normalized().into_inner()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_search_in_either_direction() {
+        let mut texts = Texts::default();
+        let queries = [texts.queries.number("read a file"), texts.queries.number("open socket")];
+        let documents = [texts.documents.number("def open_socket"), texts.documents.number("def read_file")];
+        let scorer = Contestant::Bm25(Bm25Config::default()).prepare(&texts, &mut |_| ()).unwrap();
+        let queries = Chosen { side: Side::Query, numbers: &queries };
+        let documents = Chosen { side: Side::Document, numbers: &documents };
+        let best = |_: usize, row: &[f32]| usize::from(row[1] > row[0]);
+        assert_eq!(scorer.scores(queries, documents, best).unwrap(), [1, 0]);
+        assert_eq!(scorer.scores(documents, queries, best).unwrap(), [1, 0]);
+        assert_eq!(scorer.floor(), Some(0.0));
+    }
+}

@@ -1,0 +1,133 @@
+//! CodeSearchNet's 99 human queries: `corpus.jsonl`, `annotationStore.csv` or `qrels.jsonl`, `queries.csv`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::files::Files;
+use crate::Result;
+
+/// A function that somebody judged.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct AnnotatedDocument {
+    /// Unique in the corpus.
+    pub id: String,
+    /// Lower case.
+    pub language: String,
+    /// What the annotations name it by.
+    pub url: String,
+    /// The function as it was written.
+    pub code: String,
+}
+
+/// The annotated corpus.
+#[derive(Debug, Clone, Default)]
+pub struct Annotated {
+    /// Of the languages that are wanted, in file order.
+    pub documents: Vec<AnnotatedDocument>,
+    /// Every language of the corpus, sorted, whether it is wanted or not.
+    pub available: Vec<String>,
+    /// As they stand in `queries.csv`, else in the annotations.
+    pub queries: Vec<String>,
+    /// Language to query to URL to mean relevance (0 to 3); language and query in lower case.
+    pub relevance: BTreeMap<String, BTreeMap<String, BTreeMap<String, f64>>>,
+    /// Annotation rows read.
+    pub n_rows: usize,
+    /// (Language, query, URL) triples that were judged more than once.
+    pub n_repeated: usize,
+}
+
+#[derive(Deserialize)]
+struct AnnotationRow {
+    #[serde(rename = "Language")]
+    language: String,
+    #[serde(rename = "Query")]
+    query: String,
+    #[serde(rename = "GitHubUrl")]
+    url: String,
+    #[serde(rename = "Relevance")]
+    relevance: f64,
+}
+
+#[derive(Deserialize)]
+struct QrelsRow {
+    query: String,
+    language: String,
+    doc_id: String,
+    relevance: f64,
+}
+
+#[derive(Deserialize)]
+struct QueryRow {
+    query: String,
+}
+
+/// Reads the layout from `annotated/` or from the folder itself; nothing where it is not there.
+pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<Annotated>> {
+    let root = files.root().to_path_buf();
+    let has = |folder: &std::path::Path| {
+        folder.join("corpus.jsonl").is_file()
+            && ["annotationStore.csv", "qrels.jsonl"].iter().any(|name| folder.join(name).is_file())
+    };
+    let Some(folder) = [root.join("annotated"), root].into_iter().find(|folder| has(folder)) else { return Ok(None) };
+    let documents: Vec<(usize, AnnotatedDocument)> = files.json_lines(&folder.join("corpus.jsonl"))?;
+    let mut documents: Vec<AnnotatedDocument> = documents.into_iter().map(|(_, document)| document).collect();
+    for document in &mut documents {
+        document.language = document.language.to_lowercase();
+    }
+    let store = folder.join("annotationStore.csv");
+    let rows: Vec<AnnotationRow> = if store.is_file() {
+        files.table(&store)?
+    } else {
+        let url: BTreeMap<&str, &str> =
+            documents.iter().map(|document| (document.id.as_str(), document.url.as_str())).collect();
+        let rows: Vec<(usize, QrelsRow)> = files.json_lines(&folder.join("qrels.jsonl"))?;
+        rows.into_iter()
+            .map(|(_, row)| AnnotationRow {
+                url: url.get(row.doc_id.as_str()).map_or_else(|| row.doc_id.clone(), |url| (*url).to_owned()),
+                language: row.language,
+                query: row.query,
+                relevance: row.relevance,
+            })
+            .collect()
+    };
+    let available: BTreeSet<String> = documents.iter().map(|document| document.language.clone()).collect();
+    documents.retain(|document| languages.is_empty() || languages.contains(&document.language));
+    let available = available.into_iter().collect();
+    let mut annotated = Annotated { documents, available, n_rows: rows.len(), ..Annotated::default() };
+    annotated.queries = read_queries(files, &folder, &rows)?;
+    annotated.add(rows);
+    Ok(Some(annotated))
+}
+
+fn read_queries(files: &mut Files, folder: &std::path::Path, rows: &[AnnotationRow]) -> Result<Vec<String>> {
+    let path = folder.join("queries.csv");
+    if path.is_file() {
+        let rows: Vec<QueryRow> = files.table(&path)?;
+        return Ok(rows.into_iter().map(|row| row.query).collect());
+    }
+    let mut seen = BTreeSet::new();
+    Ok(rows.iter().filter(|row| seen.insert(row.query.to_lowercase())).map(|row| row.query.clone()).collect())
+}
+
+impl Annotated {
+    /// Averages the judgements of each (query, language, URL).
+    fn add(&mut self, rows: Vec<AnnotationRow>) {
+        let mut judged: BTreeMap<(String, String, String), Vec<f64>> = BTreeMap::new();
+        for row in rows {
+            let key = (row.language.to_lowercase(), row.query.to_lowercase(), row.url);
+            judged.entry(key).or_default().push(row.relevance);
+        }
+        for ((language, query, url), grades) in judged {
+            self.n_repeated += usize::from(grades.len() > 1);
+            let mean = grades.iter().sum::<f64>() / grades.len() as f64;
+            self.relevance.entry(language).or_default().entry(query).or_default().insert(url, mean);
+        }
+    }
+
+    /// The languages of the corpus, sorted.
+    pub fn languages(&self) -> Vec<String> {
+        let languages: BTreeSet<&String> = self.documents.iter().map(|document| &document.language).collect();
+        languages.into_iter().cloned().collect()
+    }
+}

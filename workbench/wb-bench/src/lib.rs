@@ -1,0 +1,24 @@
+//! Benchmarks of code search under exact protocols, and comparisons of what they measured.
+//!
+//! A [`benchmarks::Benchmark`] reads data into a [`benchmarks::Plan`]: every text once, and the
+//! [`protocols`] that the data allows. A [`contestant::Contestant`] embeds the texts once and becomes a
+//! [`contestant::Scorer`]; [`runner::run`] measures it under every protocol; [`compare::compare`] sets two such
+//! outcomes against each other. Nothing here knows a model or a terminal.
+
+pub mod audit;
+pub mod benchmarks;
+pub mod compare;
+pub mod contestant;
+pub mod error;
+pub mod examples;
+pub mod layouts;
+pub mod numpy_random;
+pub mod protocols;
+pub mod runner;
+pub mod texts;
+
+pub use benchmarks::{Benchmark, BenchmarkConfig, Card, Dataset, Plan};
+pub use compare::{Comparison, Verdict, compare};
+pub use contestant::{Contestant, Scorer};
+pub use error::{Error, Result};
+pub use runner::{Options, run, write_trec};

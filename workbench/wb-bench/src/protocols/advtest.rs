@@ -1,0 +1,23 @@
+//! `advtest`: docstrings search all functions of AdvTest's own split, whose identifiers are normalized; MRR.
+//!
+//! After CodeXGLUE's NL-code-search-Adv: the split is its own pool (19,210 functions in test), the whole ranking
+//! counts, published values are rounded to 4 decimals. Ties as in [`csn_clean_full`](super::csn_clean_full).
+
+use wb_retrieval::{Metric, TieRule};
+
+use super::{
+    csn_full::{docstrings_search_code, ranked},
+    ranked::{Ranked, Ties},
+};
+use crate::{
+    Result,
+    layouts::codesearchnet::{Function, TextMode},
+    texts::Texts,
+};
+
+/// One split of AdvTest.
+pub fn advtest(texts: &mut Texts, functions: &[&Function], split: &str, mode: TextMode) -> Result<Ranked> {
+    let part = docstrings_search_code(texts, functions, functions, mode)?;
+    let metrics = vec![("mrr".to_owned(), Metric::Mrr(None))];
+    Ok(ranked("advtest", "python", split, part, Ties::Ordered(TieRule::LastPosition), metrics))
+}

@@ -1,0 +1,136 @@
+//! BEIR data under the rules of three evaluators: `coir-NAME`, `mteb-NAME`, `st-NAME`.
+//!
+//! A name that carries its evaluator already keeps it: the data `coir-csn` gives `coir-csn`, `mteb-coir-csn` and
+//! `st-coir-csn`, because MTEB has another data set for its own `mteb-csn`.
+//!
+//! | | CoIR | MTEB | sentence-transformers |
+//! |---|---|---|---|
+//! | text of a document | the text alone | title, a space, the text | the text alone |
+//! | document whose id is the query's | left out | kept | kept |
+//! | equal scores | greater id first | greater id first | lesser id first |
+//! | queries without a relevant document | count 0 | count 0 | not measured |
+//! | grades | linear gain | linear gain | above 0 is relevant, gain 1 |
+//! | metrics | nDCG, MAP, recall, precision, MRR @1, 3, 5, 10, 100, 1000 | the same | accuracy, precision, recall @1, 3, 5, 10; MRR@10, nDCG@10, MAP@100 divided by min(100, relevant) |
+//!
+//! CoIR and MTEB print values rounded to 5 decimals. The main number is nDCG@10.
+//! Relevant documents that the corpus lacks count as not found.
+
+use wb_retrieval::{
+    Metric, TieRule,
+    beir::Beir,
+    metric::{Divisor, Gain},
+    retriever::{Titles, document_texts},
+};
+
+use super::ranked::{Part, PartQuery, Ranked, Ties};
+use crate::texts::Texts;
+
+/// Cuts of CoIR and MTEB.
+pub const CUTS: [usize; 6] = [1, 3, 5, 10, 100, 1000];
+/// Cuts of sentence-transformers' evaluator.
+pub const ST_CUTS: [usize; 4] = [1, 3, 5, 10];
+
+/// Whose rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// CoIR, as BEIR.
+    Coir,
+    /// MTEB.
+    Mteb,
+    /// sentence-transformers' information retrieval evaluator.
+    SentenceTransformers,
+}
+
+impl Rules {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::Coir, Self::Mteb, Self::SentenceTransformers];
+
+    /// The protocol's id on data of this name.
+    pub fn id(self, name: &str) -> String {
+        let prefix = format!("{}-", self.prefix());
+        if name.starts_with(&prefix) { name.to_owned() } else { prefix + name }
+    }
+
+    /// As ids begin.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Coir => "coir",
+            Self::Mteb => "mteb",
+            Self::SentenceTransformers => "st",
+        }
+    }
+
+    fn metrics(self) -> Vec<Metric> {
+        let mut metrics = vec![Metric::Ndcg(Some(10), Gain::Linear)];
+        if self == Self::SentenceTransformers {
+            metrics.extend([Metric::Mrr(Some(10)), Metric::Map(Some(100), Divisor::Reachable)]);
+            metrics.extend(ST_CUTS.map(Metric::HitRate));
+            metrics.extend(ST_CUTS.map(Metric::Precision));
+            metrics.extend(ST_CUTS.map(|k| Metric::Recall(Some(k))));
+            return metrics;
+        }
+        metrics.extend(CUTS.into_iter().filter(|k| *k != 10).map(|k| Metric::Ndcg(Some(k), Gain::Linear)));
+        metrics.extend(CUTS.map(|k| Metric::Map(Some(k), Divisor::Relevant)));
+        metrics.extend(CUTS.map(|k| Metric::Recall(Some(k))));
+        metrics.extend(CUTS.map(Metric::Precision));
+        metrics.extend(CUTS.map(|k| Metric::Mrr(Some(k))));
+        metrics
+    }
+
+    fn name(self, metric: &Metric) -> String {
+        match metric {
+            Metric::HitRate(k) if self == Self::SentenceTransformers => format!("accuracy@{k}"),
+            Metric::Map(Some(k), _) => format!("map@{k}"),
+            _ => metric.to_string(),
+        }
+    }
+}
+
+/// A BEIR data set under one evaluator's rules. `name` is the data's: `csn`, `ccr`, `cosqa`.
+pub fn beir(texts: &mut Texts, data: &Beir, name: &str, language: &str, split: &str, rules: Rules) -> Ranked {
+    let st = rules == Rules::SentenceTransformers;
+    let titles = if rules == Rules::Mteb { Titles::Join } else { Titles::Leave };
+    let mut part = Part::default();
+    for (document, text) in data.corpus.documents().iter().zip(document_texts(&data.corpus, titles)) {
+        part.ids.push(document.id.clone());
+        part.texts.push(texts.documents.number(&text));
+    }
+    for query in &data.queries {
+        let Some(judged) = data.qrels.of(&query.id) else { continue };
+        let relevant = judged.iter().filter(|(_, grade)| **grade > 0.0);
+        let relevant = relevant.map(|(id, grade)| (data.corpus.position(id), if st { 1.0 } else { *grade }));
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        for (position, grade) in relevant {
+            match position {
+                Some(position) => found.push((position, grade)),
+                None => missing.push(grade),
+            }
+        }
+        if st && found.is_empty() && missing.is_empty() {
+            continue;
+        }
+        let text = texts.queries.number(&query.text);
+        part.queries.push(PartQuery { id: query.id.clone(), text, relevant: found, missing });
+    }
+    Ranked {
+        id: rules.id(name),
+        language: language.to_owned(),
+        split: split.to_owned(),
+        parts: vec![part],
+        ties: Ties::Ordered(if st { TieRule::SentenceTransformers } else { TieRule::TrecEval }),
+        ignore_identical_ids: rules == Rules::Coir,
+        metrics: rules.metrics().into_iter().map(|metric| (rules.name(&metric), metric)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_say_data_and_rules() {
+        let ids = |name: &str| Rules::ALL.map(|rules| rules.id(name)).join(" ");
+        assert_eq!(ids("cosqa"), "coir-cosqa mteb-cosqa st-cosqa");
+        assert_eq!(ids("coir-csn"), "coir-csn mteb-coir-csn st-coir-csn");
+    }
+}

@@ -1,0 +1,87 @@
+//! `csn-full`: every docstring of a language's split searches all functions of that split.
+//!
+//! Rank = 1 + functions that score strictly better, so that the number equals what published scripts without a tie rule
+//! give; a great distance between `tie_best` and `tie_worst` says that this flatters the contestant.
+//! MRR over the whole pool, Recall@{1,5,10}, nDCG@10.
+
+use wb_retrieval::Metric;
+
+use super::ranked::{Part, PartQuery, Ranked, Ties, usual_metrics};
+use crate::{
+    Result,
+    layouts::codesearchnet::{Function, TextMode},
+    texts::Texts,
+};
+
+/// The functions of one language and split, in file order.
+pub fn csn_full(
+    texts: &mut Texts,
+    functions: &[&Function],
+    language: &str,
+    split: &str,
+    mode: TextMode,
+) -> Result<Ranked> {
+    let part = docstrings_search_code(texts, functions, functions, mode)?;
+    Ok(ranked("csn-full", language, split, part, Ties::Best, usual_metrics()))
+}
+
+/// Docstrings of `queries` search the code of `candidates`; a candidate with the query's URL is an answer.
+pub(super) fn docstrings_search_code(
+    texts: &mut Texts,
+    queries: &[&Function],
+    candidates: &[&Function],
+    mode: TextMode,
+) -> Result<Part> {
+    let mut part = Part::default();
+    let mut by_url: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
+    let mut ids = UniqueIds::default();
+    for (position, function) in candidates.iter().enumerate() {
+        by_url.entry(&function.url).or_default().push(position);
+        part.ids.push(ids.unique(&function.url));
+        part.texts.push(texts.documents.number(&function.code(mode)?));
+    }
+    let mut ids = UniqueIds::default();
+    for function in queries {
+        let relevant = by_url.get(function.url.as_str()).map(|at| at.iter().map(|position| (*position, 1.0)).collect());
+        let relevant: Vec<(usize, f64)> = relevant.unwrap_or_default();
+        part.queries.push(PartQuery {
+            id: ids.unique(&function.url),
+            text: texts.queries.number(&function.docstring),
+            missing: if relevant.is_empty() { vec![1.0] } else { Vec::new() },
+            relevant,
+        });
+    }
+    Ok(part)
+}
+
+/// Makes repeated ids different: the second becomes `ID#2`.
+#[derive(Default)]
+pub struct UniqueIds(std::collections::HashMap<String, usize>);
+
+impl UniqueIds {
+    /// The id, or the id with its number.
+    pub fn unique(&mut self, id: &str) -> String {
+        let count = self.0.entry(id.to_owned()).or_insert(0);
+        *count += 1;
+        if *count == 1 { id.to_owned() } else { format!("{id}#{count}") }
+    }
+}
+
+pub(super) fn ranked(
+    id: &str,
+    language: &str,
+    split: &str,
+    part: Part,
+    ties: Ties,
+    metrics: Vec<(String, Metric)>,
+) -> Ranked {
+    Ranked {
+        id: id.to_owned(),
+        language: language.to_owned(),
+        split: split.to_owned(),
+        parts: vec![part],
+        ties,
+        ignore_identical_ids: false,
+        metrics,
+    }
+}

@@ -1,0 +1,37 @@
+//! Exact protocols, one per file: who searches what, how ties count, what is averaged.
+
+pub mod advtest;
+pub mod beir;
+pub mod cosqa_6267;
+pub mod csn_1000;
+pub mod csn_clean_full;
+pub mod csn_full;
+pub mod csn_func1000;
+pub mod csn_ndcg;
+pub mod pairs;
+mod protocol;
+pub mod ranked;
+
+pub use protocol::{Context, Measured, Protocol};
+
+/// A protocol with its data.
+#[derive(Debug, Clone)]
+pub enum Planned {
+    /// Queries rank a pool: `csn-full`, `csn-clean-full`, `advtest`, `cosqa-6267`, `coir-*`, `mteb-*`, `pairs-*`.
+    Ranked(ranked::Ranked),
+    /// Code ranks the queries of its batch: `csn-1000`, `csn-func1000`.
+    Csn1000(csn_1000::Csn1000),
+    /// Graded judgements: `csn-ndcg-within`, `csn-ndcg-all`.
+    CsnNdcg(csn_ndcg::CsnNdcg),
+}
+
+impl Planned {
+    /// The protocol behind it.
+    pub fn protocol(&self) -> &dyn Protocol {
+        match self {
+            Self::Ranked(protocol) => protocol,
+            Self::Csn1000(protocol) => protocol,
+            Self::CsnNdcg(protocol) => protocol,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `pairs-full` and `pairs-1000`: any held-out pairs as a search task, anchor to positive.
+//!
+//! `pairs-full`: every anchor searches the positives of all pairs. `pairs-1000`: the pairs are put into numpy's legacy
+//! order for the seed, cut into chunks of 1,000, the last partial chunk dropped as [`csn-1000`](super::csn_1000)
+//! does, and every anchor searches its chunk; with fewer than 1,000 pairs there is one chunk of all of them, and the
+//! pool says so. Unlike csn-1000 it is the anchor that searches.
+//!
+//! These numbers decide verdicts, so ties count against the answer: an encoder that gives all texts one vector gets
+//! the last rank everywhere. MRR, Recall@{1,5,10}, nDCG@10.
+
+use wb_core::Pair;
+
+use super::ranked::{Part, PartQuery, Ranked, Ties, usual_metrics};
+use crate::{numpy_random::NumpyRandom, texts::Texts};
+
+/// Pairs of a chunk.
+pub const CHUNK: usize = 1000;
+
+/// Every anchor over all positives.
+pub fn pairs_full(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &str) -> Ranked {
+    ranked("pairs-full", language, split, vec![part(texts, pairs)])
+}
+
+/// Every anchor over the positives of its chunk.
+pub fn pairs_1000(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &str, seed: u32) -> Ranked {
+    let mut order = pairs.to_vec();
+    NumpyRandom::seed(seed).shuffle(&mut order);
+    let chunk = CHUNK.min(order.len()).max(1);
+    ranked("pairs-1000", language, split, order.chunks_exact(chunk).map(|pairs| part(texts, pairs)).collect())
+}
+
+fn part(texts: &mut Texts, pairs: &[&Pair]) -> Part {
+    let mut part = Part::default();
+    for (position, pair) in pairs.iter().enumerate() {
+        part.ids.push(pair.id.clone());
+        part.texts.push(texts.documents.number(&pair.positive));
+        part.queries.push(PartQuery {
+            id: pair.id.clone(),
+            text: texts.queries.number(&pair.anchor),
+            relevant: vec![(position, 1.0)],
+            missing: Vec::new(),
+        });
+    }
+    part
+}
+
+fn ranked(id: &str, language: &str, split: &str, parts: Vec<Part>) -> Ranked {
+    Ranked {
+        id: id.to_owned(),
+        language: language.to_owned(),
+        split: split.to_owned(),
+        parts,
+        ties: Ties::Worst,
+        ignore_identical_ids: false,
+        metrics: usual_metrics(),
+    }
+}

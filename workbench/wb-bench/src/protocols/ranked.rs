@@ -1,0 +1,373 @@
+//! What all protocols share in which queries rank a whole pool: ranks, metrics, ties, duplicates, intervals.
+//!
+//! Every document of the pool is scored for every query, so ranks are exact at any depth.
+//!
+//! - **Ties.** The value follows the protocol's rule ([`Ties`]); beside it stand the value with every tie broken in
+//!   favour of the answer, against it, and the mean over all orders.
+//! - **Not found.** A document that a lexical contestant does not match at all (no word in common) is not ranked: an
+//!   answer among those counts 0 and has rank 0.
+//! - **De-duplication.** Of documents with exactly the same text only the first in the pool is kept; it answers every
+//!   query that one of its copies answers, with the highest grade among them.
+
+use std::collections::HashMap;
+
+use wb_core::{
+    Side,
+    records::outcome::{ProtocolScore, QueryRank},
+};
+use wb_retrieval::{Judged, Metric, TieRule, metric::Tied, significance::Interval};
+
+use super::protocol::{Context, Measured, Protocol};
+use crate::{
+    Result,
+    contestant::{Chosen, Scorer},
+};
+
+/// How a protocol ranks documents with equal scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ties {
+    /// Rank = 1 + documents that are strictly better.
+    Best,
+    /// Rank = documents that are as good or better: ties count against the answer.
+    Worst,
+    /// A fixed order of positions or ids.
+    Ordered(TieRule),
+}
+
+/// A protocol in which queries rank pools.
+#[derive(Debug, Clone)]
+pub struct Ranked {
+    /// `csn-full`, `cosqa-6267`, ...
+    pub id: String,
+    /// `ruby`, `all`, ...
+    pub language: String,
+    /// `test`, `valid`, ...
+    pub split: String,
+    /// Queries with the pool that they rank; one for most protocols, one for each chunk of 1-of-1,000.
+    pub parts: Vec<Part>,
+    /// Equal scores.
+    pub ties: Ties,
+    /// Leave out the document whose id is the query's.
+    pub ignore_identical_ids: bool,
+    /// Names and metrics, the main one first.
+    pub metrics: Vec<(String, Metric)>,
+}
+
+/// Queries and the pool that they rank.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// The queries.
+    pub queries: Vec<PartQuery>,
+    /// Ids of the pool's documents, by position.
+    pub ids: Vec<String>,
+    /// Numbers of their texts among the documents, by position.
+    pub texts: Vec<u32>,
+}
+
+/// A query of a part.
+#[derive(Debug, Clone, Default)]
+pub struct PartQuery {
+    /// Unique in the protocol.
+    pub id: String,
+    /// The number of its text among the queries.
+    pub text: u32,
+    /// Positions in the pool with their grades; only grades above 0 count.
+    pub relevant: Vec<(usize, f64)>,
+    /// Grades of relevant documents that the pool does not hold; they count as not found.
+    pub missing: Vec<f64>,
+}
+
+/// What was found out about one query.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// Rank of the first relevant document under the protocol's rule; 0 where it was not found.
+    pub rank: usize,
+    /// The answer's score less that of the best other document.
+    pub margin: f32,
+    /// Value, ties and the value after de-duplication, for each metric.
+    values: Vec<(f64, Tied, f64)>,
+}
+
+/// A pool without duplicates: where each distinct text stands first, and which distinct text a position has.
+struct Distinct {
+    firsts: Vec<usize>,
+    of_position: Vec<usize>,
+    texts: Vec<u32>,
+    ids: Vec<String>,
+    /// Positions by id, in the whole pool and among distinct texts; empty where no id is ever left out.
+    position: HashMap<String, usize>,
+    distinct_position: HashMap<String, usize>,
+}
+
+impl Distinct {
+    fn new(part: &Part, with_positions: bool) -> Self {
+        let mut seen: HashMap<u32, usize> = HashMap::new();
+        let (mut firsts, mut texts) = (Vec::new(), Vec::new());
+        let of_position = part
+            .texts
+            .iter()
+            .enumerate()
+            .map(|(position, text)| {
+                *seen.entry(*text).or_insert_with(|| {
+                    firsts.push(position);
+                    texts.push(*text);
+                    texts.len() - 1
+                })
+            })
+            .collect();
+        let ids: Vec<String> = firsts.iter().map(|position| part.ids[*position].clone()).collect();
+        let positions = |ids: &[String]| match with_positions {
+            true => ids.iter().enumerate().map(|(position, id)| (id.clone(), position)).collect(),
+            false => HashMap::new(),
+        };
+        let (position, distinct_position) = (positions(&part.ids), positions(&ids));
+        Self { firsts, of_position, texts, ids, position, distinct_position }
+    }
+
+    fn has_duplicates(&self) -> bool {
+        self.firsts.len() < self.of_position.len()
+    }
+
+    /// Scores by position from scores by distinct text.
+    fn spread(&self, scores: &[f32]) -> Vec<f32> {
+        self.of_position.iter().map(|distinct| scores[*distinct]).collect()
+    }
+
+    fn query(&self, query: &PartQuery) -> PartQuery {
+        let mut grades: HashMap<usize, f64> = HashMap::new();
+        for (position, grade) in &query.relevant {
+            let kept = grades.entry(self.of_position[*position]).or_insert(0.0);
+            *kept = kept.max(*grade);
+        }
+        let mut relevant: Vec<(usize, f64)> = grades.into_iter().collect();
+        relevant.sort_by_key(|(position, _)| *position);
+        PartQuery { relevant, ..query.clone() }
+    }
+}
+
+impl Ranked {
+    /// Measures every query, in order.
+    pub fn place(&self, scorer: &Scorer<'_>) -> Result<Vec<Placed>> {
+        let mut placed = Vec::new();
+        for part in &self.parts {
+            let distinct = Distinct::new(part, self.ignore_identical_ids);
+            placed.extend(self.each_query(scorer, part, &distinct, |query, scores| {
+                let all = if distinct.has_duplicates() { distinct.spread(scores) } else { scores.to_vec() };
+                let mut placed = self.one(query, all, &part.ids, &distinct.position, scorer.floor());
+                if distinct.has_duplicates() {
+                    let (query, scores) = (distinct.query(query), scores.to_vec());
+                    let without = self.one(&query, scores, &distinct.ids, &distinct.distinct_position, scorer.floor());
+                    for (value, without) in placed.values.iter_mut().zip(without.values) {
+                        value.2 = without.0;
+                    }
+                }
+                placed
+            })?);
+        }
+        Ok(placed)
+    }
+
+    /// The first `k` documents of chosen queries (by their position over all parts), with ids and scores.
+    pub fn top(&self, scorer: &Scorer<'_>, chosen: &dyn Fn(usize) -> bool, k: usize) -> Result<Vec<Top>> {
+        let rule = match self.ties {
+            Ties::Ordered(rule) => rule,
+            Ties::Best | Ties::Worst => TieRule::FirstPosition,
+        };
+        let mut tops = Vec::new();
+        let mut first = 0;
+        for (index, part) in self.parts.iter().enumerate() {
+            let positions: Vec<usize> = (0..part.queries.len()).filter(|position| chosen(first + position)).collect();
+            first += part.queries.len();
+            let queries = positions.iter().map(|position| part.queries[*position].clone()).collect();
+            let few = Part { queries, ..part.clone() };
+            let distinct = Distinct::new(&few, self.ignore_identical_ids);
+            let found = self.each_query(scorer, &few, &distinct, |query, scores| {
+                let mut all = distinct.spread(scores);
+                leave_out(query, &mut all, &distinct.position);
+                let mut hits = rule.top(&all, k, |position| few.ids[position].as_str());
+                hits.retain(|hit| hit.score > scorer.floor().unwrap_or(f32::NEG_INFINITY));
+                hits
+            })?;
+            tops.extend(positions.into_iter().zip(found).map(|(query, hits)| Top { part: index, query, hits }));
+        }
+        Ok(tops)
+    }
+
+    fn each_query<T: Send>(
+        &self,
+        scorer: &Scorer<'_>,
+        part: &Part,
+        distinct: &Distinct,
+        visit: impl Fn(&PartQuery, &[f32]) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let numbers: Vec<u32> = part.queries.iter().map(|query| query.text).collect();
+        let sources = Chosen { side: Side::Query, numbers: &numbers };
+        let targets = Chosen { side: Side::Document, numbers: &distinct.texts };
+        scorer.scores(sources, targets, |index, scores| visit(&part.queries[index], scores))
+    }
+
+    fn one(
+        &self,
+        query: &PartQuery,
+        mut scores: Vec<f32>,
+        ids: &[String],
+        position: &HashMap<String, usize>,
+        floor: Option<f32>,
+    ) -> Placed {
+        let left_out = leave_out(query, &mut scores, position);
+        let (mut found, mut missing) = (Vec::new(), query.missing.clone());
+        for (position, grade) in &query.relevant {
+            let unmatched = floor.is_some_and(|floor| scores[*position] <= floor);
+            if unmatched || Some(*position) == left_out {
+                missing.push(*grade);
+            } else {
+                found.push((*position, *grade));
+            }
+        }
+        let judged = Judged::by_score(&scores, &found).with_missing(missing.iter().copied());
+        let mut ranks: Vec<(usize, f64)> = found
+            .iter()
+            .filter(|(_, grade)| *grade > 0.0)
+            .map(|(position, grade)| (self.rank(&scores, *position, ids), *grade))
+            .collect();
+        ranks.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let ordered = std::cell::OnceCell::new();
+        let values = self
+            .metrics
+            .iter()
+            .map(|(_, metric)| {
+                let tied = metric.of(&judged);
+                let value = match self.ties {
+                    Ties::Best => tied.best,
+                    Ties::Worst => tied.worst,
+                    Ties::Ordered(_) if tied.best == tied.worst => tied.best,
+                    Ties::Ordered(_) => metric.of(ordered.get_or_init(|| in_order(&ranks, &missing))).best,
+                };
+                (value, tied, value)
+            })
+            .collect();
+        let rank = ranks.first().map_or(0, |(rank, _)| *rank);
+        Placed { rank, margin: margin(query, scores), values }
+    }
+
+    fn rank(&self, scores: &[f32], position: usize, ids: &[String]) -> usize {
+        let possible = wb_retrieval::ties::rank_of(scores, position);
+        match self.ties {
+            Ties::Best => possible.best,
+            Ties::Worst => possible.worst,
+            Ties::Ordered(rule) => rule.rank_of(scores, position, |position| ids[position].as_str()),
+        }
+    }
+}
+
+/// Puts the document with the query's own id behind everything, where the protocol says so; its position.
+fn leave_out(query: &PartQuery, scores: &mut [f32], position: &HashMap<String, usize>) -> Option<usize> {
+    let own = *position.get(&query.id)?;
+    scores[own] = f32::NEG_INFINITY;
+    Some(own)
+}
+
+/// The best relevant score less the best other one.
+fn margin(query: &PartQuery, mut scores: Vec<f32>) -> f32 {
+    let mut answer = f32::NEG_INFINITY;
+    for (position, _) in query.relevant.iter().filter(|(_, grade)| *grade > 0.0) {
+        answer = answer.max(scores[*position]);
+        scores[*position] = f32::NEG_INFINITY;
+    }
+    answer - scores.into_iter().fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// A query's first documents.
+pub struct Top {
+    /// Which part.
+    pub part: usize,
+    /// Which query of the part.
+    pub query: usize,
+    /// Best first, by position in the part's pool.
+    pub hits: Vec<wb_core::Hit>,
+}
+
+/// Judgements of a ranking in which relevant documents stand at these ranks.
+fn in_order(ranks: &[(usize, f64)], missing: &[f64]) -> Judged {
+    let mut grades = vec![0.0; ranks.last().map_or(0, |(rank, _)| *rank)];
+    for (rank, grade) in ranks {
+        grades[rank - 1] = *grade;
+    }
+    Judged::in_order(grades, ranks.iter().map(|(_, grade)| *grade)).with_missing(missing.iter().copied())
+}
+
+impl Protocol for Ranked {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn title(&self) -> String {
+        format!("{} {} {}", self.id, self.language, self.split)
+    }
+
+    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<Measured> {
+        let placed = self.place(scorer)?;
+        Ok(Measured { scores: self.summarize(&placed, context), ..Measured::default() })
+    }
+}
+
+impl Ranked {
+    /// Every query's id, in the order in which they are placed.
+    pub fn query_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(|part| part.queries.iter().map(|query| query.id.as_str()))
+    }
+
+    /// The numbers, one for each metric.
+    pub fn summarize(&self, placed: &[Placed], context: Context) -> Vec<ProtocolScore> {
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / placed.len().max(1) as f64;
+        let pool = self.parts.iter().map(|part| part.ids.len()).max().unwrap_or(0);
+        let score = |(m, (name, metric)): (usize, &(String, Metric))| {
+            let values: Vec<f64> = placed.iter().map(|placed| placed.values[m].0).collect();
+            let Interval { low, high } = context.interval(&values);
+            let tied = Tied::mean(placed.iter().map(|placed| placed.values[m].1));
+            let beyond = |rank: usize| cut(metric).is_some_and(|k| rank > k) && name == "mrr";
+            let queries = self.query_ids().zip(placed).zip(&values).map(|((id, placed), value)| QueryRank {
+                id: id.to_owned(),
+                rank: if beyond(placed.rank) { 0 } else { placed.rank as u64 },
+                value: *value,
+            });
+            ProtocolScore {
+                id: self.id.clone(),
+                language: self.language.clone(),
+                split: self.split.clone(),
+                pool: pool as u64,
+                n_queries: placed.len() as u64,
+                metric: name.clone(),
+                value: mean(&mut values.iter().copied()),
+                low,
+                high,
+                tie_best: tied.best,
+                tie_expected: tied.expected,
+                tie_worst: tied.worst,
+                deduplicated: Some(mean(&mut placed.iter().map(|placed| placed.values[m].2))),
+                queries: queries.collect(),
+            }
+        };
+        self.metrics.iter().enumerate().map(score).collect()
+    }
+}
+
+fn cut(metric: &Metric) -> Option<usize> {
+    match metric {
+        Metric::Mrr(cut) => *cut,
+        _ => None,
+    }
+}
+
+/// `mrr`, `recall@1`, `recall@5`, `recall@10`, `ndcg@10`.
+pub fn usual_metrics() -> Vec<(String, Metric)> {
+    use wb_retrieval::metric::Gain;
+    let metrics = [
+        Metric::Mrr(None),
+        Metric::Recall(Some(1)),
+        Metric::Recall(Some(5)),
+        Metric::Recall(Some(10)),
+        Metric::Ndcg(Some(10), Gain::Linear),
+    ];
+    metrics.into_iter().map(|metric| (metric.to_string(), metric)).collect()
+}

@@ -1,0 +1,168 @@
+//! Runs a plan against a contestant, and gives the record that is written to `bench/NAME.json`.
+
+use std::{borrow::Cow, path::Path};
+
+use wb_core::{
+    PairSet, Progress, Seed,
+    records::outcome::{AuditLine, Outcome},
+};
+use wb_retrieval::trec::{Run, write_runs};
+
+use crate::{
+    Error, Result, audit,
+    benchmarks::Plan,
+    contestant::Scorer,
+    examples::best_and_worst,
+    protocols::{Context, Measured, Planned, ranked::Ranked},
+};
+
+/// Documents of a query in a run file.
+const RUN_DEPTH: usize = 1000;
+
+/// How a plan is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// For bootstrap intervals.
+    pub seed: Seed,
+    /// How many of the best and of the worst queries are kept with texts.
+    pub examples: usize,
+    /// Pairs that the contestant was trained on, to look for leaks.
+    pub training: Option<&'a PairSet>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { seed: Seed(0), examples: 8, training: None }
+    }
+}
+
+/// Measures one contestant under every protocol of a plan.
+///
+/// `settings` are the contestant's, to be shown beside the numbers: maximum lengths, prompts.
+pub fn run(
+    plan: &Plan,
+    scorer: &Scorer<'_>,
+    settings: &[(String, String)],
+    options: Options<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome> {
+    let context = Context { seed: options.seed };
+    let mut outcome = Outcome {
+        benchmark: plan.card.name.to_owned(),
+        version: plan.card.version,
+        contestant: scorer.name().to_owned(),
+        contestant_fingerprint: scorer.fingerprint().to_string(),
+        dataset_fingerprint: plan.dataset.to_string(),
+        settings: plan.settings.clone(),
+        not_run: plan.not_run.clone(),
+        warnings: plan.warnings.clone(),
+        audit: plan.audit.clone(),
+        ..Outcome::default()
+    };
+    let of_contestant = settings.iter().map(|(name, value)| (format!("{CONTESTANT_SETTING}{name}"), value.clone()));
+    outcome.settings.extend(of_contestant);
+    if scorer.vectors().is_some() {
+        outcome.settings.push((format!("{CONTESTANT_SETTING}similarity"), "cosine".to_owned()));
+    }
+    let shown = main_ranked(plan);
+    for (index, planned) in plan.protocols.iter().enumerate() {
+        let protocol = planned.protocol();
+        progress(Progress::new("measuring", index, plan.protocols.len()).note(protocol.title()));
+        let measured = match planned {
+            Planned::Ranked(ranked) => {
+                let placed = ranked.place(scorer)?;
+                if shown == Some(index) {
+                    outcome.examples = best_and_worst(ranked, &placed, scorer, options.examples)?;
+                }
+                Measured { scores: ranked.summarize(&placed, context), ..Measured::default() }
+            }
+            other => other.protocol().measure(scorer, context)?,
+        };
+        outcome.protocols.extend(measured.scores);
+        outcome.warnings.extend(measured.warnings);
+        outcome.audit.extend(measured.audit);
+    }
+    outcome.audit.extend(audits(plan, options.training));
+    warn_of_ties(&mut outcome);
+    progress(Progress::new("measuring", plan.protocols.len(), plan.protocols.len()));
+    Ok(outcome)
+}
+
+/// Duplicates and leaks. One look at the texts is enough for all protocols on the same language and split.
+fn audits(plan: &Plan, training: Option<&PairSet>) -> Vec<AuditLine> {
+    let mut seen = Vec::new();
+    let mut lines = Vec::new();
+    for planned in &plan.protocols {
+        let (place, parts) = match planned {
+            Planned::Ranked(ranked) => ((ranked.language.as_str(), ranked.split.as_str()), Cow::from(&ranked.parts)),
+            Planned::CsnNdcg(ndcg) => ((ndcg.language.as_str(), "annotated"), Cow::from(vec![ndcg.as_part()])),
+            // Its texts are those of csn-full.
+            Planned::Csn1000(_) => continue,
+        };
+        if !seen.contains(&place) {
+            seen.push(place);
+            let title = planned.protocol().title();
+            lines.extend(audit::inside(&plan.texts, &title, &parts));
+            lines.extend(
+                training.iter().flat_map(|training| audit::against_training(&plan.texts, &title, &parts, training)),
+            );
+        }
+    }
+    lines
+}
+
+/// Settings of the contestant begin with this; comparisons allow them to differ.
+pub const CONTESTANT_SETTING: &str = "contestant.";
+
+/// Values that depend so much on the order of equal scores should not be read without being told.
+const TIE_WIDTH: f64 = 0.01;
+
+fn warn_of_ties(outcome: &mut Outcome) {
+    for score in &outcome.protocols {
+        if score.tie_best - score.tie_worst > TIE_WIDTH {
+            outcome.warnings.push(format!(
+                "{} {} {} {}: equal scores leave it between {:.4} and {:.4}",
+                score.id, score.language, score.split, score.metric, score.tie_worst, score.tie_best
+            ));
+        }
+    }
+}
+
+/// Whose queries are shown and written to run files: the first protocol in which queries rank a whole pool.
+fn main_ranked(plan: &Plan) -> Option<usize> {
+    plan.protocols.iter().position(|planned| matches!(planned, Planned::Ranked(_)))
+}
+
+/// Writes the rankings of the plan's main ranked protocol, of all its languages in one split, as a TREC run file.
+/// Returns the protocol and the number of queries. Spaces in ids become `_`.
+pub fn write_trec(plan: &Plan, scorer: &Scorer<'_>, path: &Path) -> Result<(String, usize)> {
+    let Some(Planned::Ranked(main)) = main_ranked(plan).map(|index| &plan.protocols[index]) else {
+        let message = "no protocol was run in which queries rank a pool, so there is no run to write";
+        return Err(Error::Core(wb_core::Error::data(path.display().to_string(), message)));
+    };
+    let mut runs = Vec::new();
+    for planned in &plan.protocols {
+        if let Planned::Ranked(ranked) = planned
+            && (&ranked.id, &ranked.split) == (&main.id, &main.split)
+            && (plan.card.name != "pairs" || ranked.language == main.language)
+        {
+            runs.extend(runs_of(ranked, scorer)?);
+        }
+    }
+    let tag = scorer.name().replace(char::is_whitespace, "_");
+    write_runs(path, &runs, if tag.is_empty() { "wb" } else { &tag })?;
+    Ok((main.id.clone(), runs.len()))
+}
+
+fn runs_of(ranked: &Ranked, scorer: &Scorer<'_>) -> Result<Vec<Run>> {
+    let word = |id: &str| id.replace(char::is_whitespace, "_");
+    let tops = ranked.top(scorer, &|_| true, RUN_DEPTH)?;
+    let runs = tops.into_iter().map(|top| {
+        let part = &ranked.parts[top.part];
+        Run {
+            query: word(&part.queries[top.query].id),
+            hits: top.hits.iter().map(|hit| (word(&part.ids[hit.document]), f64::from(hit.score))).collect(),
+        }
+    });
+    Ok(runs.collect())
+}

@@ -1,0 +1,53 @@
+//! C++: Doxygen comments directly above functions, methods and templates.
+
+use tree_sitter::Node;
+
+use super::{
+    Grammar, c,
+    language::{DocKind, LanguageRules, Placement, Role},
+};
+use crate::prose::Markup;
+
+pub(super) struct Cpp;
+
+impl LanguageRules for Cpp {
+    fn grammars(&self, _source: &str) -> &'static [Grammar] {
+        &[Grammar::Cpp]
+    }
+
+    fn markers(&self) -> &'static [&'static str] {
+        c::MARKERS
+    }
+
+    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+        c::role(node)
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::DirectlyAbove
+    }
+
+    fn doc_kind(&self, text: &str) -> DocKind {
+        c::doc_kind(text)
+    }
+
+    fn markup(&self) -> Markup {
+        Markup::Doxygen
+    }
+
+    fn import_kinds(&self) -> &'static [&'static str] {
+        &["preproc_include", "using_declaration"]
+    }
+}
+
+/// Whether a header speaks C++: a line that opens a namespace, class, template or access section.
+///
+/// What stands under `#ifdef __cplusplus` (`extern "C"`) does not count.
+pub(super) fn looks_like_cpp(source: &str) -> bool {
+    const OPENERS: [&str; 8] =
+        ["namespace ", "class ", "template <", "template<", "public:", "private:", "protected:", "using "];
+    source.lines().any(|line| {
+        let line = line.trim_start();
+        OPENERS.iter().any(|opener| line.starts_with(opener))
+    })
+}

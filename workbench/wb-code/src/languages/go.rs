@@ -1,0 +1,58 @@
+//! Go: the comment directly above a `func`.
+
+use tree_sitter::Node;
+
+use super::{
+    Grammar,
+    language::{DocKind, LanguageRules, Placement, Role, function_of},
+};
+use crate::prose::Markup;
+
+pub(super) struct Go;
+
+impl LanguageRules for Go {
+    fn grammars(&self, _source: &str) -> &'static [Grammar] {
+        &[Grammar::Go]
+    }
+
+    fn markers(&self) -> &'static [&'static str] {
+        &["//", "/*"]
+    }
+
+    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+        match node.kind() {
+            "function_declaration" | "method_declaration" => function_of(node),
+            "method_elem" => Role::Declaration,
+            "comment" => Role::Comment,
+            _ => Role::Other,
+        }
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::DirectlyAbove
+    }
+
+    fn doc_kind(&self, text: &str) -> DocKind {
+        if text.starts_with("//") { DocKind::Line } else { DocKind::Block }
+    }
+
+    fn markup(&self) -> Markup {
+        Markup::GoDoc
+    }
+
+    fn import_kinds(&self) -> &'static [&'static str] {
+        &["import_declaration", "package_clause"]
+    }
+
+    /// `go:noinline`, `nolint:…`, `+build …`: no space after the slashes, a word, a colon.
+    fn is_directive(&self, line: &str) -> bool {
+        if line.trim_start().starts_with("+build ") || line.starts_with("nolint") || line.starts_with("export ") {
+            return true;
+        }
+        line.split_once(':').is_some_and(|(word, rest)| {
+            !word.is_empty()
+                && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+                && rest.starts_with(|c: char| c.is_ascii_lowercase())
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! The tree-sitter grammars, and one parser of each per thread.
+
+use std::{cell::RefCell, collections::HashMap, ops::ControlFlow};
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// A grammar; a language can have more than one (TypeScript with and without JSX, PHP with and without its tag).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Grammar {
+    Rust,
+    Python,
+    Java,
+    JavaScript,
+    TypeScript,
+    Tsx,
+    Go,
+    Ruby,
+    Php,
+    PhpOnly,
+    C,
+    Cpp,
+}
+
+impl Grammar {
+    fn load(self) -> tree_sitter::Language {
+        match self {
+            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
+            Self::Python => tree_sitter_python::LANGUAGE.into(),
+            Self::Java => tree_sitter_java::LANGUAGE.into(),
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Self::Go => tree_sitter_go::LANGUAGE.into(),
+            Self::Ruby => tree_sitter_ruby::LANGUAGE.into(),
+            Self::Php => tree_sitter_php::LANGUAGE_PHP.into(),
+            Self::PhpOnly => tree_sitter_php::LANGUAGE_PHP_ONLY.into(),
+            Self::C => tree_sitter_c::LANGUAGE.into(),
+            Self::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+        }
+    }
+}
+
+thread_local! {
+    static PARSERS: RefCell<HashMap<Grammar, Parser>> = RefCell::new(HashMap::new());
+}
+
+/// The tree of a source by the first grammar that finds no error in it, else by the first grammar.
+///
+/// `None` where parsing takes far more steps than the length of the source explains (text that is no source).
+/// The limit counts steps, not seconds, so the answer is the same on every machine.
+pub(crate) fn parse(source: &str, grammars: &[Grammar]) -> Option<Tree> {
+    let first = parse_with(source, *grammars.first()?)?;
+    if !first.root_node().has_error() {
+        return Some(first);
+    }
+    for grammar in &grammars[1..] {
+        if let Some(tree) = parse_with(source, *grammar)
+            && !tree.root_node().has_error()
+        {
+            return Some(tree);
+        }
+    }
+    Some(first)
+}
+
+fn parse_with(source: &str, grammar: Grammar) -> Option<Tree> {
+    PARSERS.with_borrow_mut(|parsers| {
+        let parser = parsers.entry(grammar).or_insert_with(|| {
+            let mut parser = Parser::new();
+            // The grammars are pinned beside the parser library; one that does not fit gives no trees, and the tests say so.
+            let _ = parser.set_language(&grammar.load());
+            parser
+        });
+        let bytes = source.as_bytes();
+        let mut checks = 0_usize;
+        let limit = 2_000 + bytes.len();
+        let mut progress = |_: &ParseState| {
+            checks += 1;
+            if checks > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let tree = parser.parse_with_options(&mut read, None, Some(options));
+        if tree.is_none() {
+            parser.reset();
+        }
+        tree
+    })
+}

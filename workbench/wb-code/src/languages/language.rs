@@ -1,0 +1,110 @@
+//! What a language must tell so that its documented functions can be found: grammar, doc comments, functions.
+
+use tree_sitter::Node;
+
+use super::Grammar;
+use crate::prose::Markup;
+
+/// The rules of one language.
+pub(crate) trait LanguageRules: Sync {
+    /// The grammars to try on a source, best first; the next one is tried only where the one before finds errors.
+    fn grammars(&self, source: &str) -> &'static [Grammar];
+
+    /// Texts of which a source must hold at least one to have any doc comment.
+    ///
+    /// A part of a file without any of them is not looked at, so they must be certain.
+    fn markers(&self) -> &'static [&'static str];
+
+    /// A second, cheap look at a source that has a marker: whether it is worth parsing.
+    fn may_document(&self, _source: &str) -> bool {
+        true
+    }
+
+    /// Whether an attribute says that what follows is a test.
+    fn is_test(&self, _attribute: &str) -> bool {
+        false
+    }
+
+    /// What a node is.
+    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree>;
+
+    /// Where this language puts its documentation.
+    fn placement(&self) -> Placement;
+
+    /// What kind of documentation a comment or an attribute is.
+    fn doc_kind(&self, text: &str) -> DocKind;
+
+    /// The conventions inside a doc comment.
+    fn markup(&self) -> Markup;
+
+    /// Node kinds at the top of a file that import, or that open a file and mean nothing else.
+    fn import_kinds(&self) -> &'static [&'static str];
+
+    /// Whether a line of a doc comment (without its marker) speaks to a tool and not to a reader.
+    fn is_directive(&self, _line: &str) -> bool {
+        false
+    }
+}
+
+/// What a syntax node is to the extraction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role<'tree> {
+    /// A function or method with a body.
+    Function {
+        /// The node that holds its name.
+        name: Option<Node<'tree>>,
+        /// Its body.
+        body: Node<'tree>,
+    },
+    /// A function or method that is only declared.
+    Declaration,
+    /// A node that belongs to the one function in it: `export`, `template <…>`, decorators, `private def`.
+    Wrapper,
+    /// A comment.
+    Comment,
+    /// An attribute that stands as a sibling before its function.
+    Attribute,
+    /// Anything else.
+    Other,
+}
+
+/// Where documentation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// Above the function, blank lines allowed.
+    Above,
+    /// Above the function, nothing but the line end between.
+    DirectlyAbove,
+    /// The first statement of the body.
+    InBody,
+}
+
+/// What a comment documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DocKind {
+    /// Nothing: a remark.
+    Remark,
+    /// One line of documentation, continued by its neighbours.
+    Line,
+    /// A whole block of documentation.
+    Block,
+    /// Something else ends here (documentation of the item before, an interpreter line).
+    Stop,
+}
+
+/// A function role out of the fields `name` and `body`.
+pub(crate) fn function_of<'tree>(node: Node<'tree>) -> Role<'tree> {
+    match node.child_by_field_name("body") {
+        Some(body) => Role::Function { name: node.child_by_field_name("name"), body },
+        None => Role::Declaration,
+    }
+}
+
+/// Documentation in the manner of Javadoc: `/** … */` and nothing else.
+pub(crate) fn javadoc_kind(text: &str) -> DocKind {
+    if text.starts_with("/**") && !text.starts_with("/***") && text.len() > 4 {
+        DocKind::Block
+    } else {
+        DocKind::Remark
+    }
+}

@@ -1,0 +1,227 @@
+//! The ten languages, and the choice among them by name, by file extension, by content.
+
+mod c;
+mod cpp;
+mod go;
+mod grammar;
+mod java;
+mod javascript;
+pub(crate) mod language;
+mod php;
+mod python;
+mod ruby;
+mod rust;
+mod typescript;
+
+use std::{fmt, path::Path};
+
+use serde::{Deserialize, Serialize};
+use wb_core::suggest;
+
+pub(crate) use grammar::{Grammar, parse};
+use language::LanguageRules;
+pub(crate) use rust::doc_attribute as rust_doc_attribute;
+
+/// A programming language whose documented functions can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Language {
+    Rust,
+    Python,
+    Java,
+    #[serde(rename = "javascript")]
+    JavaScript,
+    #[serde(rename = "typescript")]
+    TypeScript,
+    Go,
+    Ruby,
+    Php,
+    C,
+    Cpp,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Rust,
+        Self::Python,
+        Self::Java,
+        Self::JavaScript,
+        Self::TypeScript,
+        Self::Go,
+        Self::Ruby,
+        Self::Php,
+        Self::C,
+        Self::Cpp,
+    ];
+
+    /// The name in YAML and in pairs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Python => "python",
+            Self::Java => "java",
+            Self::JavaScript => "javascript",
+            Self::TypeScript => "typescript",
+            Self::Go => "go",
+            Self::Ruby => "ruby",
+            Self::Php => "php",
+            Self::C => "c",
+            Self::Cpp => "cpp",
+        }
+    }
+
+    /// The endings of its files, without the dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Rust => &["rs"],
+            Self::Python => &["py"],
+            Self::Java => &["java"],
+            Self::JavaScript => &["js", "mjs", "cjs", "jsx"],
+            Self::TypeScript => &["ts", "tsx", "mts", "cts"],
+            Self::Go => &["go"],
+            Self::Ruby => &["rb"],
+            Self::Php => &["php"],
+            Self::C => &["c", "h"],
+            Self::Cpp => &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "tpp", "inl"],
+        }
+    }
+
+    /// The language of a file ending (without its dot, in any case); `h` is C, see [`Language::of_file`].
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        let extension = extension.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|language| language.extensions().contains(&extension.as_str()))
+    }
+
+    /// The language by its name, with a near name in the error.
+    pub fn from_name(name: &str) -> wb_core::Result<Self> {
+        if let Some(language) = Self::ALL.into_iter().find(|language| language.name() == name) {
+            return Ok(language);
+        }
+        let lower = name.to_lowercase();
+        let other_name = match lower.as_str() {
+            "golang" => Some(Self::Go),
+            "c#" | "csharp" => None,
+            ending => Self::from_extension(ending),
+        };
+        let hint = match other_name {
+            Some(language) => Some(format!("did you mean `{language}`?")),
+            None => suggest::hint(name, Self::ALL.map(Self::name)),
+        };
+        Err(wb_core::Error::Unknown { kind: "language", name: name.to_owned(), hint })
+    }
+
+    /// The language of a file by its ending; a header that holds C++ is C++.
+    pub fn of_file(path: &Path, source: &str) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        let language = Self::from_extension(extension)?;
+        let is_header = extension.eq_ignore_ascii_case("h");
+        Some(if is_header && cpp::looks_like_cpp(source) { Self::Cpp } else { language })
+    }
+
+    /// Whether a text is made of imports (and comments) only.
+    pub fn is_import_only(self, code: &str) -> bool {
+        // The grammar of C wants a line end after `#include`.
+        let code = &format!("{code}\n");
+        let Some(tree) = parse(code, self.rules().grammars(code)) else { return false };
+        let root = tree.root_node();
+        let mut cursor = root.walk();
+        let mut imports = 0;
+        for child in root.named_children(&mut cursor) {
+            if child.is_extra() || matches!(self.rules().role(child), language::Role::Comment) {
+                continue;
+            }
+            if child.has_error() || !self.rules().import_kinds().contains(&child.kind()) {
+                return false;
+            }
+            if self != Self::Ruby || ruby::is_require(child, code) {
+                imports += 1;
+            } else {
+                return false;
+            }
+        }
+        imports > 0
+    }
+
+    pub(crate) fn rules(self) -> &'static dyn LanguageRules {
+        match self {
+            Self::Rust => &rust::Rust,
+            Self::Python => &python::Python,
+            Self::Java => &java::Java,
+            Self::JavaScript => &javascript::JavaScript,
+            Self::TypeScript => &typescript::TypeScript,
+            Self::Go => &go::Go,
+            Self::Ruby => &ruby::Ruby,
+            Self::Php => &php::Php,
+            Self::C => &c::C,
+            Self::Cpp => &cpp::Cpp,
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_serde_agree() {
+        for language in Language::ALL {
+            assert_eq!(serde_yaml::to_string(&language).unwrap().trim(), language.name());
+            assert_eq!(Language::from_name(language.name()).unwrap(), language);
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_gets_a_near_one() {
+        let hint = |name: &str| Language::from_name(name).unwrap_err().hint().map(str::to_owned).unwrap();
+        assert_eq!(hint("pyton"), "did you mean `python`?");
+        assert_eq!(hint("golang"), "did you mean `go`?");
+        assert_eq!(hint("c++"), "did you mean `cpp`?");
+        assert_eq!(hint("ts"), "did you mean `typescript`?");
+        assert_eq!(hint("Rust"), "did you mean `rust`?");
+        assert!(hint("haskell").starts_with("known: rust, python"));
+    }
+
+    #[test]
+    fn endings_find_their_language() {
+        for (ending, expected) in
+            [("rs", Some(Language::Rust)), ("tsx", Some(Language::TypeScript)), ("H", Some(Language::C)), ("txt", None)]
+        {
+            assert_eq!(Language::from_extension(ending), expected, "{ending}");
+        }
+        let header = Path::new("a/b.h");
+        assert_eq!(Language::of_file(header, "int f(int);\n"), Some(Language::C));
+        assert_eq!(Language::of_file(header, "namespace a {\nint f(int);\n}\n"), Some(Language::Cpp));
+    }
+
+    #[test]
+    fn imports_alone_are_seen() {
+        for (language, code, expected) in [
+            (Language::Rust, "use std::io;\n// more\nuse a::{\n    b,\n};", true),
+            (Language::Rust, "use std::io;\nfn f() {}", false),
+            (Language::Rust, "// nothing", false),
+            (Language::Python, "import os\nfrom a import (\n  b,\n)", true),
+            (Language::Python, "import os\nos.getcwd()", false),
+            (Language::Java, "package a.b;\nimport java.util.List;", true),
+            (Language::JavaScript, "import a from 'b';\nimport 'c';", true),
+            (Language::TypeScript, "import type { A } from 'b';", true),
+            (Language::Go, "package a\nimport (\n\t\"fmt\"\n)", true),
+            (Language::Ruby, "require 'a'\nrequire_relative 'b'", true),
+            (Language::Ruby, "require 'a'\nputs 1", false),
+            (Language::Php, "<?php\nnamespace A;\nuse B\\C;", true),
+            (Language::Php, "use B\\C;\nrequire 'x.php';", false),
+            (Language::C, "#include <stdio.h>\n#include \"a.h\"", true),
+            (Language::Cpp, "#include <vector>\nusing namespace std;", true),
+            (Language::Cpp, "#include <vector>\nint a;", false),
+        ] {
+            assert_eq!(language.is_import_only(code), expected, "{language}: {code}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! PHP: PHPDoc above functions and methods.
+
+use tree_sitter::Node;
+
+use super::{
+    Grammar,
+    language::{DocKind, LanguageRules, Placement, Role, function_of, javadoc_kind},
+};
+use crate::prose::Markup;
+
+pub(super) struct Php;
+
+impl LanguageRules for Php {
+    fn grammars(&self, source: &str) -> &'static [Grammar] {
+        if source.contains("<?") { &[Grammar::Php] } else { &[Grammar::PhpOnly] }
+    }
+
+    fn markers(&self) -> &'static [&'static str] {
+        &["/**"]
+    }
+
+    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+        match node.kind() {
+            "function_definition" | "method_declaration" => function_of(node),
+            "comment" => Role::Comment,
+            _ => Role::Other,
+        }
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::DirectlyAbove
+    }
+
+    fn doc_kind(&self, text: &str) -> DocKind {
+        javadoc_kind(text)
+    }
+
+    fn markup(&self) -> Markup {
+        Markup::Tags
+    }
+
+    fn import_kinds(&self) -> &'static [&'static str] {
+        &["php_tag", "namespace_use_declaration", "namespace_definition", "declare_statement"]
+    }
+}

@@ -1,0 +1,46 @@
+//! Python: the docstring, first statement of a `def`.
+
+use tree_sitter::Node;
+
+use super::{
+    Grammar,
+    language::{DocKind, LanguageRules, Placement, Role, function_of},
+};
+use crate::prose::Markup;
+
+pub(super) struct Python;
+
+impl LanguageRules for Python {
+    fn grammars(&self, _source: &str) -> &'static [Grammar] {
+        &[Grammar::Python]
+    }
+
+    fn markers(&self) -> &'static [&'static str] {
+        &["\"", "'"]
+    }
+
+    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+        match node.kind() {
+            "function_definition" => function_of(node),
+            "decorated_definition" => Role::Wrapper,
+            "comment" => Role::Comment,
+            _ => Role::Other,
+        }
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::InBody
+    }
+
+    fn doc_kind(&self, _text: &str) -> DocKind {
+        DocKind::Remark
+    }
+
+    fn markup(&self) -> Markup {
+        Markup::Docstring
+    }
+
+    fn import_kinds(&self) -> &'static [&'static str] {
+        &["import_statement", "import_from_statement", "future_import_statement"]
+    }
+}

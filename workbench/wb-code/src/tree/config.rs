@@ -1,0 +1,112 @@
+//! What to read of a tree.
+
+use std::{env, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wb_core::Error as CoreError;
+
+use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
+
+/// Which sources to read and how to group them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TreeConfig {
+    /// A folder of sources; without it, Cargo's registry sources (`$CARGO_HOME/registry/src`, else
+    /// `$HOME/.cargo/registry/src`).
+    pub path: Option<String>,
+    /// Languages to read; empty for all of them, for the registry Rust alone.
+    pub languages: Vec<Language>,
+    /// What must not be split between training and test.
+    pub group: GroupBy,
+    /// Larger files are skipped: most are generated.
+    pub max_file_bytes: u64,
+    /// At most so many groups, chosen by a hash of their names; none for all.
+    pub max_groups: Option<usize>,
+    /// At most so many files, chosen by a hash of their paths; none for all.
+    pub max_files: Option<usize>,
+    /// Whether to read tests, benchmarks and examples too.
+    pub include_tests: bool,
+    /// Longer descriptions are cut at a sentence or a word.
+    pub max_anchor_chars: usize,
+}
+
+impl Default for TreeConfig {
+    fn default() -> Self {
+        Self {
+            path: None,
+            languages: Vec::new(),
+            group: GroupBy::Auto,
+            max_file_bytes: 1 << 20,
+            max_groups: None,
+            max_files: None,
+            include_tests: false,
+            max_anchor_chars: MAX_ANCHOR_CHARS,
+        }
+    }
+}
+
+/// What the group of a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// The crate where the tree has a `Cargo.toml`, else the top folder where there are several, else the file.
+    #[default]
+    Auto,
+    /// The crate: a registry folder `name-1.2.3` is `name`, else the nearest `Cargo.toml` with a package names it;
+    /// files outside of any crate go by their top folder.
+    Crate,
+    /// The first folder of the path.
+    TopFolder,
+    /// Every file by itself.
+    File,
+    /// The whole tree.
+    One,
+}
+
+impl TreeConfig {
+    /// Refuses values that make no sense; `key` is where this config stands.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let positive = |name: &str, value: Option<u64>| match value {
+            Some(0) => Err(CoreError::value(format!("{key}.{name}"), "got 0, expected 1 or more")),
+            _ => Ok(()),
+        };
+        positive("max_file_bytes", Some(self.max_file_bytes))?;
+        positive("max_groups", self.max_groups.map(|value| value as u64))?;
+        positive("max_files", self.max_files.map(|value| value as u64))?;
+        if self.max_anchor_chars < 20 {
+            let message = format!("got {}, expected 20 or more", self.max_anchor_chars);
+            return Err(CoreError::value(format!("{key}.max_anchor_chars"), message));
+        }
+        for (index, language) in self.languages.iter().enumerate() {
+            if self.languages[..index].contains(language) {
+                return Err(CoreError::value(format!("{key}.languages"), format!("`{language}` stands there twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The languages to read, in their own order.
+    pub fn languages(&self) -> Vec<Language> {
+        let mut languages = match (&self.path, self.languages.is_empty()) {
+            (None, true) => vec![Language::Rust],
+            (Some(_), true) => Language::ALL.to_vec(),
+            _ => self.languages.clone(),
+        };
+        languages.sort_unstable();
+        languages
+    }
+
+    /// The folder to read.
+    pub fn root(&self) -> Result<PathBuf> {
+        let root = match &self.path {
+            Some(path) => PathBuf::from(path),
+            None => cargo_home().ok_or(Error::NoCargoHome)?.join("registry").join("src"),
+        };
+        if root.is_dir() { Ok(root) } else { Err(Error::NotAFolder { path: root }) }
+    }
+}
+
+fn cargo_home() -> Option<PathBuf> {
+    let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    given("CARGO_HOME").or_else(|| given("HOME").or_else(|| given("USERPROFILE")).map(|home| home.join(".cargo")))
+}

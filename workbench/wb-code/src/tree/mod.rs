@@ -1,0 +1,57 @@
+//! A tree of sources, or Cargo's registry, to pairs of prose and code.
+
+mod config;
+mod groups;
+mod listing;
+mod manifest;
+mod read;
+mod version;
+
+use std::collections::BTreeMap;
+
+use wb_core::{Pair, Progress, fingerprint::Fingerprint};
+
+pub use config::{GroupBy, TreeConfig};
+
+use crate::{Error, Result};
+use groups::Groups;
+use listing::Listing;
+
+/// Everything that a tree gave.
+#[derive(Debug, Clone)]
+pub struct TreeRead {
+    /// The pairs in the order of paths and lines, ids unique.
+    pub pairs: Vec<Pair>,
+    /// How many files were read.
+    pub files: u64,
+    /// How many groups (crates, folders, files) they belong to.
+    pub groups: u64,
+    /// Files of the languages asked for that were not used, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Documented functions that gave no pair, by reason.
+    pub rejected: BTreeMap<String, u64>,
+    /// Of the files read: their paths, sizes and times; equal to [`tree_fingerprint`].
+    pub fingerprint: Fingerprint,
+}
+
+/// Reads a tree: lists it, groups it, finds the documented functions of every file.
+///
+/// The answer does not depend on the number of threads nor on the order in which the file system lists folders.
+pub fn read_tree(config: &TreeConfig, progress: &mut dyn FnMut(Progress)) -> Result<TreeRead> {
+    config.validate("tree")?;
+    progress(Progress::new("listing sources", 0, 0));
+    let mut listing = Listing::of(config)?;
+    if listing.files.is_empty() && listing.skipped.is_empty() {
+        let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
+        return Err(Error::NoSources { path: listing.root, languages: languages.join(", ") });
+    }
+    let fingerprint = listing.fingerprint(config);
+    let groups = Groups::of(&mut listing, config);
+    Ok(read::read(config, &listing, &groups, fingerprint, progress))
+}
+
+/// Changes whenever a file of the tree in question is added, removed, resized or touched; reads no file.
+pub fn tree_fingerprint(config: &TreeConfig) -> Result<Fingerprint> {
+    config.validate("tree")?;
+    Ok(Listing::of(config)?.fingerprint(config))
+}

@@ -1,0 +1,35 @@
+//! The pivot between models and everything that measures them: text in, embeddings out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Embeddings, progress::Progress};
+
+/// Which side of a search a text stands on; prompts and lengths may differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// What is searched for.
+    Query,
+    /// What is searched in.
+    Document,
+}
+
+/// Anything that turns texts into vectors.
+pub trait Encoder {
+    /// A short name for tables and files.
+    fn name(&self) -> String;
+
+    /// Length of a vector.
+    fn dim(&self) -> usize;
+
+    /// Everything that decides the vectors (weights, prompts, lengths), for caches and manifests.
+    fn fingerprint(&self) -> crate::fingerprint::Fingerprint;
+
+    /// Row `i` of the result belongs to `texts[i]`. An empty text has a vector too.
+    fn encode(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>>;
+}

@@ -1,0 +1,85 @@
+//! Content hashes: the names of stages' outputs and the proof of what went in.
+
+use std::{fmt, fs::File, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// 256 bits of BLAKE3, written as hex.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// Starts an empty one.
+    pub fn builder() -> FingerprintBuilder {
+        FingerprintBuilder(blake3::Hasher::new())
+    }
+
+    /// Of bytes.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(blake3::hash(bytes).to_hex().to_string())
+    }
+
+    /// Of anything that serializes to JSON: a resolved config, for example.
+    pub fn of_json(value: &impl Serialize) -> Self {
+        // A value of ours that cannot be JSON (a map with keys that are no strings) is a defect, and hashes as its error.
+        match serde_json::to_vec(value) {
+            Ok(bytes) => Self::of_bytes(&bytes),
+            Err(error) => Self::of_bytes(error.to_string().as_bytes()),
+        }
+    }
+
+    /// Of a file's content.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        hasher.update_reader(file).map_err(Error::io("read", path))?;
+        Ok(Self(hasher.finalize().to_hex().to_string()))
+    }
+
+    /// All 64 hex digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first 12 hex digits, for names of files and folders.
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Takes fields one by one; each carries its length, so `ab`+`c` differs from `a`+`bc`.
+pub struct FingerprintBuilder(blake3::Hasher);
+
+impl FingerprintBuilder {
+    /// Adds a text.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Adds bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    /// Adds a number.
+    pub fn number(&mut self, number: u64) -> &mut Self {
+        self.0.update(&number.to_le_bytes());
+        self
+    }
+
+    /// The fingerprint of what was added so far.
+    pub fn finish(&self) -> Fingerprint {
+        Fingerprint(self.0.finalize().to_hex().to_string())
+    }
+}

@@ -1,0 +1,31 @@
+//! The words that every crate of the workbench speaks: pairs, corpora, embeddings, rankings, scores, runs.
+//!
+//! Nothing here knows a model, a file format of others, or a terminal.
+
+pub mod atomic;
+pub mod config;
+pub mod corpus;
+pub mod embeddings;
+pub mod encoder;
+pub mod error;
+pub mod fingerprint;
+pub mod manifest;
+pub mod pair;
+pub mod progress;
+pub mod ranking;
+pub mod records;
+pub mod run_dir;
+pub mod scores;
+pub mod seed;
+pub mod suggest;
+
+pub use corpus::{Corpus, Document, Qrels, Query};
+pub use embeddings::Embeddings;
+pub use encoder::{Encoder, Side};
+pub use error::{Error, Result};
+pub use pair::{Origin, Pair, PairSet, Task};
+pub use progress::Progress;
+pub use ranking::{Hit, Ranking};
+pub use run_dir::RunDir;
+pub use scores::Scores;
+pub use seed::Seed;

@@ -1,0 +1,32 @@
+//! What is needed to make a run again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Written as `manifest.json` when a run starts, so that a run that was stopped can be explained too.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The run's id.
+    pub run: String,
+    /// The command as typed.
+    pub command: String,
+    /// Start, RFC 3339, UTC.
+    pub started: String,
+    /// `wb` version.
+    pub version: String,
+    /// Commit of the binary, or empty; `+` at the end where the tree was not clean.
+    pub commit: String,
+    /// Compiled features.
+    pub features: Vec<String>,
+    /// The device that was opened.
+    pub device: String,
+    /// Operating system, processor kind, number of threads.
+    pub machine: String,
+    /// The seed.
+    pub seed: u64,
+    /// Fingerprint of the resolved config.
+    pub config: String,
+    /// Fingerprint of each input and of each stage's output, by name.
+    pub fingerprints: BTreeMap<String, String>,
+}

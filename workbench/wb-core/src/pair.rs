@@ -1,0 +1,141 @@
+//! Training records: a pair of texts that belong together, and a set of them in a fixed order.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result, fingerprint::Fingerprint};
+
+/// What a pair goes from and to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// A description or question to code.
+    #[default]
+    Text2code,
+    /// Code to its description.
+    Code2text,
+    /// Code to equivalent or translated code.
+    Code2code,
+    /// Text and code to text or code.
+    Hybrid,
+}
+
+/// Where a pair came from, so that it can be found again and split without leaks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Origin {
+    /// The unit that must not stand on both sides of a split: a repository, a crate, a package.
+    pub group: String,
+    /// File inside the group, with `/`.
+    pub path: String,
+    /// First and last line of the positive in that file, from 1; zeros where it is not known.
+    pub lines: [u32; 2],
+    /// Licence as an SPDX expression, empty where it is not known.
+    pub license: String,
+}
+
+/// One training record.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// Unique in its set.
+    pub id: String,
+    /// What the pair goes from and to.
+    #[serde(default)]
+    pub task: Task,
+    /// Programming language of the code side, lower case (`rust`, `python`, `cpp`), empty where it is not known.
+    #[serde(default)]
+    pub language: String,
+    /// The query side.
+    pub anchor: String,
+    /// The document that answers the anchor.
+    pub positive: String,
+    /// Hard negatives, best first; empty before mining.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub negatives: Vec<String>,
+    /// Where it came from.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// Pairs with unique ids in a stable order.
+#[derive(Debug, Clone, Default)]
+pub struct PairSet {
+    pairs: Vec<Pair>,
+}
+
+impl PairSet {
+    /// Takes pairs as they are ordered; two equal ids are an error.
+    pub fn new(pairs: Vec<Pair>) -> Result<Self> {
+        let mut first: HashMap<&str, usize> = HashMap::with_capacity(pairs.len());
+        for (index, pair) in pairs.iter().enumerate() {
+            if let Some(before) = first.insert(&pair.id, index) {
+                return Err(Error::data(
+                    format!("pair {}", pair.id),
+                    format!("the id stands at positions {before} and {index}, expected unique ids"),
+                ));
+            }
+        }
+        Ok(Self { pairs })
+    }
+
+    /// The pairs in order.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// The pairs, owned.
+    pub fn into_pairs(self) -> Vec<Pair> {
+        self.pairs
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// A fingerprint over every field of every pair, in order.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::builder();
+        for pair in &self.pairs {
+            for text in [&pair.id, &pair.language, &pair.anchor, &pair.positive, &pair.origin.group] {
+                fingerprint.text(text);
+            }
+            fingerprint.number(pair.task as u64);
+            fingerprint.number(pair.negatives.len() as u64);
+            for negative in &pair.negatives {
+                fingerprint.text(negative);
+            }
+        }
+        fingerprint.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(id: &str) -> Pair {
+        Pair { id: id.into(), anchor: "sort a list".into(), positive: "xs.sort()".into(), ..Pair::default() }
+    }
+
+    #[test]
+    fn equal_ids_are_refused() {
+        assert!(PairSet::new(vec![pair("a"), pair("b")]).is_ok());
+        let error = PairSet::new(vec![pair("a"), pair("b"), pair("a")]).unwrap_err();
+        assert!(error.to_string().contains("positions 0 and 2"), "{error}");
+    }
+
+    #[test]
+    fn the_fingerprint_sees_order_and_text() {
+        let one = PairSet::new(vec![pair("a"), pair("b")]).unwrap().fingerprint();
+        let other = PairSet::new(vec![pair("b"), pair("a")]).unwrap().fingerprint();
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,5 @@
+//! What a run's files hold: written by training, data and benchmarks, read by reports, comparisons and notebooks.
+
+pub mod data;
+pub mod journal;
+pub mod outcome;

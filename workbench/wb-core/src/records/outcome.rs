@@ -1,0 +1,125 @@
+//! `bench/NAME.json`: what a benchmark measured, each number with its protocol and pool.
+
+use serde::{Deserialize, Serialize};
+
+/// One contestant measured under every protocol that the data allows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// `codesearchnet`, `cosqa`, `pairs`, ...
+    pub benchmark: String,
+    /// Raised when what is measured changes; `wb compare` refuses two versions.
+    pub version: u32,
+    /// The retriever's name: `bm25`, `untrained`, a run's id, a model's name.
+    pub contestant: String,
+    /// What decides its vectors.
+    pub contestant_fingerprint: String,
+    /// Fingerprint of the data read.
+    pub dataset_fingerprint: String,
+    /// Maximum lengths, prompts, text mode, as shown to people.
+    pub settings: Vec<(String, String)>,
+    /// Every number.
+    pub protocols: Vec<ProtocolScore>,
+    /// Protocols that this data cannot give.
+    pub not_run: Vec<NotRun>,
+    /// Warnings that belong to the numbers (repeated URLs, a leaking text mode, duplicates).
+    pub warnings: Vec<String>,
+    /// Duplicate and leak counts.
+    pub audit: Vec<AuditLine>,
+    /// The best and the worst queries with what came back, for the report.
+    pub examples: Vec<QueryExample>,
+}
+
+/// One number.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProtocolScore {
+    /// Protocol: `csn-1000`, `cosqa-6267`, `pairs-full`, ...
+    pub id: String,
+    /// `ruby`, `all`, ...
+    pub language: String,
+    /// `test`, `valid`, ...
+    pub split: String,
+    /// Documents that a query is ranked against.
+    pub pool: u64,
+    /// How many queries were measured.
+    pub n_queries: u64,
+    /// `mrr`, `ndcg@10`, `recall@1`, `ndcg`.
+    pub metric: String,
+    /// The value under the protocol's own tie rule, as a fraction.
+    pub value: f64,
+    /// Lower end of the 95 % bootstrap interval over queries.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The value with every tie broken in favour of the answer.
+    pub tie_best: f64,
+    /// The expected value under random tie breaking.
+    pub tie_expected: f64,
+    /// The value with every tie broken against the answer.
+    pub tie_worst: f64,
+    /// The value after removing duplicate documents from the pool; absent where it has no meaning.
+    pub deduplicated: Option<f64>,
+    /// Each query's rank under the protocol's tie rule, from 1; 0 where the answer was not found.
+    pub queries: Vec<QueryRank>,
+}
+
+/// A query's rank.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueryRank {
+    /// The query's id.
+    pub id: String,
+    /// From 1; 0 where the answer was not found.
+    pub rank: u64,
+    /// The query's own value of the metric.
+    #[serde(default)]
+    pub value: f64,
+}
+
+/// A protocol that was not run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NotRun {
+    /// Protocol.
+    pub id: String,
+    /// Why, and what would be needed.
+    pub reason: String,
+}
+
+/// One line of the duplicate and leak page.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AuditLine {
+    /// What was counted.
+    pub what: String,
+    /// How many have it.
+    pub count: u64,
+    /// Out of how many.
+    pub of: u64,
+    /// A few, for a reader's eyes.
+    pub examples: Vec<String>,
+}
+
+/// A query with its answer and what was returned.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueryExample {
+    /// The query's id.
+    pub id: String,
+    /// Its text.
+    pub query: String,
+    /// Rank of the right answer, from 1.
+    pub rank: u64,
+    /// The right answer.
+    pub answer: String,
+    /// What came first, with scores.
+    pub returned: Vec<ReturnedDocument>,
+}
+
+/// A returned document.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReturnedDocument {
+    /// The document's id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// Its score.
+    pub score: f64,
+    /// Whether it is the right answer.
+    pub relevant: bool,
+}

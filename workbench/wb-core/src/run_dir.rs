@@ -1,0 +1,282 @@
+//! The one place that knows the layout of `runs/`.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, Result, atomic, fingerprint::Fingerprint, suggest};
+
+/// The folder of one run. A run is finished when [`RunDir::done`] is there, which is written last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDir {
+    folder: PathBuf,
+}
+
+/// Holds a run folder for this process; the operating system lets go when the process ends, however it ends.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+impl RunDir {
+    /// The folder of the run with this name and fingerprint: the one that exists, or a new one dated today.
+    pub fn for_experiment(root: &Path, name: &str, fingerprint: &Fingerprint) -> Result<Self> {
+        let tail = format!("-{name}-{}", &fingerprint.as_str()[..8]);
+        let found = list(root)?.into_iter().filter(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail)).last();
+        let run = found.unwrap_or_else(|| {
+            let today = jiff::Timestamp::now().strftime("%Y-%m-%d");
+            Self { folder: root.join(format!("{today}{tail}")) }
+        });
+        fs::create_dir_all(&run.folder).map_err(Error::io("create", &run.folder))?;
+        Ok(run)
+    }
+
+    /// Opens what the user named: a folder, an id under `root`, or `latest`.
+    pub fn open(root: &Path, name: &str) -> Result<Self> {
+        let direct = Path::new(name);
+        if direct.join("manifest.json").is_file() {
+            return Ok(Self { folder: direct.to_path_buf() });
+        }
+        let id = if name == "latest" {
+            let pointer = root.join("latest");
+            let id = fs::read_to_string(&pointer).map_err(|_| Error::Unknown {
+                kind: "run",
+                name: name.into(),
+                hint: Some(format!("{} has no run yet: wb run configs/quickstart.yaml", root.display())),
+            })?;
+            id.trim().to_owned()
+        } else {
+            name.to_owned()
+        };
+        let folder = root.join(&id);
+        if folder.is_dir() {
+            return Ok(Self { folder });
+        }
+        let known: Vec<String> = list(root)?.iter().map(|run| run.id().to_owned()).collect();
+        let ends: Vec<&String> = known.iter().filter(|known| known.contains(&id)).collect();
+        if let [only] = ends[..] {
+            return Ok(Self { folder: root.join(only) });
+        }
+        Err(Error::Unknown { kind: "run", name: id.clone(), hint: suggest::hint(&id, known.iter().map(String::as_str)) })
+    }
+
+    /// The run's id: the folder's name.
+    pub fn id(&self) -> &str {
+        self.folder.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Takes the folder for this process, or says who holds it.
+    pub fn lock(&self) -> Result<RunLock> {
+        let path = self.folder.join("lock");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Error::io("lock", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Who it is is a help, not a need.
+                let _ = file.read_to_string(&mut holder);
+                let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
+                return Err(Error::Locked { path: self.folder.clone(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(Error::Io { action: "lock", path, source }),
+        }
+        let command: Vec<String> = std::env::args().collect();
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let holder = format!("pid {} on {} since {now} ({})", std::process::id(), host.trim(), command.join(" "));
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(holder.as_bytes()))
+            .and_then(|()| file.sync_all())
+            .map_err(Error::io("write", &path))?;
+        Ok(RunLock { _file: file })
+    }
+
+    /// The resolved config.
+    pub fn config(&self) -> PathBuf {
+        self.folder.join("config.yaml")
+    }
+
+    /// See [`crate::manifest::Manifest`].
+    pub fn manifest(&self) -> PathBuf {
+        self.folder.join("manifest.json")
+    }
+
+    /// The data card, [`crate::records::data::DataCard`].
+    pub fn data(&self) -> PathBuf {
+        self.folder.join("data.json")
+    }
+
+    /// One [`crate::records::journal::StepRecord`] a line.
+    pub fn metrics(&self) -> PathBuf {
+        self.folder.join("metrics.jsonl")
+    }
+
+    /// One [`crate::records::journal::ValidationRecord`] a line.
+    pub fn validation(&self) -> PathBuf {
+        self.folder.join("validation.jsonl")
+    }
+
+    /// The folder of checkpoints.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.folder.join("checkpoints")
+    }
+
+    /// The trained encoder.
+    pub fn encoder(&self) -> PathBuf {
+        self.folder.join("encoder")
+    }
+
+    /// What one contestant got in one benchmark.
+    pub fn bench(&self, benchmark: &str, contestant: &str) -> PathBuf {
+        self.folder.join("bench").join(format!("{benchmark}-{contestant}.json"))
+    }
+
+    /// All benchmark files, by name.
+    pub fn benches(&self) -> Result<Vec<PathBuf>> {
+        let folder = self.folder.join("bench");
+        let mut files = Vec::new();
+        if folder.is_dir() {
+            for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
+                let path = entry.map_err(Error::io("read", &folder))?.path();
+                if path.extension().is_some_and(|ending| ending == "json") {
+                    files.push(path);
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// The comparison with the baseline.
+    pub fn compare(&self) -> PathBuf {
+        self.folder.join("compare.json")
+    }
+
+    /// The verdict.
+    pub fn verdict(&self) -> PathBuf {
+        self.folder.join("verdict.json")
+    }
+
+    /// Which inputs each finished stage had.
+    pub fn stages(&self) -> PathBuf {
+        self.folder.join("stages.json")
+    }
+
+    /// Written last.
+    pub fn done(&self) -> PathBuf {
+        self.folder.join("DONE")
+    }
+
+    /// Whether the run was finished.
+    pub fn is_done(&self) -> bool {
+        self.done().is_file()
+    }
+
+    /// Marks the run as finished and as the latest.
+    pub fn finish(&self) -> Result<()> {
+        atomic::write(&self.done(), b"")?;
+        self.point_latest()
+    }
+
+    /// Marks the run as not finished: something in it is about to change.
+    pub fn reopen(&self) -> Result<()> {
+        match fs::remove_file(self.done()) {
+            Ok(()) => atomic::sync_folder(&self.folder),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::io("write", self.done())(error)),
+        }
+    }
+
+    /// Makes `runs/latest` name this run. (A text file, not a link: it works on every system.)
+    pub fn point_latest(&self) -> Result<()> {
+        let Some(root) = self.folder.parent() else { return Ok(()) };
+        atomic::write(&root.join("latest"), format!("{}\n", self.id()).as_bytes())
+    }
+}
+
+/// All runs, oldest first.
+pub fn list(root: &Path) -> Result<Vec<RunDir>> {
+    let mut runs = Vec::new();
+    if !root.is_dir() {
+        return Ok(runs);
+    }
+    for entry in fs::read_dir(root).map_err(Error::io("read", root))? {
+        let folder = entry.map_err(Error::io("read", root))?.path();
+        if folder.join("manifest.json").is_file() {
+            runs.push(RunDir { folder });
+        }
+    }
+    runs.sort_by(|a, b| a.folder.cmp(&b.folder));
+    Ok(runs)
+}
+
+/// Writes a record as JSON, whole or not at all.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| Error::data(path.display().to_string(), format!("cannot be written as JSON: {error}")))?;
+    bytes.push(b'\n');
+    atomic::write(path, &bytes)
+}
+
+/// Reads a record; an error says line and column.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    serde_json::from_slice(&bytes).map_err(|error| Error::Parse {
+        path: path.to_path_buf(),
+        line: error.line(),
+        column: error.column(),
+        at: String::new(),
+        message: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
+        hint: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_found_again_and_finished_last() {
+        let root = tempfile::tempdir().unwrap();
+        let fingerprint = Fingerprint::of_bytes(b"config");
+        let run = RunDir::for_experiment(root.path(), "tiny", &fingerprint).unwrap();
+        write_json(&run.manifest(), &crate::manifest::Manifest::default()).unwrap();
+        assert_eq!(RunDir::for_experiment(root.path(), "tiny", &fingerprint).unwrap(), run);
+        assert!(!run.is_done());
+        run.finish().unwrap();
+        assert!(run.is_done());
+        assert_eq!(RunDir::open(root.path(), "latest").unwrap(), run);
+        assert_eq!(RunDir::open(root.path(), "tiny").unwrap(), run);
+        run.reopen().unwrap();
+        assert!(!run.is_done());
+        let error = RunDir::open(root.path(), "huge").unwrap_err();
+        assert!(error.to_string().contains("no run `huge`"), "{error}");
+    }
+
+    #[test]
+    fn the_second_holder_is_told_who_the_first_is() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunDir::for_experiment(root.path(), "tiny", &Fingerprint::of_bytes(b"x")).unwrap();
+        let first = run.lock().unwrap();
+        let error = run.lock().unwrap_err().to_string();
+        assert!(error.contains(&format!("pid {}", std::process::id())), "{error}");
+        drop(first);
+        run.lock().unwrap();
+    }
+}

@@ -1,0 +1,76 @@
+//! The data card as Markdown: what a person wants to know of a data set before training on it.
+
+use std::fmt::Write;
+
+use wb_core::records::data::DataCard;
+
+/// The card as a page.
+pub fn render(card: &DataCard) -> String {
+    let mut page = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(card, &mut page);
+    page
+}
+
+fn write(card: &DataCard, page: &mut String) -> std::fmt::Result {
+    writeln!(page, "# Data card\n")?;
+    writeln!(page, "| part | pairs | groups | languages |\n|---|---:|---:|---|")?;
+    for name in ["train", "validation", "test"] {
+        let Some(split) = card.splits.get(name) else { continue };
+        let mut languages: Vec<(&String, &u64)> = split.languages.iter().collect();
+        languages.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let languages: Vec<String> = languages.iter().map(|(name, count)| format!("{} {count}", cell(name))).collect();
+        writeln!(page, "| {name} | {} | {} | {} |", split.pairs, split.groups, languages.join(", "))?;
+    }
+    writeln!(page, "\n## Sources\n\n| source | pairs | left out |\n|---|---:|---|")?;
+    for source in &card.sources {
+        let skipped: Vec<String> =
+            source.skipped.iter().map(|(reason, count)| format!("{} {count}", cell(reason))).collect();
+        writeln!(page, "| {} | {} | {} |", cell(&source.name), source.pairs, skipped.join(", "))?;
+    }
+    writeln!(page, "\n## Gates\n\n| gate | before | after | dropped |\n|---|---:|---:|---|")?;
+    for gate in &card.gates {
+        let mut dropped: Vec<(&String, &u64)> = gate.dropped.iter().collect();
+        dropped.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let dropped: Vec<String> = dropped.iter().map(|(reason, count)| format!("{} {count}", cell(reason))).collect();
+        writeln!(page, "| {} | {} | {} | {} |", cell(&gate.name), gate.before, gate.after, dropped.join(", "))?;
+    }
+    if card.gates.iter().any(|gate| !gate.examples.is_empty()) {
+        writeln!(page, "\n### Dropped, for example\n\n| gate | reason | pair | anchor |\n|---|---|---|---|")?;
+        for gate in &card.gates {
+            for example in &gate.examples {
+                let (reason, id, anchor) = (cell(&example.reason), cell(&example.id), cell(&example.anchor));
+                writeln!(page, "| {} | {reason} | {id} | {anchor} |", cell(&gate.name))?;
+            }
+        }
+    }
+    writeln!(
+        page,
+        "\n## What test shares with train\n\n| kind | test pairs | of | for example |\n|---|---:|---:|---|"
+    )?;
+    for leak in &card.leaks {
+        let examples = leak.examples.iter().map(|example| cell(example)).collect::<Vec<_>>().join("; ");
+        writeln!(page, "| {} | {} | {} | {examples} |", cell(&leak.kind), leak.count, leak.of)?;
+    }
+    writeln!(page, "\n## Licences\n\n| licence | pairs |\n|---|---:|")?;
+    for (license, count) in &card.licenses {
+        writeln!(page, "| {} | {count} |", cell(license))?;
+    }
+    Ok(())
+}
+
+/// A text that stays inside its table cell and is shown as it is.
+fn cell(text: &str) -> String {
+    let mut cell = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '#' => {
+                cell.push('\\');
+                cell.push(c);
+            }
+            c if c.is_control() => cell.push(' '),
+            c => cell.push(c),
+        }
+    }
+    cell
+}

@@ -1,0 +1,166 @@
+//! What can go wrong with pairs: every variant names the file, the line or row, and what was expected.
+
+use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where a record stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: Arc<Path>,
+    /// Line (or row, in a table) from 1.
+    pub line: usize,
+    /// Column in bytes from 1; 0 for rows of a table.
+    pub column: usize,
+}
+
+impl Place {
+    /// A line of a text file, at its first column.
+    pub fn line(path: &Arc<Path>, line: usize) -> Self {
+        Self { path: Arc::clone(path), line, column: 1 }
+    }
+
+    /// A row of a table.
+    pub fn row(path: &Arc<Path>, row: usize) -> Self {
+        Self { path: Arc::clone(path), line: row, column: 0 }
+    }
+
+    /// The same line at another column; rows of a table stay rows.
+    #[must_use]
+    pub fn at(mut self, column: usize) -> Self {
+        if self.column > 0 {
+            self.column = column.max(1);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.column {
+            0 => write!(f, "{}: row {}", self.path.display(), self.line),
+            column => write!(f, "{}:{}:{column}", self.path.display(), self.line),
+        }
+    }
+}
+
+/// An error of `wb-data`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error of the ground crate: files, config values.
+    #[error(transparent)]
+    Core(#[from] wb_core::Error),
+    /// A record that is not a pair.
+    #[error("{place}: {message}")]
+    Record {
+        /// Where it stands.
+        place: Place,
+        /// A short name to count by: `bad UTF-8`, `missing field`.
+        reason: &'static str,
+        /// What is wrong and what was expected.
+        message: String,
+        /// A near name or another way out.
+        hint: Option<String>,
+    },
+    /// A file that cannot be read as what its name says.
+    #[error("{path}: {message}")]
+    File {
+        /// The file, or the source.
+        path: String,
+        /// What is wrong and what was expected.
+        message: String,
+        /// Another way out.
+        hint: Option<String>,
+        /// The reader's own words.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// More bad records than can be skipped in good conscience.
+    #[error("{name}: {bad} of {of} records are bad, more than 1 % ({})", listed(.reasons))]
+    TooManyBad {
+        /// The source.
+        name: String,
+        /// How many are bad.
+        bad: u64,
+        /// How many there are.
+        of: u64,
+        /// The bad ones by reason.
+        reasons: BTreeMap<String, u64>,
+        /// The first bad record.
+        #[source]
+        first: Box<Error>,
+    },
+    /// A stage that left nothing to work with.
+    #[error("{what}")]
+    Empty {
+        /// What is empty, and what emptied it.
+        what: String,
+        /// Which option to change.
+        hint: Option<String>,
+    },
+    /// The hub could not be asked, or did not have the file.
+    #[error("{repo}: {message}")]
+    Hub {
+        /// `owner/name@revision: file`.
+        repo: String,
+        /// What is wrong.
+        message: String,
+        /// Another way out.
+        hint: Option<String>,
+        /// The client's own words.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+impl Error {
+    /// A sentence or command that helps, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Core(error) => error.hint().map(str::to_owned),
+            Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } | Self::Hub { hint, .. } => {
+                hint.clone()
+            }
+            Self::TooManyBad { .. } => {
+                Some("look at the first bad record; the file or the field names may be wrong".into())
+            }
+        }
+    }
+
+    /// A bad record without a hint.
+    pub(crate) fn record(place: Place, reason: &'static str, message: impl Into<String>) -> Self {
+        Self::Record { place, reason, message: message.into(), hint: None }
+    }
+
+    /// A bad file without a hint.
+    pub(crate) fn file(path: &Path, message: impl Into<String>) -> Self {
+        Self::File { path: path.display().to_string(), message: message.into(), hint: None, source: None }
+    }
+
+    /// The same error with a hint, where the variant can hold one.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
+        if let Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } | Self::Hub { hint, .. } =
+            &mut self
+        {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    /// The same error with its cause, where the variant can hold one.
+    #[must_use]
+    pub(crate) fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        if let Self::File { source, .. } | Self::Hub { source, .. } = &mut self {
+            *source = Some(cause.into());
+        }
+        self
+    }
+}
+
+fn listed(reasons: &BTreeMap<String, u64>) -> String {
+    reasons.iter().map(|(reason, count)| format!("{reason}: {count}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,25 @@
+//! Pairs: read, cleaned, deduplicated, split, audited, balanced and kept.
+//!
+//! [`sources`] reads pairs out of files of others; [`prepare`] turns what was read into train, validation and test
+//! with a data card that accounts for every pair; [`store`] keeps the result as Parquet.
+//! Arrow, Parquet and the hub are known here and nowhere else.
+
+pub mod balance;
+pub mod card;
+pub mod content;
+pub mod dedupe;
+pub mod error;
+pub mod filter;
+mod gate;
+pub mod leak;
+pub mod minhash;
+pub mod prepare;
+pub mod sources;
+pub mod split;
+pub mod store;
+pub mod text;
+pub mod trivial;
+
+pub use error::{Error, Place, Result};
+pub use prepare::{PrepareConfig, Prepared, prepare};
+pub use sources::{OnBad, Source, SourceConfig, SourceRead};

@@ -1,0 +1,91 @@
+//! A JSON object of Python functions, as CoSQA keeps its pool: each function's own docstring describes it.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
+
+use super::{
+    fields::AnchorPart,
+    files::{Input, fingerprint},
+    gather::{Gather, stem},
+    jsonl::not_json,
+    python_doc,
+    source::{OnBad, Source, SourceRead},
+};
+use crate::{Error, Place, Result, text};
+
+/// `{"def f(): ...": 0, ...}`: the anchor is the docstring, the positive the function without it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeMapConfig {
+    /// The file.
+    pub path: PathBuf,
+    /// Which part of the docstring: `whole` or `first_paragraph`.
+    #[serde(default)]
+    pub anchor_part: AnchorPart,
+}
+
+impl CodeMapConfig {
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        match self.path.as_os_str().is_empty() {
+            true => Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file")),
+            false => Ok(()),
+        }
+    }
+
+    fn input(&self) -> Input {
+        Input { path: Arc::from(self.path.as_path()), stem: stem(&self.path) }
+    }
+}
+
+impl Source for CodeMapConfig {
+    fn name(&self) -> String {
+        format!("code_map {}", self.path.display())
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint> {
+        fingerprint(self, &[self.input()])
+    }
+
+    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+        let Input { path, stem } = self.input();
+        let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &*path))?;
+        progress(Progress::new("reading pairs", bytes.len(), bytes.len()));
+        let codes: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
+            let place = Place::line(&path, error.line().max(1)).at(error.column());
+            match error.is_data() {
+                true => Error::record(place, "wrong type", "expected one object of functions and their numbers"),
+                false => not_json(place, &error),
+            }
+        })?;
+        let mut gather = Gather::new(on_bad);
+        for (item, (code, index)) in codes.into_iter().enumerate() {
+            // One entry a line is how such files are written; the opening brace is the first.
+            let place = Place::line(&path, item + 2);
+            let Some(index) = index.as_u64() else {
+                gather.refuse(Error::record(
+                    place,
+                    "wrong type",
+                    format!("the value is {index}, expected a number"),
+                ))?;
+                continue;
+            };
+            let Some((doc, positive)) = python_doc::split(&code) else {
+                gather.leave_out("no docstring", 1);
+                continue;
+            };
+            let anchor = match self.anchor_part {
+                AnchorPart::Whole => doc,
+                AnchorPart::FirstParagraph => text::first_paragraph(&doc).to_owned(),
+            };
+            let id = format!("{stem}:{index}");
+            let pair =
+                Pair { id, task: Task::Text2code, language: "python".into(), anchor, positive, ..Pair::default() };
+            gather.push(pair, place, &stem)?;
+        }
+        gather.finish(self.name(), self.fingerprint()?)
+    }
+}

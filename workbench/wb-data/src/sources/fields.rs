@@ -1,0 +1,368 @@
+//! Which fields of a record make a pair.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use wb_core::{Pair, Task, suggest};
+
+use super::python_doc;
+use crate::{Error, Place, Result, text};
+
+/// Names of the fields that make a pair.
+///
+/// A name is a key, or a dotted path (`meta.doc`). `a|b` takes `b` where `a` is absent or null;
+/// `a+b` joins both without anything between (`declaration+canonical_solution`).
+/// A field that holds an array of strings (`code_tokens`) is joined by single spaces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fields {
+    /// The query side.
+    pub anchor: String,
+    /// The document side.
+    pub positive: String,
+    /// Hard negatives: one string or an array of strings; may be absent from a record.
+    pub negatives: String,
+    /// The id; null for `<file>:<line>`, which records without the field get too.
+    pub id: Option<String>,
+    /// Programming language; may be absent from a record.
+    pub language: String,
+    /// What must not stand on both sides of a split; may be absent from a record.
+    pub group: String,
+    /// File inside the group; may be absent from a record.
+    pub path: String,
+    /// Licence; may be absent from a record.
+    pub license: String,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self {
+            anchor: "anchor|query".into(),
+            positive: "positive|pos".into(),
+            negatives: "negatives|negative|neg".into(),
+            id: Some("id".into()),
+            language: "language".into(),
+            group: "origin.group|group|repo".into(),
+            path: "origin.path|path".into(),
+            license: "origin.license|license".into(),
+        }
+    }
+}
+
+/// Which part of a field is the anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnchorPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Up to the first blank line: a docstring's summary without its parameters.
+    FirstParagraph,
+}
+
+/// Which part of a field is the positive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PositivePart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// A Python function without its docstring, so that the answer does not hold the question.
+    WithoutDocstring,
+}
+
+/// What to do with a record whose anchor or positive is null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nulls {
+    /// It is a bad record.
+    #[default]
+    Refuse,
+    /// It is left out and counted.
+    Drop,
+}
+
+/// How records become pairs, whatever file they stand in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Shape {
+    /// Names of the fields.
+    pub fields: Fields,
+    /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
+    pub only: BTreeMap<String, Value>,
+    /// The task of every pair; null for the record's own `task`, or text2code.
+    pub task: Option<Task>,
+    /// The language of pairs whose record names none.
+    pub language: String,
+    /// Which part of the anchor's field.
+    pub anchor_part: AnchorPart,
+    /// Which part of the positive's field.
+    pub positive_part: PositivePart,
+    /// Records with a null in the anchor or the positive.
+    pub nulls: Nulls,
+}
+
+/// One record: its fields, its place, and the text that it was parsed from where there is one.
+pub(crate) struct Record<'a> {
+    pub(crate) place: Place,
+    pub(crate) fields: Map<String, Value>,
+    pub(crate) raw: &'a [u8],
+}
+
+/// What became of a good record.
+pub(crate) enum Picked {
+    Pair(Box<Pair>),
+    LeftOut(String),
+}
+
+enum Found {
+    Text(String),
+    Null(String),
+}
+
+impl Shape {
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        for (name, value) in [("anchor", &self.fields.anchor), ("positive", &self.fields.positive)] {
+            if value.split(['|', '+']).any(|part| part.trim().is_empty()) {
+                let message = format!("got `{value}`, expected a field name, `a|b` or `a+b`");
+                return Err(wb_core::Error::value(format!("{key}.fields.{name}"), message));
+            }
+        }
+        for (name, value) in &self.only {
+            if value.is_array() || value.is_object() {
+                let message = format!("got {}, expected a string, a number, true, false or null", kind(value));
+                return Err(wb_core::Error::value(format!("{key}.only.{name}"), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Top-level names that a reader of tables must fetch.
+    pub(crate) fn roots(&self) -> Vec<String> {
+        let fields = &self.fields;
+        let names =
+            [&fields.anchor, &fields.positive, &fields.negatives, &fields.language, &fields.group, &fields.path];
+        let mut roots: Vec<String> = names
+            .into_iter()
+            .chain([&fields.license])
+            .chain(&fields.id)
+            .chain(self.only.keys())
+            .flat_map(|name| name.split(['|', '+']).chain([name.as_str()]))
+            .flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()])
+            .chain(["task", "origin"])
+            .map(str::to_owned)
+            .collect();
+        roots.sort();
+        roots.dedup();
+        roots
+    }
+
+    /// Makes the pair of a record; its id is empty where the record has none.
+    pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Picked> {
+        for (name, wanted) in &self.only {
+            let value = lookup(&record.fields, name).ok_or_else(|| missing(record, name))?;
+            if scalar(value) != scalar(wanted) {
+                return Ok(Picked::LeftOut(format!("not `{name}: {}`", scalar(wanted))));
+            }
+        }
+        let anchor = match find_text(record, &self.fields.anchor)? {
+            Found::Text(text) => text,
+            Found::Null(name) => return self.null(record, &name),
+        };
+        let positive = match find_text(record, &self.fields.positive)? {
+            Found::Text(text) => text,
+            Found::Null(name) => return self.null(record, &name),
+        };
+        let anchor = match self.anchor_part {
+            AnchorPart::Whole => anchor,
+            AnchorPart::FirstParagraph => text::first_paragraph(&anchor).to_owned(),
+        };
+        let positive = match self.positive_part {
+            PositivePart::Whole => positive,
+            PositivePart::WithoutDocstring => python_doc::split(&positive).map_or(positive, |(_, rest)| rest),
+        };
+        let fields = &self.fields;
+        let mut pair = Pair { anchor, positive, ..Pair::default() };
+        if let Some(name) = &fields.id {
+            pair.id = optional(record, name)?;
+        }
+        pair.language = Some(optional(record, &fields.language)?.to_lowercase())
+            .filter(|language| !language.is_empty())
+            .unwrap_or_else(|| self.language.clone());
+        pair.origin.group = optional(record, &fields.group)?;
+        pair.origin.path = optional(record, &fields.path)?;
+        pair.origin.license = optional(record, &fields.license)?;
+        if let Some(lines) = lookup(&record.fields, "origin.lines") {
+            pair.origin.lines = serde_json::from_value(lines.clone()).unwrap_or_default();
+        }
+        pair.task = match self.task {
+            Some(task) => task,
+            None => {
+                record.fields.get("task").and_then(|task| serde_json::from_value(task.clone()).ok()).unwrap_or_default()
+            }
+        };
+        pair.negatives = negatives(record, &fields.negatives)?;
+        Ok(Picked::Pair(Box::new(pair)))
+    }
+
+    fn null(&self, record: &Record<'_>, name: &str) -> Result<Picked> {
+        match self.nulls {
+            Nulls::Drop => Ok(Picked::LeftOut(format!("null `{name}`"))),
+            Nulls::Refuse => Err(Error::record(
+                place_of(record, name),
+                "null",
+                format!("field `{name}` is null, expected a string or an array of strings"),
+            )
+            .with_hint("`nulls: drop` leaves such records out")),
+        }
+    }
+}
+
+/// The text that a field expression names, for sources that read one text a record.
+pub(crate) fn text_of(record: &Record<'_>, expression: &str) -> Result<Option<String>> {
+    Ok(match find_text(record, expression)? {
+        Found::Text(text) => Some(text),
+        Found::Null(_) => None,
+    })
+}
+
+fn find_text(record: &Record<'_>, expression: &str) -> Result<Found> {
+    if let Some(value) = record.fields.get(expression) {
+        return one_text(record, expression, value);
+    }
+    let alternatives: Vec<&str> = expression.split('|').map(str::trim).collect();
+    let mut null = None;
+    for alternative in &alternatives {
+        let parts: Vec<&str> = alternative.split('+').map(str::trim).collect();
+        let Some(values) = parts.iter().map(|part| lookup(&record.fields, part)).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let mut joined = String::new();
+        let mut whole = true;
+        for (part, value) in parts.iter().zip(values) {
+            match one_text(record, part, value)? {
+                Found::Text(text) => joined.push_str(&text),
+                Found::Null(name) => {
+                    whole = false;
+                    null.get_or_insert(name);
+                }
+            }
+        }
+        if whole {
+            return Ok(Found::Text(joined));
+        }
+    }
+    match null {
+        Some(name) => Ok(Found::Null(name)),
+        None => {
+            let parts = alternatives[0].split('+').map(str::trim);
+            let absent =
+                parts.into_iter().find(|part| lookup(&record.fields, part).is_none()).unwrap_or(alternatives[0]);
+            Err(missing(record, absent))
+        }
+    }
+}
+
+fn one_text(record: &Record<'_>, name: &str, value: &Value) -> Result<Found> {
+    match value {
+        Value::String(text) => Ok(Found::Text(text.clone())),
+        Value::Null => Ok(Found::Null(name.to_owned())),
+        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+            Some(words) => Ok(Found::Text(words.join(" "))),
+            None => {
+                let odd = items.iter().find(|item| !item.is_string()).map_or("nothing", kind);
+                Err(wrong(record, name, &format!("an array with {odd} in it")))
+            }
+        },
+        other => Err(wrong(record, name, kind(other))),
+    }
+}
+
+/// A field that may be absent; numbers are taken as they are written.
+fn optional(record: &Record<'_>, expression: &str) -> Result<String> {
+    for name in expression.split('|').map(str::trim) {
+        match lookup(&record.fields, name) {
+            None | Some(Value::Null) => {}
+            Some(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => return Ok(scalar(value)),
+            Some(other) => return Err(wrong(record, name, kind(other))),
+        }
+    }
+    Ok(String::new())
+}
+
+fn negatives(record: &Record<'_>, expression: &str) -> Result<Vec<String>> {
+    for name in expression.split('|').map(str::trim) {
+        match lookup(&record.fields, name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.is_empty() => return Ok(Vec::new()),
+            Some(Value::String(text)) => return Ok(vec![text.clone()]),
+            Some(value @ Value::Array(items)) => {
+                let texts = items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+                return texts.ok_or_else(|| wrong(record, name, &format!("{} with something else in it", kind(value))));
+            }
+            Some(other) => return Err(wrong(record, name, kind(other))),
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn lookup<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if let Some(value) = fields.get(name) {
+        return Some(value);
+    }
+    let (first, rest) = name.split_once('.')?;
+    lookup(fields.get(first)?.as_object()?, rest)
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn missing(record: &Record<'_>, name: &str) -> Error {
+    let names: Vec<&str> = record.fields.keys().map(String::as_str).collect();
+    let there = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let message = match names.is_empty() {
+        true => format!("no field `{name}`, the record is empty"),
+        false => format!("no field `{name}`, the record has {there}"),
+    };
+    let error = Error::record(record.place.clone(), "missing field", message);
+    match suggest::nearest(name, names.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint("name the fields: `fields: { anchor: NAME, positive: NAME }`"),
+    }
+}
+
+fn wrong(record: &Record<'_>, name: &str, got: &str) -> Error {
+    let message = format!("field `{name}` is {got}, expected a string or an array of strings");
+    Error::record(place_of(record, name), "wrong type", message)
+}
+
+/// The place of a key in the text of its record, as far as a search for it tells.
+fn place_of(record: &Record<'_>, name: &str) -> Place {
+    let key = format!("\"{}\"", name.rsplit('.').next().unwrap_or(name));
+    let Some(at) = record.raw.windows(key.len()).position(|part| part == key.as_bytes()) else {
+        return record.place.clone();
+    };
+    let before = &record.raw[..at];
+    let lines = before.iter().filter(|byte| **byte == b'\n').count();
+    let column = match before.iter().rposition(|byte| *byte == b'\n') {
+        Some(newline) => at - newline,
+        None => record.place.column + at,
+    };
+    Place { line: record.place.line + lines, ..record.place.clone() }.at(column)
+}

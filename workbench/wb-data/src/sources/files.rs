@@ -1,0 +1,239 @@
+//! Pairs in the files of a folder: which files, in which order, and what they hold all together.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wb_core::{Progress, Task, fingerprint::Fingerprint};
+
+use super::{
+    csv,
+    fields::{AnchorPart, Fields, Nulls, Picked, PositivePart, Record, Shape},
+    gather::{Gather, stem},
+    jsonl, parquet,
+    source::{OnBad, SourceRead},
+};
+use crate::{Error, Result};
+
+/// Files of one format with one record a line or row.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilesConfig {
+    /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
+    pub path: PathBuf,
+    /// Names of the fields.
+    #[serde(default)]
+    pub fields: Fields,
+    /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
+    #[serde(default)]
+    pub only: BTreeMap<String, Value>,
+    /// The task of every pair; null for the record's own `task`, or text2code.
+    #[serde(default)]
+    pub task: Option<Task>,
+    /// The language of pairs whose record names none.
+    #[serde(default)]
+    pub language: String,
+    /// Which part of the anchor's field: `whole` or `first_paragraph`.
+    #[serde(default)]
+    pub anchor_part: AnchorPart,
+    /// Which part of the positive's field: `whole` or `without_docstring` (Python).
+    #[serde(default)]
+    pub positive_part: PositivePart,
+    /// Records with a null in the anchor or the positive: `refuse` or `drop`.
+    #[serde(default)]
+    pub nulls: Nulls,
+}
+
+impl FilesConfig {
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.path.as_os_str().is_empty() {
+            return Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
+        }
+        self.shape().validate(key)
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            fields: self.fields.clone(),
+            only: self.only.clone(),
+            task: self.task,
+            language: self.language.clone(),
+            anchor_part: self.anchor_part,
+            positive_part: self.positive_part,
+            nulls: self.nulls,
+        }
+    }
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Jsonl,
+    Parquet,
+    Csv,
+}
+
+impl Format {
+    const ALL: [Self; 3] = [Self::Jsonl, Self::Parquet, Self::Csv];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+        }
+    }
+
+    pub(crate) fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Jsonl => &[".jsonl", ".jsonl.gz", ".json", ".json.gz"],
+            Self::Parquet => &[".parquet"],
+            Self::Csv => &[".csv", ".csv.gz"],
+        }
+    }
+
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        Self::ALL.into_iter().find(|format| format.suffixes().iter().any(|suffix| name.ends_with(suffix)))
+    }
+}
+
+/// A file to read, with the name that its records' ids begin with.
+pub(crate) struct Input {
+    pub(crate) path: Arc<Path>,
+    pub(crate) stem: String,
+}
+
+/// The files of a path: itself, or those of its folder that have the format, and how many others lie there.
+pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
+    let meta = fs::metadata(path).map_err(wb_core::Error::io("read", path))?;
+    if !meta.is_dir() {
+        return Ok((vec![Input { path: Arc::from(path), stem: stem(path) }], 0));
+    }
+    let mut found = Vec::new();
+    let mut others = 0;
+    walk(path, &mut |file| match Format::of(&file) == Some(format) {
+        true => found.push(file),
+        false => others += 1,
+    })?;
+    if found.is_empty() {
+        let message = format!("no file ends in {} ({others} others are there)", format.suffixes().join(", "));
+        return Err(Error::file(path, message));
+    }
+    let mut inputs: Vec<Input> = found
+        .into_iter()
+        .map(|file| {
+            let inside = file.strip_prefix(path).unwrap_or(&file);
+            let folder = inside.parent().map(|folder| folder.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+            let stem = if folder.is_empty() { stem(&file) } else { format!("{folder}/{}", stem(&file)) };
+            Input { path: Arc::from(file.as_path()), stem }
+        })
+        .collect();
+    inputs.sort_by(|a, b| a.path.cmp(&b.path));
+    // Two files that differ in their suffix only keep it, so that ids stay apart.
+    let mut times: BTreeMap<String, u32> = BTreeMap::new();
+    for input in &inputs {
+        *times.entry(input.stem.clone()).or_default() += 1;
+    }
+    for input in &mut inputs {
+        if times.get(&input.stem).is_some_and(|times| *times > 1) {
+            let inside = input.path.strip_prefix(path).unwrap_or(&input.path);
+            input.stem = inside.to_string_lossy().replace('\\', "/");
+        }
+    }
+    Ok((inputs, others))
+}
+
+fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(wb_core::Error::io("read", folder))? {
+        let entry = entry.map_err(wb_core::Error::io("read", folder))?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        // Links to folders are not followed: they may lead in a circle.
+        match entry.file_type().map_err(wb_core::Error::io("read", &path))?.is_dir() {
+            true => walk(&path, take)?,
+            false => take(path),
+        }
+    }
+    Ok(())
+}
+
+/// Of a config and the content of files, by name and order.
+pub(crate) fn fingerprint(config: &impl Serialize, inputs: &[Input]) -> Result<Fingerprint> {
+    let mut fingerprint = Fingerprint::builder();
+    fingerprint.text(Fingerprint::of_json(config).as_str());
+    for input in inputs {
+        fingerprint.text(&input.stem).text(Fingerprint::of_file(&input.path)?.as_str());
+    }
+    Ok(fingerprint.finish())
+}
+
+/// Reads all files of a config as one format.
+pub(crate) fn read(
+    config: &FilesConfig,
+    format: Format,
+    on_bad: OnBad,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<SourceRead> {
+    let (inputs, others) = list(&config.path, format)?;
+    let fingerprint = fingerprint(config, &inputs)?;
+    let mut gather = Gather::new(on_bad);
+    if others > 0 {
+        gather.leave_out("file of another format", others);
+    }
+    let shape = config.shape();
+    for input in &inputs {
+        read_file(input, format, &shape, &mut gather, progress)?;
+    }
+    gather.finish(format!("{} {}", format.name(), config.path.display()), fingerprint)
+}
+
+/// Reads one file into a source's pairs.
+pub(crate) fn read_file(
+    input: &Input,
+    format: Format,
+    shape: &Shape,
+    gather: &mut Gather,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
+    let mut sink = |item: Item<'_>| take(item, shape, gather, &input.stem);
+    match format {
+        Format::Jsonl => jsonl::records(&input.path, &mut sink, progress),
+        Format::Parquet => parquet::records(&input.path, &shape.roots(), &mut sink, progress),
+        Format::Csv => csv::records(&input.path, &mut sink, progress),
+    }
+}
+
+/// What a reader of records comes upon.
+pub(crate) enum Item<'a> {
+    /// A record.
+    Record(Record<'a>),
+    /// Lines with nothing on them.
+    Blank(u64),
+    /// Something that should have been a record.
+    Bad(Error),
+}
+
+/// Where readers put what they come upon; an error ends the reading.
+pub(crate) type Sink<'s> = dyn FnMut(Item<'_>) -> Result<()> + 's;
+
+fn take(item: Item<'_>, shape: &Shape, gather: &mut Gather, stem: &str) -> Result<()> {
+    match item {
+        Item::Blank(count) => gather.leave_out("blank line", count),
+        Item::Bad(error) => gather.refuse(error)?,
+        Item::Record(record) => match shape.pick(&record) {
+            Ok(Picked::Pair(pair)) => gather.push(*pair, record.place, stem)?,
+            Ok(Picked::LeftOut(reason)) => gather.leave_out(reason, 1),
+            Err(error) => gather.refuse(error)?,
+        },
+    }
+    Ok(())
+}

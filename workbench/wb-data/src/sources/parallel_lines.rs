@@ -1,0 +1,110 @@
+//! Two text files whose lines belong together: a translation, line by line.
+
+use std::{
+    io::BufRead,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
+
+use super::{
+    files::{Input, fingerprint},
+    gather::{Gather, stem},
+    jsonl::{Opened, check_line, open, read_error},
+    source::{OnBad, Source, SourceRead},
+};
+use crate::{Error, Place, Result};
+
+/// Line n of one file is the anchor, line n of the other its positive.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParallelLinesConfig {
+    /// File of anchors.
+    pub anchors: PathBuf,
+    /// File of positives.
+    pub positives: PathBuf,
+    /// The language of the positives.
+    #[serde(default)]
+    pub language: String,
+    /// The task of every pair.
+    #[serde(default = "code2code")]
+    pub task: Task,
+}
+
+fn code2code() -> Task {
+    Task::Code2code
+}
+
+impl ParallelLinesConfig {
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.anchors == self.positives {
+            let message = format!("got {} for anchors and positives, expected two files", self.anchors.display());
+            return Err(wb_core::Error::value(format!("{key}.positives"), message));
+        }
+        Ok(())
+    }
+
+    fn inputs(&self) -> [Input; 2] {
+        [&self.anchors, &self.positives].map(|path| Input { path: Arc::from(path.as_path()), stem: stem(path) })
+    }
+}
+
+impl Source for ParallelLinesConfig {
+    fn name(&self) -> String {
+        format!("parallel_lines {}", self.anchors.display())
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint> {
+        fingerprint(self, &self.inputs())
+    }
+
+    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+        let [left, right] = self.inputs();
+        let mut gather = Gather::new(on_bad);
+        let mut files = (open(&left.path)?, open(&right.path)?);
+        let mut number = 0;
+        loop {
+            if number % 4096 == 0 {
+                files.0.tell(&left.path, progress);
+            }
+            number += 1;
+            let lines = (line(&mut files.0, &left.path, number)?, line(&mut files.1, &right.path, number)?);
+            let (anchor, positive) = match lines {
+                (None, None) => break,
+                (Some(anchor), Some(positive)) => (anchor, positive),
+                (None, Some(_)) => return Err(ends_early(&left.path, &right.path, number)),
+                (Some(_), None) => return Err(ends_early(&right.path, &left.path, number)),
+            };
+            let place = Place::line(&left.path, number);
+            let checked = check_line(&place, &anchor).and_then(|(anchor, _)| {
+                let (positive, _) = check_line(&Place::line(&right.path, number), &positive)?;
+                Ok((anchor.to_owned(), positive.to_owned()))
+            });
+            match checked {
+                Ok((anchor, positive)) => {
+                    let pair =
+                        Pair { anchor, positive, task: self.task, language: self.language.clone(), ..Pair::default() };
+                    gather.push(pair, place, &left.stem)?;
+                }
+                Err(error) => gather.refuse(error)?,
+            }
+        }
+        gather.finish(self.name(), self.fingerprint()?)
+    }
+}
+
+fn line(file: &mut Opened, path: &Arc<Path>, number: usize) -> Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    match file.reader.read_until(b'\n', &mut line).map_err(|error| read_error(path, number, error))? {
+        0 => Ok(None),
+        _ => Ok(Some(line)),
+    }
+}
+
+fn ends_early(short: &Arc<Path>, long: &Path, line: usize) -> Error {
+    let message = format!("the file ends after line {}, expected as many lines as {}", line - 1, long.display());
+    Error::record(Place::line(short, line), "no counterpart", message)
+}

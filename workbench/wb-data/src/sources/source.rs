@@ -1,0 +1,44 @@
+//! Somewhere pairs come from.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Pair, Progress, fingerprint::Fingerprint};
+
+use crate::Result;
+
+/// Somewhere pairs come from. The same files and config give the same pairs in the same order.
+pub trait Source {
+    /// The source's kind and place, for tables: `jsonl data/train.jsonl`.
+    fn name(&self) -> String;
+
+    /// Of the config and the content of every file that [`Source::read`] would read; nothing is parsed.
+    fn fingerprint(&self) -> Result<Fingerprint>;
+
+    /// Reads everything.
+    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;
+}
+
+/// What to do with a record that is not a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnBad {
+    /// The first one is an error with its place.
+    #[default]
+    Stop,
+    /// They are counted by reason; more than 1 % of a source's records is an error.
+    Skip,
+}
+
+/// What came out of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceRead {
+    /// The source's kind and place.
+    pub name: String,
+    /// The pairs in file order, with unique ids.
+    pub pairs: Vec<Pair>,
+    /// Records that gave no pair, by reason: bad ones, and those that the config leaves out.
+    pub skipped: BTreeMap<String, u64>,
+    /// As [`Source::fingerprint`].
+    pub fingerprint: Fingerprint,
+}

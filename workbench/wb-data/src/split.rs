@@ -1,0 +1,220 @@
+//! Train, validation and test: whole groups on one side, drawn by a hash of the group's name.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Pair, Seed, records::data::Gate};
+
+use crate::{Error, Result, balance::draw, gate::gate};
+
+/// How pairs are split.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SplitConfig {
+    /// What stays together: `group` (a crate, a repository; a pair without one is a group by itself) or `pair`.
+    pub by: SplitBy,
+    /// Whether groups that share code stay together too: `prefix` or `off`.
+    pub family: Family,
+    /// Share of groups, so about the share of pairs, for choosing checkpoints; 0 for none.
+    pub validation: f64,
+    /// Share of groups, so about the share of pairs, for measuring; 0 for none.
+    pub test: f64,
+    /// At most so many validation pairs, the others dropped; 0 for no limit.
+    pub max_validation: usize,
+    /// At most so many test pairs, the others dropped; 0 for no limit.
+    pub max_test: usize,
+}
+
+impl Default for SplitConfig {
+    fn default() -> Self {
+        Self {
+            by: SplitBy::default(),
+            family: Family::default(),
+            validation: 0.02,
+            test: 0.05,
+            max_validation: 0,
+            max_test: 0,
+        }
+    }
+}
+
+/// What stays together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitBy {
+    /// A crate, a repository.
+    #[default]
+    Group,
+    /// Nothing: every pair by itself.
+    Pair,
+}
+
+/// Which groups are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// Groups whose names agree before the first `-` or `_` (`serde`, `serde-json`, `serde_derive`), or, where names
+    /// have a `/`, whose owners agree: packages of one repository copy from one another.
+    #[default]
+    Prefix,
+    /// Every group by itself.
+    Off,
+}
+
+/// A side of the split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// To learn from.
+    Train,
+    /// To choose checkpoints by.
+    Validation,
+    /// To measure on.
+    Test,
+}
+
+/// Pairs apart, each part in the order of the input.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Split {
+    /// To learn from.
+    pub train: Vec<Pair>,
+    /// To choose checkpoints by.
+    pub validation: Vec<Pair>,
+    /// To measure on.
+    pub test: Vec<Pair>,
+}
+
+impl SplitConfig {
+    /// Refuses values that make no sense; `key` is the config path of this section.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        for (name, share) in [("validation", self.validation), ("test", self.test)] {
+            if !(0.0..1.0).contains(&share) {
+                let message = format!("got {share}, expected a share from 0 to less than 1");
+                return Err(wb_core::Error::value(format!("{key}.{name}"), message));
+            }
+        }
+        if self.validation + self.test >= 1.0 {
+            let message = format!(
+                "got {} + {}, expected less than 1, or nothing is left to train on",
+                self.validation, self.test
+            );
+            return Err(wb_core::Error::value(format!("{key}.test"), message));
+        }
+        Ok(())
+    }
+
+    /// What must stand on one side with this pair.
+    pub fn key(&self, pair: &Pair) -> String {
+        let group = pair.origin.group.as_str();
+        match (self.by, self.family) {
+            (SplitBy::Group, Family::Prefix) if !group.is_empty() => format!("group {}", family(group)),
+            (SplitBy::Group, Family::Off) if !group.is_empty() => format!("group {group}"),
+            _ => format!("pair {}", pair.id),
+        }
+    }
+}
+
+/// The name of a group's family: see [`Family::Prefix`].
+pub fn family(group: &str) -> &str {
+    if let Some((owner, _)) = group.split_once('/') {
+        return owner;
+    }
+    match group.find(['-', '_']) {
+        Some(end) if end > 0 => &group[..end],
+        _ => group,
+    }
+}
+
+/// Splits pairs and accounts for those over a limit.
+///
+/// A key's side depends on the seed and the key alone: adding or removing groups moves no other group. The one
+/// exception is a side that would be empty although a share was asked for; it takes the training group with the lowest
+/// draw. A side that stays empty even so is an error.
+pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Split, Option<Gate>)> {
+    let keys: Vec<String> = pairs.iter().map(|pair| config.key(pair)).collect();
+    let mut parts: BTreeMap<&str, (Part, u64)> = BTreeMap::new();
+    for key in &keys {
+        parts.entry(key).or_insert_with(|| {
+            let drawn = draw(seed, "split", key);
+            // The top 53 bits are a uniform number in [0, 1).
+            let uniform = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
+            let part = match uniform {
+                u if u < config.test => Part::Test,
+                u if u < config.test + config.validation => Part::Validation,
+                _ => Part::Train,
+            };
+            (part, drawn)
+        });
+    }
+    for (part, share) in [(Part::Test, config.test), (Part::Validation, config.validation)] {
+        if share > 0.0 && !parts.values().any(|(other, _)| *other == part) {
+            let lowest = parts.values_mut().filter(|(part, _)| *part == Part::Train).min_by_key(|(_, drawn)| *drawn);
+            if let Some(lowest) = lowest {
+                lowest.0 = part;
+            }
+        }
+    }
+    let sizes = |part| parts.values().filter(|(other, _)| *other == part).count();
+    for (part, share) in [(Part::Train, 1.0), (Part::Validation, config.validation), (Part::Test, config.test)] {
+        if share > 0.0 && sizes(part) == 0 {
+            return Err(Error::Empty {
+                what: format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())
+                    .to_lowercase(),
+                hint: Some(
+                    "`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart".into(),
+                ),
+            });
+        }
+    }
+    let side: Vec<Part> =
+        keys.iter().map(|key| parts.get(key.as_str()).map_or(Part::Train, |(part, _)| *part)).collect();
+    let mut over = vec![None; pairs.len()];
+    for (part, name, limit) in
+        [(Part::Validation, "max_validation", config.max_validation), (Part::Test, "max_test", config.max_test)]
+    {
+        let mut members: Vec<usize> = (0..pairs.len()).filter(|index| side[*index] == part).collect();
+        if limit > 0 && members.len() > limit {
+            members.sort_by_cached_key(|member| (draw(seed, name, &pairs[*member].id), *member));
+            members.drain(..limit);
+            members.into_iter().for_each(|member| over[member] = Some(format!("over {name} = {limit}")));
+        }
+    }
+    let limited = over.iter().any(Option::is_some);
+    let sides: Vec<Part> = side.iter().zip(&over).filter(|(_, over)| over.is_none()).map(|(side, _)| *side).collect();
+    let (kept, account) = gate("split", pairs, |index, _| over[index].clone());
+    let mut split = Split::default();
+    for (pair, side) in kept.into_iter().zip(sides) {
+        match side {
+            Part::Train => split.train.push(pair),
+            Part::Validation => split.validation.push(pair),
+            Part::Test => split.test.push(pair),
+        }
+    }
+    Ok((split, limited.then_some(account)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families() {
+        for (group, expected) in [
+            ("serde", "serde"),
+            ("serde_json", "serde"),
+            ("windows-sys", "windows"),
+            ("windows_x86_64_msvc", "windows"),
+            ("travis-ci/travis.rb", "travis-ci"),
+            ("_hidden", "_hidden"),
+            ("-", "-"),
+        ] {
+            assert_eq!(family(group), expected, "{group}");
+        }
+    }
+
+    #[test]
+    fn impossible_shares_are_refused() {
+        let check = |validation, test| SplitConfig { validation, test, ..SplitConfig::default() }.validate("s").is_ok();
+        assert!(check(0.0, 0.0) && check(0.02, 0.05));
+        assert!(!check(0.5, 0.5) && !check(-0.1, 0.1) && !check(0.1, 1.0) && !check(f64::NAN, 0.1));
+    }
+}

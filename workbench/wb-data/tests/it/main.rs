@@ -1,0 +1,12 @@
+//! Pairs from files to prepared sets, on made and on real data.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod dedupe;
+mod leak;
+mod prepare;
+mod real;
+mod sources;
+mod split;
+mod store;
+mod support;

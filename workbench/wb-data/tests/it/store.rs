@@ -1,0 +1,82 @@
+//! Parquet round trips.
+
+use std::{collections::BTreeMap, fs};
+
+use proptest::prelude::*;
+use wb_core::{Origin, Pair, PairSet, Task, records::data::DataCard};
+use wb_data::{Prepared, store};
+
+fn odd() -> Vec<Pair> {
+    let texts = ["", "\0", "a\0b", "ünï\u{1F980}", "\r\n\t", "\u{feff}x", "'\"\\"];
+    let tasks = [Task::Text2code, Task::Code2text, Task::Code2code, Task::Hybrid];
+    texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| Pair {
+            id: format!("{at}{text}"),
+            task: tasks[at % 4],
+            language: (*text).into(),
+            anchor: (*text).into(),
+            positive: text.repeat(3),
+            negatives: texts[..at].iter().map(|text| (*text).to_owned()).collect(),
+            origin: Origin {
+                group: (*text).into(),
+                path: (*text).into(),
+                lines: [at as u32, u32::MAX],
+                license: (*text).into(),
+            },
+        })
+        .collect()
+}
+
+#[test]
+fn everything_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    for pairs in [odd(), Vec::new(), (0..20_000).map(|at| Pair { id: at.to_string(), ..Pair::default() }).collect()] {
+        store::write_pairs(&path, &pairs).unwrap();
+        assert_eq!(store::read_pairs(&path).unwrap(), pairs);
+    }
+}
+
+#[test]
+fn a_folder_comes_back_and_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prepared");
+    let card = DataCard { licenses: BTreeMap::from([("MIT".into(), 7)]), ..DataCard::default() };
+    let prepared = Prepared {
+        train: PairSet::new(odd()).unwrap(),
+        validation: PairSet::default(),
+        test: PairSet::new(odd()[..2].to_vec()).unwrap(),
+        card,
+    };
+    store::write(&prepared, &path).unwrap();
+    let loaded = store::load(&path).unwrap();
+    assert_eq!(loaded.train.pairs(), prepared.train.pairs());
+    assert_eq!((loaded.validation.len(), loaded.test.pairs()), (0, prepared.test.pairs()));
+    assert_eq!(loaded.card, prepared.card);
+    assert!(store::write(&prepared, &path).is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    fs::write(path.join("data.json"), "{\"sources\": 3").unwrap();
+    assert!(store::load(&path).unwrap_err().to_string().ends_with("data.json: not a data card"));
+    fs::copy(path.join("README.md"), path.join("test.parquet")).unwrap();
+    assert!(
+        store::read_pairs(&path.join("test.parquet"))
+            .unwrap_err()
+            .to_string()
+            .ends_with("test.parquet: not a whole Parquet file")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_comes_back(texts in proptest::collection::vec((any::<String>(), any::<String>(), proptest::collection::vec(any::<String>(), 0..3)), 0..20)) {
+        let pairs: Vec<Pair> = texts.into_iter().enumerate().map(|(at, (anchor, positive, negatives))| Pair { id: at.to_string(), anchor, positive, negatives, ..Pair::default() }).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.parquet");
+        store::write_pairs(&path, &pairs).unwrap();
+        prop_assert_eq!(store::read_pairs(&path).unwrap(), pairs);
+    }
+}

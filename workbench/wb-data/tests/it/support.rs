@@ -1,0 +1,76 @@
+//! What the tests share.
+
+use std::{fs, path::PathBuf};
+
+use wb_core::{Pair, progress::silent};
+use wb_data::{OnBad, Result, Source, SourceConfig, SourceRead};
+
+/// The folder of shared data, or `None` with a line that says that the test was skipped.
+pub fn shared(test: &str) -> Option<PathBuf> {
+    let named = std::env::var_os("WB_SHARED").map(PathBuf::from);
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = named.unwrap_or(beside).join("data");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED {test}: no shared data at {}", folder.display());
+    None
+}
+
+/// A source from the JSON of its YAML.
+pub fn source(config: serde_json::Value) -> SourceConfig {
+    let source: SourceConfig = serde_json::from_value(config).unwrap();
+    source.validate("data.sources[0]").unwrap();
+    source
+}
+
+/// Reads a source, stopping at the first bad record.
+pub fn read(config: serde_json::Value) -> Result<SourceRead> {
+    source(config).read(OnBad::Stop, &mut silent)
+}
+
+/// Writes a file and reads it as a source of a kind without further options.
+pub fn read_bytes(name: &str, kind: &str, bytes: &[u8], on_bad: OnBad) -> Result<SourceRead> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    source(serde_json::json!({ kind: { "path": path } })).read(on_bad, &mut silent)
+}
+
+/// The error's message without the folder that the file lies in.
+pub fn message(result: Result<SourceRead>, name: &str) -> String {
+    let message = result.unwrap_err().to_string();
+    match message.find(name) {
+        Some(at) => message[at..].to_owned(),
+        None => message,
+    }
+}
+
+/// A pair with a group.
+pub fn pair(id: &str, group: &str, anchor: &str, positive: &str) -> Pair {
+    let mut pair = Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), ..Pair::default() };
+    pair.origin.group = group.into();
+    pair
+}
+
+/// A generator of made texts: SplitMix64.
+pub struct Made(pub u64);
+
+impl Made {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// Words that look like code.
+    pub fn code(&mut self, tokens: usize) -> Vec<String> {
+        (0..tokens).map(|_| format!("w{}", self.below(4000))).collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! The encoder of this workbench: a tokenizer and a model on its device, each text encoded alone.
+
+use std::{path::Path, sync::mpsc::sync_channel, thread};
+
+use ndarray::Array2;
+use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
+
+use crate::{
+    Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
+    folder::{MaxTokens, Prompts},
+    lora::LoraConfig,
+};
+
+/// Texts that are tokenized, ordered by length and encoded together; the next ones are tokenized meanwhile.
+const WINDOW: usize = 4096;
+/// Tokens handed to the device at once.
+const BATCH_TOKENS: usize = 16_384;
+
+/// A bi-encoder on its device.
+pub struct BiEncoder {
+    name: String,
+    architecture: Architecture,
+    pooling: Pooling,
+    lora: Option<LoraConfig>,
+    tokenizer: Tokenizer,
+    normalize: bool,
+    max_tokens: MaxTokens,
+    prompts: Prompts,
+    backbone: Box<dyn Backbone>,
+}
+
+impl BiEncoder {
+    /// Brings an encoder to a device.
+    pub fn open(folder: Folder, device: &OpenDevice) -> Result<Self> {
+        folder.check_lengths("encoder")?;
+        let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+        let (architecture, pooling) = (model.architecture.clone(), model.pooling);
+        let backbone = device.open_backbone(model)?;
+        Ok(Self { name, architecture, pooling, lora, tokenizer, normalize, max_tokens, prompts, backbone })
+    }
+
+    /// The encoder as it lies in a folder, with the weights as they are now.
+    pub fn to_folder(&self) -> Folder {
+        Folder {
+            name: self.name.clone(),
+            model: Model {
+                architecture: self.architecture.clone(),
+                parameters: self.backbone.parameters().clone(),
+                pooling: self.pooling,
+                adapter: self.lora.as_ref().map(LoraConfig::adapter),
+            },
+            lora: self.lora.clone(),
+            tokenizer: self.tokenizer.clone(),
+            normalize: self.normalize,
+            max_tokens: self.max_tokens,
+            prompts: self.prompts.clone(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Writes a run's weights folder, which appears whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        self.to_folder().write(path)
+    }
+
+    /// Gives it another name in tables and files.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The model on its device.
+    pub fn backbone(&self) -> &dyn Backbone {
+        self.backbone.as_ref()
+    }
+
+    /// The model on its device, to train.
+    pub fn backbone_mut(&mut self) -> &mut dyn Backbone {
+        self.backbone.as_mut()
+    }
+
+    /// Text to token ids.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
+    /// Whether embeddings get length 1.
+    pub fn normalizes(&self) -> bool {
+        self.normalize
+    }
+
+    /// Longer texts are cut.
+    pub fn max_tokens(&self) -> MaxTokens {
+        self.max_tokens
+    }
+
+    /// Put before every text.
+    pub fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    /// Which backbone, with its sizes.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// Token ids of texts of one side, prompt and special tokens included; row `i` belongs to `texts[i]`.
+    pub fn tokenize(&self, texts: &[&str], side: Side) -> Result<Vec<Vec<u32>>> {
+        self.tokenizer.encode_all(self.prompts.of(side), texts, self.max_tokens.of(side))
+    }
+
+    /// Embeddings of texts of one side, `[texts, dim]`, of length 1 where the encoder normalizes.
+    pub fn embed(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
+        let stage = match side {
+            Side::Query => "encoding queries",
+            Side::Document => "encoding documents",
+        };
+        let mut all = Array2::zeros((texts.len(), self.dim()));
+        progress(Progress::new(stage, 0, texts.len()));
+        let mut done = 0;
+        thread::scope(|scope| {
+            // Tokenized ahead on a thread of its own, one window at most.
+            let (sender, receiver) = sync_channel(1);
+            scope.spawn(move || {
+                for window in texts.chunks(WINDOW) {
+                    if sender.send(self.tokenize(window, side)).is_err() {
+                        break;
+                    }
+                }
+            });
+            for (number, ids) in receiver.into_iter().enumerate() {
+                let ids = ids?;
+                for group in by_length(&ids) {
+                    let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
+                    let rows = self.backbone.embed(&batch)?;
+                    for (row, at) in rows.rows().into_iter().zip(&group) {
+                        if row.iter().any(|value| !value.is_finite()) {
+                            return Err(self.not_finite(texts[number * WINDOW + at]));
+                        }
+                        all.row_mut(number * WINDOW + at).assign(&row);
+                    }
+                    done += group.len();
+                    progress(Progress::new(stage, done, texts.len()));
+                }
+            }
+            Ok(())
+        })?;
+        let embeddings = Embeddings::dense(all);
+        Ok(if self.normalize { embeddings.normalized() } else { embeddings })
+    }
+
+    fn not_finite(&self, text: &str) -> Error {
+        let beginning: String = text.chars().take(60).collect();
+        let message = format!("the embedding of {beginning:?} is not finite");
+        Error::Core(wb_core::Error::data(self.name.as_str(), message))
+    }
+}
+
+/// Positions of texts in groups of similar length, longest first, each of at most [`BATCH_TOKENS`] tokens (or one text).
+fn by_length(ids: &[Vec<u32>]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(ids[*at].len()), *at));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut tokens = 0;
+    for at in order {
+        let own = ids[at].len().max(1);
+        match groups.last_mut() {
+            Some(group) if tokens + own <= BATCH_TOKENS => group.push(at),
+            _ => {
+                groups.push(vec![at]);
+                tokens = 0;
+            }
+        }
+        tokens += own;
+    }
+    groups
+}
+
+impl Encoder for BiEncoder {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn dim(&self) -> usize {
+        self.backbone.dim()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::builder();
+        let settings = (&self.architecture, self.pooling, &self.lora, self.normalize, self.max_tokens, &self.prompts);
+        fingerprint.text(Fingerprint::of_json(&settings).as_str());
+        // A tokenizer that cannot be written as JSON would not have been read from it.
+        fingerprint.text(&self.tokenizer.to_json().unwrap_or_default());
+        fingerprint.number(self.tokenizer.special_tokens() as u64);
+        for parameter in self.backbone.parameters().iter() {
+            fingerprint.text(&parameter.name);
+            let bytes: Vec<u8> = parameter.values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            fingerprint.bytes(&bytes);
+        }
+        fingerprint.finish()
+    }
+
+    fn encode(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.embed(texts, side, progress)?)
+    }
+}

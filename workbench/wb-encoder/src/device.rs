@@ -1,0 +1,294 @@
+//! Which device computes, opened here and nowhere else.
+//!
+//! A device is a value of the config. One that this build or this machine lacks is an error that says what to do;
+//! nothing falls back to another device.
+
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    str::FromStr,
+};
+
+use burn::tensor::Device;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+use burn::tensor::DeviceType;
+use serde::{Deserialize, Serialize};
+use wb_core::suggest;
+
+use crate::{Backbone, BurnBackbone, Error, Model, Result, native};
+
+/// The device asked for: `auto`, `cpu`, `cuda`, `cuda:1`, `metal`, `vulkan`, `wgpu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum DeviceConfig {
+    /// The first that is compiled in and present of: cuda, metal, vulkan, wgpu, cpu. It says which.
+    #[default]
+    Auto,
+    /// The processor, always there.
+    Cpu,
+    /// An NVIDIA GPU by its number.
+    Cuda(usize),
+    /// An Apple GPU.
+    Metal,
+    /// A GPU through Vulkan.
+    Vulkan,
+    /// A GPU through whatever this machine offers.
+    Wgpu,
+}
+
+/// Names that can be written, for messages.
+const NAMES: [&str; 6] = ["auto", "cpu", "cuda", "metal", "vulkan", "wgpu"];
+
+impl fmt::Display for DeviceConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(0) => f.write_str("cuda"),
+            Self::Cuda(number) => write!(f, "cuda:{number}"),
+            Self::Metal => f.write_str("metal"),
+            Self::Vulkan => f.write_str("vulkan"),
+            Self::Wgpu => f.write_str("wgpu"),
+        }
+    }
+}
+
+impl FromStr for DeviceConfig {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => return Ok(Self::Auto),
+            "cpu" => return Ok(Self::Cpu),
+            "cuda" => return Ok(Self::Cuda(0)),
+            "metal" => return Ok(Self::Metal),
+            "vulkan" => return Ok(Self::Vulkan),
+            "wgpu" => return Ok(Self::Wgpu),
+            _ => {}
+        }
+        if let Some(number) = text.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
+            return Ok(Self::Cuda(number));
+        }
+        Err(Error::Device {
+            device: text.to_owned(),
+            message: "no device has this name, expected auto, cpu, cuda, cuda:1, metal, vulkan or wgpu".into(),
+            hint: suggest::nearest(text, NAMES).map(|near| format!("did you mean `{near}`?")),
+        })
+    }
+}
+
+impl TryFrom<String> for DeviceConfig {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse::<Self>().map_err(|_| {
+            format!("unknown device `{text}`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu")
+        })
+    }
+}
+
+impl From<DeviceConfig> for String {
+    fn from(device: DeviceConfig) -> Self {
+        device.to_string()
+    }
+}
+
+/// A device that is there.
+#[derive(Debug, Clone)]
+pub struct OpenDevice {
+    /// Which one: never `auto`.
+    pub config: DeviceConfig,
+    /// What it is, for people: `cpu (2 threads)`, or what the driver calls itself.
+    pub description: String,
+    burn: Device,
+}
+
+impl DeviceConfig {
+    /// Devices that this build can open, best first.
+    pub fn compiled() -> Vec<Self> {
+        let all = [Self::Cuda(0), Self::Metal, Self::Vulkan, Self::Wgpu, Self::Cpu];
+        all.into_iter().filter(|device| device.is_compiled()).collect()
+    }
+
+    /// Whether this may be a device whose driver has to be tried in a process of its own first
+    /// ([`crate::self_test::run_guarded`]).
+    pub fn needs_self_test(self) -> bool {
+        match self {
+            Self::Auto => Self::compiled() != [Self::Cpu],
+            Self::Cpu => false,
+            _ => true,
+        }
+    }
+
+    fn is_compiled(self) -> bool {
+        match self {
+            Self::Auto | Self::Cpu => true,
+            Self::Cuda(_) => cfg!(feature = "cuda"),
+            Self::Metal => cfg!(feature = "metal"),
+            Self::Vulkan => cfg!(feature = "vulkan"),
+            Self::Wgpu => cfg!(feature = "wgpu"),
+        }
+    }
+
+    /// Opens the device. This runs its driver: a broken one may hang or end the process.
+    pub fn open(self) -> Result<OpenDevice> {
+        match self {
+            Self::Auto => {
+                for device in Self::compiled() {
+                    if device == Self::Cpu || device.count(true)? > 0 {
+                        return device.open();
+                    }
+                }
+                Self::Cpu.open()
+            }
+            Self::Cpu => {
+                let threads = rayon::current_num_threads();
+                let plural = if threads == 1 { "" } else { "s" };
+                Ok(OpenDevice {
+                    config: self,
+                    description: format!("cpu ({threads} thread{plural})"),
+                    burn: Device::flex(),
+                })
+            }
+            _ => self.open_gpu(),
+        }
+    }
+
+    fn open_gpu(self) -> Result<OpenDevice> {
+        let feature = match self {
+            Self::Cuda(_) => "cuda",
+            Self::Metal => "metal",
+            Self::Vulkan => "vulkan",
+            _ => "wgpu",
+        };
+        let error =
+            |message: String, hint: &str| Error::Device { device: self.to_string(), message, hint: Some(hint.into()) };
+        if !self.is_compiled() {
+            let hint = format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu");
+            return Err(error(format!("this wb was built without the feature `{feature}`"), &hint));
+        }
+        let count = self.count(false)?;
+        let wanted = if let Self::Cuda(number) = self { number + 1 } else { 1 };
+        if count < wanted {
+            let message = match count {
+                0 => format!("this machine has no device that {feature} can use"),
+                _ => format!(
+                    "this machine has {count} CUDA device{}, numbered from 0",
+                    if count == 1 { "" } else { "s" }
+                ),
+            };
+            return Err(error(message, "see what there is with `wb doctor`, or run with device=cpu"));
+        }
+        let burn = guarded(&self.to_string(), || Ok(self.burn()))?;
+        Ok(OpenDevice { config: self, description: format!("{self} ({burn:?})"), burn })
+    }
+
+    /// How many such devices there are; `hardware` leaves out those that are programs on the processor.
+    fn count(self, hardware: bool) -> Result<usize> {
+        guarded(&self.to_string(), || {
+            let devices = self.enumerate();
+            let is_hardware = |device: &&Device| !format!("{device:?}").contains("Cpu");
+            Ok(if hardware { devices.iter().filter(is_hardware).count() } else { devices.len() })
+        })
+    }
+
+    fn enumerate(self) -> Vec<Device> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_) => Device::enumerate(DeviceType::Cuda).into_vec(),
+            #[cfg(feature = "metal")]
+            Self::Metal => Device::enumerate(DeviceType::Metal).into_vec(),
+            #[cfg(feature = "vulkan")]
+            Self::Vulkan => Device::enumerate(DeviceType::Vulkan).into_vec(),
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu => Device::enumerate(DeviceType::Wgpu).into_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn burn(self) -> Device {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(number) => Device::cuda(number),
+            #[cfg(feature = "metal")]
+            Self::Metal => Device::metal(burn::tensor::DeviceKind::DefaultDevice),
+            #[cfg(feature = "vulkan")]
+            Self::Vulkan => Device::vulkan(burn::tensor::DeviceKind::DefaultDevice),
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
+            _ => Device::flex(),
+        }
+    }
+}
+
+impl OpenDevice {
+    /// The burn device.
+    pub fn burn(&self) -> &Device {
+        &self.burn
+    }
+
+    /// Whether this is the processor.
+    pub fn is_cpu(&self) -> bool {
+        self.config == DeviceConfig::Cpu
+    }
+
+    /// Brings a model to this device.
+    pub fn open_backbone(&self, model: Model) -> Result<Box<dyn Backbone>> {
+        if self.is_cpu() {
+            return native::open(model);
+        }
+        Ok(Box::new(BurnBackbone::new(model, &self.burn, &self.config.to_string())?))
+    }
+}
+
+/// Runs what a driver may panic in, and turns the panic into an error.
+pub(crate) fn guarded<T>(device: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Error::Device {
+            device: device.to_owned(),
+            message: format!("it failed: {}", text.as_deref().unwrap_or("for an unknown reason").trim()),
+            hint: Some("run with device=cpu".into()),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_in_and_out() {
+        for name in ["auto", "cpu", "cuda", "cuda:1", "metal", "vulkan", "wgpu"] {
+            assert_eq!(name.parse::<DeviceConfig>().unwrap().to_string(), name);
+            let json = format!("\"{name}\"");
+            let device: DeviceConfig = serde_json::from_str(&json).unwrap();
+            assert_eq!(serde_json::to_string(&device).unwrap(), json);
+        }
+        let error = "vulcan".parse::<DeviceConfig>().unwrap_err();
+        assert_eq!(error.hint(), Some("did you mean `vulkan`?"));
+        assert!(
+            serde_json::from_str::<DeviceConfig>("\"gpu\"").unwrap_err().to_string().contains("expected one of auto")
+        );
+    }
+
+    #[test]
+    fn a_device_that_is_not_compiled_in_says_what_to_do() {
+        for device in [DeviceConfig::Cuda(0), DeviceConfig::Metal, DeviceConfig::Vulkan, DeviceConfig::Wgpu] {
+            if device.is_compiled() {
+                continue;
+            }
+            let error = device.open().unwrap_err();
+            assert!(error.to_string().contains("this wb was built without the feature"), "{error}");
+            assert!(error.hint().unwrap().contains("cargo install --path workbench/wb --features"));
+        }
+        assert!(DeviceConfig::Cpu.open().unwrap().is_cpu());
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error() {
+        let error = guarded::<()>("vulkan", || panic!("no adapter {}", 7)).unwrap_err();
+        assert_eq!(error.to_string(), "cannot use device `vulkan`: it failed: no adapter 7");
+    }
+}

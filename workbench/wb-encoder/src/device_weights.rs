@@ -1,0 +1,131 @@
+//! A model's weights as tensors on a device, and the layers built of them.
+
+use std::{collections::HashMap, sync::Arc};
+
+use burn::tensor::{Bool, Device, Tensor, TensorData, module};
+
+use crate::{Dropout, Error, Parameters, Result, dropout, lora::Adapter};
+
+/// A weight on a device, laid out as in the model's file.
+#[derive(Debug, Clone)]
+pub(crate) enum Weight {
+    /// A bias, a scale, or a weight per token.
+    Vector(Tensor<1>),
+    /// An embedding or a linear layer, `[out, in]`.
+    Matrix(Tensor<2>),
+}
+
+/// All weights of a model on a device, in the parameters' order.
+#[derive(Debug, Clone)]
+pub(crate) struct Weights {
+    list: Vec<Weight>,
+    position: Arc<HashMap<String, usize>>,
+}
+
+impl Weights {
+    /// Copies weights to a device.
+    pub(crate) fn upload(parameters: &Parameters, device: &Device) -> Result<Self> {
+        let mut list = Vec::with_capacity(parameters.len());
+        for parameter in parameters.iter() {
+            list.push(match *parameter.shape.as_slice() {
+                [n] => Weight::Vector(Tensor::from_data(TensorData::new(parameter.values.clone(), [n]), device)),
+                [m, n] => Weight::Matrix(Tensor::from_data(TensorData::new(parameter.values.clone(), [m, n]), device)),
+                _ => {
+                    let message = format!("has shape {:?}, expected one or two dimensions", parameter.shape);
+                    return Err(wb_core::Error::data(parameter.name.as_str(), message).into());
+                }
+            });
+        }
+        let position = parameters.iter().enumerate().map(|(at, p)| (p.name.clone(), at)).collect();
+        Ok(Self { list, position: Arc::new(position) })
+    }
+
+    /// The same tensors, with gradients wanted for the weights that train and for no others.
+    pub(crate) fn tracked(&self, parameters: &Parameters) -> Self {
+        let track = |(weight, parameter): (&Weight, &crate::Parameter)| match (weight, parameter.trainable) {
+            (Weight::Vector(tensor), true) => Weight::Vector(tensor.clone().autodiff().require_grad()),
+            (Weight::Matrix(tensor), true) => Weight::Matrix(tensor.clone().autodiff().require_grad()),
+            (frozen, false) => frozen.clone(),
+        };
+        Self { list: self.list.iter().zip(parameters.iter()).map(track).collect(), position: self.position.clone() }
+    }
+
+    /// The weights in the parameters' order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Weight> {
+        self.list.iter()
+    }
+
+    fn get(&self, name: &str) -> Option<&Weight> {
+        self.position.get(name).map(|at| &self.list[*at])
+    }
+
+    /// A weight of one dimension.
+    pub(crate) fn vector(&self, name: &str) -> Result<Tensor<1>> {
+        match self.get(name) {
+            Some(Weight::Vector(tensor)) => Ok(tensor.clone()),
+            _ => Err(absent(name)),
+        }
+    }
+
+    /// A weight of two dimensions.
+    pub(crate) fn matrix(&self, name: &str) -> Result<Tensor<2>> {
+        match self.get(name) {
+            Some(Weight::Matrix(tensor)) => Ok(tensor.clone()),
+            _ => Err(absent(name)),
+        }
+    }
+}
+
+fn absent(name: &str) -> Error {
+    wb_core::Error::data(name, "is not among the model's weights, expected it there").into()
+}
+
+/// What one forward pass computes with.
+pub(crate) struct Pass<'a> {
+    pub(crate) weights: &'a Weights,
+    pub(crate) adapter: Option<Adapter>,
+    pub(crate) dropout: Option<Dropout>,
+}
+
+impl Pass<'_> {
+    /// x·Wᵀ + b, and s·(drop(x)·Aᵀ)·Bᵀ where the layer has an adapter.
+    ///
+    /// # Shapes
+    /// `x` is `[rows, in]`, the result `[rows, out]`.
+    pub(crate) fn linear(&self, layer: &str, x: Tensor<2>) -> Result<Tensor<2>> {
+        let weight = self.weights.matrix(&format!("{layer}.weight"))?;
+        let bias = self.weights.vector(&format!("{layer}.bias"))?;
+        let y = x.clone().matmul(weight.transpose()) + bias.unsqueeze();
+        let Some(adapter) = self.adapter else { return Ok(y) };
+        let Ok(a) = self.weights.matrix(&format!("{layer}.lora_A.weight")) else { return Ok(y) };
+        let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
+        let x = self.drop(x, dropout::adapter_site(layer), adapter.dropout);
+        Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale))
+    }
+
+    /// Layer normalization over the last dimension.
+    pub(crate) fn layer_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64) -> Result<Tensor<2>> {
+        let scale = self.weights.vector(&format!("{layer}.weight"))?;
+        let shift = self.weights.vector(&format!("{layer}.bias"))?;
+        Ok(module::layer_norm(x, scale, Some(shift), epsilon))
+    }
+
+    /// Dropout while training: elements become 0 with the given probability, the others grow by 1 / (1 - probability).
+    pub(crate) fn drop<const D: usize>(&self, x: Tensor<D>, site: u64, probability: f64) -> Tensor<D> {
+        let Some(seed) = self.dropout.filter(|_| probability > 0.0) else { return x };
+        let shape = x.shape();
+        let mask = dropout::dropped(seed, site, shape.num_elements(), probability);
+        let mask = Tensor::<D, Bool>::from_data(TensorData::new(mask, shape), &x.device().without_autodiff());
+        x.mask_fill(mask, 0.0).mul_scalar(1.0 / (1.0 - probability))
+    }
+}
+
+impl Weight {
+    /// Whether gradients flow to it.
+    pub(crate) fn is_tracked(&self) -> bool {
+        match self {
+            Self::Vector(tensor) => tensor.is_tracked(),
+            Self::Matrix(tensor) => tensor.is_tracked(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The hub's `config.json` of a BERT-family model to our [`BertConfig`].
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{json, model_error};
+use crate::{
+    Result,
+    models::{Activation, BertConfig},
+};
+
+/// The keys that decide what is computed; others describe training or tools.
+#[derive(Deserialize)]
+struct HubConfig {
+    model_type: Option<String>,
+    vocab_size: Option<usize>,
+    hidden_size: Option<usize>,
+    num_hidden_layers: Option<usize>,
+    num_attention_heads: Option<usize>,
+    intermediate_size: Option<usize>,
+    max_position_embeddings: Option<usize>,
+    type_vocab_size: Option<usize>,
+    layer_norm_eps: Option<f64>,
+    pad_token_id: Option<usize>,
+    hidden_act: Option<String>,
+    hidden_dropout_prob: Option<f64>,
+    attention_probs_dropout_prob: Option<f64>,
+    position_embedding_type: Option<String>,
+    is_decoder: Option<bool>,
+}
+
+/// Model types whose encoder is RoBERTa's: positions begin after the padding token's id.
+const ROBERTA: [&str; 3] = ["roberta", "xlm-roberta", "camembert"];
+
+/// Reads `config.json`.
+pub(super) fn read(path: &Path) -> Result<BertConfig> {
+    let hub: HubConfig = json(path)?;
+    let kind = hub.model_type.as_deref().unwrap_or("");
+    let roberta = ROBERTA.contains(&kind);
+    if !roberta && kind != "bert" {
+        return Err(model_error(
+            path,
+            format!("has model_type `{kind}`, expected bert, roberta, xlm-roberta or camembert"),
+            "all-MiniLM-L6-v2, the BGE models, CodeBERT and UniXcoder are of these types",
+        ));
+    }
+    if hub.is_decoder == Some(true) && !roberta {
+        return Err(model_error(path, "has is_decoder true, expected an encoder", ""));
+    }
+    if let Some(other) = hub.position_embedding_type.filter(|kind| kind != "absolute") {
+        return Err(model_error(path, format!("has position_embedding_type `{other}`, expected absolute"), ""));
+    }
+    let activation = match hub.hidden_act.as_deref().unwrap_or("gelu") {
+        "gelu" => Activation::Gelu,
+        "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Activation::GeluTanh,
+        "relu" => Activation::Relu,
+        other => {
+            let message = format!("has hidden_act `{other}`, expected gelu, gelu_new, gelu_pytorch_tanh or relu");
+            return Err(model_error(path, message, ""));
+        }
+    };
+    let need = |name: &str, value: Option<usize>| {
+        value.ok_or_else(|| model_error(path, format!("has no `{name}`, expected a number"), ""))
+    };
+    let config = BertConfig {
+        vocab_size: need("vocab_size", hub.vocab_size)?,
+        hidden_size: need("hidden_size", hub.hidden_size)?,
+        num_hidden_layers: need("num_hidden_layers", hub.num_hidden_layers)?,
+        num_attention_heads: need("num_attention_heads", hub.num_attention_heads)?,
+        intermediate_size: need("intermediate_size", hub.intermediate_size)?,
+        // The defaults are transformers' own.
+        max_position_embeddings: hub.max_position_embeddings.unwrap_or(512),
+        type_vocab_size: hub.type_vocab_size.unwrap_or(2),
+        layer_norm_eps: hub.layer_norm_eps.unwrap_or(1e-12),
+        first_position: if roberta { hub.pad_token_id.unwrap_or(1) + 1 } else { 0 },
+        activation,
+        hidden_dropout: hub.hidden_dropout_prob.unwrap_or(0.1),
+        attention_dropout: hub.attention_probs_dropout_prob.unwrap_or(0.1),
+    };
+    let place = path.display().to_string();
+    crate::Architecture::Bert(config.clone()).validate(&place)?;
+    Ok(config)
+}

@@ -1,0 +1,187 @@
+//! A folder with an encoder in it: a sentence-transformers or Hugging Face model, or what a run of ours left.
+
+mod hub_config;
+mod own;
+mod sentence_transformers;
+mod vocabulary;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use wb_core::{Seed, Side};
+
+use crate::{
+    Architecture, Error, Model, Pooling, Result, Tokenizer,
+    lora::{self, LoraConfig},
+};
+
+/// Text put before every text of a side, as the model was trained with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prompts {
+    /// Before what is searched for.
+    pub query: String,
+    /// Before what is searched in.
+    pub document: String,
+}
+
+/// A number of tokens for each side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaxTokens {
+    /// Of what is searched for, special tokens included.
+    pub query: usize,
+    /// Of what is searched in, special tokens included.
+    pub document: usize,
+}
+
+impl Prompts {
+    /// The prompt of a side.
+    pub fn of(&self, side: Side) -> &str {
+        match side {
+            Side::Query => &self.query,
+            Side::Document => &self.document,
+        }
+    }
+}
+
+impl MaxTokens {
+    /// The same number for both sides.
+    pub fn both(tokens: usize) -> Self {
+        Self { query: tokens, document: tokens }
+    }
+
+    /// The number of a side.
+    pub fn of(self, side: Side) -> usize {
+        match side {
+            Side::Query => self.query,
+            Side::Document => self.document,
+        }
+    }
+}
+
+/// An encoder as it lies in a folder, in host memory.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    /// A short name for tables: the folder's own.
+    pub name: String,
+    /// Architecture, weights, pooling.
+    pub model: Model,
+    /// Adapters among the weights, if there are any.
+    pub lora: Option<LoraConfig>,
+    /// Text to token ids.
+    pub tokenizer: Tokenizer,
+    /// Whether embeddings get length 1.
+    pub normalize: bool,
+    /// Longer texts are cut.
+    pub max_tokens: MaxTokens,
+    /// Put before every text.
+    pub prompts: Prompts,
+    /// What the folder left open and how it was decided, and what was not used: for people.
+    pub notes: Vec<String>,
+}
+
+impl Folder {
+    /// Reads an encoder: a run's weights folder if there is an `encoder.json`, else a model of the hub.
+    pub fn read(path: &Path) -> Result<Self> {
+        if !path.is_dir() {
+            let message = if path.exists() { "is not a folder" } else { "does not exist, expected a folder" };
+            return Err(model_error(
+                path,
+                message,
+                "an encoder is a folder with `model.safetensors` and `tokenizer.json`",
+            ));
+        }
+        let folder = match path.join(own::FILE).is_file() {
+            true => own::read(path)?,
+            false => sentence_transformers::read(path)?,
+        };
+        folder.tokenizer.check_fits(folder.model.architecture.vocab_size())?;
+        Ok(folder)
+    }
+
+    /// An encoder with fresh weights, all of them to be trained.
+    pub fn fresh(
+        name: &str,
+        architecture: Architecture,
+        tokenizer: Tokenizer,
+        max_tokens: MaxTokens,
+        seed: Seed,
+    ) -> Result<Self> {
+        architecture.validate("encoder")?;
+        tokenizer.check_fits(architecture.vocab_size())?;
+        let parameters = architecture.fresh(seed);
+        let folder = Self {
+            name: name.to_owned(),
+            model: Model { architecture, parameters, pooling: Pooling::Mean, adapter: None },
+            lora: None,
+            tokenizer,
+            normalize: true,
+            max_tokens,
+            prompts: Prompts::default(),
+            notes: Vec::new(),
+        };
+        folder.check_lengths("encoder")?;
+        Ok(folder)
+    }
+
+    /// Writes a run's weights folder, which appears whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        own::write(self, path)
+    }
+
+    /// Adds adapters and freezes everything else.
+    pub fn attach(&mut self, config: &LoraConfig, seed: Seed) -> Result<()> {
+        if self.lora.is_some() {
+            return Err(wb_core::Error::value("lora", format!("{} has adapters already", self.name))
+                .with_hint("merge them first, or go on training them without `lora`")
+                .into());
+        }
+        lora::attach(&mut self.model.parameters, &self.model.architecture, config, seed, &self.name)?;
+        self.model.adapter = Some(config.adapter());
+        self.lora = Some(config.clone());
+        Ok(())
+    }
+
+    /// Adds adapters into the weights that they stand beside.
+    pub fn merge(&mut self) -> Result<()> {
+        if let Some(config) = self.lora.take() {
+            self.model.parameters = lora::merge(&self.model.parameters, &config)?;
+            self.model.adapter = None;
+        }
+        Ok(())
+    }
+
+    /// Refuses lengths that the model cannot take.
+    pub fn check_lengths(&self, key: &str) -> Result<()> {
+        let special = self.tokenizer.special_tokens();
+        for (side, tokens) in [("query", self.max_tokens.query), ("document", self.max_tokens.document)] {
+            let key = format!("{key}.max_tokens.{side}");
+            if tokens <= special {
+                let message = format!("is {tokens}, expected more than the {special} special tokens");
+                return Err(wb_core::Error::value(key, message).into());
+            }
+            if let Some(most) = self.model.architecture.max_tokens().filter(|most| tokens > *most) {
+                let message = format!("is {tokens}, expected at most {most}: {} has no more positions", self.name);
+                return Err(wb_core::Error::value(key, message).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a JSON file into a type; errors name the file, line and column.
+fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    serde_json::from_slice(&text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        wb_core::Error::Parse { path: path.to_owned(), line, column, at: String::new(), message, hint: None }.into()
+    })
+}
+
+fn model_error(path: &Path, message: impl Into<String>, hint: &str) -> Error {
+    let hint = (!hint.is_empty()).then(|| hint.to_owned());
+    Error::Model { path: path.to_owned(), message: message.into(), hint }
+}

@@ -1,0 +1,89 @@
+//! The folder that a run of ours leaves: `encoder.json`, `model.safetensors`, `adapter.safetensors`, `tokenizer.json`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Seed, atomic};
+
+use super::{Folder, MaxTokens, Prompts, json, model_error};
+use crate::{
+    Architecture, Model, Pooling, Result, Tokenizer,
+    lora::{self, LoraConfig},
+    weights,
+};
+
+/// Its presence tells our folders from others'.
+pub(super) const FILE: &str = "encoder.json";
+/// Raised when the layout changes.
+const FORMAT: u32 = 1;
+
+/// What stands in `encoder.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    format: u32,
+    name: String,
+    architecture: Architecture,
+    pooling: Pooling,
+    normalize: bool,
+    max_tokens: MaxTokens,
+    prompts: Prompts,
+    special_tokens: bool,
+    lora: Option<LoraConfig>,
+}
+
+pub(super) fn read(path: &Path) -> Result<Folder> {
+    let file = path.join(FILE);
+    let Settings { format, name, architecture, pooling, normalize, max_tokens, prompts, special_tokens, lora } =
+        json(&file)?;
+    if format != FORMAT {
+        return Err(model_error(
+            &file,
+            format!("has format {format}, this wb reads {FORMAT}"),
+            "use the wb that wrote it",
+        ));
+    }
+    architecture.validate("architecture")?;
+    let loaded = weights::read(&path.join("model.safetensors"), &architecture.weights(), &str::to_owned)?;
+    let mut parameters = loaded.parameters;
+    if let Some(config) = &lora {
+        // The seed does not matter: every adapter weight is then read from the file.
+        lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?;
+        weights::read_adapters(&path.join("adapter.safetensors"), &mut parameters)?;
+    }
+    let mut tokenizer = Tokenizer::read(&path.join("tokenizer.json"))?;
+    if !special_tokens {
+        tokenizer = tokenizer.without_special_tokens();
+    }
+    let adapter = lora.as_ref().map(LoraConfig::adapter);
+    let model = Model { architecture, parameters, pooling, adapter };
+    let folder = Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
+    folder.check_lengths("encoder")?;
+    Ok(folder)
+}
+
+pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
+    let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+    let settings = Settings {
+        format: FORMAT,
+        name: name.clone(),
+        architecture: model.architecture.clone(),
+        pooling: model.pooling,
+        normalize: *normalize,
+        max_tokens: *max_tokens,
+        prompts: prompts.clone(),
+        special_tokens: tokenizer.special_tokens() > 0,
+        lora: lora.clone(),
+    };
+    atomic::folder_with(path, |inside| {
+        let (adapters, base): (Vec<_>, Vec<_>) = model.parameters.iter().partition(|p| lora::is_adapter(&p.name));
+        weights::write(&inside.join("model.safetensors"), base.into_iter())?;
+        if lora.is_some() {
+            weights::write(&inside.join("adapter.safetensors"), adapters.into_iter())?;
+        }
+        tokenizer.write(&inside.join("tokenizer.json"))?;
+        let json = serde_json::to_string_pretty(&settings)
+            .map_err(|error| model_error(path, format!("its settings cannot be written: {error}"), ""))?;
+        Ok(atomic::write(&inside.join(FILE), (json + "\n").as_bytes())?)
+    })
+}

@@ -1,0 +1,245 @@
+//! A sentence-transformers folder, of version 2 to 6, or a plain Hugging Face one.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Folder, MaxTokens, Prompts, hub_config, json, model_error, vocabulary};
+use crate::{Architecture, Model, Pooling, Result, Tokenizer, models::StaticConfig, weights};
+
+/// One line of `modules.json`.
+#[derive(Deserialize)]
+struct Module {
+    path: String,
+    #[serde(rename = "type")]
+    class: String,
+}
+
+/// Longest text of a bag of token vectors, which itself has no limit.
+const STATIC_MAX_TOKENS: usize = 4096;
+
+pub(super) fn read(path: &Path) -> Result<Folder> {
+    let mut notes = Vec::new();
+    let modules_file = path.join("modules.json");
+    let mut transformer = path.to_owned();
+    let mut pooling = Pooling::Mean;
+    let mut normalize = false;
+    if modules_file.is_file() {
+        let modules: Vec<Module> = json(&modules_file)?;
+        let mut pooled = false;
+        for (place, module) in modules.iter().enumerate() {
+            let kind = module.class.rsplit('.').next().unwrap_or_default();
+            let folder = path.join(&module.path);
+            match (place, kind) {
+                (0, "Transformer") => transformer = folder,
+                (0, "StaticEmbedding") => return read_static(path, &folder, &modules[1..]),
+                (1, "Pooling") => {
+                    pooling = read_pooling(&folder.join("config.json"))?;
+                    pooled = true;
+                }
+                (_, "Normalize") if pooled => normalize = true,
+                _ => {
+                    return Err(model_error(
+                        &modules_file,
+                        format!(
+                            "has `{}` in place {place}, expected Transformer, Pooling and perhaps Normalize",
+                            module.class
+                        ),
+                        "models with a Dense layer or other modules cannot be loaded yet",
+                    ));
+                }
+            }
+        }
+        if !pooled {
+            return Err(model_error(&modules_file, "has no Pooling, expected one after the Transformer", ""));
+        }
+    } else {
+        notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
+    }
+    let config_file = transformer.join("config.json");
+    if !config_file.is_file() {
+        let hint = "expected a model folder with config.json, model.safetensors and tokenizer.json";
+        return Err(model_error(path, "has no config.json", hint));
+    }
+    let config = hub_config::read(&config_file)?;
+    let architecture = Architecture::Bert(config.clone());
+    let loaded = weights::read(&weights_file(&transformer)?, &architecture.weights(), &weights::bert_name)?;
+    if !loaded.ignored.is_empty() {
+        notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
+    }
+    let mut tokenizer = vocabulary::read(&transformer, &config, &mut notes)?;
+    let settings = settings(&transformer, path)?;
+    if settings.do_lower_case == Some(true) {
+        tokenizer = tokenizer.lowercased()?;
+    }
+    // As sentence-transformers counts: its own number, else the tokenizer's, and no more than there are positions.
+    let positions = config.max_position_embeddings - config.first_position;
+    let wanted = match settings.max_seq_length {
+        Some(tokens) => tokens,
+        None => vocabulary::model_max_length(&transformer)?.unwrap_or(positions),
+    };
+    if settings.max_seq_length.is_none() {
+        notes.push(format!("no max_seq_length: texts are cut at {} tokens", wanted.min(positions)));
+    } else if wanted > positions {
+        notes.push(format!("max_seq_length is {wanted}, there are {positions} positions: texts are cut there"));
+    }
+    let folder = Folder {
+        name: name(path),
+        model: Model { architecture, parameters: loaded.parameters, pooling, adapter: None },
+        lora: None,
+        tokenizer,
+        normalize,
+        max_tokens: MaxTokens::both(wanted.min(positions)),
+        prompts: prompts(path)?,
+        notes,
+    };
+    folder.check_lengths("encoder")?;
+    Ok(folder)
+}
+
+/// Sentence-transformers' `StaticEmbedding`: the mean of token vectors, no special tokens.
+fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
+    let mut normalize = false;
+    for module in rest {
+        match module.class.rsplit('.').next() {
+            Some("Normalize") => normalize = true,
+            _ => {
+                return Err(model_error(
+                    &path.join("modules.json"),
+                    format!("has `{}` after StaticEmbedding, expected Normalize", module.class),
+                    "",
+                ));
+            }
+        }
+    }
+    let tokenizer = Tokenizer::read(&folder.join("tokenizer.json"))?.without_special_tokens();
+    let file = weights_file(folder)?;
+    let rename = |name: &str| if name == "embedding.weight" { "embeddings.weight".to_owned() } else { name.to_owned() };
+    let [vocab_size, dim] = weights::shape(&file, "embedding.weight")?[..] else {
+        return Err(model_error(&file, "has an `embedding.weight` that is no matrix, expected [tokens, dim]", ""));
+    };
+    let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size, dim, weighted: false });
+    architecture.validate(&file.display().to_string())?;
+    let loaded = weights::read(&file, &architecture.weights(), &rename)?;
+    Ok(Folder {
+        name: name(path),
+        model: Model { architecture, parameters: loaded.parameters, pooling: Pooling::Mean, adapter: None },
+        lora: None,
+        tokenizer,
+        normalize,
+        max_tokens: MaxTokens::both(STATIC_MAX_TOKENS),
+        prompts: prompts(path)?,
+        notes: vec![format!("a bag of token vectors: texts are cut at {STATIC_MAX_TOKENS} tokens")],
+    })
+}
+
+/// The weights file, or an error that says how to get one.
+fn weights_file(folder: &Path) -> Result<PathBuf> {
+    let file = folder.join("model.safetensors");
+    if file.is_file() {
+        return Ok(file);
+    }
+    if folder.join("model.safetensors.index.json").is_file() {
+        return Err(model_error(folder, "has its weights in several files, expected one model.safetensors", ""));
+    }
+    if folder.join("pytorch_model.bin").is_file() {
+        let hint = "convert it once: python -c \"from transformers import AutoModel; \
+                    AutoModel.from_pretrained('DIR').save_pretrained('DIR')\"";
+        return Err(model_error(folder, "has only pytorch_model.bin, expected model.safetensors", hint));
+    }
+    Err(model_error(folder, "has no model.safetensors", "fetch the whole model folder"))
+}
+
+/// `1_Pooling/config.json`: one mode, as booleans (before version 5.4) or by name.
+fn read_pooling(path: &Path) -> Result<Pooling> {
+    let config: BTreeMap<String, Value> = json(path)?;
+    let names: Vec<String> = match config.get("pooling_mode") {
+        Some(Value::String(mode)) => vec![mode.clone()],
+        Some(Value::Array(modes)) => modes.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(other) => return Err(model_error(path, format!("has pooling_mode {other}, expected a name"), "")),
+        None => {
+            let on = |(key, value): (&String, &Value)| {
+                let mode = key.strip_prefix("pooling_mode_")?;
+                (value == &Value::Bool(true))
+                    .then(|| mode.trim_end_matches("_tokens").trim_end_matches("_token").to_owned())
+            };
+            config.iter().filter_map(on).collect()
+        }
+    };
+    if config.get("include_prompt") == Some(&Value::Bool(false)) {
+        return Err(model_error(
+            path,
+            "has include_prompt false, which leaves the prompt out of the mean; expected true",
+            "",
+        ));
+    }
+    match names.as_slice() {
+        [] => Ok(Pooling::Mean),
+        [mode] => match mode.as_str() {
+            "mean" => Ok(Pooling::Mean),
+            "cls" => Ok(Pooling::Cls),
+            "lasttoken" | "last" => Ok(Pooling::Last),
+            other => Err(model_error(path, format!("pools by `{other}`, expected mean, cls or lasttoken"), "")),
+        },
+        several => Err(model_error(path, format!("pools by {}, expected one way", several.join(" and ")), "")),
+    }
+}
+
+/// `sentence_bert_config.json` (or what older versions called it), beside the transformer or the modules.
+#[derive(Default, Deserialize)]
+struct Settings {
+    max_seq_length: Option<usize>,
+    do_lower_case: Option<bool>,
+}
+
+fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
+    let kinds = ["bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"];
+    for folder in [transformer, root] {
+        for kind in kinds {
+            let file = folder.join(format!("sentence_{kind}_config.json"));
+            if file.is_file() {
+                return json(&file);
+            }
+        }
+    }
+    Ok(Settings::default())
+}
+
+/// `config_sentence_transformers.json`: prompts by name; a default prompt stands before both sides.
+fn prompts(path: &Path) -> Result<Prompts> {
+    #[derive(Deserialize)]
+    struct File {
+        #[serde(default)]
+        prompts: BTreeMap<String, Option<String>>,
+        default_prompt_name: Option<String>,
+    }
+    let file = path.join("config_sentence_transformers.json");
+    if !file.is_file() {
+        return Ok(Prompts::default());
+    }
+    let File { prompts, default_prompt_name } = json(&file)?;
+    let named = |name: &str| prompts.get(name).cloned().flatten();
+    let default = match &default_prompt_name {
+        Some(name) => named(name)
+            .ok_or_else(|| model_error(&file, format!("has no prompt `{name}`, its default_prompt_name"), ""))?,
+        None => String::new(),
+    };
+    let of = |names: &[&str]| {
+        names.iter().find_map(|name| named(name)).filter(|p| !p.is_empty()).unwrap_or_else(|| default.clone())
+    };
+    Ok(Prompts { query: of(&["query"]), document: of(&["document", "passage", "corpus"]) })
+}
+
+fn name(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    whole.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn short_list(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+    shown.join(", ") + if names.len() > 3 { ", ..." } else { "" }
+}

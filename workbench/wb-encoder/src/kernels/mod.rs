@@ -1,0 +1,14 @@
+//! Plain CPU kernels on slices: matrix products, and the element-wise work of a transformer in one pass each.
+//!
+//! A tensor library allocates an output and walks memory once for every operation; on a CPU that costs more than
+//! half of an encoder's time. Here one thread takes a few texts through the whole network with its buffers kept,
+//! so that activations stay in its cache. The compiler vectorizes the loops for what the processor has, found out
+//! at run time.
+
+pub mod activation;
+pub mod matmul;
+pub mod normalize;
+pub mod softmax;
+pub mod vector;
+
+pub use matmul::{Mat, MatMut, matmul};

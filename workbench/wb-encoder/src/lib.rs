@@ -1,0 +1,42 @@
+//! Text to vectors, and how the weights learn.
+//!
+//! No tensor leaves this crate: [`wb_core::Embeddings`] does.
+
+pub mod backbone;
+pub mod batch;
+pub mod bi_encoder;
+mod burn_backbone;
+pub mod device;
+mod device_weights;
+pub mod dropout;
+pub mod error;
+pub mod folder;
+pub mod kernels;
+pub mod lora;
+pub mod losses;
+pub mod models;
+pub mod native;
+mod padded;
+pub mod parameters;
+pub mod pooling;
+pub mod self_test;
+pub mod similarities;
+pub mod tokenizer;
+pub mod tokenizer_training;
+pub mod train;
+pub mod weights;
+mod word_splitter;
+
+pub use backbone::{Backbone, Dropout, Tape};
+pub use batch::TokenBatch;
+pub use bi_encoder::BiEncoder;
+pub use burn_backbone::BurnBackbone;
+pub use device::{DeviceConfig, OpenDevice};
+pub use error::{Error, Result};
+pub use folder::Folder;
+pub use lora::LoraConfig;
+pub use models::{Architecture, Model};
+pub use parameters::{Gradients, Parameter, Parameters};
+pub use pooling::Pooling;
+pub use tokenizer::Tokenizer;
+pub use tokenizer_training::TokenizerConfig;

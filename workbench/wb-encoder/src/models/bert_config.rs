@@ -1,0 +1,54 @@
+//! Sizes and switches of a BERT-family encoder, as in the hub's `config.json`.
+
+use serde::{Deserialize, Serialize};
+
+/// A BERT-family encoder. Weights are named as in `model.safetensors` without a leading `bert.` or `roberta.`:
+///
+/// - `embeddings.{word,position,token_type}_embeddings.weight`, `embeddings.LayerNorm.{weight,bias}`;
+/// - `encoder.layer.N.attention.self.{query,key,value}.{weight,bias}`,
+///   `encoder.layer.N.attention.output.dense.{weight,bias}`, `encoder.layer.N.attention.output.LayerNorm.{weight,bias}`;
+/// - `encoder.layer.N.intermediate.dense.{weight,bias}`, `encoder.layer.N.output.dense.{weight,bias}`,
+///   `encoder.layer.N.output.LayerNorm.{weight,bias}`.
+///
+/// Adapters stand beside the weight they adapt: `encoder.layer.N.attention.self.query.lora_A.weight` (`[rank, in]`)
+/// and `...lora_B.weight` (`[out, rank]`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BertConfig {
+    /// Rows of the word embedding.
+    pub vocab_size: usize,
+    /// Width of the stream.
+    pub hidden_size: usize,
+    /// Number of layers.
+    pub num_hidden_layers: usize,
+    /// Number of attention heads; divides `hidden_size`.
+    pub num_attention_heads: usize,
+    /// Width of the feed-forward layer.
+    pub intermediate_size: usize,
+    /// Rows of the position embedding (RoBERTa's has `pad_token_id + 1` rows that no token uses).
+    pub max_position_embeddings: usize,
+    /// Rows of the token-type embedding; every token has type 0 here.
+    pub type_vocab_size: usize,
+    /// Added to the variance in layer normalization.
+    pub layer_norm_eps: f64,
+    /// Position of the first token: 0 for BERT, `pad_token_id + 1` for RoBERTa.
+    pub first_position: usize,
+    /// The feed-forward layer's activation.
+    pub activation: Activation,
+    /// Dropout on embeddings, attention output and feed-forward output while training.
+    pub hidden_dropout: f64,
+    /// Dropout on attention probabilities while training.
+    pub attention_dropout: f64,
+}
+
+/// Activation of the feed-forward layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// x·Φ(x) with the error function; hub name `gelu`.
+    Gelu,
+    /// The tanh approximation; hub names `gelu_new`, `gelu_pytorch_tanh`.
+    GeluTanh,
+    /// max(x, 0); hub name `relu`.
+    Relu,
+}

@@ -1,0 +1,129 @@
+//! Backbones: what they are ([`Architecture`]), which weights they have, and how they compute in burn's tensors.
+
+pub(crate) mod bert;
+pub mod bert_config;
+pub mod static_config;
+pub(crate) mod static_embedding;
+pub mod weight_list;
+
+use serde::{Deserialize, Serialize};
+
+pub use bert_config::{Activation, BertConfig};
+pub use static_config::StaticConfig;
+pub use weight_list::{Init, WeightSpec};
+
+/// Which backbone, with its sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Architecture {
+    /// BERT and RoBERTa: MiniLM, BGE, CodeBERT, UniXcoder, and our own small transformers.
+    Bert(BertConfig),
+    /// A bag of token vectors.
+    StaticEmbedding(StaticConfig),
+}
+
+impl Architecture {
+    /// Length of an embedding.
+    pub fn dim(&self) -> usize {
+        match self {
+            Self::Bert(config) => config.hidden_size,
+            Self::StaticEmbedding(config) => config.dim,
+        }
+    }
+
+    /// How many tokens have a vector.
+    pub fn vocab_size(&self) -> usize {
+        match self {
+            Self::Bert(config) => config.vocab_size,
+            Self::StaticEmbedding(config) => config.vocab_size,
+        }
+    }
+
+    /// The longest text in tokens, special tokens included; `None` where any length works.
+    pub fn max_tokens(&self) -> Option<usize> {
+        match self {
+            Self::Bert(config) => Some(config.max_position_embeddings.saturating_sub(config.first_position)),
+            Self::StaticEmbedding(_) => None,
+        }
+    }
+
+    /// A short description for tables: `bert 6 × 384, 12 heads`.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Bert(c) => {
+                format!("bert {} × {}, {} heads", c.num_hidden_layers, c.hidden_size, c.num_attention_heads)
+            }
+            Self::StaticEmbedding(c) => {
+                format!("static_embedding {} × {}{}", c.vocab_size, c.dim, if c.weighted { ", weighted" } else { "" })
+            }
+        }
+    }
+
+    /// Refuses sizes that cannot be.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let positive = |name: &str, value: usize| {
+            if value == 0 {
+                return Err(wb_core::Error::value(format!("{key}.{name}"), "is 0, expected at least 1"));
+            }
+            Ok(())
+        };
+        match self {
+            Self::StaticEmbedding(c) => {
+                positive("vocab_size", c.vocab_size)?;
+                positive("dim", c.dim)
+            }
+            Self::Bert(c) => {
+                positive("vocab_size", c.vocab_size)?;
+                positive("hidden_size", c.hidden_size)?;
+                positive("num_hidden_layers", c.num_hidden_layers)?;
+                positive("num_attention_heads", c.num_attention_heads)?;
+                positive("intermediate_size", c.intermediate_size)?;
+                positive("type_vocab_size", c.type_vocab_size)?;
+                if c.hidden_size % c.num_attention_heads != 0 {
+                    return Err(wb_core::Error::value(
+                        format!("{key}.num_attention_heads"),
+                        format!("is {}, expected a divisor of hidden_size {}", c.num_attention_heads, c.hidden_size),
+                    ));
+                }
+                if c.max_position_embeddings <= c.first_position {
+                    return Err(wb_core::Error::value(
+                        format!("{key}.max_position_embeddings"),
+                        format!(
+                            "is {}, expected more than the first position {}",
+                            c.max_position_embeddings, c.first_position
+                        ),
+                    ));
+                }
+                for (name, value) in [("hidden_dropout", c.hidden_dropout), ("attention_dropout", c.attention_dropout)]
+                {
+                    if !(0.0..1.0).contains(&value) {
+                        return Err(wb_core::Error::value(
+                            format!("{key}.{name}"),
+                            format!("is {value}, expected at least 0 and less than 1"),
+                        ));
+                    }
+                }
+                if !(c.layer_norm_eps > 0.0 && c.layer_norm_eps.is_finite()) {
+                    return Err(wb_core::Error::value(
+                        format!("{key}.layer_norm_eps"),
+                        format!("is {}, expected a small positive number", c.layer_norm_eps),
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An architecture with its weights: what a device is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Which backbone, with its sizes.
+    pub architecture: Architecture,
+    /// Its weights, adapters among them where there are any.
+    pub parameters: crate::Parameters,
+    /// From token states to one vector; a bag of token vectors does not use it.
+    pub pooling: crate::Pooling,
+    /// How the adapters count, where there are any.
+    pub adapter: Option<crate::lora::Adapter>,
+}

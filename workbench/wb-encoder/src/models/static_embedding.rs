@@ -1,0 +1,26 @@
+//! A bag of token vectors in burn's tensors.
+
+use burn::tensor::{Tensor, activation, module};
+
+use super::StaticConfig;
+use crate::{Result, device_weights::Pass, padded::Padded};
+
+/// The weighted mean of a text's token vectors; zeros for a text without tokens.
+///
+/// # Shapes
+/// `[texts, dim]`
+pub(crate) fn forward(config: &StaticConfig, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2>> {
+    let (texts, tokens) = (batch.texts, batch.tokens);
+    let vectors = module::embedding(pass.weights.matrix("embeddings.weight")?, batch.ids.clone());
+    let share: Tensor<3> = if config.weighted {
+        let column = pass.weights.vector("token_weights")?.reshape([config.vocab_size, 1]);
+        let logits = module::embedding(column, batch.ids.clone()).reshape([texts, tokens]);
+        // exp(w) over its sum is the softmax; padding has no share, and a text of padding only has none at all.
+        let bias = batch.attention_bias.clone().reshape([texts, tokens]);
+        let share = activation::softmax(logits + bias, 1) * batch.present.clone().reshape([texts, tokens]);
+        share.reshape([texts, tokens, 1])
+    } else {
+        batch.mean.clone()
+    };
+    Ok((vectors * share).sum_dim(1).reshape([texts, config.dim]))
+}

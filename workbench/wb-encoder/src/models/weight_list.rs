@@ -1,0 +1,145 @@
+//! Which weights an architecture has: names, shapes, and how each begins when training starts from nothing.
+
+use rand::RngExt;
+use wb_core::Seed;
+
+use crate::{
+    Architecture, Parameter, Parameters,
+    models::{BertConfig, StaticConfig},
+};
+
+/// How a weight begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Init {
+    /// Normal with mean 0 and this standard deviation.
+    Normal(f32),
+    /// All 0.
+    Zeros,
+    /// All 1.
+    Ones,
+}
+
+/// One weight that an architecture has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeightSpec {
+    /// Name as in `model.safetensors`.
+    pub name: String,
+    /// Shape as in `model.safetensors`.
+    pub shape: Vec<usize>,
+    /// How it begins.
+    pub init: Init,
+}
+
+/// Standard deviation of a fresh BERT's weights: the `initializer_range` of the original and of nearly all since.
+const BERT_STD: f32 = 0.02;
+
+impl Architecture {
+    /// Every weight, in the order in which they are kept and written.
+    pub fn weights(&self) -> Vec<WeightSpec> {
+        match self {
+            Self::Bert(config) => bert(config),
+            Self::StaticEmbedding(config) => static_embedding(config),
+        }
+    }
+
+    /// Names of the linear layers, without `.weight`: what an adapter can stand beside.
+    pub fn linear_layers(&self) -> Vec<String> {
+        let layer = |w: WeightSpec| {
+            let name = w.name.strip_suffix(".weight")?;
+            (w.shape.len() == 2 && name.starts_with("encoder.")).then(|| name.to_owned())
+        };
+        self.weights().into_iter().filter_map(layer).collect()
+    }
+
+    /// Fresh weights, all of them to be trained. Each weight draws from a stream of its own name.
+    pub fn fresh(&self, seed: Seed) -> Parameters {
+        let mut parameters = Parameters::default();
+        for WeightSpec { name, shape, init } in self.weights() {
+            let n = shape.iter().product();
+            let values = match init {
+                Init::Zeros => vec![0.0; n],
+                Init::Ones => vec![1.0; n],
+                Init::Normal(std) => normal(seed, &name, n, std),
+            };
+            parameters.insert(Parameter { name, shape, values, trainable: true });
+        }
+        parameters
+    }
+}
+
+/// `n` draws from a normal distribution by Box and Muller's transform.
+fn normal(seed: Seed, name: &str, n: usize, std: f32) -> Vec<f32> {
+    let mut rng = seed.stream(&format!("fresh {name}"));
+    let mut values = Vec::with_capacity(n + 1);
+    while values.len() < n {
+        // 1 - u lies in (0, 1], so the logarithm is finite.
+        let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt() * f64::from(std);
+        let angle = std::f64::consts::TAU * rng.random::<f64>();
+        values.push((radius * angle.cos()) as f32);
+        values.push((radius * angle.sin()) as f32);
+    }
+    values.truncate(n);
+    values
+}
+
+fn bert(c: &BertConfig) -> Vec<WeightSpec> {
+    let (h, f) = (c.hidden_size, c.intermediate_size);
+    let mut list = Vec::with_capacity(5 + 16 * c.num_hidden_layers);
+    let mut push = |name: String, shape: &[usize], init| list.push(WeightSpec { name, shape: shape.to_vec(), init });
+    let normal = Init::Normal(BERT_STD);
+    push("embeddings.word_embeddings.weight".into(), &[c.vocab_size, h], normal);
+    push("embeddings.position_embeddings.weight".into(), &[c.max_position_embeddings, h], normal);
+    push("embeddings.token_type_embeddings.weight".into(), &[c.type_vocab_size, h], normal);
+    push("embeddings.LayerNorm.weight".into(), &[h], Init::Ones);
+    push("embeddings.LayerNorm.bias".into(), &[h], Init::Zeros);
+    for layer in 0..c.num_hidden_layers {
+        let mut linear = |name: &str, out: usize, inside: usize| {
+            push(format!("encoder.layer.{layer}.{name}.weight"), &[out, inside], normal);
+            push(format!("encoder.layer.{layer}.{name}.bias"), &[out], Init::Zeros);
+        };
+        linear("attention.self.query", h, h);
+        linear("attention.self.key", h, h);
+        linear("attention.self.value", h, h);
+        linear("attention.output.dense", h, h);
+        linear("intermediate.dense", f, h);
+        linear("output.dense", h, f);
+        for name in ["attention.output.LayerNorm", "output.LayerNorm"] {
+            push(format!("encoder.layer.{layer}.{name}.weight"), &[h], Init::Ones);
+            push(format!("encoder.layer.{layer}.{name}.bias"), &[h], Init::Zeros);
+        }
+    }
+    list
+}
+
+fn static_embedding(c: &StaticConfig) -> Vec<WeightSpec> {
+    // Vectors of length about 1, so that means over texts are comparable whatever `dim` is.
+    let std = 1.0 / (c.dim.max(1) as f32).sqrt();
+    let mut list = vec![WeightSpec {
+        name: "embeddings.weight".into(),
+        shape: vec![c.vocab_size, c.dim],
+        init: Init::Normal(std),
+    }];
+    if c.weighted {
+        list.push(WeightSpec { name: "token_weights".into(), shape: vec![c.vocab_size], init: Init::Zeros });
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bag_of_vectors_begins_with_vectors_of_length_one() {
+        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 500, dim: 64, weighted: true });
+        let fresh = architecture.fresh(Seed(7));
+        assert_eq!(fresh, architecture.fresh(Seed(7)));
+        assert_ne!(fresh, architecture.fresh(Seed(8)));
+        let values = &fresh.get("embeddings.weight").unwrap().values;
+        let mean_square = values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / values.len() as f64;
+        // 32,000 draws: the mean square of N(0, 1/64) is 1/64 ± 2 %.
+        assert!((mean_square * 64.0 - 1.0).abs() < 0.03, "{mean_square}");
+        assert!(fresh.get("token_weights").unwrap().values.iter().all(|v| *v == 0.0));
+        assert_eq!(fresh.counts(), (500 * 64 + 500, 500 * 64 + 500));
+    }
+}

@@ -1,0 +1,206 @@
+//! The forward pass of one group of texts.
+
+use super::{
+    NativeBert,
+    linear::{AdapterScratch, Pass},
+    tape::{GroupTape, LayerTape},
+};
+use crate::{
+    Dropout, Pooling, TokenBatch,
+    dropout::{ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
+    kernels::{Mat, MatMut, activation, matmul, normalize, vector},
+    native::{dropout_mask::Mask, groups::Group, pool::sized},
+};
+
+/// Buffers of one thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// The stream, `[tokens, hidden]`; after a pass, the states.
+    pub stream: Vec<f32>,
+    pub projections: Vec<f32>,
+    pub context: Vec<f32>,
+    pub update: Vec<f32>,
+    pub wide: Vec<f32>,
+    pub probabilities: Vec<f32>,
+    pub adapter: AdapterScratch,
+    pub input: Vec<f32>,
+}
+
+impl NativeBert {
+    /// Token states of a group into `scratch.stream`; with a tape, what the backward pass needs.
+    pub(super) fn forward(
+        &self,
+        batch: &TokenBatch,
+        group: &Group,
+        scratch: &mut Scratch,
+        dropout: Option<Dropout>,
+        mut tape: Option<&mut GroupTape>,
+    ) {
+        if group.tokens.is_empty() {
+            return;
+        }
+        self.embed_tokens(batch, group, scratch, dropout, tape.as_deref_mut());
+        if let Some(tape) = tape.as_deref_mut() {
+            tape.layers.resize_with(self.config.num_hidden_layers, LayerTape::default);
+        }
+        for layer in 0..self.config.num_hidden_layers {
+            let tape = tape.as_deref_mut().map(|tape| &mut tape.layers[layer]);
+            self.forward_layer(batch, group, layer, scratch, dropout, tape);
+        }
+    }
+
+    fn embed_tokens(
+        &self,
+        batch: &TokenBatch,
+        group: &Group,
+        scratch: &mut Scratch,
+        dropout: Option<Dropout>,
+        tape: Option<&mut GroupTape>,
+    ) {
+        let hidden = self.config.hidden_size;
+        let (words, positions) = (self.values(self.places.word), self.values(self.places.position));
+        let token_type = &self.values(self.places.token_type)[..hidden];
+        let stream = sized(&mut scratch.stream, group.tokens.len() * hidden);
+        let mut rows = stream.chunks_exact_mut(hidden);
+        for text in group.texts.clone() {
+            for (place, (id, row)) in batch.text(text).iter().zip(&mut rows).enumerate() {
+                let word = &words[*id as usize * hidden..][..hidden];
+                let position = &positions[(self.config.first_position + place) * hidden..][..hidden];
+                for (((x, w), p), t) in row.iter_mut().zip(word).zip(position).zip(token_type) {
+                    *x = w + t + p;
+                }
+            }
+        }
+        let norm = &self.places.norm;
+        self.normalize(stream, &[], &[], norm.weight, norm.shift, tape.map(|tape| &mut tape.embeddings));
+        if let Some(mask) = Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout) {
+            mask.apply(stream, (group.tokens.start * hidden) as u64);
+        }
+    }
+
+    fn forward_layer(
+        &self,
+        batch: &TokenBatch,
+        group: &Group,
+        layer: usize,
+        scratch: &mut Scratch,
+        dropout: Option<Dropout>,
+        mut tape: Option<&mut LayerTape>,
+    ) {
+        let (t, hidden, wide) = (group.tokens.len(), self.config.hidden_size, self.config.intermediate_size);
+        let places = &self.places.layers[layer];
+        let (packed_weight, packed_bias) = &self.packed[layer];
+        let pass = Pass { dropout, first_token: group.tokens.start, n_tokens: t };
+        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, .. } = scratch;
+        let stream = &mut stream[..t * hidden];
+
+        let qkv = match tape.as_deref_mut() {
+            Some(tape) => sized(&mut tape.projections, t * 3 * hidden),
+            None => sized(projections, t * 3 * hidden),
+        };
+        vector::fill_rows(qkv, packed_bias);
+        matmul(MatMut::new(qkv, t, 3 * hidden), true, Mat::new(stream, t, hidden), Mat::new(packed_weight, 3 * hidden, hidden).t(), 1.0);
+        for (which, linear) in places.projections.iter().enumerate() {
+            self.add_adapter(linear, pass, stream, &mut qkv[which * hidden..], 3 * hidden, adapter);
+        }
+
+        let keep_context = self.needs_input(&places.attention_output);
+        match tape.as_deref_mut() {
+            Some(LayerTape { projections, probabilities, context: kept, .. }) => {
+                let context = sized(if keep_context { kept } else { &mut *context }, t * hidden);
+                self.attend(batch, group, layer, dropout, projections, context, probabilities, true);
+            }
+            None => {
+                let context = sized(context, t * hidden);
+                self.attend(batch, group, layer, dropout, &projections[..t * 3 * hidden], context, probabilities, false);
+            }
+        }
+        let context: &[f32] = match tape.as_deref() {
+            Some(tape) if keep_context => &tape.context,
+            _ => context,
+        };
+
+        let out = sized(update, t * hidden);
+        let linear = &places.attention_output;
+        let weight = Mat::new(self.values(linear.weight), hidden, hidden);
+        matmul(MatMut::new(out, t, hidden), false, Mat::new(context, t, hidden), weight.t(), 1.0);
+        self.add_adapter(linear, pass, context, out, hidden, adapter);
+        let bias = self.drop_update(out, self.values(linear.bias), layer, ATTENTION_OUTPUT, pass);
+        let norm = &places.attention_norm;
+        self.normalize(stream, out, bias, norm.weight, norm.shift, tape.as_deref_mut().map(|tape| &mut tape.attention_norm));
+
+        let inner = sized(wide_buffer, t * wide);
+        let linear = &places.intermediate;
+        let weight = Mat::new(self.values(linear.weight), wide, hidden);
+        match tape.as_deref_mut() {
+            None => {
+                matmul(MatMut::new(inner, t, wide), false, Mat::new(stream, t, hidden), weight.t(), 1.0);
+                self.add_adapter(linear, pass, stream, inner, wide, adapter);
+                activation::add_bias_and_activate(inner, self.values(linear.bias), self.config.activation);
+            }
+            Some(tape) => {
+                let before = sized(&mut tape.before_activation, t * wide);
+                vector::fill_rows(before, self.values(linear.bias));
+                matmul(MatMut::new(before, t, wide), true, Mat::new(stream, t, hidden), weight.t(), 1.0);
+                self.add_adapter(linear, pass, stream, before, wide, adapter);
+                activation::activate(inner, before, self.config.activation);
+            }
+        }
+
+        let linear = &places.output;
+        let weight = Mat::new(self.values(linear.weight), hidden, wide);
+        matmul(MatMut::new(out, t, hidden), false, Mat::new(inner, t, wide), weight.t(), 1.0);
+        self.add_adapter(linear, pass, inner, out, hidden, adapter);
+        let bias = self.drop_update(out, self.values(linear.bias), layer, OUTPUT, pass);
+        let norm = &places.output_norm;
+        self.normalize(stream, out, bias, norm.weight, norm.shift, tape.map(|tape| &mut tape.output_norm));
+    }
+
+    /// Dropout on an update with its bias; without dropout the bias is left to the normalization.
+    fn drop_update<'a>(&self, update: &mut [f32], bias: &'a [f32], layer: usize, site: u64, pass: Pass) -> &'a [f32] {
+        let Some(mask) = Mask::new(pass.dropout, SITES * (layer as u64 + 1) + site, self.config.hidden_dropout) else {
+            return bias;
+        };
+        for row in update.chunks_exact_mut(bias.len()) {
+            vector::add_scaled(row, 1.0, bias);
+        }
+        mask.apply(update, (pass.first_token * bias.len()) as u64);
+        &[]
+    }
+
+    fn normalize(
+        &self,
+        stream: &mut [f32],
+        update: &[f32],
+        bias: &[f32],
+        weight: usize,
+        shift: usize,
+        keep: Option<&mut normalize::Normalized>,
+    ) {
+        let (weight, shift, epsilon) = (self.values(weight), self.values(shift), self.config.layer_norm_eps as f32);
+        match keep {
+            None => normalize::add_and_normalize(stream, update, bias, weight, shift, epsilon),
+            Some(keep) => normalize::add_and_normalize_tracked(stream, update, bias, weight, shift, epsilon, keep),
+        }
+    }
+
+    /// Pools `scratch.stream` into one row a text.
+    pub(super) fn pool_states(&self, batch: &TokenBatch, group: &Group, scratch: &Scratch, rows: &mut [f32]) {
+        let hidden = self.config.hidden_size;
+        for (text, row) in group.texts.clone().zip(rows.chunks_exact_mut(hidden)) {
+            let (first, n) = self.rows_of(batch, group, text);
+            let states = &scratch.stream[first * hidden..(first + n) * hidden];
+            if n == 0 {
+                continue;
+            }
+            match self.pooling {
+                Pooling::Cls => row.copy_from_slice(&states[..hidden]),
+                Pooling::Last => row.copy_from_slice(&states[(n - 1) * hidden..]),
+                Pooling::Mean => {
+                    vector::add_column_sums(row, states);
+                    row.iter_mut().for_each(|x| *x /= n as f32);
+                }
+            }
+        }
+    }
+}

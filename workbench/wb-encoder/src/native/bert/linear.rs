@@ -1,0 +1,123 @@
+//! Linear layers with their adapters, forward and backward.
+
+use super::{NativeBert, backward::Lane, places::LinearPlaces};
+use crate::{
+    Dropout,
+    dropout::adapter_site,
+    kernels::{Mat, MatMut, matmul, vector},
+    native::{dropout_mask::Mask, pool::sized},
+};
+
+/// Buffers of the adapters.
+#[derive(Debug, Default)]
+pub struct AdapterScratch {
+    dropped: Vec<f32>,
+    narrow: Vec<f32>,
+    wide: Vec<f32>,
+}
+
+/// A pass over some tokens: dropout, and the index of the first token in the batch.
+#[derive(Debug, Clone, Copy)]
+pub struct Pass {
+    pub dropout: Option<Dropout>,
+    pub first_token: usize,
+    pub n_tokens: usize,
+}
+
+impl NativeBert {
+    /// Adds an adapter's output, s·(drop(x)·Aᵀ)·Bᵀ, to `y`, whose rows are `stride` apart.
+    pub(super) fn add_adapter(
+        &self,
+        linear: &LinearPlaces,
+        pass: Pass,
+        x: &[f32],
+        y: &mut [f32],
+        stride: usize,
+        scratch: &mut AdapterScratch,
+    ) {
+        let (Some((a, b)), Some(adapter)) = (linear.adapter, self.adapter) else { return };
+        let (t, rank) = (pass.n_tokens, self.parameters.at(a).shape[0]);
+        let AdapterScratch { dropped, narrow, .. } = scratch;
+        let x = self.dropped(linear, pass, x, dropped);
+        let u = sized(narrow, t * rank);
+        matmul(MatMut::new(u, t, rank), false, Mat::new(x, t, linear.inputs), Mat::new(self.values(a), rank, linear.inputs).t(), 1.0);
+        matmul(
+            MatMut::strided(y, t, linear.outputs, stride),
+            true,
+            Mat::new(u, t, rank),
+            Mat::new(self.values(b), linear.outputs, rank).t(),
+            adapter.scale,
+        );
+    }
+
+    /// The adapter's input after dropout.
+    fn dropped<'a>(&self, linear: &LinearPlaces, pass: Pass, x: &'a [f32], buffer: &'a mut Vec<f32>) -> &'a [f32] {
+        let probability = self.adapter.map_or(0.0, |adapter| adapter.dropout);
+        match Mask::new(pass.dropout, adapter_site(&linear.name), probability) {
+            None => x,
+            Some(mask) => {
+                let len = pass.n_tokens * linear.inputs;
+                let buffer = sized(buffer, len);
+                buffer.copy_from_slice(&x[..len]);
+                mask.apply(buffer, (pass.first_token * linear.inputs) as u64);
+                buffer
+            }
+        }
+    }
+
+    /// Whether the backward pass of this layer needs its input.
+    pub(super) fn needs_input(&self, linear: &LinearPlaces) -> bool {
+        linear.adapter.is_some() || self.trains(linear.weight)
+    }
+
+    /// Adds the gradients of a linear layer's own weights, given its input and the gradient at its output
+    /// (rows `stride` apart); with `dx`, adds the adapter's part of the gradient at the input.
+    #[expect(clippy::too_many_arguments, reason = "one place for the layer's four gradients")]
+    pub(super) fn linear_backward(
+        &self,
+        linear: &LinearPlaces,
+        pass: Pass,
+        x: &[f32],
+        dy: &[f32],
+        stride: usize,
+        dx: Option<&mut [f32]>,
+        lane: &mut Lane,
+        scratch: &mut AdapterScratch,
+    ) {
+        let (t, inputs, outputs) = (pass.n_tokens, linear.inputs, linear.outputs);
+        let dy_matrix = Mat::strided(dy, t, outputs, stride);
+        if let Some(sum) = lane.wanted(linear.weight) {
+            matmul(MatMut::new(sum, outputs, inputs), true, dy_matrix.t(), Mat::new(x, t, inputs), 1.0);
+        }
+        if let Some(sum) = lane.wanted(linear.bias) {
+            for row in dy.chunks(stride).take(t) {
+                vector::add_scaled(sum, 1.0, &row[..outputs]);
+            }
+        }
+        let (Some((a, b)), Some(adapter)) = (linear.adapter, self.adapter) else { return };
+        let rank = self.parameters.at(a).shape[0];
+        let AdapterScratch { dropped, narrow, wide } = scratch;
+        let dropped_x = self.dropped(linear, pass, x, dropped);
+        let (a_matrix, b_matrix) = (Mat::new(self.values(a), rank, inputs), Mat::new(self.values(b), outputs, rank));
+        let u = sized(narrow, t * rank);
+        if let Some(sum) = lane.wanted(b) {
+            matmul(MatMut::new(u, t, rank), false, Mat::new(dropped_x, t, inputs), a_matrix.t(), 1.0);
+            matmul(MatMut::new(sum, outputs, rank), true, dy_matrix.t(), Mat::new(u, t, rank), adapter.scale);
+        }
+        matmul(MatMut::new(u, t, rank), false, dy_matrix, b_matrix, adapter.scale);
+        if let Some(sum) = lane.wanted(a) {
+            matmul(MatMut::new(sum, rank, inputs), true, Mat::new(u, t, rank).t(), Mat::new(dropped_x, t, inputs), 1.0);
+        }
+        if let Some(dx) = dx {
+            match Mask::new(pass.dropout, adapter_site(&linear.name), adapter.dropout) {
+                None => matmul(MatMut::new(dx, t, inputs), true, Mat::new(u, t, rank), a_matrix, 1.0),
+                Some(mask) => {
+                    let part = sized(wide, t * inputs);
+                    matmul(MatMut::new(part, t, inputs), false, Mat::new(u, t, rank), a_matrix, 1.0);
+                    mask.apply(part, (pass.first_token * inputs) as u64);
+                    vector::add_scaled(dx, 1.0, part);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A BERT-family encoder on the CPU.
+
+mod attention;
+mod backward;
+mod forward;
+mod linear;
+mod places;
+mod tape;
+
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+
+use self::{
+    backward::{Lane, Surface},
+    forward::Scratch,
+    places::Places,
+    tape::GroupTape,
+};
+use super::{groups, groups::Group, pool::Pool};
+use crate::{
+    Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Tape, TokenBatch, lora::Adapter,
+    models::BertConfig,
+};
+
+/// Tokens that one thread takes together: enough for fast products, few enough for its cache.
+const GROUP_TOKENS: usize = 256;
+/// Sums of gradients that are kept apart and then added in order: the same on any number of threads.
+const LANES: usize = 8;
+
+/// A BERT-family encoder with its weights packed for the kernels.
+pub struct NativeBert {
+    config: BertConfig,
+    pooling: Pooling,
+    adapter: Option<Adapter>,
+    parameters: Parameters,
+    places: Places,
+    /// Query, key and value weights of each layer as one, `[3 · hidden, hidden]`, and their biases.
+    packed: Vec<(Vec<f32>, Vec<f32>)>,
+    scratches: Pool<Scratch>,
+    tapes: Pool<GroupTape>,
+}
+
+/// A tracked pass.
+struct BatchTape {
+    groups: Vec<(Group, GroupTape)>,
+    batch: TokenBatch,
+    dropout: Option<Dropout>,
+}
+
+impl NativeBert {
+    /// Finds every weight by name and checks its shape.
+    pub fn new(config: BertConfig, model: Model) -> Result<Self> {
+        let places = Places::find(&config, &model.parameters)?;
+        let mut bert = Self {
+            config,
+            pooling: model.pooling,
+            adapter: model.adapter,
+            parameters: model.parameters,
+            places,
+            packed: Vec::new(),
+            scratches: Pool::default(),
+            tapes: Pool::default(),
+        };
+        bert.pack();
+        Ok(bert)
+    }
+
+    fn pack(&mut self) {
+        let at = |place: usize| self.parameters.at(place).values.as_slice();
+        let concatenated = |places: [usize; 3]| places.map(at).concat();
+        self.packed = self
+            .places
+            .layers
+            .iter()
+            .map(|layer| {
+                let [q, k, v] = &layer.projections;
+                (concatenated([q.weight, k.weight, v.weight]), concatenated([q.bias, k.bias, v.bias]))
+            })
+            .collect();
+    }
+
+    fn check(&self, batch: &TokenBatch) -> Result<()> {
+        let positions = self.config.max_position_embeddings.saturating_sub(self.config.first_position);
+        groups::check(batch, self.config.vocab_size, positions)
+    }
+
+    fn values(&self, place: usize) -> &[f32] {
+        &self.parameters.at(place).values
+    }
+
+    fn trains(&self, place: usize) -> bool {
+        self.parameters.at(place).trainable
+    }
+}
+
+impl Backbone for NativeBert {
+    fn dim(&self) -> usize {
+        self.config.hidden_size
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
+        change(&mut self.parameters);
+        self.places = Places::find(&self.config, &self.parameters)?;
+        self.pack();
+        Ok(())
+    }
+
+    fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        self.check(batch)?;
+        let mut all = Array2::zeros((batch.len(), self.dim()));
+        let groups = groups::groups(batch, GROUP_TOKENS);
+        let rows: Vec<&mut [f32]> = split_rows(&mut all, &groups);
+        groups.par_iter().zip(rows).for_each(|(group, rows)| {
+            let mut scratch = self.scratches.take();
+            self.forward(batch, group, &mut scratch, None, None);
+            self.pool_states(batch, group, &scratch, rows);
+            self.scratches.give(scratch);
+        });
+        Ok(all)
+    }
+
+    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
+        self.check(batch)?;
+        let mut all = Array2::zeros((batch.len(), self.dim()));
+        let groups = groups::groups(batch, GROUP_TOKENS);
+        let rows = split_rows(&mut all, &groups);
+        let groups: Vec<(Group, GroupTape)> = groups
+            .into_par_iter()
+            .zip(rows)
+            .map(|(group, rows)| {
+                let mut scratch = self.scratches.take();
+                let mut tape = self.tapes.take();
+                self.forward(batch, &group, &mut scratch, dropout, Some(&mut tape));
+                self.pool_states(batch, &group, &scratch, rows);
+                self.scratches.give(scratch);
+                (group, tape)
+            })
+            .collect();
+        Ok((all, Box::new(BatchTape { groups, batch: batch.clone(), dropout })))
+    }
+
+    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+        let tape = tape.downcast::<BatchTape>().map_err(|_| {
+            Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone"))
+        })?;
+        let BatchTape { groups, batch, dropout } = *tape;
+        if at_embeddings.dim() != (batch.len(), self.dim()) {
+            let message = format!("{:?}, expected {:?}", at_embeddings.dim(), (batch.len(), self.dim()));
+            return Err(wb_core::Error::data("gradient at the embeddings", message).into());
+        }
+        let n_lanes = LANES.min(groups.len());
+        let mut lanes: Vec<Vec<(Group, GroupTape)>> = (0..n_lanes).map(|_| Vec::new()).collect();
+        for (at, group) in groups.into_iter().enumerate() {
+            lanes[at % n_lanes].push(group);
+        }
+        let mut surface = Surface::new(self, batch.ids().len());
+        let surfaces = surface.split(&lanes);
+        let sums: Vec<Lane> = lanes
+            .into_par_iter()
+            .zip(surfaces)
+            .map(|(groups, surfaces)| {
+                let mut lane = Lane::new(&self.parameters, &self.places);
+                let mut scratch = self.scratches.take();
+                for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
+                    self.backward_group(&batch, &group, &tape, dropout, at_embeddings, &mut scratch, &mut lane, surface);
+                    self.tapes.give(tape);
+                }
+                self.scratches.give(scratch);
+                lane
+            })
+            .collect();
+        Lane::add_in_order(&sums, gradients);
+        surface.scatter(self, &batch, gradients);
+        Ok(())
+    }
+}
+
+/// Each group's rows of a result.
+fn split_rows<'a>(all: &'a mut Array2<f32>, groups: &[Group]) -> Vec<&'a mut [f32]> {
+    let width = all.ncols();
+    let mut rest = all.as_slice_mut().unwrap_or_default();
+    let mut rows = Vec::with_capacity(groups.len());
+    for group in groups {
+        let (head, tail) = rest.split_at_mut(group.texts.len() * width);
+        rows.push(head);
+        rest = tail;
+    }
+    rows
+}

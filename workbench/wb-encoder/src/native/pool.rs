@@ -1,0 +1,27 @@
+//! Buffers that are kept: fresh memory costs a page fault every 4 KiB.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Values that threads take, use and give back.
+#[derive(Debug, Default)]
+pub struct Pool<T>(Mutex<Vec<T>>);
+
+impl<T: Default> Pool<T> {
+    /// One that was given back, or a new one.
+    pub fn take(&self) -> T {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Gives one back.
+    pub fn give(&self, value: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+}
+
+/// A buffer of `len` numbers; what stands in it is left over from before.
+pub fn sized(buffer: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if buffer.len() < len {
+        buffer.resize(len, 0.0);
+    }
+    &mut buffer[..len]
+}

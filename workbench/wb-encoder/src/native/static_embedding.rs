@@ -1,0 +1,167 @@
+//! A bag of token vectors on the CPU.
+
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+
+use super::groups;
+use crate::{
+    Backbone, Dropout, Error, Gradients, Model, Parameters, Result, Tape, TokenBatch,
+    kernels::vector::{add_scaled, dot, vectorized},
+    models::StaticConfig,
+};
+
+/// A bag of token vectors: the weighted mean over a text's tokens.
+pub struct NativeStatic {
+    config: StaticConfig,
+    parameters: Parameters,
+    vectors: usize,
+    weights: Option<usize>,
+}
+
+/// A text as its different tokens, each with its share of the mean.
+type Shares = Vec<(u32, f32)>;
+
+/// A tracked pass.
+struct BagTape {
+    shares: Vec<Shares>,
+    embeddings: Array2<f32>,
+}
+
+impl NativeStatic {
+    /// Finds both weights by name and checks their shapes.
+    pub fn new(config: StaticConfig, model: Model) -> Result<Self> {
+        let find = |name: &str, shape: &[usize]| -> Result<usize> {
+            let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
+            let place = model.parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
+            let found = &model.parameters.at(place).shape;
+            if found != shape { Err(refuse(format!("has shape {found:?}, expected {shape:?}"))) } else { Ok(place) }
+        };
+        let vectors = find("embeddings.weight", &[config.vocab_size, config.dim])?;
+        let weights = if config.weighted { Some(find("token_weights", &[config.vocab_size])?) } else { None };
+        Ok(Self { config, parameters: model.parameters, vectors, weights })
+    }
+
+    /// Each different token's share: count · exp(weight), divided by the sum over the text.
+    fn shares(&self, text: &[u32]) -> Shares {
+        let mut ids = text.to_vec();
+        ids.sort_unstable();
+        let weights = self.weights.map(|place| self.parameters.at(place).values.as_slice());
+        let mut shares: Shares = ids
+            .chunk_by(|a, b| a == b)
+            .map(|run| (run[0], run.len() as f32 * weights.map_or(1.0, |weights| weights[run[0] as usize].exp())))
+            .collect();
+        let total: f32 = shares.iter().map(|share| share.1).sum();
+        shares.iter_mut().for_each(|share| share.1 /= total);
+        shares
+    }
+
+    fn mean(&self, shares: &Shares, row: &mut [f32]) {
+        let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
+        vectorized(
+            #[inline(always)]
+            || {
+                for (id, share) in shares {
+                    add_scaled(row, *share, &vectors[*id as usize * dim..][..dim]);
+                }
+            },
+        );
+    }
+
+    fn run(&self, batch: &TokenBatch) -> Result<(Array2<f32>, Vec<Shares>)> {
+        groups::check(batch, self.config.vocab_size, usize::MAX)?;
+        let mut all = Array2::zeros((batch.len(), self.config.dim));
+        let rows: Vec<&mut [f32]> = all.as_slice_mut().unwrap_or_default().chunks_exact_mut(self.config.dim).collect();
+        let shares = rows
+            .into_par_iter()
+            .enumerate()
+            .with_min_len(16)
+            .map(|(at, row)| {
+                let shares = self.shares(batch.text(at));
+                self.mean(&shares, row);
+                shares
+            })
+            .collect();
+        Ok((all, shares))
+    }
+}
+
+impl Backbone for NativeStatic {
+    fn dim(&self) -> usize {
+        self.config.dim
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
+        change(&mut self.parameters);
+        Ok(())
+    }
+
+    fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        Ok(self.run(batch)?.0)
+    }
+
+    fn embed_tracked(&self, batch: &TokenBatch, _: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
+        let (embeddings, shares) = self.run(batch)?;
+        Ok((embeddings.clone(), Box::new(BagTape { shares, embeddings })))
+    }
+
+    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+        let tape = tape.downcast::<BagTape>().map_err(|_| {
+            Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone"))
+        })?;
+        let (dim, n) = (self.config.dim, tape.shares.len());
+        let at_embeddings = at_embeddings.as_standard_layout();
+        let (Some(g), Some(e)) = (at_embeddings.as_slice(), tape.embeddings.as_slice()) else { return Ok(()) };
+        // Which texts hold a token: one task a token adds them up in the texts' order, on any number of threads.
+        let mut first = vec![0u32; self.config.vocab_size + 1];
+        for (id, _) in tape.shares.iter().flatten() {
+            first[*id as usize + 1] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut holders = vec![(0u32, 0.0f32); first.last().copied().unwrap_or_default() as usize];
+        for (text, shares) in tape.shares.iter().enumerate() {
+            for (id, share) in shares {
+                let at = &mut next[*id as usize];
+                holders[*at as usize] = (text as u32, *share);
+                *at += 1;
+            }
+        }
+        let of_token = |id: usize| &holders[first[id] as usize..first[id + 1] as usize];
+        // What a token's weight feels is its share of (vector - embedding)·gradient; the second part is per text.
+        let along: Vec<f32> = (0..n).map(|text| dot(&g[text * dim..][..dim], &e[text * dim..][..dim])).collect();
+        if let Some(place) = self.weights.filter(|place| self.parameters.at(*place).trainable) {
+            let vectors = &self.parameters.at(self.vectors).values;
+            gradients.at_mut(place).par_iter_mut().enumerate().with_min_len(256).for_each(|(id, gradient)| {
+                let vector = &vectors[id * dim..][..dim];
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        for (text, share) in of_token(id) {
+                            let text = *text as usize;
+                            *gradient += share * (dot(&g[text * dim..][..dim], vector) - along[text]);
+                        }
+                    },
+                );
+            });
+        }
+        if self.parameters.at(self.vectors).trainable {
+            gradients.at_mut(self.vectors).par_chunks_mut(dim).enumerate().with_min_len(64).for_each(|(id, gradient)| {
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        for (text, share) in of_token(id) {
+                            add_scaled(gradient, *share, &g[*text as usize * dim..][..dim]);
+                        }
+                    },
+                );
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! The CPU path against the burn implementation, and its gradients against differences.
+
+use burn::tensor::Device;
+use ndarray::Array2;
+use wb_core::Seed;
+
+use super::open;
+use crate::{
+    Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, lora,
+    models::{BertConfig, StaticConfig, bert_config::Activation},
+};
+
+fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architecture {
+    Architecture::Bert(BertConfig {
+        vocab_size: 50,
+        hidden_size: 24,
+        num_hidden_layers: 3,
+        num_attention_heads: 3,
+        intermediate_size: 40,
+        max_position_embeddings: 40,
+        type_vocab_size: 2,
+        layer_norm_eps: 1e-5,
+        first_position,
+        activation,
+        hidden_dropout: dropout,
+        attention_dropout: dropout,
+    })
+}
+
+/// Weights larger than fresh ones, so that every part of the network matters.
+fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&LoraConfig>) -> Model {
+    let mut parameters = architecture.fresh(Seed(5));
+    if let Some(config) = lora_config {
+        lora::attach(&mut parameters, &architecture, config, Seed(6), "tiny").unwrap();
+    }
+    for (at, parameter) in parameters.iter_mut().enumerate() {
+        let mut rng = Seed(at as u64).stream("shake");
+        use rand::RngExt;
+        for value in &mut parameter.values {
+            *value = *value * 2.0 + rng.random_range(-0.2..0.2);
+        }
+    }
+    Model { architecture, parameters, pooling, adapter: lora_config.map(LoraConfig::adapter) }
+}
+
+/// Many lengths, enough tokens for several groups.
+fn batch() -> TokenBatch {
+    let texts: Vec<Vec<u32>> =
+        (0..60).map(|text| (0..1 + text * 7 % 37).map(|at| (text * 13 + at * at * 5 + at) % 50).collect()).collect();
+    TokenBatch::new(texts.iter().map(Vec::as_slice))
+}
+
+/// A fixed gradient at the embeddings.
+fn probe(rows: usize, dim: usize) -> Array2<f32> {
+    Array2::from_shape_fn((rows, dim), |(r, c)| (((r * 31 + c * 17) % 23) as f32 - 11.0) / 23.0)
+}
+
+fn gradients(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropout>) -> (Array2<f32>, Gradients) {
+    let (embeddings, tape) = backbone.embed_tracked(batch, dropout).unwrap();
+    let mut gradients = Gradients::zeros(backbone.parameters());
+    backbone.backward(tape, probe(batch.len(), backbone.dim()).view(), &mut gradients).unwrap();
+    (embeddings, gradients)
+}
+
+/// Both paths agree: embeddings, tracked embeddings, every gradient.
+fn check_against_burn(model: Model) {
+    let batch = batch();
+    let native = open(model.clone()).unwrap();
+    let burn = BurnBackbone::new(model, &Device::flex(), "flex").unwrap();
+    let expected = burn.embed(&batch).unwrap();
+    let close = |found: &Array2<f32>| {
+        let worst = (found - &expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+        assert!(worst < 2e-5, "embeddings differ by {worst}");
+    };
+    close(&native.embed(&batch).unwrap());
+    let (embeddings, found) = gradients(&*native, &batch, None);
+    close(&embeddings);
+    let (_, expected) = gradients(&burn, &batch, None);
+    // Some gradients are zero but for rounding (a key's bias shifts all scores alike): measured against the largest.
+    let largest = expected.iter().flatten().fold(0.0f32, |size, x| size.max(x.abs()));
+    for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(native.parameters().iter()) {
+        let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs())).max(1e-3 * largest);
+        let worst = found.iter().zip(expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs())) / size;
+        assert!(worst < 1e-4, "{}: gradients differ by {worst} of {size}", parameter.name);
+        assert_eq!(parameter.trainable, !found.is_empty(), "{}", parameter.name);
+        assert!(!parameter.trainable || found.iter().any(|g| *g != 0.0), "{} has no gradient", parameter.name);
+    }
+}
+
+#[test]
+fn all_weights_of_a_bert_equal_burn() {
+    check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, None));
+    check_against_burn(model(bert(Activation::GeluTanh, 2, 0.0), Pooling::Cls, None));
+    check_against_burn(model(bert(Activation::Relu, 0, 0.0), Pooling::Last, None));
+}
+
+#[test]
+fn adapters_on_every_layer_equal_burn() {
+    let targets = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
+    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.0, targets: targets.map(String::from).to_vec() };
+    check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
+    let config = LoraConfig { targets: vec!["encoder.layer.1.attention.self.query".into(), "value".into()], ..config };
+    check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
+}
+
+#[test]
+fn a_bag_of_token_vectors_equals_burn() {
+    for weighted in [false, true] {
+        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 50, dim: 12, weighted });
+        check_against_burn(model(architecture, Pooling::Mean, None));
+    }
+}
+
+/// With dropout the passes are replayed by their seed, and the gradient is that of the masked network.
+#[test]
+fn with_dropout_the_gradient_equals_differences() {
+    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets: vec!["query".into(), "output.dense".into()] };
+    for lora_config in [None, Some(&config)] {
+        let batch = batch();
+        let mut backbone = open(model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, lora_config)).unwrap();
+        let dropout = Some(Dropout { seed: 11 });
+        let (first, gradient) = gradients(&*backbone, &batch, dropout);
+        let (again, _) = gradients(&*backbone, &batch, dropout);
+        assert_eq!(first, again);
+        assert_ne!(first, gradients(&*backbone, &batch, Some(Dropout { seed: 12 })).0);
+        assert_ne!(first, backbone.embed(&batch).unwrap());
+        let probe = probe(batch.len(), backbone.dim());
+        let names: Vec<String> = backbone.parameters().iter().filter(|p| p.trainable).map(|p| p.name.clone()).collect();
+        for name in names.iter().step_by(3) {
+            let place = backbone.parameters().position(name).unwrap();
+            let (at, g) = gradient.at(place).iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
+            let mut loss_at = |shift: f32| {
+                backbone.update(&mut |parameters| parameters.iter_mut().nth(place).unwrap().values[at] += shift).unwrap();
+                let embeddings = backbone.embed_tracked(&batch, dropout).unwrap().0;
+                embeddings.iter().zip(&probe).map(|(e, p)| f64::from(e * p)).sum::<f64>()
+            };
+            let h = 2e-3;
+            let up = loss_at(h);
+            let down = loss_at(-2.0 * h);
+            loss_at(h);
+            let difference = (up - down) / f64::from(2.0 * h);
+            assert!((difference - f64::from(*g)).abs() < 0.02 * difference.abs().max(0.5), "{name}: {difference} {g}");
+        }
+    }
+}
+
+#[test]
+fn frozen_weights_stay_and_threads_do_not_matter() {
+    let model = model(bert(Activation::Gelu, 0, 0.1), Pooling::Mean, None);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| gradients(&*open(model.clone()).unwrap(), &batch(), Some(Dropout { seed: 3 })))
+    };
+    let (one, three) = (run(1), run(3));
+    assert_eq!(one.0, three.0);
+    assert!(one.1 == three.1, "gradients depend on the number of threads");
+}
+
+#[test]
+fn wrong_input_is_an_error() {
+    let native = open(model(bert(Activation::Gelu, 2, 0.0), Pooling::Mean, None)).unwrap();
+    let long = vec![1; 39];
+    assert!(native.embed(&TokenBatch::new([&long[..38]])).is_ok());
+    assert!(native.embed(&TokenBatch::new([long.as_slice()])).unwrap_err().to_string().contains("39 tokens"));
+    assert!(native.embed(&TokenBatch::new([[50].as_slice()])).unwrap_err().to_string().contains("token id 50"));
+    assert_eq!(native.embed(&TokenBatch::new([[].as_slice()])).unwrap(), Array2::<f32>::zeros((1, 24)));
+}

@@ -1,0 +1,124 @@
+//! Texts of similar length side by side on a device, the shorter ones padded.
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use crate::{Error, Pooling, Result, TokenBatch};
+
+/// Lengths are padded to multiples of this: few shapes for devices that compile a kernel for each,
+/// and none that some of them compute wrongly (burn issue 5352).
+const BUCKET: usize = 16;
+
+/// Added to attention scores of padding: exp of it is 0 in single precision.
+const MASKED: f32 = -1e9;
+
+/// A padded batch on a device.
+#[derive(Debug)]
+pub(crate) struct Padded {
+    /// Number of texts.
+    pub(crate) texts: usize,
+    /// Tokens of each, with padding.
+    pub(crate) tokens: usize,
+    /// Token ids, 0 where padded: `[texts, tokens]`.
+    pub(crate) ids: Tensor<2, Int>,
+    /// 0 for a token, a very negative number for padding: `[texts, 1, 1, tokens]`.
+    pub(crate) attention_bias: Tensor<4>,
+    /// 1 for a token, 0 for padding: `[texts, tokens, 1]`.
+    pub(crate) present: Tensor<3>,
+    /// 1 / length for a token, 0 for padding: `[texts, tokens, 1]`.
+    pub(crate) mean: Tensor<3>,
+    lengths: Vec<usize>,
+}
+
+impl Padded {
+    /// Puts texts side by side. `vocab` and `longest` are what the model can take.
+    pub(crate) fn new(texts: &[&[u32]], vocab: usize, longest: Option<usize>, device: &Device) -> Result<Self> {
+        let lengths: Vec<usize> = texts.iter().map(|t| t.len()).collect();
+        let most = lengths.iter().copied().max().unwrap_or(0);
+        if let Some(limit) = longest.filter(|limit| most > *limit) {
+            let message = format!("has {most} tokens, expected at most {limit}");
+            return Err(Error::Core(wb_core::Error::data("a text of this batch", message)));
+        }
+        let tokens = most.next_multiple_of(BUCKET).max(BUCKET).min(longest.unwrap_or(usize::MAX));
+        let mut ids = vec![0i32; texts.len() * tokens];
+        let mut bias = vec![MASKED; texts.len() * tokens];
+        let mut present = vec![0f32; texts.len() * tokens];
+        let mut mean = vec![0f32; texts.len() * tokens];
+        for (row, text) in texts.iter().enumerate() {
+            for (column, id) in text.iter().enumerate() {
+                if *id as usize >= vocab {
+                    let message = format!("has token id {id}, expected ids below {vocab}");
+                    return Err(Error::Core(wb_core::Error::data("a text of this batch", message)));
+                }
+                let at = row * tokens + column;
+                ids[at] = *id as i32;
+                bias[at] = 0.0;
+                present[at] = 1.0;
+                mean[at] = 1.0 / text.len() as f32;
+            }
+        }
+        let n = texts.len();
+        Ok(Self {
+            texts: n,
+            tokens,
+            ids: Tensor::from_data(TensorData::new(ids, [n, tokens]), device),
+            attention_bias: Tensor::from_data(TensorData::new(bias, [n, 1, 1, tokens]), device),
+            present: Tensor::from_data(TensorData::new(present, [n, tokens, 1]), device),
+            mean: Tensor::from_data(TensorData::new(mean, [n, tokens, 1]), device),
+            lengths,
+        })
+    }
+
+    /// Token states to one vector a text.
+    ///
+    /// # Shapes
+    /// `states` is `[texts, tokens, dim]`, the result `[texts, dim]`.
+    pub(crate) fn pool(&self, states: Tensor<3>, pooling: Pooling) -> Tensor<2> {
+        let [texts, tokens, dim] = states.dims();
+        let share = match pooling {
+            Pooling::Mean => self.mean.clone(),
+            Pooling::Cls | Pooling::Last => {
+                let mut one = vec![0f32; texts * tokens];
+                for (row, length) in self.lengths.iter().enumerate().filter(|(_, length)| **length > 0) {
+                    one[row * tokens + if pooling == Pooling::Last { length - 1 } else { 0 }] = 1.0;
+                }
+                Tensor::from_data(TensorData::new(one, [texts, tokens, 1]), &self.mean.device())
+            }
+        };
+        (states * share).sum_dim(1).reshape([texts, dim])
+    }
+}
+
+/// Splits a batch into groups of texts of similar length, each of at most `budget` tokens with padding
+/// (or one text): positions in the batch, longest texts first.
+pub(crate) fn groups(batch: &TokenBatch, budget: usize) -> Vec<Vec<usize>> {
+    let length = |at: usize| batch.offsets()[at + 1] - batch.offsets()[at];
+    let mut order: Vec<usize> = (0..batch.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(length(*at)), *at));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut padded = 0;
+    for at in order {
+        match groups.last_mut() {
+            Some(group) if (group.len() + 1) * padded <= budget => group.push(at),
+            _ => {
+                padded = length(at).next_multiple_of(BUCKET).max(BUCKET);
+                groups.push(vec![at]);
+            }
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_hold_every_text_once_and_keep_the_budget() {
+        let lengths = [3usize, 40, 17, 0, 100, 16, 33, 5];
+        let texts: Vec<Vec<u32>> = lengths.iter().map(|n| vec![1; *n]).collect();
+        let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
+        let groups = groups(&batch, 100);
+        // 100 alone (112 padded); 40 and 33 at 48 each; 17 at 32, then 16, 5 make three; 3 and 0 at 16.
+        assert_eq!(groups, [vec![4], vec![1, 6], vec![2, 5, 7], vec![0, 3]]);
+    }
+}

@@ -1,0 +1,16 @@
+//! From token states to one vector.
+
+use serde::{Deserialize, Serialize};
+
+/// How token states become one vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pooling {
+    /// The mean over all tokens, special tokens included.
+    #[default]
+    Mean,
+    /// The first token.
+    Cls,
+    /// The last token.
+    Last,
+}

@@ -1,0 +1,300 @@
+//! Whether a device computes what the processor computes, on the real model, before anything is trained or measured there.
+//!
+//! A broken driver may be silently wrong, hang, or end the process. So [`probe`] runs in a process of its own, which
+//! [`run_guarded`] starts, watches and, when it takes too long, ends.
+
+mod guard;
+
+use std::time::Instant;
+
+use burn::tensor::{Tensor, TensorData};
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+use wb_core::Seed;
+
+pub use guard::run_guarded;
+
+use crate::{
+    Architecture, Backbone, BurnBackbone, DeviceConfig, Error, Gradients, Model, OpenDevice, Result, TokenBatch,
+    Tokenizer,
+    device::guarded,
+    lora::{self, LoraConfig},
+};
+
+/// What a self-test found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeReport {
+    /// The device, never `auto`.
+    pub device: String,
+    /// What the device calls itself.
+    pub description: String,
+    /// Every comparison that was made.
+    pub checks: Vec<ProbeCheck>,
+    /// Why the device must not be used; nothing where it may.
+    pub failure: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// One comparison with the processor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeCheck {
+    /// What was compared.
+    pub what: String,
+    /// The figure; absent where it was not a number.
+    pub figure: Option<f64>,
+    /// The most that is allowed.
+    pub limit: f64,
+    /// Whether the figure is within the limit.
+    pub passed: bool,
+}
+
+impl ProbeReport {
+    /// An error where the device must not be used.
+    pub fn require(&self) -> Result<()> {
+        match &self.failure {
+            None => Ok(()),
+            Some(failure) => Err(Error::Device {
+                device: self.device.clone(),
+                message: failure.clone(),
+                hint: Some(format!("run with device=cpu; look closer with `wb doctor --device {}`", self.device)),
+            }),
+        }
+    }
+}
+
+/// Largest relative error of a matrix product: what a device with 10-bit mantissas (TF32) still keeps.
+const MATRIX_LIMIT: f64 = 5e-3;
+/// Largest 1 - cosine of an embedding.
+const COSINE_LIMIT: f64 = 1e-4;
+/// Largest difference of an embedding's element, embeddings of length 1.
+const ELEMENT_LIMIT: f64 = 5e-3;
+/// Largest relative error of a weight's gradient (Euclidean norms).
+const GRADIENT_LIMIT: f64 = 3e-2;
+
+/// Compares a device with the processor: matrix products, embeddings of the batch, and the gradients of one step
+/// of adapters (or of all weights, where the architecture has no linear layers).
+///
+/// Call it in a process of its own: see [`run_guarded`].
+pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch) -> ProbeReport {
+    let begin = Instant::now();
+    let mut report = ProbeReport {
+        device: config.to_string(),
+        description: String::new(),
+        checks: Vec::new(),
+        failure: None,
+        seconds: 0.0,
+    };
+    if let Err(error) = checks(config, model, batch, &mut report) {
+        // Keep what was measured: the first failed comparison says more than the panic that followed it.
+        report.failure.get_or_insert_with(|| match &error {
+            Error::Device { message, .. } => message.clone(),
+            other => other.to_string(),
+        });
+    }
+    report.seconds = begin.elapsed().as_secs_f64();
+    report
+}
+
+fn checks(config: DeviceConfig, model: &Model, batch: &TokenBatch, report: &mut ProbeReport) -> Result<()> {
+    let (model, training) = probe_model(model)?;
+    let cpu = DeviceConfig::Cpu.open()?.open_backbone(model.clone())?;
+    let expected = step(cpu.as_ref(), batch)?;
+    let device = config.open()?;
+    report.device = device.config.to_string();
+    report.description = device.description.clone();
+    for size in [16, 64, 256] {
+        if !matrix_product(&device, size, report)? {
+            return Ok(());
+        }
+    }
+    // Burn's way on the CPU too, where it tests the CPU's own kernels.
+    let other = BurnBackbone::new(model.clone(), device.burn(), &report.device)?;
+    let found = step(&other, batch)?;
+    let (cosine, element) = embedding_errors(expected.0.view(), found.0.view());
+    let ok = report.check("embeddings: 1 - cosine", cosine, COSINE_LIMIT, |figure| {
+        format!("embeddings are wrong: a cosine of {:.4} with the cpu's, expected 1", 1.0 - figure)
+    }) && report.check("embeddings: largest difference", element, ELEMENT_LIMIT, |figure| {
+        format!("embeddings are wrong: an element differs by {figure:.2e} from the cpu's")
+    });
+    if ok {
+        let (error, name) = gradient_error(&model, &expected.1, &found.1);
+        report.check(&format!("gradients of {training}: relative error"), error, GRADIENT_LIMIT, |figure| {
+            format!("gradients are wrong: that of `{name}` is off by {:.1} % of the cpu's", figure * 100.0)
+        });
+    }
+    Ok(())
+}
+
+impl ProbeReport {
+    fn check(&mut self, what: &str, figure: f64, limit: f64, failure: impl FnOnce(f64) -> String) -> bool {
+        let passed = figure <= limit;
+        self.checks.push(ProbeCheck {
+            what: what.to_owned(),
+            figure: figure.is_finite().then_some(figure),
+            limit,
+            passed,
+        });
+        if !passed && self.failure.is_none() {
+            self.failure = Some(match figure.is_finite() {
+                true => failure(figure),
+                false => format!("{what} is not a number"),
+            });
+        }
+        passed
+    }
+}
+
+/// The model with adapters that already do something, so that both of their halves have gradients.
+fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
+    let mut model = model.clone();
+    let has_adapters = model.parameters.iter().any(|p| lora::is_adapter(&p.name));
+    if matches!(model.architecture, Architecture::StaticEmbedding(_)) {
+        return Ok((model, "one step"));
+    }
+    if !has_adapters {
+        let config = LoraConfig { rank: 4.min(model.architecture.dim()), ..LoraConfig::default() };
+        lora::attach(&mut model.parameters, &model.architecture, &config, Seed(0), "the model")?;
+        model.adapter = Some(config.adapter());
+    }
+    for parameter in model.parameters.iter_mut().filter(|p| p.name.ends_with(".lora_B.weight")) {
+        for (at, value) in parameter.values.iter_mut().enumerate() {
+            *value += 0.02 * ((at as f32) * 0.7).sin();
+        }
+    }
+    Ok((model, "one LoRA step"))
+}
+
+/// Embeddings, and gradients of a made-up loss: Σ over texts and elements of embedding · sin(position).
+fn step(backbone: &dyn Backbone, batch: &TokenBatch) -> Result<(Array2<f32>, Gradients)> {
+    let plain = backbone.embed(batch)?;
+    let (tracked, tape) = backbone.embed_tracked(batch, None)?;
+    let at = Array2::from_shape_fn(tracked.dim(), |(i, j)| ((i * 31 + j * 7) as f32 * 0.37).sin());
+    let mut gradients = Gradients::zeros(backbone.parameters());
+    backbone.backward(tape, at.view(), &mut gradients)?;
+    Ok((plain, gradients))
+}
+
+/// Largest 1 - cosine, and largest difference of an element of the normalized rows.
+fn embedding_errors(expected: ArrayView2<'_, f32>, found: ArrayView2<'_, f32>) -> (f64, f64) {
+    let (mut cosine, mut element) = (0f64, 0f64);
+    for (a, b) in expected.rows().into_iter().zip(found.rows()) {
+        let norm = |row: ndarray::ArrayView1<'_, f32>| row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let (la, lb) = (norm(a), norm(b));
+        if la == 0.0 && lb == 0.0 {
+            continue;
+        }
+        let pairs = || a.iter().zip(b.iter()).map(|(x, y)| (f64::from(*x) / la, f64::from(*y) / lb));
+        // max() would lose a NaN, the comparison keeps it.
+        let keep = |worst: &mut f64, value: f64| {
+            if !(value <= *worst) {
+                *worst = value
+            }
+        };
+        keep(&mut cosine, 1.0 - pairs().map(|(x, y)| x * y).sum::<f64>());
+        pairs().for_each(|(x, y)| keep(&mut element, (x - y).abs()));
+    }
+    (cosine, element)
+}
+
+/// The largest relative error among the weights' gradients, and that weight's name.
+/// A gradient near zero beside the others counts against the largest one.
+fn gradient_error(model: &Model, expected: &Gradients, found: &Gradients) -> (f64, String) {
+    let norm = |values: &[f32]| values.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    let largest = expected.iter().map(|g| norm(g)).fold(0.0, f64::max);
+    let mut worst = (0.0, String::new());
+    for (at, parameter) in model.parameters.iter().enumerate().filter(|(_, p)| p.trainable) {
+        let difference: Vec<f32> = expected.at(at).iter().zip(found.at(at)).map(|(a, b)| a - b).collect();
+        let error = norm(&difference) / norm(expected.at(at)).max(1e-3 * largest).max(f64::MIN_POSITIVE);
+        if !(error <= worst.0) {
+            worst = (error, parameter.name.clone());
+        }
+    }
+    worst
+}
+
+/// A product of two square matrices against the same in double precision; returns whether it is right.
+fn matrix_product(device: &OpenDevice, size: usize, report: &mut ProbeReport) -> Result<bool> {
+    let draw =
+        |shift: usize| -> Vec<f32> { (0..size * size).map(|i| ((i * 7919 + shift) % 1000) as f32 / 1000.0).collect() };
+    let (a, b) = (draw(0), draw(421));
+    let found = guarded(&report.device, || {
+        let upload =
+            |values: &[f32]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), [size, size]), device.burn());
+        upload(&a).matmul(upload(&b)).try_into_vec_as::<f32>().map_err(|error| Error::Device {
+            device: device.config.to_string(),
+            message: format!("reading a matrix product back failed: {error}"),
+            hint: None,
+        })
+    })?;
+    let mut worst = (0.0, 0.0, 0.0);
+    for row in 0..size {
+        for column in 0..size {
+            let right: f64 = (0..size).map(|k| f64::from(a[row * size + k]) * f64::from(b[k * size + column])).sum();
+            let value = f64::from(found[row * size + column]);
+            let error = (value - right).abs() / right.abs().max(1.0);
+            if !(error <= worst.0) {
+                worst = (error, value, right);
+            }
+        }
+    }
+    let (error, value, right) = worst;
+    Ok(report.check(&format!("matrix product {size} × {size}: relative error"), error, MATRIX_LIMIT, |_| {
+        format!("its matrix product is wrong: {size} × {size} gave {value:.3} where {right:.3} is right")
+    }))
+}
+
+/// Short and long, prose and code, ASCII and not.
+const TEXTS: [&str; 14] = [
+    "",
+    "a",
+    "sort a list",
+    "How do I read a file line by line without loading it into memory?",
+    "Returns the index of the first element for which the predicate holds, or -1 if there is none.",
+    "def add(a, b):\n    return a + b",
+    "fn first<T: Clone>(items: &[T]) -> Option<T> {\n    items.first().cloned()\n}",
+    "public static int max(int[] xs) { int m = xs[0]; for (int x : xs) if (x > m) m = x; return m; }",
+    "SELECT name, COUNT(*) FROM singer GROUP BY name HAVING COUNT(*) > 1 ORDER BY name",
+    "für jede Zeile: prüfe, ob die Länge größer als null ist",
+    "文字列を逆順にする関数 🦀",
+    "parseHTTPResponse2 snake_case_name __init__ 0x7f 3.14159 -> :: <= && || !",
+    "This function opens a connection to the server, sends the request with the given headers and waits for the \
+     answer. If the server does not answer within the time limit, the connection is closed and an error is returned \
+     that holds the address, the time waited and the number of bytes received so far.",
+    "import os\nimport sys\n\n\ndef walk(root, suffix):\n    for folder, _, names in os.walk(root):\n        for name in \
+     sorted(names):\n            if name.endswith(suffix):\n                yield os.path.join(folder, name)\n\n\nif \
+     __name__ == '__main__':\n    for path in walk(sys.argv[1], '.py'):\n        print(path)\n",
+];
+
+/// The texts that a self-test encodes: 16 short and long ones, cut at `max_tokens`.
+pub fn sample_batch(tokenizer: &Tokenizer, max_tokens: usize) -> Result<TokenBatch> {
+    let long = TEXTS.concat().repeat(4);
+    let texts: Vec<&str> = TEXTS.iter().copied().chain([long.as_str(), TEXTS[3]]).collect();
+    let ids = tokenizer.encode_all("", &texts, max_tokens)?;
+    Ok(TokenBatch::new(ids.iter().map(Vec::as_slice)))
+}
+
+/// A model to test a device with where none is at hand: a fresh BERT, MiniLM's width, two layers, and 16 texts for it.
+pub fn made_up_model() -> (Model, TokenBatch) {
+    let architecture = Architecture::Bert(crate::models::BertConfig {
+        vocab_size: 1000,
+        hidden_size: 384,
+        num_hidden_layers: 2,
+        num_attention_heads: 12,
+        intermediate_size: 1536,
+        max_position_embeddings: 128,
+        type_vocab_size: 2,
+        layer_norm_eps: 1e-12,
+        first_position: 0,
+        activation: crate::models::Activation::Gelu,
+        hidden_dropout: 0.1,
+        attention_dropout: 0.1,
+    });
+    let parameters = architecture.fresh(Seed(0));
+    let text = |i: u32| -> Vec<u32> { (0..2 + i * 8).map(|k| (k * 37 + i * 11) % 1000).collect() };
+    let texts: Vec<Vec<u32>> = (0..16).map(text).collect();
+    let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
+    (Model { architecture, parameters, pooling: crate::Pooling::Mean, adapter: None }, batch)
+}

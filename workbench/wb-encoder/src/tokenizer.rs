@@ -1,0 +1,282 @@
+//! Text to token ids: a `tokenizer.json` as the hub's libraries read it, with lengths decided here.
+
+use std::{
+    collections::HashMap,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use rayon::prelude::*;
+use tokenizers::{
+    Model, NormalizerWrapper,
+    normalizers::{Lowercase, Sequence},
+};
+use wb_core::atomic;
+
+use crate::{Error, Result, word_splitter::WordSplitter};
+
+/// A tokenizer. Truncation and padding written in its file are not used: lengths are the encoder's business.
+#[derive(Debug, Clone)]
+pub struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+    /// Special tokens before every text.
+    before: Vec<u32>,
+    /// Special tokens after every text.
+    after: Vec<u32>,
+    /// Texts that would be taken for special tokens.
+    added: Vec<String>,
+    /// How plain texts are split into words quickly, where that is known.
+    splitter: Option<WordSplitter>,
+    /// Where it came from, for messages.
+    path: PathBuf,
+}
+
+/// Token ids of words that were seen, so that each is looked up once.
+#[derive(Default)]
+struct Words {
+    ids: Vec<u32>,
+    place: HashMap<String, Range<usize>>,
+}
+
+/// Texts that share one [`Words`].
+const CHUNK: usize = 512;
+
+impl Tokenizer {
+    /// Reads a `tokenizer.json`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+        let inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(|error| Error::Model {
+            path: path.to_owned(),
+            message: format!("is not a tokenizer: {error}"),
+            hint: Some("expected a `tokenizer.json` as written by the tokenizers library".into()),
+        })?;
+        Self::new(inner, path)
+    }
+
+    /// Takes a tokenizer of the library; `path` is where it came from, for messages.
+    pub fn new(mut inner: tokenizers::Tokenizer, path: &Path) -> Result<Self> {
+        inner.with_truncation(None).map_err(failed("turning truncation off"))?;
+        inner.with_padding(None);
+        let added = inner.get_added_tokens_decoder().into_values().map(|token| token.content).collect();
+        let splitter = WordSplitter::of(&inner);
+        let (before, after) = (Vec::new(), Vec::new());
+        let mut tokenizer = Self { inner, before, after, added, splitter, path: path.to_owned() };
+        tokenizer.find_special_tokens()?;
+        Ok(tokenizer)
+    }
+
+    /// The same without special tokens around texts, as bags of token vectors want it.
+    #[must_use]
+    pub fn without_special_tokens(mut self) -> Self {
+        self.before.clear();
+        self.after.clear();
+        self
+    }
+
+    /// The same with texts in lower case, before all else that it does to them.
+    pub fn lowercased(mut self) -> Result<Self> {
+        let mut steps: Vec<NormalizerWrapper> = vec![Lowercase.into()];
+        match self.inner.get_normalizer().cloned() {
+            Some(NormalizerWrapper::Sequence(sequence)) => steps.extend(sequence.as_ref().iter().cloned()),
+            Some(other) => steps.push(other),
+            None => {}
+        }
+        self.inner.with_normalizer(Some(Sequence::new(steps))).map_err(failed("turning lower-casing on"))?;
+        self.splitter = WordSplitter::of(&self.inner);
+        Ok(self)
+    }
+
+    /// The same with BERT's own lower-casing (and its removal of accents, which follows it) on or off;
+    /// says whether that changed anything. Other tokenizers stay as they are.
+    pub(crate) fn set_bert_lowercase(&mut self, lowercase: bool) -> Result<bool> {
+        let Some(NormalizerWrapper::BertNormalizer(mut bert)) = self.inner.get_normalizer().cloned() else {
+            return Ok(false);
+        };
+        if bert.lowercase == lowercase {
+            return Ok(false);
+        }
+        bert.lowercase = lowercase;
+        self.inner.with_normalizer(Some(bert)).map_err(failed("changing lower-casing"))?;
+        self.splitter = WordSplitter::of(&self.inner);
+        Ok(true)
+    }
+
+    /// Token ids of one text after its prompt, cut to `max_tokens` with special tokens counted.
+    pub fn encode(&self, prompt: &str, text: &str, max_tokens: usize) -> Result<Vec<u32>> {
+        self.encode_with(prompt, text, max_tokens, &mut Words::default())
+    }
+
+    fn encode_with(&self, prompt: &str, text: &str, max_tokens: usize, words: &mut Words) -> Result<Vec<u32>> {
+        let joined;
+        let text = match prompt {
+            "" => text,
+            _ => {
+                joined = format!("{prompt}{text}");
+                &joined
+            }
+        };
+        let room = max_tokens.saturating_sub(self.special_tokens());
+        let mut ids = self.before.clone();
+        match self
+            .splitter
+            .filter(|splitter| splitter.takes(text) && !self.added.iter().any(|added| text.contains(added)))
+        {
+            Some(splitter) => self.append_words(splitter, text, room, words, &mut ids)?,
+            None => {
+                let encoding = self.inner.encode_fast(text, false).map_err(failed("splitting a text"))?;
+                ids.extend(encoding.get_ids().iter().take(room));
+            }
+        }
+        ids.extend(&self.after);
+        Ok(ids)
+    }
+
+    /// Appends at most `room` token ids of a plain text.
+    fn append_words(
+        &self,
+        splitter: WordSplitter,
+        text: &str,
+        room: usize,
+        words: &mut Words,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let limit = ids.len() + room;
+        let mut failure = None;
+        splitter.split(text, &mut |word| {
+            if ids.len() >= limit {
+                return false;
+            }
+            if let Some(place) = words.place.get(word) {
+                ids.extend(&words.ids[place.clone()]);
+                return true;
+            }
+            match self.inner.get_model().tokenize(word) {
+                Ok(tokens) => {
+                    let begin = words.ids.len();
+                    words.ids.extend(tokens.iter().map(|token| token.id));
+                    ids.extend(&words.ids[begin..]);
+                    words.place.insert(word.to_owned(), begin..words.ids.len());
+                    true
+                }
+                Err(error) => {
+                    failure = Some(failed("splitting a word")(error));
+                    false
+                }
+            }
+        });
+        ids.truncate(limit);
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// [`Tokenizer::encode`] for many texts on all threads; row `i` belongs to `texts[i]`.
+    pub fn encode_all(&self, prompt: &str, texts: &[&str], max_tokens: usize) -> Result<Vec<Vec<u32>>> {
+        let chunk = |texts: &[&str]| -> Result<Vec<Vec<u32>>> {
+            let mut words = Words::default();
+            texts.iter().map(|text| self.encode_with(prompt, text, max_tokens, &mut words)).collect()
+        };
+        let chunks: Vec<Vec<Vec<u32>>> = texts.par_chunks(CHUNK).map(chunk).collect::<Result<_>>()?;
+        Ok(chunks.into_iter().flatten().collect())
+    }
+
+    /// How many special tokens stand around every text.
+    pub fn special_tokens(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+
+    /// The largest token id, plus one.
+    pub fn vocab_size(&self) -> usize {
+        self.inner.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1)
+    }
+
+    /// Refuses a vocabulary with ids that have no vector.
+    pub fn check_fits(&self, vectors: usize) -> Result<()> {
+        let tokens = self.vocab_size();
+        if tokens <= vectors {
+            return Ok(());
+        }
+        Err(Error::Model {
+            path: self.path.clone(),
+            message: format!("has token ids up to {}, but the weights have {vectors} token vectors", tokens - 1),
+            hint: Some("use the tokenizer that the weights were trained with".into()),
+        })
+    }
+
+    /// The token's text for an id.
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    /// The whole tokenizer as JSON: what is written, and what decides its ids.
+    pub fn to_json(&self) -> Result<String> {
+        let json = self.inner.to_string(true).map_err(failed("writing itself as JSON"))?;
+        Ok(json + "\n")
+    }
+
+    /// Writes a `tokenizer.json`.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        Ok(atomic::write(path, self.to_json()?.as_bytes())?)
+    }
+
+    /// Learns from one word what the file puts before and after every text.
+    fn find_special_tokens(&mut self) -> Result<()> {
+        let ids = |special| -> Result<Vec<u32>> {
+            let encoding = self.inner.encode_fast("a", special).map_err(failed("trying it on a word"))?;
+            Ok(encoding.get_ids().to_vec())
+        };
+        let (own, all) = (ids(false)?, ids(true)?);
+        let Some(at) = all.windows(own.len().max(1)).position(|window| window == own) else {
+            return Err(Error::Model {
+                path: self.path.clone(),
+                message: format!(
+                    "turns a word of ids {own:?} into {all:?}, expected special tokens only before and after"
+                ),
+                hint: None,
+            });
+        };
+        let (before, after) = (all[..at].to_vec(), all[at + own.len()..].to_vec());
+        (self.before, self.after) = (before, after);
+        Ok(())
+    }
+}
+
+pub(crate) fn failed(what: &str) -> impl FnOnce(tokenizers::Error) -> Error {
+    move |source| Error::Tokenizer { message: what.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The general way of the library, which every quick way must equal.
+    fn general(tokenizer: &Tokenizer, text: &str) -> Vec<u32> {
+        tokenizer.inner.encode(text, true).unwrap().get_ids().to_vec()
+    }
+
+    fn tiny(name: &str) -> Tokenizer {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        Tokenizer::read(&golden.join(name).join("tokenizer.json")).unwrap()
+    }
+
+    #[test]
+    fn real_code_gets_the_same_ids_quickly() {
+        let bert = tiny("tiny-bert");
+        assert_eq!(bert.splitter, Some(WordSplitter::Bert { lowercase: true }));
+        let sources = [include_str!("tokenizer.rs"), include_str!("weights.rs"), include_str!("word_splitter.rs")];
+        let texts: Vec<&str> = sources.iter().flat_map(|s| s.split_inclusive("\n}\n")).collect();
+        for tokenizer in [bert, tiny("tiny-roberta")] {
+            // Its file's own truncation and padding are off.
+            let quick = tokenizer.encode_all("", &texts, usize::MAX).unwrap();
+            for (text, quick) in texts.iter().zip(quick) {
+                assert_eq!(quick, general(&tokenizer, text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn special_tokens_in_a_text_are_seen_as_the_library_sees_them() {
+        let bert = tiny("tiny-bert");
+        for text in ["a [SEP] b", "[CLS]", "[MASK]sort", "[mask]"] {
+            assert_eq!(bert.encode("", text, 64).unwrap(), general(&bert, text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The `train:` section: what is lowered, in which batches, for how long, and what is kept.
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+
+use super::{optimizer::OptimizerConfig, sampler::SamplerConfig, schedule::ScheduleConfig};
+use crate::{losses::LossConfig, similarities::SimilarityConfig};
+
+/// How an encoder is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainConfig {
+    /// What embeddings are compared by.
+    pub similarity: SimilarityConfig,
+    /// What is lowered.
+    pub loss: LossConfig,
+    /// Which pairs share a batch.
+    pub batch: BatchConfig,
+    /// At most so many hard negatives of each pair, those it lists first; a pair with fewer brings fewer.
+    /// Each makes a batch longer by one document a pair.
+    pub negatives: usize,
+    /// How weights change.
+    pub optimizer: OptimizerConfig,
+    /// How the learning rate moves.
+    pub schedule: ScheduleConfig,
+    /// Passes over all pairs.
+    pub epochs: u64,
+    /// Ends training after so many steps even if epochs are left, and plans the schedule for that; 0 for no limit.
+    pub max_steps: u64,
+    /// Gradients whose Euclidean norm is above this are scaled down to it; 0 turns it off.
+    pub clip_norm: f64,
+    /// Whether the model's own dropout is on while training.
+    pub dropout: bool,
+    /// When and on how much the model is measured while it trains.
+    pub validate: ValidateConfig,
+    /// Which weights are left at the end.
+    pub keep: Keep,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            similarity: SimilarityConfig::default(),
+            loss: LossConfig::default(),
+            batch: BatchConfig::default(),
+            negatives: 15,
+            optimizer: OptimizerConfig::default(),
+            schedule: ScheduleConfig::default(),
+            epochs: 1,
+            max_steps: 0,
+            clip_norm: 1.0,
+            dropout: true,
+            validate: ValidateConfig::default(),
+            keep: Keep::default(),
+        }
+    }
+}
+
+/// Batches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BatchConfig {
+    /// Pairs in a batch: each anchor is told apart from all documents of the batch, so more is harder and better.
+    pub pairs: usize,
+    /// Batches whose gradients are averaged into one step. Each keeps its own in-batch negatives:
+    /// 8 batches of 8 are not one batch of 64. For that, set `micro_tokens`.
+    pub accumulate: usize,
+    /// Which pairs share a batch.
+    pub sampler: SamplerConfig,
+    /// Leaves out the last batch of an epoch where it is not full.
+    pub drop_last: bool,
+    /// Gradient caching: a batch is embedded in parts of at most so many tokens, once for the loss and
+    /// once more for the gradients. Costs about a third more time, and memory no longer grows with `pairs`.
+    /// 0 embeds the batch at once.
+    pub micro_tokens: usize,
+}
+
+impl Default for BatchConfig {
+    fn default() -> Self {
+        Self { pairs: 64, accumulate: 1, sampler: SamplerConfig::default(), drop_last: true, micro_tokens: 0 }
+    }
+}
+
+/// Validation while training; also before the first step and after the last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ValidateConfig {
+    /// How often.
+    pub every: Every,
+    /// At most so many validation pairs, drawn once by seed.
+    pub pairs: usize,
+}
+
+impl Default for ValidateConfig {
+    fn default() -> Self {
+        Self { every: Every::default(), pairs: 1000 }
+    }
+}
+
+/// A distance between validations. A checkpoint is written at each.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Every {
+    /// As a share of all steps, above 0 and at most 1.
+    Share(f64),
+    /// In steps.
+    Steps(u64),
+}
+
+impl Default for Every {
+    fn default() -> Self {
+        Self::Share(0.1)
+    }
+}
+
+impl Every {
+    /// The distance in steps, at least 1.
+    pub fn steps(self, total: u64) -> u64 {
+        match self {
+            Self::Share(share) => ((share * total as f64).round() as u64).max(1),
+            Self::Steps(steps) => steps.max(1),
+        }
+    }
+}
+
+/// Which weights are left at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// Those with the highest validation MRR, the earliest of equals.
+    #[default]
+    Best,
+    /// Those after the last step.
+    Last,
+}
+
+impl TrainConfig {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        self.loss.validate(&format!("{key}.loss"))?;
+        at_least_one(&format!("{key}.batch.pairs"), self.batch.pairs)?;
+        if self.batch.pairs == 1 && self.negatives == 0 {
+            return Err(Error::value(
+                format!("{key}.batch.pairs"),
+                "got 1, expected at least 2: the other pairs of a batch are the negatives",
+            ));
+        }
+        at_least_one(&format!("{key}.batch.accumulate"), self.batch.accumulate)?;
+        self.optimizer.validate(&format!("{key}.optimizer"))?;
+        self.schedule.validate(&format!("{key}.schedule"))?;
+        if self.epochs == 0 {
+            return Err(Error::value(format!("{key}.epochs"), "got 0, expected at least 1"));
+        }
+        if !(self.clip_norm.is_finite() && self.clip_norm >= 0.0) {
+            let message = format!("got {}, expected a number above 0, or 0 for no clipping", self.clip_norm);
+            return Err(Error::value(format!("{key}.clip_norm"), message));
+        }
+        at_least_one(&format!("{key}.validate.pairs"), self.validate.pairs)?;
+        match self.validate.every {
+            Every::Share(share) if !(share > 0.0 && share <= 1.0) => {
+                let message = format!("got {share}, expected a share of all steps above 0 and at most 1");
+                Err(Error::value(format!("{key}.validate.every.share"), message)
+                    .with_hint("for a number of steps: every: {steps: 100}"))
+            }
+            Every::Steps(0) => Err(Error::value(format!("{key}.validate.every.steps"), "got 0, expected at least 1")),
+            Every::Share(_) | Every::Steps(_) => Ok(()),
+        }
+    }
+}
+
+fn at_least_one(key: &str, value: usize) -> Result<()> {
+    if value == 0 { Err(Error::value(key, "got 0, expected at least 1")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_values_are_named_by_their_key() {
+        let check = |change: fn(&mut TrainConfig), expected: &str| {
+            let mut config = TrainConfig::default();
+            change(&mut config);
+            let error = config.validate("train").unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        TrainConfig::default().validate("train").unwrap();
+        check(|c| c.batch.pairs = 0, "train.batch.pairs: got 0");
+        check(|c| (c.batch.pairs, c.negatives) = (1, 0), "train.batch.pairs: got 1");
+        check(|c| c.batch.accumulate = 0, "train.batch.accumulate: got 0");
+        check(|c| c.epochs = 0, "train.epochs: got 0");
+        check(|c| c.clip_norm = -1.0, "train.clip_norm: got -1");
+        check(|c| c.clip_norm = f64::NAN, "train.clip_norm: got NaN");
+        check(|c| c.validate.pairs = 0, "train.validate.pairs: got 0");
+        check(|c| c.validate.every = Every::Share(1.5), "train.validate.every.share: got 1.5");
+        check(|c| c.validate.every = Every::Steps(0), "train.validate.every.steps: got 0");
+        let LossConfig::Mnrl(mut mnrl) = LossConfig::default();
+        mnrl.scale = 0.0;
+        let error = LossConfig::Mnrl(mnrl).validate("train.loss").unwrap_err();
+        assert_eq!(error.to_string(), "train.loss.mnrl.scale: got 0, expected a number above 0");
+    }
+
+    #[test]
+    fn a_config_survives_json_and_refuses_unknown_keys() {
+        let config = TrainConfig::default();
+        let json = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<TrainConfig>(&json).unwrap(), config);
+        let typed: TrainConfig =
+            serde_json::from_str(r#"{"schedule": {"linear": {"warmup": 0.2}}, "validate": {"every": {"steps": 5}}}"#)
+                .unwrap();
+        assert_eq!(typed.validate.every, Every::Steps(5));
+        assert!(
+            serde_json::from_str::<TrainConfig>(r#"{"epoch": 1}"#)
+                .unwrap_err()
+                .to_string()
+                .contains("unknown field `epoch`")
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! AdamW on weights in host memory, with parameter groups and gradient clipping.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+
+use crate::{Gradients, Parameters};
+
+/// Numbers that one thread updates at a time: 64 KiB of each array, and fixed, so that sums do not depend on the threads.
+const CHUNK: usize = 16 * 1024;
+
+/// First moments below this become 0: left alone, those of weights that get no gradient for long would
+/// sink into subnormal numbers, which processors are slow at.
+const SMALLEST: f32 = 1e-30;
+
+/// How weights change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OptimizerConfig {
+    /// Adam with decoupled weight decay.
+    Adamw(AdamwConfig),
+}
+
+/// AdamW.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdamwConfig {
+    /// The full learning rate; the schedule multiplies it.
+    pub learning_rate: f64,
+    /// Each step multiplies weights by 1 − learning rate · this. Weights of one dimension
+    /// (biases, layer norms, token weights) never decay.
+    pub weight_decay: f64,
+    /// Whether weights whose name holds `embeddings` decay too. Token vectors that are seldom met fade by it.
+    pub decay_embeddings: bool,
+    /// How slowly the means of gradients and of their squares follow, each below 1.
+    pub betas: [f64; 2],
+    /// Added to the root of the mean square.
+    pub eps: f64,
+    /// Learning rates of their own: a part of weights' names to what their rate is multiplied by,
+    /// `{token_weights: 10}`. The first fitting part in alphabetical order counts.
+    pub rate_factors: BTreeMap<String, f64>,
+}
+
+impl Default for OptimizerConfig {
+    fn default() -> Self {
+        Self::Adamw(AdamwConfig::default())
+    }
+}
+
+impl Default for AdamwConfig {
+    fn default() -> Self {
+        Self {
+            learning_rate: 2e-5,
+            weight_decay: 0.01,
+            decay_embeddings: true,
+            betas: [0.9, 0.999],
+            eps: 1e-8,
+            rate_factors: BTreeMap::new(),
+        }
+    }
+}
+
+impl OptimizerConfig {
+    /// The full learning rate.
+    pub fn learning_rate(&self) -> f64 {
+        let Self::Adamw(config) = self;
+        config.learning_rate
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        let Self::Adamw(config) = self;
+        let expect = |field: &str, value: f64, fine: bool, expected: &str| {
+            if fine && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::value(format!("{key}.adamw.{field}"), format!("got {value}, expected {expected}")))
+        };
+        let [one, two] = config.betas;
+        expect("learning_rate", config.learning_rate, config.learning_rate > 0.0, "a number above 0")?;
+        expect("weight_decay", config.weight_decay, config.weight_decay >= 0.0, "0 or more")?;
+        expect("betas", one, (0.0..1.0).contains(&one), "two numbers from 0 to below 1")?;
+        expect("betas", two, (0.0..1.0).contains(&two), "two numbers from 0 to below 1")?;
+        expect("eps", config.eps, config.eps > 0.0, "a number above 0")?;
+        for (part, factor) in &config.rate_factors {
+            expect(&format!("rate_factors.{part}"), *factor, *factor >= 0.0, "0 or more")?;
+        }
+        Ok(())
+    }
+}
+
+/// AdamW with its moments. Steps equal `torch.optim.AdamW`'s (Loshchilov and Hutter 2019,
+/// "Decoupled Weight Decay Regularization"):
+///
+/// w ← w·(1 − r·λ); m ← β₁m + (1 − β₁)g; v ← β₂v + (1 − β₂)g²; w ← w − r/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + ε).
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdamW {
+    config: AdamwConfig,
+    groups: Vec<Group>,
+    /// Updates done.
+    pub steps: u64,
+    /// First moments, in the parameters' order; empty for a weight that does not train.
+    pub first: Vec<Vec<f32>>,
+    /// Second moments.
+    pub second: Vec<Vec<f32>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Group {
+    rate_factor: f64,
+    decay: f64,
+}
+
+impl AdamW {
+    /// An optimizer before its first step. A name part in `rate_factors` that no trained weight has is an error.
+    pub fn new(config: &OptimizerConfig, parameters: &Parameters) -> Result<Self> {
+        let OptimizerConfig::Adamw(config) = config;
+        let trained = || parameters.iter().filter(|p| p.trainable);
+        for part in config.rate_factors.keys() {
+            if !trained().any(|p| p.name.contains(part.as_str())) {
+                let names: Vec<&str> = trained().map(|p| p.name.as_str()).take(8).collect();
+                let message = format!("no trained weight has `{part}` in its name");
+                return Err(Error::value(format!("train.optimizer.adamw.rate_factors.{part}"), message)
+                    .with_hint(format!("trained weights here: {}", names.join(", "))));
+            }
+        }
+        let group = |p: &crate::Parameter| {
+            let factor =
+                config.rate_factors.iter().find(|(part, _)| p.name.contains(part.as_str())).map_or(1.0, |(_, f)| *f);
+            let decays = p.shape.len() > 1 && (config.decay_embeddings || !p.name.contains("embeddings"));
+            Group { rate_factor: factor, decay: if decays { config.weight_decay } else { 0.0 } }
+        };
+        let zeros = |p: &crate::Parameter| if p.trainable { vec![0.0; p.values.len()] } else { Vec::new() };
+        Ok(Self {
+            groups: parameters.iter().map(group).collect(),
+            first: parameters.iter().map(zeros).collect(),
+            second: parameters.iter().map(zeros).collect(),
+            steps: 0,
+            config: config.clone(),
+        })
+    }
+
+    /// One step with gradients multiplied by `gradient_factor`; the gradients are left as zeros for the next step.
+    pub fn update(
+        &mut self,
+        parameters: &mut Parameters,
+        gradients: &mut Gradients,
+        learning_rate: f64,
+        gradient_factor: f64,
+    ) {
+        self.steps += 1;
+        let [beta1, beta2] = self.config.betas;
+        let correction1 = 1.0 - beta1.powf(self.steps as f64);
+        let correction2 = 1.0 - beta2.powf(self.steps as f64);
+        let all = parameters
+            .iter_mut()
+            .zip(gradients.iter_mut())
+            .zip(self.first.iter_mut().zip(&mut self.second))
+            .zip(&self.groups);
+        for (((parameter, gradient), (first, second)), group) in all {
+            if !parameter.trainable {
+                continue;
+            }
+            let rate = learning_rate * group.rate_factor;
+            let kernel = Kernel {
+                keep: (1.0 - rate * group.decay) as f32,
+                gradient_factor: gradient_factor as f32,
+                follow1: (1.0 - beta1) as f32,
+                beta2: beta2 as f32,
+                follow2: (1.0 - beta2) as f32,
+                root_correction: correction2.sqrt().recip() as f32,
+                eps: self.config.eps as f32,
+                step: (rate / correction1) as f32,
+            };
+            let chunks = parameter.values.par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK));
+            let chunks = chunks.zip(first.par_chunks_mut(CHUNK).zip(second.par_chunks_mut(CHUNK)));
+            chunks.for_each(|((w, g), (m, v))| kernel.run(w, g, m, v));
+        }
+    }
+}
+
+/// One weight's numbers for one step.
+#[derive(Clone, Copy)]
+struct Kernel {
+    keep: f32,
+    gradient_factor: f32,
+    follow1: f32,
+    beta2: f32,
+    follow2: f32,
+    root_correction: f32,
+    eps: f32,
+    step: f32,
+}
+
+impl Kernel {
+    /// Plain enough that the compiler turns it into vector instructions.
+    fn run(self, weights: &mut [f32], gradients: &mut [f32], first: &mut [f32], second: &mut [f32]) {
+        for (((w, g), m), v) in weights.iter_mut().zip(gradients).zip(first).zip(second) {
+            let gradient = *g * self.gradient_factor;
+            *g = 0.0;
+            let mean = *m + (gradient - *m) * self.follow1;
+            let mean = if mean.abs() < SMALLEST { 0.0 } else { mean };
+            let square = *v * self.beta2 + gradient * gradient * self.follow2;
+            *m = mean;
+            *v = square;
+            *w = *w * self.keep - self.step * mean / (square.sqrt() * self.root_correction + self.eps);
+        }
+    }
+}
+
+/// Euclidean norm over all gradients, summed in double precision and in a fixed order.
+pub fn gradient_norm(gradients: &Gradients) -> f64 {
+    let chunks: Vec<&[f32]> = gradients.iter().flat_map(|g| g.chunks(CHUNK)).collect();
+    let squares: Vec<f64> = chunks.par_iter().map(|chunk| squares(chunk)).collect();
+    squares.iter().sum::<f64>().sqrt()
+}
+
+fn squares(values: &[f32]) -> f64 {
+    let mut lanes = [0.0f64; 8];
+    let mut eights = values.chunks_exact(8);
+    for eight in &mut eights {
+        for (lane, x) in lanes.iter_mut().zip(eight) {
+            *lane += f64::from(*x) * f64::from(*x);
+        }
+    }
+    let rest: f64 = eights.remainder().iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// What gradients of this norm are multiplied by so that the norm is at most `clip_norm` (0 for no limit):
+/// min(1, clip_norm/(norm + 1e-6)), as `torch.nn.utils.clip_grad_norm_`.
+pub fn clip_factor(norm: f64, clip_norm: f64) -> f64 {
+    if clip_norm == 0.0 { 1.0 } else { (clip_norm / (norm + 1e-6)).min(1.0) }
+}

@@ -1,0 +1,183 @@
+//! Coming batches are tokenized off the training thread, a few ahead, and handed over in order.
+
+use std::{
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+};
+
+use wb_core::Side;
+
+use super::texts::{PairTable, TokenCache, Tokenize};
+use crate::{
+    Error, Result, TokenBatch,
+    losses::{Blocked, LossOnEmbeddings},
+};
+
+/// Batches that each tokenizing thread may be ahead.
+const AHEAD: usize = 2;
+
+/// A batch ready for the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainBatch {
+    /// Positions of its pairs.
+    pub pairs: Vec<u32>,
+    /// The anchors, then the documents by column.
+    pub tokens: TokenBatch,
+    /// What the loss must not count.
+    pub blocked: Blocked,
+}
+
+/// Makes batches out of pairs.
+pub struct BatchMaker<'a> {
+    /// The pairs' texts.
+    pub table: &'a PairTable<'a>,
+    /// Text to token ids.
+    pub tokenize: &'a Tokenize<'a>,
+    /// Token ids of texts met before.
+    pub cache: &'a TokenCache,
+    /// Says which duplicates do not count.
+    pub loss: &'a LossOnEmbeddings,
+}
+
+impl BatchMaker<'_> {
+    /// One batch.
+    pub fn make(&self, pairs: &[u32]) -> Result<TrainBatch> {
+        let anchors: Vec<u32> = pairs.iter().map(|pair| self.table.anchor(*pair)).collect();
+        let documents = self.table.columns(pairs);
+        let mut ids = Vec::new();
+        let mut ends = vec![0];
+        let sided = anchors
+            .iter()
+            .map(|number| (*number, Side::Query))
+            .chain(documents.iter().map(|number| (*number, Side::Document)));
+        for (number, side) in sided {
+            self.cache.append(number, side, &mut ids, || (self.tokenize)(self.table.text(number), side))?;
+            ends.push(ids.len());
+        }
+        let tokens = TokenBatch::new(ends.windows(2).map(|ends| &ids[ends[0]..ends[1]]));
+        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, blocked: self.loss.blocked(&anchors, &documents) })
+    }
+}
+
+/// Batches in the planned order, whatever thread makes them.
+pub struct Batches {
+    lanes: Vec<Receiver<Result<TrainBatch>>>,
+    next: usize,
+}
+
+impl Batches {
+    /// The next batch. After the last one, or where a tokenizing thread died, an error.
+    pub fn next_batch(&mut self) -> Result<TrainBatch> {
+        let lane = &self.lanes[self.next % self.lanes.len()];
+        self.next += 1;
+        lane.recv().unwrap_or_else(|_| {
+            let message = "no further batch came from the tokenizing threads".to_owned();
+            Err(Error::Training { step: 0, message, hint: None })
+        })
+    }
+}
+
+/// Runs `consume` with the planned batches while `threads` threads make them ahead of it.
+/// When `consume` returns, early or not, the threads end.
+pub fn with_batches<R>(
+    maker: &BatchMaker<'_>,
+    planned: &[&[u32]],
+    threads: usize,
+    consume: impl FnOnce(Batches) -> R,
+) -> R {
+    let threads = threads.clamp(1, planned.len().max(1));
+    thread::scope(|scope| {
+        let lane = |lane: usize| {
+            let (sender, receiver) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                for pairs in planned.iter().skip(lane).step_by(threads) {
+                    // An error ends the lane after it is handed over; so does a receiver that is gone.
+                    let made = maker.make(pairs);
+                    let failed = made.is_err();
+                    if sender.send(made).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            receiver
+        };
+        let lanes = (0..threads).map(lane).collect();
+        // `consume` owns the receivers: its end is what tells the threads to stop.
+        consume(Batches { lanes, next: 0 })
+    })
+}
+
+/// How many threads tokenize: one for each processor, at most 8. In the first epoch of a small model
+/// tokenizing is most of the work; later the threads mostly wait.
+pub fn default_threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::Pair;
+
+    use super::*;
+    use crate::{losses::LossConfig, similarities::SimilarityConfig};
+
+    fn pairs() -> Vec<Pair> {
+        let pair = |i: usize| Pair {
+            id: i.to_string(),
+            anchor: format!("a{i}"),
+            positive: "p".repeat(i + 1),
+            ..Pair::default()
+        };
+        (0..40).map(pair).collect()
+    }
+
+    fn lengths(text: &str, _: Side) -> Result<Vec<u32>> {
+        // Long texts take longer, so that threads overtake each other.
+        std::thread::sleep(std::time::Duration::from_micros(200 / text.len() as u64));
+        Ok(vec![text.len() as u32; text.len().min(3)])
+    }
+
+    #[test]
+    fn batches_come_in_order_with_any_number_of_threads() {
+        let pairs = pairs();
+        let table = PairTable::new(&pairs, 0);
+        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
+        let planned: Vec<Vec<u32>> = (0..60u32).map(|i| vec![i % 40, (i * 7) % 40]).collect();
+        let planned: Vec<&[u32]> = planned.iter().map(Vec::as_slice).collect();
+        let all = |threads| {
+            let cache = TokenCache::new(table.texts(), 100);
+            let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, loss: &loss };
+            with_batches(&maker, &planned, threads, |mut batches| {
+                (0..planned.len()).map(|_| batches.next_batch().unwrap()).collect::<Vec<_>>()
+            })
+        };
+        let one = all(1);
+        assert_eq!(one.iter().map(|b| b.pairs.as_slice()).collect::<Vec<_>>(), planned);
+        assert_eq!(one[3].tokens.len(), 4);
+        assert_eq!(one, all(3));
+        assert_eq!(one, all(64));
+    }
+
+    #[test]
+    fn leaving_early_and_errors_do_not_hang() {
+        let pairs = pairs();
+        let table = PairTable::new(&pairs, 0);
+        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
+        let cache = TokenCache::new(table.texts(), 0);
+        let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
+        let planned: Vec<&[u32]> = planned.iter().map(Vec::as_slice).collect();
+        let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, loss: &loss };
+        let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
+        assert_eq!(first.pairs, [0]);
+        let refuse = |text: &str, _: Side| {
+            if text == "a5" {
+                return Err(wb_core::Error::data("tokenizer", "no").into());
+            }
+            Ok(vec![1])
+        };
+        let maker = BatchMaker { table: &table, tokenize: &refuse, cache: &cache, loss: &loss };
+        let came = with_batches(&maker, &planned, 4, |mut batches| {
+            (0..planned.len()).map_while(|_| batches.next_batch().ok()).count()
+        });
+        assert_eq!(came, 5);
+    }
+}

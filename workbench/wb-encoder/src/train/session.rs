@@ -1,0 +1,284 @@
+//! A training under way: the backbone, its optimizer, its journals and checkpoints, and where it stands.
+
+use std::{collections::BTreeMap, sync::atomic::Ordering, time::Instant};
+
+use wb_core::{
+    Error as CoreError, Progress,
+    fingerprint::Fingerprint,
+    records::journal::{StepRecord, ValidationRecord},
+};
+
+use super::{
+    Keep, TrainJob, TrainOutcome,
+    checkpoint::Checkpoints,
+    journal::Journal,
+    optimizer::{AdamW, clip_factor, gradient_norm},
+    plan::PlannedStep,
+    prefetch::Batches,
+    step::{StepOptions, accumulate},
+    validate::{Measured, Validation},
+};
+use crate::{Backbone, Error, Gradients, Parameters, Result, losses::LossOnEmbeddings};
+
+/// A training under way.
+pub struct Session<'a> {
+    backbone: &'a mut dyn Backbone,
+    job: &'a TrainJob<'a>,
+    loss: &'a LossOnEmbeddings,
+    held_out: &'a Validation,
+    total: u64,
+    optimizer: AdamW,
+    gradients: Gradients,
+    metrics: Journal,
+    validations: Journal,
+    checkpoints: Checkpoints,
+    step: u64,
+    saved: bool,
+    validated: Option<u64>,
+    best: Option<(u64, f64)>,
+    last: Option<StepRecord>,
+    last_mrr: f64,
+    pairs_done: u64,
+    seconds: f64,
+    warnings: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Begins, or goes on from the newest whole checkpoint.
+    pub fn open(
+        backbone: &'a mut dyn Backbone,
+        job: &'a TrainJob<'a>,
+        loss: &'a LossOnEmbeddings,
+        held_out: &'a Validation,
+        total: u64,
+    ) -> Result<Self> {
+        if held_out.is_empty() && job.config.keep == Keep::Best {
+            return Err(CoreError::value("train.keep", "`best` needs validation pairs, and there are none")
+                .with_hint("train.keep=last, or a bigger share of pairs for validation")
+                .into());
+        }
+        let mut optimizer = AdamW::new(&job.config.optimizer, backbone.parameters())?;
+        let gradients = Gradients::zeros(backbone.parameters());
+        let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with(job, backbone.parameters()))?;
+        let (state, warnings) =
+            if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
+        let step = state.as_ref().map(|state| state.step);
+        let (metrics, steps, _) = Journal::open(&job.files.metrics, step)?;
+        let (validations, _, validated) = Journal::open(&job.files.validation, step)?;
+        if let Some(step) = step {
+            if steps != step {
+                let message = format!("holds {steps} steps, expected the {step} before the checkpoint");
+                return Err(CoreError::data(job.files.metrics.display().to_string(), message).into());
+            }
+            let mut loaded = Ok(());
+            backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, parameters))?;
+            loaded?;
+            checkpoints.load_optimizer(step, backbone.parameters(), &mut optimizer)?;
+        }
+        Ok(Self {
+            backbone,
+            job,
+            loss,
+            held_out,
+            total,
+            optimizer,
+            gradients,
+            metrics,
+            validations,
+            checkpoints,
+            step: step.unwrap_or(0),
+            saved: step.is_some(),
+            validated,
+            best: state.and_then(|state| state.best),
+            last: None,
+            last_mrr: f64::NAN,
+            pairs_done: 0,
+            seconds: 0.0,
+            warnings,
+        })
+    }
+
+    /// Steps done.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// One optimizer step over the step's batches.
+    pub fn update(&mut self, planned: &PlannedStep, batches: &mut Batches) -> Result<()> {
+        let started = Instant::now();
+        let config = self.job.config;
+        let step = self.step + 1;
+        let options = StepOptions {
+            dropout: config.dropout.then_some(self.job.seed),
+            micro_tokens: config.batch.micro_tokens,
+            weight: 1.0 / planned.batches.len() as f32,
+        };
+        let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
+        for part in 0..planned.batches.len() {
+            let batch = batches.next_batch()?;
+            // Counts batches over the whole training, so that nothing has to be stored to resume.
+            let number = (step - 1) * config.batch.accumulate as u64 + part as u64;
+            let found = accumulate(self.backbone, self.loss, &batch, number, options, &mut self.gradients)?;
+            if !found.is_finite() {
+                return Err(self.not_a_number(step, "loss", found, planned));
+            }
+            loss += found / planned.batches.len() as f64;
+            pairs += batch.pairs.len() as u64;
+            tokens += batch.tokens.ids().len() as u64;
+        }
+        let norm = gradient_norm(&self.gradients);
+        if !norm.is_finite() {
+            return Err(self.not_a_number(step, "gradient norm", norm, planned));
+        }
+        let learning_rate = config.optimizer.learning_rate() * config.schedule.factor(step, self.total);
+        let clip = clip_factor(norm, config.clip_norm);
+        let (optimizer, gradients) = (&mut self.optimizer, &mut self.gradients);
+        self.backbone.update(&mut |parameters| optimizer.update(parameters, gradients, learning_rate, clip))?;
+
+        let record =
+            StepRecord { step, epoch: planned.epoch, stage: 0, loss, learning_rate, grad_norm: norm, pairs, tokens };
+        self.metrics.append(&record)?;
+        self.step = step;
+        self.saved = false;
+        self.last = Some(record);
+        self.pairs_done += pairs;
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Measures the weights as they are on the held-out pairs, where it is time to and was not done,
+    /// and writes a checkpoint. False where `stop` broke it off; it is done again after a resume.
+    pub fn validate_if_due(&mut self, every: u64, progress: &mut dyn FnMut(Progress)) -> Result<bool> {
+        let due = self.step.is_multiple_of(every) || self.step == self.total;
+        if !due || (self.saved && (self.validated == Some(self.step) || self.held_out.is_empty())) {
+            return Ok(true);
+        }
+        let (done, total, texts) = (self.step, self.total, 2 * self.held_out.len());
+        let mut go_on = |embedded| {
+            let note = format!("validating, {embedded} of {texts} texts");
+            progress(Progress { stage: "training", done, total, note });
+            !self.job.stop.load(Ordering::Relaxed)
+        };
+        if !self.held_out.is_empty() {
+            let Some(found) = self.held_out.measure(self.backbone, self.loss, &mut go_on)? else { return Ok(false) };
+            self.record(found)?;
+        }
+        self.saved = false;
+        self.checkpoint()?;
+        Ok(true)
+    }
+
+    fn record(&mut self, found: Measured) -> Result<()> {
+        let best = self.best.is_none_or(|(_, mrr)| found.mrr > mrr);
+        if best {
+            self.best = Some((self.step, found.mrr));
+        }
+        self.last_mrr = found.mrr;
+        self.validated = Some(self.step);
+        let (step, pairs) = (self.step, self.held_out.len() as u64);
+        let record =
+            ValidationRecord { step, mrr: found.mrr, recall_at_1: found.recall_at_1, loss: found.loss, pairs, best };
+        Ok(self.validations.append(&record)?)
+    }
+
+    /// Writes a checkpoint of this step, if there is none yet.
+    pub fn checkpoint(&mut self) -> Result<()> {
+        if self.saved {
+            return Ok(());
+        }
+        self.metrics.sync()?;
+        self.validations.sync()?;
+        self.checkpoints.save(self.step, self.best, self.backbone.parameters(), &self.optimizer)?;
+        self.saved = true;
+        Ok(())
+    }
+
+    /// Puts the best weights into the backbone.
+    pub fn load_best(&mut self) -> Result<()> {
+        let Some((step, _)) = self.best else { return Ok(()) };
+        self.checkpoints.point_to_best(step)?;
+        let checkpoints = &self.checkpoints;
+        let mut loaded = Ok(());
+        self.backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, parameters))?;
+        Ok(loaded?)
+    }
+
+    /// The line beside the progress bar.
+    pub fn note(&self) -> String {
+        let Some(last) = &self.last else { return String::new() };
+        let speed = self.pairs_done as f64 / self.seconds.max(1e-9);
+        let mut note = format!("loss {:.4}, rate {:.2e}, {speed:.0} pairs/s", last.loss, last.learning_rate);
+        if let Some((step, mrr)) = self.best {
+            note.push_str(&format!(", val MRR {:.4} (best {mrr:.4} at step {step})", self.last_mrr));
+        }
+        note
+    }
+
+    /// What this session knows of how training ended.
+    pub fn outcome(&self) -> TrainOutcome {
+        let (best_step, best_mrr) = self.best.unwrap_or((self.step, 0.0));
+        TrainOutcome {
+            steps: self.step,
+            stopped: false,
+            best_step,
+            best_mrr,
+            seconds: self.seconds,
+            pairs_per_second: self.pairs_done as f64 / self.seconds.max(1e-9),
+            left_out: Vec::new(),
+            short_of_negatives: 0,
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    fn not_a_number(&self, step: u64, what: &str, value: f64, planned: &PlannedStep) -> Error {
+        let all = self.job.pairs.pairs();
+        let ids = |batch: &Vec<u32>| batch.iter().map(|pair| all[*pair as usize].id.clone()).collect::<Vec<_>>();
+        let batches: Vec<Vec<String>> = planned.batches.iter().map(ids).collect();
+        let first: Vec<&str> = batches.iter().flatten().map(String::as_str).take(3).collect();
+        let count = batches.iter().flatten().count();
+        // The step's error is the one to tell, also where its pairs cannot be written.
+        let file = self.checkpoints.write_failed_step(step, &batches);
+        let listed = file.map_or_else(|error| error.to_string(), |path| format!("all ids in {}", path.display()));
+        let message =
+            format!("the {what} is {value}; pairs {} and {} more ({listed})", first.join(", "), count - first.len());
+        let hint = "a lower train.optimizer.adamw.learning_rate; the last checkpoint is as it was".to_owned();
+        Error::Training { step, message, hint: Some(hint) }
+    }
+}
+
+/// Without `resume`, what an earlier training left is not written over.
+fn refuse_old_files(job: &TrainJob<'_>, checkpoints: &Checkpoints) -> Result<Vec<String>> {
+    let written = job.files.metrics.metadata().is_ok_and(|file| file.len() > 0);
+    if written || !checkpoints.steps()?.is_empty() {
+        let place = job.files.checkpoints.display().to_string();
+        return Err(CoreError::data(place, "an earlier training stands here")
+            .with_hint("resume it, or start a new run")
+            .into());
+    }
+    Ok(Vec::new())
+}
+
+/// Everything that must be the same to go on from a checkpoint.
+fn made_with(job: &TrainJob<'_>, parameters: &Parameters) -> BTreeMap<String, String> {
+    let mut names = Fingerprint::builder();
+    let mut frozen = Fingerprint::builder();
+    for parameter in parameters.iter() {
+        names.text(&parameter.name).number(u64::from(parameter.trainable));
+        parameter.shape.iter().for_each(|side| {
+            names.number(*side as u64);
+        });
+        if !parameter.trainable {
+            let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            frozen.bytes(&bytes);
+        }
+    }
+    let entries = [
+        ("config", Fingerprint::of_json(job.config).to_string()),
+        ("frozen weights", frozen.finish().to_string()),
+        ("names and shapes of weights", names.finish().to_string()),
+        ("pairs", job.pairs.fingerprint().to_string()),
+        ("seed", job.seed.0.to_string()),
+        ("validation pairs", job.validation.fingerprint().to_string()),
+    ];
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}

@@ -1,0 +1,291 @@
+//! Weights in and out of safetensors files, strictly: what does not fit the architecture is an error, not a guess.
+
+use std::{collections::BTreeMap, path::Path};
+
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use wb_core::{atomic, suggest};
+
+use crate::{Error, Parameter, Parameters, Result, lora, models::WeightSpec};
+
+/// Tensors that hub files carry and an encoder does not use.
+const IGNORED: [&str; 4] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head."];
+
+/// What a weights file held.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The weights in the architecture's order, all of them to be trained.
+    pub parameters: Parameters,
+    /// Tensors that an encoder does not use: heads, poolers, buffers.
+    pub ignored: Vec<String>,
+}
+
+/// Reads the weights `expected` from a file of 32- or 16-bit floats. `rename` gives our name for the file's.
+pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
+    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let tensors = open(path, &bytes)?;
+    let mut found: BTreeMap<String, (String, TensorView<'_>)> = BTreeMap::new();
+    let mut ignored = Vec::new();
+    for (name, view) in tensors.iter() {
+        let ours = rename(name);
+        if is_ignored(&ours) {
+            ignored.push(name.to_owned());
+            continue;
+        }
+        if let Some((before, _)) = found.insert(ours, (name.to_owned(), view)) {
+            return Err(tensor_error(
+                path,
+                name,
+                format!("is the same weight as `{before}`, expected one of them"),
+                None,
+            ));
+        }
+    }
+    ignored.sort();
+    let missing: Vec<&WeightSpec> = expected.iter().filter(|spec| !found.contains_key(&spec.name)).collect();
+    let mut parameters = Parameters::default();
+    for spec in expected {
+        let Some((name, view)) = found.remove(&spec.name) else { continue };
+        if view.shape() != spec.shape {
+            let message = format!("has shape {:?}, expected {:?} by the config beside it", view.shape(), spec.shape);
+            return Err(tensor_error(path, &name, message, None));
+        }
+        let values = floats(path, &name, &view)?;
+        parameters.insert(Parameter { name: spec.name.clone(), shape: spec.shape.clone(), values, trainable: true });
+    }
+    if let Some(spec) = missing.first() {
+        let more = more(missing.len() - 1, "missing");
+        let hint = suggest::nearest(&spec.name, found.keys().map(String::as_str))
+            .map(|near| format!("the file has `{near}`, which nothing expects"));
+        let message = format!("is missing, expected shape {:?}{more}", spec.shape);
+        return Err(tensor_error(path, &spec.name, message, hint));
+    }
+    if let Some((name, view)) = found.values().next() {
+        let more = more(found.len() - 1, "not expected");
+        let message = format!("with shape {:?} is not a weight of this architecture{more}", view.shape());
+        return Err(tensor_error(path, name, message, None));
+    }
+    Ok(Loaded { parameters, ignored })
+}
+
+/// The shape of one tensor of a file.
+pub fn shape(path: &Path, name: &str) -> Result<Vec<usize>> {
+    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let tensors = open(path, &bytes)?;
+    match tensors.tensor(name) {
+        Ok(view) => Ok(view.shape().to_vec()),
+        Err(_) => Err(tensor_error(path, name, "is missing".into(), None)),
+    }
+}
+
+/// Reads adapters written by [`write`] into the weights that they stand beside.
+pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
+    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let tensors = open(path, &bytes)?;
+    let mut found: BTreeMap<&str, TensorView<'_>> = tensors.iter().collect();
+    let wanted: Vec<usize> = (0..parameters.len()).filter(|at| lora::is_adapter(&parameters.at(*at).name)).collect();
+    for at in wanted {
+        let (name, shape) = (parameters.at(at).name.clone(), parameters.at(at).shape.clone());
+        let Some(view) = found.remove(name.as_str()) else {
+            return Err(tensor_error(path, &name, format!("is missing, expected shape {shape:?}"), None));
+        };
+        if view.shape() != shape {
+            let message = format!("has shape {:?}, expected {shape:?} by the adapter's config", view.shape());
+            return Err(tensor_error(path, &name, message, None));
+        }
+        let values = floats(path, &name, &view)?;
+        parameters.insert(Parameter { name, shape, values, trainable: true });
+    }
+    match found.into_iter().next() {
+        Some((name, _)) => Err(tensor_error(path, name, "is not an adapter weight of this encoder".into(), None)),
+        None => Ok(()),
+    }
+}
+
+/// Writes weights as 32-bit floats; the file appears whole or not at all.
+pub fn write<'a>(path: &Path, weights: impl Iterator<Item = &'a Parameter>) -> Result<()> {
+    let bytes: Vec<(&str, &[usize], Vec<u8>)> = weights
+        .map(|p| (p.name.as_str(), p.shape.as_slice(), p.values.iter().flat_map(|v| v.to_le_bytes()).collect()))
+        .collect();
+    let mut views = Vec::with_capacity(bytes.len());
+    for (name, shape, bytes) in &bytes {
+        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes)
+            .map_err(|error| tensor_error(path, name, error.to_string(), None))?;
+        views.push((*name, view));
+    }
+    // `format: pt` is what transformers asks of a file that it is to load.
+    let metadata = [("format".to_owned(), "pt".to_owned())].into();
+    let file = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::Model {
+        path: path.to_owned(),
+        message: format!("cannot be written as safetensors: {error}"),
+        hint: None,
+    })?;
+    Ok(atomic::write(path, &file)?)
+}
+
+/// Our name for a tensor of a BERT or RoBERTa file: no `bert.` or `roberta.` in front,
+/// and no `gamma` and `beta`, which files converted from TensorFlow have.
+pub fn bert_name(name: &str) -> String {
+    let mut ours = name;
+    for prefix in ["0.auto_model.", "bert.", "roberta."] {
+        ours = ours.strip_prefix(prefix).unwrap_or(ours);
+    }
+    match ours.rsplit_once("LayerNorm.") {
+        Some((before, "gamma")) => format!("{before}LayerNorm.weight"),
+        Some((before, "beta")) => format!("{before}LayerNorm.bias"),
+        _ => ours.to_owned(),
+    }
+}
+
+fn is_ignored(name: &str) -> bool {
+    IGNORED.iter().any(|ignored| if ignored.ends_with('.') { name.starts_with(ignored) } else { name == *ignored })
+}
+
+fn open<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
+    SafeTensors::deserialize(bytes).map_err(|error| Error::Model {
+        path: path.to_owned(),
+        message: format!("is not a whole safetensors file ({} bytes): {error}", bytes.len()),
+        hint: match bytes.starts_with(b"version https://git-lfs") {
+            true => Some("this is a Git LFS pointer, not the weights: git lfs pull".into()),
+            false => Some("fetch the file again and compare its size with the hub's".into()),
+        },
+    })
+}
+
+fn floats(path: &Path, name: &str, view: &TensorView<'_>) -> Result<Vec<f32>> {
+    let data = view.data();
+    let pairs = || data.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+    let values: Vec<f32> = match view.dtype() {
+        Dtype::F32 => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
+        Dtype::BF16 => pairs().map(|half| f32::from_bits(u32::from(half) << 16)).collect(),
+        Dtype::F16 => pairs().map(half_to_float).collect(),
+        other => return Err(tensor_error(path, name, format!("has type {other:?}, expected F32, F16 or BF16"), None)),
+    };
+    if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+        let message = format!("has {} at position {at} of {}, expected finite numbers", values[at], values.len());
+        return Err(tensor_error(path, name, message, None));
+    }
+    Ok(values)
+}
+
+/// IEEE 754 binary16 to binary32, exactly.
+fn half_to_float(half: u16) -> f32 {
+    let sign = u32::from(half >> 15) << 31;
+    let exponent = u32::from(half >> 10) & 31;
+    let fraction = u32::from(half) & 1023;
+    match exponent {
+        // Subnormal: fraction · 2⁻²⁴.
+        0 => f32::from_bits(sign | (fraction as f32 * 2f32.powi(-24)).to_bits()),
+        31 => f32::from_bits(sign | 0x7f80_0000 | (fraction << 13)),
+        _ => f32::from_bits(sign | ((exponent + 112) << 23) | (fraction << 13)),
+    }
+}
+
+fn more(count: usize, what: &str) -> String {
+    if count == 0 { String::new() } else { format!(" ({count} more {what})") }
+}
+
+fn tensor_error(path: &Path, tensor: &str, message: String, hint: Option<String>) -> Error {
+    Error::Tensor { path: path.to_owned(), tensor: tensor.to_owned(), message, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Architecture, models::StaticConfig};
+    use wb_core::Seed;
+
+    fn bag() -> Architecture {
+        Architecture::StaticEmbedding(StaticConfig { vocab_size: 5, dim: 3, weighted: true })
+    }
+
+    fn same(name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn parameter(name: &str, shape: &[usize], value: f32) -> Parameter {
+        let values = vec![value; shape.iter().product()];
+        Parameter { name: name.into(), shape: shape.to_vec(), values, trainable: true }
+    }
+
+    fn check(weights: &[Parameter], expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        write(&path, weights.iter()).unwrap();
+        let error = read(&path, &bag().weights(), &same).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(expected) && text.contains("model.safetensors"), "{text}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let fresh = bag().fresh(Seed(3));
+        let pooler = parameter("pooler.dense.weight", &[2, 2], 1.0);
+        write(&path, fresh.iter().chain([&pooler])).unwrap();
+        let loaded = read(&path, &bag().weights(), &same).unwrap();
+        assert_eq!(loaded.parameters, fresh);
+        assert_eq!(loaded.ignored, ["pooler.dense.weight"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_with_both_sides() {
+        let vectors = parameter("embeddings.weight", &[5, 3], 1.0);
+        let weights = parameter("token_weights", &[5], 0.0);
+        check(&[vectors.clone()], "tensor `token_weights`: is missing, expected shape [5]");
+        check(&[vectors.clone(), parameter("token_weights", &[4], 0.0)], "has shape [4], expected [5]");
+        let extra = parameter("head.weight", &[7], 0.0);
+        check(&[vectors.clone(), weights.clone(), extra], "tensor `head.weight`: with shape [7] is not a weight");
+        let mut broken = vectors.clone();
+        broken.values[4] = f32::NAN;
+        check(&[broken, weights], "has NaN at position 4 of 15");
+    }
+
+    #[test]
+    fn broken_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        write(&path, bag().fresh(Seed(3)).iter()).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for bytes in [&whole[..whole.len() - 3], &whole[..20], b"", b"version https://git-lfs.github.com/spec/v1\n"] {
+            std::fs::write(&path, bytes).unwrap();
+            let error = read(&path, &bag().weights(), &same).unwrap_err();
+            assert!(error.to_string().contains("is not a whole safetensors file"), "{error}");
+            assert!(error.hint().is_some());
+        }
+        let error = read(&folder.path().join("none.safetensors"), &bag().weights(), &same).unwrap_err();
+        assert!(error.to_string().contains("cannot read"), "{error}");
+    }
+
+    #[test]
+    fn sixteen_bit_floats_are_exact() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        // 1.0, -2.5, the smallest subnormal 2⁻²⁴, the largest 65504, -0.0.
+        let half: Vec<u8> = [0x3c00u16, 0xc100, 0x0001, 0x7bff, 0x8000].iter().flat_map(|h| h.to_le_bytes()).collect();
+        // 1.0, -2.5, 2⁻¹³³ (a subnormal), the largest finite, 0.0.
+        let brain: Vec<u8> = [0x3f80u16, 0xc020, 0x0001, 0x7f7f, 0].iter().flat_map(|h| h.to_le_bytes()).collect();
+        for (dtype, bytes, expected) in [
+            (Dtype::F16, half, [1.0, -2.5, 2f32.powi(-24), 65504.0, -0.0]),
+            (Dtype::BF16, brain, [1.0, -2.5, f32::from_bits(0x0001_0000), f32::from_bits(0x7f7f_0000), 0.0]),
+        ] {
+            let view = TensorView::new(dtype, vec![5], &bytes).unwrap();
+            std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
+            let spec = WeightSpec { name: "w".into(), shape: vec![5], init: crate::models::Init::Zeros };
+            let loaded = read(&path, &[spec], &same).unwrap();
+            assert_eq!(loaded.parameters.at(0).values, expected);
+        }
+        let view = TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap();
+        std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
+        let spec = WeightSpec { name: "w".into(), shape: vec![1], init: crate::models::Init::Zeros };
+        let error = read(&path, &[spec], &same).unwrap_err();
+        assert!(error.to_string().contains("has type I64, expected F32, F16 or BF16"), "{error}");
+    }
+
+    #[test]
+    fn hub_names_become_ours() {
+        assert_eq!(bert_name("bert.embeddings.LayerNorm.gamma"), "embeddings.LayerNorm.weight");
+        assert_eq!(bert_name("roberta.encoder.layer.3.output.LayerNorm.beta"), "encoder.layer.3.output.LayerNorm.bias");
+        assert_eq!(bert_name("encoder.layer.0.output.dense.weight"), "encoder.layer.0.output.dense.weight");
+    }
+}

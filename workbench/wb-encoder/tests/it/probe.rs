@@ -1,0 +1,36 @@
+//! The self-test, on the one device that is always there: burn's and the CPU's own kernels must agree.
+
+use wb_encoder::{
+    DeviceConfig, Folder,
+    self_test::{made_up_model, probe, sample_batch},
+};
+
+use crate::common::golden;
+
+#[test]
+fn the_cpu_passes_its_own_test() {
+    let (model, batch) = made_up_model();
+    let report = probe(DeviceConfig::Cpu, &model, &batch);
+    assert_eq!(report.failure, None, "{report:?}");
+    assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 6));
+    assert!(report.checks.iter().all(|check| check.passed));
+    report.require().unwrap();
+    let line = serde_json::to_string(&report).unwrap();
+    assert!(!line.contains('\n'));
+
+    let folder = Folder::read(&golden().join("tiny-roberta")).unwrap();
+    let batch = sample_batch(&folder.tokenizer, folder.max_tokens.document).unwrap();
+    assert_eq!(batch.len(), 16);
+    assert_eq!(probe(DeviceConfig::Cpu, &folder.model, &batch).failure, None);
+}
+
+#[test]
+fn a_device_that_is_not_there_fails_its_test() {
+    if DeviceConfig::compiled().len() > 1 {
+        return;
+    }
+    let (model, batch) = made_up_model();
+    let report = probe(DeviceConfig::Cuda(0), &model, &batch);
+    let error = report.require().unwrap_err().to_string();
+    assert!(error.contains("cannot use device `cuda`: this wb was built without the feature `cuda`"), "{error}");
+}

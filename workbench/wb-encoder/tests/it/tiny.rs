@@ -1,0 +1,125 @@
+//! Tiny random models of both families against sentence-transformers: token ids, embeddings, gradients.
+
+use std::collections::BTreeMap;
+
+use ndarray::{Array2, s};
+use serde::Deserialize;
+use wb_core::{Side, progress::silent};
+use wb_encoder::{BiEncoder, DeviceConfig, Folder, Gradients, Pooling, TokenBatch};
+
+use crate::common::{both, compare, golden, golden_json, matrix};
+
+#[derive(Deserialize)]
+struct Golden {
+    texts: Vec<String>,
+    ids: Vec<Vec<u32>>,
+    whole: Vec<Vec<f32>>,
+    query: Vec<Vec<f32>>,
+    embeddings: BTreeMap<String, Vec<Vec<f32>>>,
+    gradients: BTreeMap<String, [f64; 2]>,
+}
+
+fn load(name: &str) -> (Folder, Golden) {
+    (Folder::read(&golden().join(name)).unwrap(), golden_json(&format!("{name}.json")))
+}
+
+const NAMES: [&str; 2] = ["tiny-bert", "tiny-roberta"];
+
+#[test]
+fn folders_say_what_they_are() {
+    let (bert, _) = load("tiny-bert");
+    assert_eq!((bert.model.pooling, bert.normalize), (Pooling::Mean, true));
+    assert_eq!((bert.max_tokens.query, bert.max_tokens.document), (24, 24));
+    assert_eq!((bert.prompts.query.as_str(), bert.prompts.document.as_str()), ("query: ", "passage: "));
+    let (roberta, _) = load("tiny-roberta");
+    assert_eq!((roberta.model.pooling, roberta.normalize), (Pooling::Cls, false));
+    assert_eq!(roberta.max_tokens.query, 24);
+    assert_eq!(roberta.model.architecture.max_tokens(), Some(42));
+}
+
+#[test]
+fn token_ids_are_those_of_transformers() {
+    for name in NAMES {
+        let (folder, golden) = load(name);
+        for (text, expected) in golden.texts.iter().zip(&golden.ids) {
+            assert_eq!(&folder.tokenizer.encode("", text, 24).unwrap(), expected, "{name}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn embeddings_are_those_of_sentence_transformers() {
+    for name in NAMES {
+        let (folder, golden) = load(name);
+        let batch = TokenBatch::new(golden.ids.iter().map(Vec::as_slice));
+        for (mode, pooling) in [("mean", Pooling::Mean), ("cls", Pooling::Cls), ("lasttoken", Pooling::Last)] {
+            let mut model = folder.model.clone();
+            model.pooling = pooling;
+            for (path, backbone) in both(&model) {
+                let found = backbone.embed(&batch).unwrap();
+                let (cosine, difference) = compare(found.view(), matrix(&golden.embeddings[mode]).view());
+                assert!(cosine >= 0.99999 && difference <= 1e-4, "{name} {mode} {path}: {cosine} {difference}");
+                let (tracked, _) = backbone.embed_tracked(&batch, None).unwrap();
+                let (_, difference) = compare(tracked.view(), found.view());
+                assert!(difference <= 1e-5, "{name} {mode} {path}: {difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_whole_encoder_gives_the_same_embeddings_in_the_texts_order() {
+    for name in NAMES {
+        let (mut folder, golden) = load(name);
+        let prompts = std::mem::take(&mut folder.prompts);
+        let texts: Vec<&str> = golden.texts.iter().map(String::as_str).collect();
+        let device = DeviceConfig::Cpu.open().unwrap();
+        let encoder = BiEncoder::open(folder.clone(), &device).unwrap();
+        let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
+        let (cosine, difference) = compare(found.view(), matrix(&golden.whole).view());
+        assert!(cosine >= 0.99999 && difference <= 1e-4, "{name}: {cosine} {difference}");
+        assert_eq!(encoder.embed(&[], Side::Query, &mut silent).unwrap().len(), 0);
+        if golden.query.is_empty() || prompts.query.is_empty() {
+            continue;
+        }
+        folder.prompts = prompts;
+        let encoder = BiEncoder::open(folder, &device).unwrap();
+        let found = encoder.embed(&texts[3..6], Side::Query, &mut silent).unwrap();
+        let (cosine, difference) = compare(found.view(), matrix(&golden.query).view());
+        assert!(cosine >= 0.99999 && difference <= 1e-4, "{name}, query: {cosine} {difference}");
+    }
+}
+
+#[test]
+fn gradients_are_those_of_torch() {
+    for name in NAMES {
+        let (folder, golden) = load(name);
+        let mut model = folder.model;
+        model.pooling = Pooling::Mean;
+        let batch = TokenBatch::new(golden.ids.iter().map(Vec::as_slice));
+        for (path, backbone) in both(&model) {
+            let (embeddings, tape) = backbone.embed_tracked(&batch, None).unwrap();
+            // loss = Σ embedding · sin(0.37 · (31 row + 7 column)), as the script has it.
+            let at = Array2::from_shape_fn(embeddings.dim(), |(i, j)| (0.37 * (31 * i + 7 * j) as f64).sin() as f32);
+            let mut gradients = Gradients::zeros(backbone.parameters());
+            backbone.backward(tape, at.slice(s![.., ..]), &mut gradients).unwrap();
+            let mut seen = 0;
+            for (position, parameter) in backbone.parameters().iter().enumerate() {
+                let [norm, projection] = golden.gradients[&parameter.name];
+                let found = gradients.at(position);
+                let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+                let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
+                // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
+                let scale = if parameter.name.ends_with("key.bias") { 1.0 } else { norm };
+                let error = ((length - norm).abs() / scale).max((along - projection).abs() / scale);
+                assert!(
+                    error <= 2e-4,
+                    "{name} {path} {}: {error}: {length} {norm} {along} {projection}",
+                    parameter.name
+                );
+                seen += 1;
+            }
+            assert_eq!(seen, golden.gradients.len());
+        }
+    }
+}

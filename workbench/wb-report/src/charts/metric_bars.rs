@@ -1,0 +1,217 @@
+//! Metrics of every contestant under one protocol, with 95 % intervals.
+
+use super::{
+    canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, picture},
+    chart::{Chart, Figure, HALF, Place},
+    color, legend,
+    plot::{Plot, axis_fraction, ticks},
+};
+use crate::{
+    Result,
+    contestants::Contestant,
+    frames::{Frames, distinct, numbers, rows_where, texts},
+    numbers::{count, fraction, interval},
+    words,
+};
+
+/// One figure a protocol: a group of bars for each metric, or for each language where there are several.
+pub struct MetricBars;
+
+/// Groups that fit in one figure; the tables have all.
+const MOST_GROUPS: usize = 12;
+const BAR: f64 = 13.0;
+const GAP: f64 = 3.0;
+const BETWEEN: f64 = 15.0;
+
+struct Group {
+    name: String,
+    /// Contestant, value, low, high.
+    bars: Vec<(usize, f64, f64, f64)>,
+}
+
+struct Sheet {
+    title: String,
+    subtitle: String,
+    groups: Vec<Group>,
+}
+
+impl Chart for MetricBars {
+    fn figures(&self, frames: &Frames, contestants: &[Contestant]) -> Result<Vec<Figure>> {
+        let mut figures = Vec::new();
+        for key in distinct(&frames.scores, &["benchmark", "protocol", "split"]) {
+            let [benchmark, protocol, split] = &key[..] else { continue };
+            let rows =
+                rows_where(&frames.scores, &[("benchmark", benchmark), ("protocol", protocol), ("split", split)])?;
+            let (sheet, left_out) = sheet(&rows, contestants, protocol)?;
+            if sheet.groups.is_empty() {
+                continue;
+            }
+            let height = height(&sheet, contestants);
+            let name =
+                format!("metric_bars-{}-{}-{}", words::slug(benchmark), words::slug(protocol), words::slug(split));
+            let picture = picture(&name, HALF, height, |canvas| draw(canvas, &sheet, contestants))?;
+            let mut caption = String::new();
+            if left_out > 0 {
+                caption = format!("{} more groups of numbers stand in the tables below.", count(left_out as u64));
+            }
+            figures.push(Figure {
+                name,
+                place: Place::Scores,
+                wide: false,
+                size: picture.size,
+                alt: alt(&sheet, contestants),
+                caption,
+                png: picture.png,
+            });
+        }
+        Ok(figures)
+    }
+}
+
+fn sheet(rows: &polars::prelude::DataFrame, contestants: &[Contestant], protocol: &str) -> Result<(Sheet, usize)> {
+    let languages = distinct(rows, &["language"]);
+    let all: Vec<String> = distinct(rows, &["metric"]).into_iter().flatten().collect();
+    let metrics = words::headline(&all);
+    let keys: Vec<(String, String, String)> = match &languages[..] {
+        [only] => metrics.iter().map(|metric| (words::metric(metric), metric.clone(), only.concat())).collect(),
+        _ => {
+            let main = metrics.first().cloned().unwrap_or_default();
+            languages.iter().map(|language| (language.concat(), main.clone(), language.concat())).collect()
+        }
+    };
+    let left_out = all.len() * languages.len() - keys.len().min(MOST_GROUPS);
+    let mut groups = Vec::new();
+    for (name, metric, language) in keys.into_iter().take(MOST_GROUPS) {
+        let group = rows_where(rows, &[("metric", &metric), ("language", &language)])?;
+        let columns = ["value", "low", "high"].map(|column| numbers(&group, column));
+        let names = texts(&group, "contestant");
+        let mut bars = Vec::new();
+        for (index, contestant) in contestants.iter().enumerate() {
+            if let Some(row) = names.iter().position(|name| *name == contestant.key)
+                && columns[0][row].is_finite()
+            {
+                bars.push((index, columns[0][row], columns[1][row], columns[2][row]));
+            }
+        }
+        if !bars.is_empty() {
+            groups.push(Group { name, bars });
+        }
+    }
+    let pools = spread(numbers(rows, "pool"));
+    let title = if languages.len() > 1 {
+        format!("{} by language, {protocol}", words::metric(metrics.first().map(String::as_str).unwrap_or_default()))
+    } else {
+        format!("Scores, {protocol}")
+    };
+    let subtitle =
+        format!("pool of {pools} documents, {} queries; whiskers: 95 % intervals", spread(numbers(rows, "queries")));
+    Ok((Sheet { title, subtitle, groups }, left_out))
+}
+
+/// `1,000`, or `1,000 to 14,918` where there are several.
+fn spread(values: Vec<f64>) -> String {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    if low < high { format!("{} to {}", count(low as u64), count(high as u64)) } else { count(high as u64) }
+}
+
+fn shown<'a>(sheet: &Sheet, contestants: &'a [Contestant]) -> Vec<&'a Contestant> {
+    let there = |index: usize| sheet.groups.iter().any(|group| group.bars.iter().any(|bar| bar.0 == index));
+    contestants.iter().enumerate().filter(|(index, _)| there(*index)).map(|(_, contestant)| contestant).collect()
+}
+
+fn top(sheet: &Sheet, contestants: &[Contestant]) -> f64 {
+    // A second row of names where the first is full: about four names a row.
+    70.0 + 17.0 * (shown(sheet, contestants).len().saturating_sub(1) / 4) as f64
+}
+
+fn height(sheet: &Sheet, contestants: &[Contestant]) -> u32 {
+    let bars: usize = sheet.groups.iter().map(|group| group.bars.len()).sum();
+    let groups = sheet.groups.len() as f64;
+    (top(sheet, contestants) + bars as f64 * (BAR + GAP) + groups * BETWEEN + 26.0).ceil() as u32
+}
+
+fn draw(canvas: &Canvas, sheet: &Sheet, contestants: &[Contestant]) -> Result<()> {
+    let width = f64::from(HALF);
+    canvas.text(0.0, 16.0, &canvas.fitted(&sheet.title, 13.5, true, width)?, Pen(13.5, INK, true), Align::Left)?;
+    canvas.text(
+        0.0,
+        34.0,
+        &canvas.fitted(&sheet.subtitle, 11.0, false, width)?,
+        Pen(11.0, MUTED, false),
+        Align::Left,
+    )?;
+    legend(canvas, 0.0, 56.0, width, &shown(sheet, contestants))?;
+    let bottom = f64::from(height(sheet, contestants)) - 26.0;
+    let plot = Plot {
+        left: 78.0,
+        top: top(sheet, contestants),
+        right: width - 44.0,
+        bottom,
+        x: (0.0, axis_end(sheet)),
+        y: (0.0, 1.0),
+    };
+    for tick in ticks(plot.x, 5.0) {
+        let (x, _) = plot.place(tick, 0.0);
+        canvas.line(&[(x, plot.top), (x, plot.bottom)], 1.0, if tick == 0.0 { AXIS } else { GRID })?;
+        canvas.text(x, plot.bottom + 17.0, &axis_fraction(tick), Pen(11.0, MUTED, false), Align::Center)?;
+    }
+    let mut y = plot.top + BETWEEN / 2.0;
+    for group in &sheet.groups {
+        let tall = group.bars.len() as f64 * (BAR + GAP) - GAP;
+        let name = canvas.fitted(&group.name, 11.5, true, plot.left - 10.0)?;
+        canvas.text(plot.left - 10.0, y + tall / 2.0 + 4.0, &name, Pen(11.5, INK, true), Align::Right)?;
+        for (index, value, low, high) in &group.bars {
+            draw_bar(canvas, &plot, y, &contestants[*index], (*value, *low, *high))?;
+            y += BAR + GAP;
+        }
+        y += BETWEEN;
+    }
+    Ok(())
+}
+
+fn draw_bar(
+    canvas: &Canvas,
+    plot: &Plot,
+    y: f64,
+    contestant: &Contestant,
+    (value, low, high): (f64, f64, f64),
+) -> Result<()> {
+    let at = |value: f64| plot.place(value, 0.0).0;
+    canvas.rectangle(plot.left, y, at(value), y + BAR, color(contestant))?;
+    let mut end = at(value);
+    if low.is_finite() && high.is_finite() && high > low {
+        let middle = y + BAR / 2.0;
+        canvas.line(&[(at(low), middle), (at(high), middle)], 1.2, INK)?;
+        for edge in [at(low), at(high)] {
+            canvas.line(&[(edge, middle - 3.0), (edge, middle + 3.0)], 1.2, INK)?;
+        }
+        end = end.max(at(high));
+    }
+    canvas.text(end + 6.0, y + BAR - 2.5, &fraction(value), Pen(11.0, INK, false), Align::Left)?;
+    Ok(())
+}
+
+fn axis_end(sheet: &Sheet) -> f64 {
+    let ends = sheet
+        .groups
+        .iter()
+        .flat_map(|group| group.bars.iter().map(|bar| bar.1.max(if bar.3.is_finite() { bar.3 } else { 0.0 })));
+    let most = ends.fold(0.05, f64::max);
+    (most * 10.0).ceil() / 10.0
+}
+
+fn alt(sheet: &Sheet, contestants: &[Contestant]) -> String {
+    let mut text = format!("{}. {}.", sheet.title, sheet.subtitle);
+    for group in &sheet.groups {
+        let bars: Vec<String> = group
+            .bars
+            .iter()
+            .map(|(index, value, low, high)| {
+                format!("{} {} {}", contestants[*index].label, fraction(*value), interval(*low, *high))
+            })
+            .collect();
+        text.push_str(&format!(" {}: {}.", group.name, bars.join(", ")));
+    }
+    text
+}

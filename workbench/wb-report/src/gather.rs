@@ -1,0 +1,290 @@
+//! A run folder read into memory, with a note of every part that is missing or cannot be read.
+
+use std::{fs, path::Path};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use wb_core::{
+    RunDir,
+    manifest::Manifest,
+    records::{
+        data::DataCard,
+        journal::{StepRecord, ValidationRecord},
+        outcome::Outcome,
+    },
+};
+
+use crate::{Error, Result};
+
+/// What a run folder holds.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The folder's name: the run's id.
+    pub id: String,
+    /// Whether `DONE` is there.
+    pub finished: bool,
+    /// `manifest.json`.
+    pub manifest: Option<Manifest>,
+    /// `config.yaml`, as text.
+    pub config: Option<String>,
+    /// `data.json`.
+    pub data: Option<DataCard>,
+    /// `metrics.jsonl`.
+    pub steps: Vec<StepRecord>,
+    /// `validation.jsonl`.
+    pub validations: Vec<ValidationRecord>,
+    /// `bench/*.json`, by file name.
+    pub outcomes: Vec<Outcome>,
+    /// `compare.json`.
+    pub compared: Vec<PairedTest>,
+    /// `verdict.json`.
+    pub verdict: Option<Verdict>,
+    /// Parts that are not there.
+    pub missing: Vec<Missing>,
+    /// Parts that are there and cannot be read, or contradict each other.
+    pub problems: Vec<String>,
+}
+
+/// A part that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Missing {
+    /// The file or folder.
+    pub part: String,
+    /// What the page lacks without it.
+    pub lacks: &'static str,
+}
+
+/// `verdict.json`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct Verdict {
+    /// `WIN`, `MARGINAL` or `REGRESSION`.
+    pub verdict: String,
+    /// The command's last line.
+    #[serde(default)]
+    pub line: String,
+}
+
+impl Verdict {
+    /// The line without `VERDICT:` and the word that stands above it.
+    pub fn said(&self) -> &str {
+        let line = self.line.strip_prefix("VERDICT:").map_or(self.line.as_str(), str::trim_start);
+        line.strip_prefix(&self.verdict).map_or(line, str::trim_start)
+    }
+}
+
+/// One paired test of `compare.json`: contestant `a` against contestant `b` on the same queries.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct PairedTest {
+    /// Protocol of both.
+    #[serde(alias = "id")]
+    pub protocol: String,
+    /// Metric of both.
+    pub metric: String,
+    /// Language, where the protocol has several.
+    #[serde(default)]
+    pub language: String,
+    /// The contestant asked about; in the rows of a comparison it stands above them.
+    #[serde(default)]
+    pub a: String,
+    /// The contestant compared with.
+    #[serde(default)]
+    pub b: String,
+    /// Mean of a's value minus b's value over the queries.
+    pub difference: f64,
+    /// Lower end of the 95 % interval of the difference.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Probability of such a difference by chance.
+    #[serde(alias = "p_value")]
+    pub p: f64,
+    /// Queries on which `a` is better, equal, worse.
+    #[serde(default)]
+    pub wins_ties_losses: Option<[u64; 3]>,
+}
+
+/// Reads a run folder. Only a folder that is no run at all is an error.
+pub fn gather(folder: &Path) -> Result<Run> {
+    let not_a_run = |reason| Error::NotARun { path: folder.to_owned(), reason };
+    let resolved = fs::canonicalize(folder).map_err(|_| not_a_run("there is no such folder"))?;
+    if !resolved.is_dir() {
+        return Err(not_a_run("it is a file"));
+    }
+    let name = resolved.to_str().ok_or_else(|| not_a_run("its name is not UTF-8"))?;
+    let place = RunDir::open(Path::new(""), name)?;
+    let mut run = Run { id: place.id().to_owned(), finished: place.is_done(), ..Run::default() };
+    run.manifest = run.read_json(&place.manifest(), "the command, the machine and the fingerprints");
+    run.config = run.read_text(&place.config(), "the resolved config");
+    run.data = run.read_json(&place.data(), "what was read, what was dropped and why, the splits and the leak audit");
+    run.steps = run.read_lines(&place.metrics(), "the loss and learning-rate curves");
+    run.validations = run.read_lines(&place.validation(), "the validation curve");
+    run.outcomes = run.read_bench(&place)?;
+    run.compared = run.read_compared(&place.compare());
+    run.verdict = run.read_json(&place.verdict(), "the verdict");
+    if run.holds_nothing() {
+        return Err(not_a_run("it holds none of config.yaml, manifest.json, data.json, metrics.jsonl, bench/"));
+    }
+    run.check_ids();
+    Ok(run)
+}
+
+impl Run {
+    /// The ids under which benchmarks may name the trained encoder.
+    pub fn own_name(&self) -> &str {
+        match &self.manifest {
+            Some(manifest) if !manifest.run.is_empty() => &manifest.run,
+            _ => &self.id,
+        }
+    }
+
+    fn holds_nothing(&self) -> bool {
+        let nothing_read =
+            self.manifest.is_none() && self.config.is_none() && self.data.is_none() && self.outcomes.is_empty();
+        nothing_read
+            && self.steps.is_empty()
+            && self.validations.is_empty()
+            && self.problems.is_empty()
+            && !self.finished
+    }
+
+    fn check_ids(&mut self) {
+        if let Some(manifest) = &self.manifest
+            && manifest.run != self.id
+        {
+            self.problems
+                .push(format!("manifest.json is of run `{}`, the folder is named `{}`", manifest.run, self.id));
+        }
+    }
+
+    /// The bytes of a part; a missing part is noted.
+    fn read(&mut self, file: &Path, lacks: &'static str) -> Option<Vec<u8>> {
+        match fs::read(file) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.missing.push(Missing { part: name(file), lacks });
+                None
+            }
+            Err(error) => {
+                self.problems.push(format!("{} cannot be read: {error}", name(file)));
+                None
+            }
+        }
+    }
+
+    fn read_text(&mut self, file: &Path, lacks: &'static str) -> Option<String> {
+        let bytes = self.read(file, lacks)?;
+        if let Err(error) = std::str::from_utf8(&bytes) {
+            let from = error.valid_up_to();
+            self.problems
+                .push(format!("{} is not UTF-8 from byte {from} on; unreadable bytes are shown as �", name(file)));
+        }
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn read_json<T: DeserializeOwned>(&mut self, file: &Path, lacks: &'static str) -> Option<T> {
+        let bytes = self.read(file, lacks)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| self.problems.push(format!("{} cannot be read: {error}", name(file))))
+            .ok()
+    }
+
+    /// JSON lines; a line that cannot be read (the last one of a run that was stopped, a loss that is no number) is counted.
+    fn read_lines<T: DeserializeOwned>(&mut self, file: &Path, lacks: &'static str) -> Vec<T> {
+        let Some(bytes) = self.read(file, lacks) else { return Vec::new() };
+        let mut records = Vec::new();
+        let mut unreadable: Vec<String> = Vec::new();
+        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match serde_json::from_slice(line) {
+                Ok(record) => records.push(record),
+                Err(error) => {
+                    // The parser's own place is that in the line.
+                    let message = error.to_string();
+                    let message = message.split(" at line ").next().unwrap_or_default();
+                    unreadable.push(format!("line {}, column {}: {message}", index + 1, error.column()));
+                }
+            }
+        }
+        if let Some(first) = unreadable.first() {
+            let (bad, all) = (unreadable.len(), records.len() + unreadable.len());
+            self.problems.push(format!("{}: {bad} of {all} lines left out, the first at {first}", name(file)));
+        }
+        records
+    }
+
+    fn read_bench(&mut self, place: &RunDir) -> Result<Vec<Outcome>> {
+        let files = place.benches()?;
+        let mut outcomes = Vec::new();
+        for file in &files {
+            let outcome = fs::read(file)
+                .map_err(|error| error.to_string())
+                .and_then(|bytes| serde_json::from_slice::<Outcome>(&bytes).map_err(|error| error.to_string()));
+            match outcome {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => self.problems.push(format!("bench/{} cannot be read: {error}", name(file))),
+            }
+        }
+        if files.is_empty() {
+            self.missing.push(Missing { part: "bench/".to_owned(), lacks: "every measured number" });
+        }
+        Ok(outcomes)
+    }
+
+    fn read_compared(&mut self, file: &Path) -> Vec<PairedTest> {
+        let Some(content) = self.read_json::<Value>(file, "the paired test against the baseline") else {
+            return Vec::new();
+        };
+        let mut tests = Vec::new();
+        for (index, entry) in flattened(content).into_iter().enumerate() {
+            match serde_json::from_value(entry) {
+                Ok(test) => tests.push(test),
+                Err(error) => self.problems.push(format!("{}: entry {} left out: {error}", name(file), index + 1)),
+            }
+        }
+        tests
+    }
+}
+
+/// The paired tests of `compare.json`: a list of tests, a comparison (`candidate`, `baseline` and `rows`), or a list of comparisons.
+fn flattened(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(entries) => entries.into_iter().flat_map(flattened).collect(),
+        Value::Object(mut comparison) if comparison.contains_key("rows") => {
+            let (a, b) =
+                (comparison.remove("candidate").unwrap_or_default(), comparison.remove("baseline").unwrap_or_default());
+            let mut rows = flattened(comparison.remove("rows").unwrap_or_default());
+            for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+                row.insert("a".to_owned(), a.clone());
+                row.insert("b".to_owned(), b.clone());
+            }
+            rows
+        }
+        other => vec![other],
+    }
+}
+
+fn name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_shapes_of_comparisons_are_read() {
+        let row = serde_json::json!({"id": "pairs-full", "language": "rust", "metric": "mrr", "difference": 0.1, "low": 0.05, "high": 0.15, "p_value": 0.01, "wins_ties_losses": [6, 3, 1]});
+        let flat = serde_json::json!({"protocol": "pairs-full", "language": "rust", "metric": "mrr", "a": "trained", "b": "bm25", "difference": 0.1, "low": 0.05, "high": 0.15, "p": 0.01, "wins_ties_losses": [6, 3, 1]});
+        let nested = serde_json::json!({"benchmark": "pairs", "candidate": "trained", "baseline": "bm25", "rows": [row], "main": 0, "verdict": "WIN"});
+        let read = |content: Value| -> Vec<PairedTest> {
+            flattened(content).into_iter().map(|test| serde_json::from_value(test).unwrap()).collect()
+        };
+        let expected = read(serde_json::json!([flat]));
+        assert_eq!(expected.len(), 1);
+        assert_eq!((expected[0].a.as_str(), expected[0].wins_ties_losses), ("trained", Some([6, 3, 1])));
+        assert_eq!(read(nested.clone()), expected);
+        assert_eq!(read(serde_json::json!([nested])), expected);
+    }
+}

@@ -1,0 +1,26 @@
+//! Run folders to one self-contained HTML page, with the charts as PNG files beside it.
+//!
+//! A report reads what a run wrote and nothing else: every number on the page stands in a file of the run.
+//! Everything in a run folder is untrusted text (code, queries, licences, file names), and is shown as text.
+
+mod charts;
+mod compared;
+mod contestants;
+mod data_uri;
+mod error;
+mod frames;
+mod gather;
+mod highlight;
+mod index_page;
+mod numbers;
+mod page;
+mod queries;
+mod report;
+mod sections;
+mod table;
+mod template;
+mod words;
+
+pub use error::{Error, Result};
+pub use index_page::index;
+pub use report::{ReportFiles, report};

@@ -1,0 +1,140 @@
+//! The page's content, put together from the run, and the HTML made of it.
+
+use minijinja::Value;
+use serde::Serialize;
+
+use crate::{
+    Result,
+    charts::{Figure, Place},
+    compared::{self, Told},
+    contestants::Contestant,
+    data_uri,
+    frames::Frames,
+    gather::{Missing, Run},
+    numbers::count,
+    queries::{self, Queries},
+    sections::{self, AuditView, ContestantView, DataView, Noted},
+    table::{self, DetailTable, ScoreTable},
+    template::{self, safe},
+    words,
+};
+
+#[derive(Serialize)]
+struct Page<'a> {
+    style: Value,
+    run: &'a str,
+    started: &'a str,
+    device: &'a str,
+    version: &'a str,
+    banner: Banner,
+    unfinished: Option<String>,
+    missing: &'a [Missing],
+    problems: &'a [String],
+    summaries: Vec<ScoreTable>,
+    training: String,
+    training_figures: Vec<FigureView>,
+    score_figures: Vec<FigureView>,
+    rank_figures: Vec<FigureView>,
+    tests: Vec<Told>,
+    queries: Vec<Queries>,
+    data: Option<DataView>,
+    audits: Vec<AuditView>,
+    details: Vec<DetailTable>,
+    contestants: Vec<ContestantView>,
+    not_run: Vec<Noted>,
+    warnings: Vec<Noted>,
+    command: &'a str,
+    manifest: Vec<(String, String)>,
+    fingerprints: Vec<(&'a String, &'a String)>,
+    config: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Banner {
+    word: String,
+    class: &'static str,
+    line: String,
+    meaning: &'static str,
+}
+
+#[derive(Serialize)]
+struct FigureView {
+    name: String,
+    wide: bool,
+    width: u32,
+    height: u32,
+    alt: String,
+    caption: String,
+    source: Value,
+}
+
+/// Makes the page.
+pub fn page(run: &Run, frames: &Frames, contestants: &[Contestant], figures: &[Figure]) -> Result<String> {
+    let manifest = run.manifest.as_ref();
+    let field = |of: fn(&wb_core::manifest::Manifest) -> &String| manifest.map_or("", |manifest| of(manifest).as_str());
+    let content = Page {
+        style: safe(template::STYLE),
+        run: &run.id,
+        started: field(|manifest| &manifest.started),
+        device: field(|manifest| &manifest.device),
+        version: field(|manifest| &manifest.version),
+        banner: banner(run),
+        unfinished: unfinished(run),
+        missing: &run.missing,
+        problems: &run.problems,
+        summaries: table::summaries(frames, contestants)?,
+        training: sections::training(run),
+        training_figures: at(figures, Place::Training),
+        score_figures: at(figures, Place::Scores),
+        rank_figures: at(figures, Place::Ranks),
+        tests: compared::tell(run, frames, contestants),
+        queries: queries::queries(run, contestants),
+        data: run.data.as_ref().map(sections::data),
+        audits: sections::audits(run),
+        details: table::details(run, frames, contestants)?,
+        contestants: sections::settings(run, contestants),
+        not_run: sections::not_run(run, contestants),
+        warnings: sections::warnings(run, contestants),
+        command: field(|manifest| &manifest.command),
+        manifest: manifest.map(sections::manifest).unwrap_or_default(),
+        fingerprints: manifest.map(|manifest| manifest.fingerprints.iter().collect()).unwrap_or_default(),
+        config: run.config.as_deref(),
+    };
+    template::render(template::PAGE, &content)
+}
+
+fn banner(run: &Run) -> Banner {
+    let (word, line) = match &run.verdict {
+        Some(verdict) => (verdict.verdict.clone(), verdict.said().to_owned()),
+        None => ("NO VERDICT".to_owned(), String::new()),
+    };
+    let (class, meaning) = words::verdict(&word);
+    Banner { word, class, line, meaning }
+}
+
+/// What to say about a run without `DONE`.
+fn unfinished(run: &Run) -> Option<String> {
+    if run.finished {
+        return None;
+    }
+    Some(match run.steps.last() {
+        Some(last) => format!("The last step that it wrote is step {}.", count(last.step)),
+        None => "It wrote no training step.".to_owned(),
+    })
+}
+
+fn at(figures: &[Figure], place: Place) -> Vec<FigureView> {
+    figures
+        .iter()
+        .filter(|figure| figure.place == place)
+        .map(|figure| FigureView {
+            name: figure.name.clone(),
+            wide: figure.wide,
+            width: figure.size.0,
+            height: figure.size.1,
+            alt: figure.alt.clone(),
+            caption: figure.caption.clone(),
+            source: safe(data_uri::png(&figure.png)),
+        })
+        .collect()
+}

@@ -1,0 +1,43 @@
+//! One run folder to one page.
+
+use std::path::{Path, PathBuf};
+
+use wb_core::{Progress, atomic};
+
+use crate::{Result, charts, contestants, frames::Frames, gather, page};
+
+/// The files of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportFiles {
+    /// The page.
+    pub html: PathBuf,
+    /// The charts, in the order of the page.
+    pub pngs: Vec<PathBuf>,
+}
+
+/// Writes `<out_folder>/<run id>.html` and `<out_folder>/<run id>/<chart>.png`.
+///
+/// The page holds its pictures and opens alone, without a network and without scripts.
+/// Parts of the run that are missing or cannot be read are listed on it.
+pub fn report(run_folder: &Path, out_folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ReportFiles> {
+    progress(Progress::new("reading the run", 0, 0));
+    let run = gather::gather(run_folder)?;
+    let frames = Frames::new(&run)?;
+    let contestants =
+        contestants::arrange(run.outcomes.iter().map(|outcome| outcome.contestant.as_str()), run.own_name());
+    let figures = charts::figures(&frames, &contestants, progress)?;
+    let html = page::page(&run, &frames, &contestants, &figures)?;
+    progress(Progress::new("writing the report", 0, figures.len() + 1));
+    let mut pngs = Vec::new();
+    for (done, figure) in figures.iter().enumerate() {
+        let file = out_folder.join(&run.id).join(format!("{}.png", figure.name));
+        atomic::write(&file, &figure.png)?;
+        pngs.push(file);
+        progress(Progress::new("writing the report", done + 1, figures.len() + 1));
+    }
+    // Not `with_extension`: an id may hold a dot.
+    let file = out_folder.join(format!("{}.html", run.id));
+    atomic::write(&file, html.as_bytes())?;
+    progress(Progress::new("writing the report", figures.len() + 1, figures.len() + 1));
+    Ok(ReportFiles { html: file, pngs })
+}

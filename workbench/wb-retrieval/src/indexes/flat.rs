@@ -1,0 +1,220 @@
+//! Exact search: every document is compared with every query.
+//!
+//! Scores are made tile by tile in registers ([`crate::inner_product`]) and compared there with the worst score that
+//! is still among a query's best `k`; only what passes is written, into a buffer that is cut back to `k` when it is
+//! full. Memory beyond the vectors is bounded: queries go in batches whose buffers fit [`BUFFER_BYTES`] per thread.
+
+use ndarray::{Array2, ArrayView2};
+use pulp::Simd;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use wb_core::{Embeddings, Ranking};
+
+use super::Index;
+use crate::{
+    Error, Result,
+    inner_product::{inner_products, sweep},
+    kernel::{Machine, PANEL_REGISTERS, Panels, Sink},
+    top_k::{into_hits, keep_best, key},
+};
+
+/// The greatest Euclidean length of a vector: products of two such vectors are far from the greatest `f32`.
+pub const LONGEST: f32 = 1e18;
+
+/// Bytes that a thread may use for the candidates of one batch of queries.
+const BUFFER_BYTES: usize = 64 << 20;
+/// Queries in a batch: few enough for their panels to come back from the shared cache, enough to read documents rarely.
+const BATCH: usize = 2048;
+
+/// Nothing can be set.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlatConfig {}
+
+/// All document vectors.
+#[derive(Debug)]
+pub struct Flat {
+    documents: Embeddings,
+}
+
+impl FlatConfig {
+    /// Takes the documents; a vector with a number that is not finite, or longer than [`LONGEST`], is refused.
+    pub fn init(&self, documents: Embeddings) -> Result<Flat> {
+        let limit = u32::MAX as usize;
+        if documents.len() > limit {
+            return Err(Error::TooMany { given: documents.len(), limit });
+        }
+        check("document", documents.view())?;
+        Ok(Flat { documents })
+    }
+}
+
+impl Index for Flat {
+    fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn dim(&self) -> usize {
+        self.documents.dim()
+    }
+
+    fn search(&self, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
+        self.search_on(Machine::here(), queries, k)
+    }
+
+    fn scores(&self, queries: &Embeddings) -> Result<Array2<f32>> {
+        self.check_queries(queries)?;
+        Ok(inner_products(queries.view(), self.documents.view()))
+    }
+}
+
+impl Flat {
+    fn search_on(&self, machine: Machine, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
+        self.check_queries(queries)?;
+        let k = k.min(self.len());
+        let (view, documents) = (queries.view(), self.documents.view());
+        let (Some(vectors), Some(documents), true) = (view.as_slice(), documents.as_slice(), k > 0 && self.dim() > 0)
+        else {
+            return Ok((0..queries.len()).map(|query| self.by_position(query, k)).collect());
+        };
+        let full = (2 * k).max(k + 64);
+        let batch = (BUFFER_BYTES / 8 / full).clamp(1, BATCH);
+        let mut rankings = Vec::with_capacity(queries.len());
+        for vectors in vectors.chunks(batch * self.dim()) {
+            let panels = Panels::new(vectors, self.dim(), machine.panel);
+            let n = vectors.len() / self.dim();
+            let found = sweep(machine, documents, &panels, || Candidates::new(n, panels.padded(), self.len(), k, full));
+            let first = rankings.len();
+            rankings.par_extend((0..n).into_par_iter().map(|query| {
+                let mut keys: Vec<u64> = found.iter().flat_map(|worker| &worker.keys[query]).copied().collect();
+                keep_best(&mut keys, k);
+                Ranking { query: first + query, hits: into_hits(keys) }
+            }));
+        }
+        Ok(rankings)
+    }
+
+    fn check_queries(&self, queries: &Embeddings) -> Result<()> {
+        if queries.dim() != self.dim() && !queries.is_empty() && !self.is_empty() {
+            return Err(Error::Lengths {
+                what: "dimensions of queries and documents",
+                given: queries.dim(),
+                expected: self.dim(),
+            });
+        }
+        check("query", queries.view())
+    }
+
+    /// The ranking where all scores are zero, as vectors without dimensions have them.
+    fn by_position(&self, query: usize, k: usize) -> Ranking {
+        Ranking { query, hits: (0..k).map(|document| wb_core::Hit { document, score: 0.0 }).collect() }
+    }
+}
+
+/// Refuses vectors that no score can be computed with.
+fn check(side: &'static str, vectors: ArrayView2<'_, f32>) -> Result<()> {
+    let wrong = |row: usize| {
+        let row = vectors.row(row);
+        let squares: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        if row.iter().any(|x| x.is_nan()) {
+            Some("a value that is not a number")
+        } else if row.iter().any(|x| x.is_infinite()) {
+            Some("an infinite value")
+        } else if squares.sqrt() > f64::from(LONGEST) {
+            Some("too great a length")
+        } else {
+            None
+        }
+    };
+    // Most rows are right, and a plain sum of squares shows it fast: it is not finite where a value is not.
+    let plainly_right = |row: usize| {
+        let row = vectors.row(row);
+        row.dot(&row) < LONGEST
+    };
+    match (0..vectors.nrows())
+        .into_par_iter()
+        .filter(|row| !plainly_right(*row))
+        .find_map_first(|row| Some((row, wrong(row)?)))
+    {
+        Some((row, what)) => Err(Error::Vector { side, row, what, limit: LONGEST }),
+        None => Ok(()),
+    }
+}
+
+/// The best documents that one worker has seen, for each query of a batch.
+struct Candidates {
+    /// Keys of [`crate::top_k`], at most `full` for a query.
+    keys: Vec<Vec<u64>>,
+    /// A score must be greater than this to matter; infinite for padding.
+    least: Vec<f32>,
+    n_documents: usize,
+    k: usize,
+    full: usize,
+}
+
+impl Candidates {
+    fn new(n_queries: usize, padded: usize, n_documents: usize, k: usize, full: usize) -> Self {
+        let mut least = vec![f32::NEG_INFINITY; n_queries];
+        least.resize(padded, f32::INFINITY);
+        Self { keys: (0..n_queries).map(|_| Vec::with_capacity(full)).collect(), least, n_documents, k, full }
+    }
+
+    /// Takes those of some queries' scores for one document that are good enough.
+    #[inline(never)]
+    fn offer(&mut self, scores: &[f32], first_query: usize, document: usize) {
+        for (query, &score) in (first_query..).zip(scores) {
+            if score > self.least[query] {
+                let keys = &mut self.keys[query];
+                keys.push(key(score, document as u32));
+                if keys.len() == self.full {
+                    keep_best(keys, self.k);
+                    // Documents come in ascending order: one that equals the worst of the best stands behind it.
+                    self.least[query] = keys.iter().min().map_or(f32::INFINITY, |key| crate::top_k::hit(*key).score);
+                }
+            }
+        }
+    }
+}
+
+impl Sink for Candidates {
+    #[inline(always)]
+    fn take<S: Simd, const R: usize>(
+        &mut self,
+        simd: S,
+        tile: &[[S::f32s; PANEL_REGISTERS]; R],
+        row: usize,
+        column: usize,
+    ) {
+        for register in 0..PANEL_REGISTERS {
+            let first_query = column + register * S::F32_LANES;
+            let Some(&least) = S::as_simd_f32s(&self.least[first_query..]).0.first() else { return };
+            // One comparison for all rows of the tile: hardly any has a score that matters.
+            let greatest =
+                tile[1..].iter().fold(tile[0][register], |greatest, sums| simd.max_f32s(greatest, sums[register]));
+            if simd.first_true_m32s(simd.greater_than_f32s(greatest, least)) < S::F32_LANES {
+                for (document, sums) in (row..self.n_documents).zip(tile) {
+                    let better = simd.greater_than_f32s(sums[register], least);
+                    if simd.first_true_m32s(better) < S::F32_LANES {
+                        self.offer(pulp::bytemuck::cast_slice(&[sums[register]]), first_query, document);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inner_product::tests::{machines, random};
+
+    #[test]
+    fn all_kinds_of_registers_find_the_same() {
+        let flat = FlatConfig {}.init(Embeddings::dense(random(1, 700, 33))).unwrap();
+        let queries = Embeddings::dense(random(2, 50, 33));
+        let expected = flat.search(&queries, 20).unwrap();
+        for machine in machines() {
+            assert_eq!(flat.search_on(machine, &queries, 20).unwrap(), expected, "{machine:?}");
+        }
+    }
+}

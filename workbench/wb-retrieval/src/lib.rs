@@ -1,0 +1,35 @@
+//! Vectors to rankings, rankings to metrics: BM25, exact dense search, their fusion, and how good the result is.
+//!
+//! A [`retriever::Retriever`] ranks a corpus for queries; [`metric`] measures rankings and [`ties`] says how much of
+//! a number is luck with equal scores; [`significance`] says how much of it is luck with queries.
+//! Nothing here knows a model, a benchmark or a terminal.
+
+pub mod beir;
+pub mod bm25;
+pub mod code_tokens;
+pub mod dense;
+pub mod error;
+pub mod evaluate;
+pub mod fuse;
+pub mod indexes;
+pub mod inner_product;
+mod judged;
+mod kernel;
+pub mod metric;
+pub mod retriever;
+pub mod significance;
+mod stem;
+pub mod ties;
+pub mod top_k;
+pub mod trec;
+
+pub use bm25::{Bm25, Bm25Config};
+pub use dense::Dense;
+pub use error::{Error, Result};
+pub use evaluate::{EvaluateConfig, Evaluation, evaluate};
+pub use fuse::{Fusion, FusionConfig};
+pub use indexes::{Index, IndexConfig};
+pub use judged::Judged;
+pub use metric::{Metric, Tied};
+pub use retriever::Retriever;
+pub use ties::TieRule;

@@ -1,0 +1,194 @@
+//! The command line, as types.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use wb_encoder::DeviceConfig;
+
+/// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
+#[derive(Debug, Parser)]
+#[command(name = "wb", version, arg_required_else_help = true, after_help = "\
+Start here:
+  wb run configs/quickstart.yaml      pairs, training, benchmark and report in one go
+  wb check configs/quickstart.yaml    what it would do, and what is wrong with the file
+  wb ls                               runs and their scores")]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not done again.
+    #[command(after_help = "\
+Examples:
+  wb run configs/quickstart.yaml
+  wb run configs/quickstart.yaml train.epochs=2 device=cpu
+  wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]'")]
+    Run(Experiment),
+    /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
+    #[command(after_help = "Example:\n  wb check configs/minilm-lora.yaml")]
+    Check(Experiment),
+    /// Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited.
+    #[command(after_help = "Example:\n  wb data configs/quickstart.yaml")]
+    Data(Experiment),
+    /// Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped.
+    #[command(after_help = "\
+Examples:
+  wb train configs/minilm-lora.yaml
+  wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster")]
+    Train(Experiment),
+    /// Measures an encoder, a run or BM25 under every protocol that the data can give.
+    #[command(after_help = "\
+Examples:
+  wb bench codesearchnet --dataset datasets/codesearchnet --encoder models/all-MiniLM-L6-v2
+  wb bench codesearchnet --dataset datasets/codesearchnet --retriever bm25 --json bm25.json
+  wb bench cosqa --dataset datasets/cosqa --encoder latest --trec run.trec
+  wb bench pairs --encoder latest")]
+    Bench(Bench),
+    /// Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict.
+    #[command(after_help = "\
+Examples:
+  wb compare quickstart-1a2b3c4d quickstart-5e6f7a8b
+  wb compare bm25.json minilm.json --no-worse")]
+    Compare(Compare),
+    /// Makes the HTML page and PNGs of a run.
+    #[command(after_help = "Examples:\n  wb report\n  wb report quickstart-1a2b3c4d --out reports")]
+    Report(Report),
+    /// Runs with their scores, or what there is to choose from.
+    #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks")]
+    Ls(Ls),
+    /// What this build and machine can do; tests a device before it is trusted.
+    #[command(after_help = "Examples:\n  wb doctor\n  wb doctor --device vulkan\n  wb doctor --device cuda --encoder models/all-MiniLM-L6-v2")]
+    Doctor(Doctor),
+    /// Prints a completion script for a shell.
+    #[command(after_help = "Example:\n  wb completions bash > ~/.local/share/bash-completion/completions/wb")]
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+    /// The child process of a device's self-test.
+    #[command(hide = true)]
+    Probe(Doctor),
+}
+
+/// A YAML with overrides.
+#[derive(Debug, Args)]
+pub struct Experiment {
+    /// The experiment's YAML file.
+    pub config: PathBuf,
+    /// Values to set in it, as key.path=value; the value is YAML.
+    #[arg(value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
+    #[arg(long)]
+    pub device: Option<DeviceConfig>,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// Where things are kept.
+#[derive(Debug, Args, Clone)]
+pub struct Places {
+    /// The folder of runs.
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub runs: PathBuf,
+    /// The folder of prepared data sets.
+    #[arg(long, default_value = "datasets/prepared", value_name = "DIR")]
+    pub datasets: PathBuf,
+    /// The folder of reports.
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+}
+
+/// What to measure, on what.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Benchmarks: codesearchnet, cosqa, beir, pairs.
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    /// The folder with the benchmark's data (not for `pairs`).
+    #[arg(long, value_name = "DIR")]
+    pub dataset: Option<PathBuf>,
+    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
+    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
+    pub encoder: Option<String>,
+    /// A retriever that needs no encoder: bm25.
+    #[arg(long)]
+    pub retriever: Option<String>,
+    /// CodeSearchNet's documents: tokens (code_tokens joined) or raw (with comments, which hold the query).
+    #[arg(long, default_value = "tokens")]
+    pub text: String,
+    /// Only these languages.
+    #[arg(long, value_delimiter = ',')]
+    pub languages: Vec<String>,
+    /// Writes the numbers, with every query's rank, as JSON.
+    #[arg(long, value_name = "OUT")]
+    pub json: Option<PathBuf>,
+    /// Writes the rankings as a TREC run file.
+    #[arg(long, value_name = "OUT")]
+    pub trec: Option<PathBuf>,
+    /// Ends with exit code 1 unless the benchmark's main metric reaches this, as in mrr=0.40.
+    #[arg(long, value_name = "METRIC=VALUE")]
+    pub require: Vec<String>,
+    /// Longest text in tokens, instead of the encoder's own.
+    #[arg(long, value_name = "TOKENS")]
+    pub max_tokens: Option<usize>,
+    /// Where to compute.
+    #[arg(long, default_value = "auto")]
+    pub device: DeviceConfig,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// What to compare.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The baseline: a run, or a JSON file of `wb bench`.
+    pub a: String,
+    /// The candidate.
+    pub b: String,
+    /// Ends with exit code 1 where the candidate is worse.
+    #[arg(long)]
+    pub no_worse: bool,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// What to report.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Runs; the latest one if none is named.
+    pub runs_named: Vec<String>,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// What to list.
+#[derive(Debug, Args)]
+pub struct Ls {
+    /// Every key of a YAML with its default.
+    #[arg(long)]
+    pub defaults: bool,
+    /// Benchmarks with their papers and licences.
+    #[arg(long)]
+    pub benchmarks: bool,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// What to examine.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Tests this device against the processor.
+    #[arg(long)]
+    pub device: Option<DeviceConfig>,
+    /// Tests it with this model instead of a made-up one.
+    #[arg(long, value_name = "DIR")]
+    pub encoder: Option<PathBuf>,
+    /// Seconds after which the test is ended.
+    #[arg(long, default_value_t = 60)]
+    pub limit: u64,
+}

@@ -1,0 +1,59 @@
+//! `wb doctor`: what this build and machine can do; tests a device before it is trusted.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use wb_encoder::DeviceConfig;
+
+use super::{End, bench};
+use crate::{
+    args,
+    output::{self, table},
+    pipeline::{device, manifest},
+};
+
+/// `wb doctor`
+pub fn doctor(arguments: &args::Doctor) -> Result<End> {
+    let Some(device) = arguments.device else {
+        output::line(bench::build());
+        output::line(format!("machine  {}", manifest::machine()));
+        let compiled: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
+        output::line(format!("devices  {} (compiled in; test one with `wb doctor --device NAME`)", compiled.join(", ")));
+        let offline = std::env::var_os("WB_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");
+        output::line(format!("network  {}", if offline { "forbidden by WB_OFFLINE" } else { "used only for hub ids that are not in the cache" }));
+        return Ok(End::Done);
+    };
+    if !device.needs_self_test() {
+        // A device that is not compiled in, or the processor itself, against which others are measured.
+        output::line(format!("{}: nothing to test", device.open()?.description));
+        return Ok(End::Done);
+    }
+    let report = device::guarded(device, arguments.encoder.as_deref(), Duration::from_secs(arguments.limit))?;
+    let rows: Vec<Vec<String>> = report
+        .checks
+        .iter()
+        .map(|check| {
+            let figure = check.figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.2e}"));
+            vec![check.what.clone(), figure, format!("{:.0e}", check.limit), if check.passed { "passed" } else { "FAILED" }.to_owned()]
+        })
+        .collect();
+    if !rows.is_empty() {
+        table(&["check", "figure", "limit", ""], &rows);
+    }
+    match &report.failure {
+        None => {
+            output::line(format!("{}: fine, {:.1} s", report.description, report.seconds));
+            Ok(End::Done)
+        }
+        Some(failure) => {
+            output::line(format!("refused: device `{}`: {failure}", report.device));
+            Ok(End::Refused)
+        }
+    }
+}
+
+/// The child process of a self-test.
+pub fn probe(arguments: &args::Doctor) -> Result<End> {
+    device::probe(arguments.device.unwrap_or(DeviceConfig::Cpu), arguments.encoder.as_deref())?;
+    Ok(End::Done)
+}

@@ -1,0 +1,83 @@
+//! `wb run`, `wb data`, `wb train`: an experiment, whole or in part.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use super::{End, report};
+use crate::{
+    args,
+    config::Experiment,
+    interrupt,
+    output::{self, Bars},
+    pipeline::{
+        bench, data,
+        train::{self, Trained},
+        verdict,
+    },
+};
+
+/// The experiment of a command line.
+pub fn load(arguments: &args::Experiment) -> Result<Experiment> {
+    let mut overrides = arguments.overrides.clone();
+    overrides.extend(arguments.device.map(|device| format!("device={device}")));
+    Experiment::load(&arguments.config, &overrides).with_context(|| format!("cannot load {}", arguments.config.display()))
+}
+
+/// `wb data`
+pub fn data(arguments: &args::Experiment) -> Result<End> {
+    let experiment = load(arguments)?;
+    let mut bars = Bars::new();
+    let data = data::data(&experiment, &arguments.places.datasets, &mut |p| bars.report(p))?;
+    bars.finish();
+    data::describe(&data);
+    Ok(End::Done)
+}
+
+/// `wb train`
+pub fn train(arguments: &args::Experiment) -> Result<End> {
+    whole(arguments, false)
+}
+
+/// `wb run`
+pub fn run(arguments: &args::Experiment) -> Result<End> {
+    whole(arguments, true)
+}
+
+fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
+    let started = Instant::now();
+    let experiment = load(arguments)?;
+    let stop = interrupt::flag()?;
+    let mut bars = Bars::new();
+    let mut progress = |p| bars.report(p);
+    let places = &arguments.places;
+
+    let data = data::data(&experiment, &places.datasets, &mut progress)?;
+    let mut run = train::open(&experiment, &data, &places.runs)?;
+    let (trained, untrained) = train::encoder(&experiment, &data, &mut run, &stop, &mut progress)?;
+    if let Trained::Stopped(outcome) = trained {
+        bars.finish();
+        output::note(format!("stopped after step {}; the same command goes on from there", outcome.steps));
+        return Ok(End::Interrupted);
+    }
+    if !measured {
+        run.dir.point_latest()?;
+        bars.finish();
+        output::line(format!("trained encoder: {}", run.dir.encoder().display()));
+        return Ok(End::Done);
+    }
+    let outcomes = bench::bench(&experiment, &data, &mut run, untrained, &mut progress)?;
+    let line = verdict::verdict(&run, &outcomes, experiment.seed)?;
+    run.dir.finish()?;
+    let page = report::page(run.dir.folder(), &places.reports, &mut progress)?;
+    bars.finish();
+
+    for benchmark in &outcomes {
+        bench::print(&benchmark.outcomes);
+        output::line("");
+    }
+    output::note(format!("{:.0} s in all; run {}", started.elapsed().as_secs_f64(), run.dir.id()));
+    let place = page.map_or_else(|| run.dir.folder().display().to_string(), |page| page.display().to_string());
+    output::line(format!("{} report: {place}", line.unwrap_or_else(|| "VERDICT: none, nothing to compare with;".into())));
+    Ok(End::Done)
+}

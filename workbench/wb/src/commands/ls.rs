@@ -1,0 +1,51 @@
+//! `wb ls`: runs with their scores, or what there is to choose from.
+
+use anyhow::Result;
+use wb_bench::{BenchmarkConfig, benchmarks::NAMES};
+use wb_core::{records::outcome::Outcome, run_dir};
+
+use super::End;
+use crate::{args, output};
+
+/// `wb ls`
+pub fn ls(arguments: &args::Ls) -> Result<End> {
+    if arguments.benchmarks {
+        benchmarks()?;
+    } else if arguments.defaults {
+        output::line(include_str!("../../../../configs/README.md").trim_end());
+    } else {
+        runs(arguments)?;
+    }
+    Ok(End::Done)
+}
+
+fn runs(arguments: &args::Ls) -> Result<()> {
+    let runs = run_dir::list(&arguments.places.runs)?;
+    if runs.is_empty() {
+        output::line(format!("no runs under {}; make one: wb run configs/quickstart.yaml", arguments.places.runs.display()));
+        return Ok(());
+    }
+    let mut rows = Vec::new();
+    for run in &runs {
+        let mut scores = Vec::new();
+        for file in run.benches()? {
+            let outcome: Outcome = run_dir::read_json(&file)?;
+            if let Some(score) = outcome.protocols.first() {
+                scores.push(format!("{} {} {:.4}", outcome.contestant, score.metric, score.value));
+            }
+        }
+        let state = if run.is_done() { "done" } else { "unfinished" };
+        rows.push(vec![run.id().to_owned(), state.to_owned(), scores.join(", ")]);
+    }
+    output::table(&["run", "state", "scores"], &rows);
+    Ok(())
+}
+
+fn benchmarks() -> Result<()> {
+    for name in NAMES {
+        let benchmark = BenchmarkConfig::named(name)?;
+        let card = benchmark.benchmark().card();
+        output::line(format!("{} (version {})\n  data     {}\n  licence  {}\n  paper    {}", card.name, card.version, card.dataset, card.licence, card.paper));
+    }
+    Ok(())
+}

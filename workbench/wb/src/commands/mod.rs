@@ -1,0 +1,49 @@
+//! One file per subcommand.
+
+mod bench;
+mod check;
+mod compare;
+mod doctor;
+mod experiment;
+mod ls;
+mod report;
+
+use anyhow::Result;
+use clap::CommandFactory;
+
+use crate::args::{Arguments, Command};
+
+/// How a command ended, as the process's exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It did what was asked.
+    Done = 0,
+    /// A gate said no: `--require`, `--no-worse`, a broken device.
+    Refused = 1,
+    /// An error.
+    Error = 2,
+    /// Stopped by Ctrl-C, with a checkpoint.
+    Interrupted = 130,
+}
+
+/// Runs a command.
+pub fn run(command: Command) -> Result<End> {
+    match command {
+        Command::Run(arguments) => experiment::run(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Data(arguments) => experiment::data(&arguments),
+        Command::Train(arguments) => experiment::train(&arguments),
+        Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
+        Command::Ls(arguments) => ls::ls(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Probe(arguments) => doctor::probe(&arguments),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "wb", &mut script);
+            crate::output::line(String::from_utf8_lossy(&script).trim_end());
+            Ok(End::Done)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The `bench:` section: what is measured, and against what.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use wb_bench::BenchmarkConfig;
+use wb_core::{Error, Result};
+use wb_retrieval::{Bm25Config, FusionConfig};
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BenchConfig {
+    /// In this order; the verdict is about the first.
+    pub benchmarks: Vec<BenchEntry>,
+    /// Measured in every run: `bm25`, `untrained`, `trained`, `bm25+trained`.
+    pub contestants: Vec<ContestantName>,
+    /// The lexical baseline.
+    pub bm25: Bm25Config,
+    /// How scores of BM25 and the encoder become one.
+    pub fusion: FusionConfig,
+    /// How many of the best and of the worst queries the report shows.
+    pub examples: usize,
+}
+
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContestantName {
+    /// The lexical baseline.
+    #[serde(rename = "bm25")]
+    Bm25,
+    /// The encoder before training.
+    #[serde(rename = "untrained")]
+    Untrained,
+    /// The encoder after training.
+    #[serde(rename = "trained")]
+    Trained,
+    /// The trained encoder's scores with BM25's.
+    #[serde(rename = "bm25+trained")]
+    Fused,
+}
+
+impl ContestantName {
+    /// As in files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bm25 => "bm25",
+            Self::Untrained => "untrained",
+            Self::Trained => "trained",
+            Self::Fused => "bm25+trained",
+        }
+    }
+}
+
+impl Default for BenchConfig {
+    fn default() -> Self {
+        Self {
+            benchmarks: vec![BenchEntry { benchmark: BenchmarkConfig::Pairs(Default::default()), dataset: None }],
+            contestants: vec![ContestantName::Bm25, ContestantName::Untrained, ContestantName::Trained, ContestantName::Fused],
+            bm25: Bm25Config::default(),
+            fusion: FusionConfig::default(),
+            examples: 8,
+        }
+    }
+}
+
+/// One benchmark.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BenchEntry {
+    /// Which.
+    pub benchmark: BenchmarkConfig,
+    /// The folder with its data; `pairs` measures on the run's own test pairs and needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<PathBuf>,
+}
+
+impl BenchConfig {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        self.fusion.validate(&format!("{key}.fusion"))?;
+        for (at, entry) in self.benchmarks.iter().enumerate() {
+            let key = format!("{key}.benchmarks[{at}]");
+            entry.benchmark.validate(&format!("{key}.benchmark"))?;
+            let is_pairs = matches!(entry.benchmark, BenchmarkConfig::Pairs(_));
+            if is_pairs == entry.dataset.is_some() {
+                let message = match is_pairs {
+                    true => "`pairs` measures on the run's own test pairs and takes no folder",
+                    false => "is missing, expected the folder with the benchmark's data",
+                };
+                return Err(Error::value(format!("{key}.dataset"), message));
+            }
+        }
+        Ok(())
+    }
+}

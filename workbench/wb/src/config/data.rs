@@ -1,0 +1,140 @@
+//! The `data:` section: sources, and the gates that pairs pass.
+
+use serde::{Deserialize, Serialize};
+use wb_code::TreeConfig;
+use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
+use wb_data::{
+    OnBad, PrepareConfig, Source, SourceConfig, SourceRead, balance::BalanceConfig, dedupe::DedupeConfig,
+    filter::FilterConfig, leak::LeakConfig, sources, split::SplitConfig,
+};
+
+/// Where pairs come from, and what is done to them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataConfig {
+    /// Read in this order.
+    pub sources: Vec<SourceChoice>,
+    /// What to do with a record that is not a pair: `stop` or `skip`.
+    #[serde(default)]
+    pub on_bad: OnBad,
+    /// Quality.
+    #[serde(default)]
+    pub filter: FilterConfig,
+    /// Duplicates.
+    #[serde(default)]
+    pub dedupe: DedupeConfig,
+    /// Train, validation, test.
+    #[serde(default)]
+    pub split: SplitConfig,
+    /// What training shares with the others.
+    #[serde(default)]
+    pub leaks: LeakConfig,
+    /// Pairs a language, in training.
+    #[serde(default)]
+    pub balance: BalanceConfig,
+}
+
+/// One source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceChoice {
+    /// Documented functions of a source tree; without a path, of the crates in Cargo's registry sources.
+    Code(TreeConfig),
+    /// JSON lines or one JSON array, plain or gzipped.
+    Jsonl(sources::FilesConfig),
+    /// Rows of Parquet files.
+    Parquet(sources::FilesConfig),
+    /// CSV with a header line; `query,pos,neg` without any `fields`.
+    Csv(sources::FilesConfig),
+    /// Two text files, line by line.
+    ParallelLines(sources::ParallelLinesConfig),
+    /// Two files of records joined by a key.
+    Joined(sources::JoinedConfig),
+    /// A JSON object of Python functions.
+    CodeMap(sources::CodeMapConfig),
+    /// Files of a Hugging Face data set.
+    Hub(sources::HubConfig),
+}
+
+impl DataConfig {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        if self.sources.is_empty() {
+            return Err(Error::value(format!("{key}.sources"), "is empty, expected at least one source").with_hint("sources: [{ code: {} }]"));
+        }
+        for (at, source) in self.sources.iter().enumerate() {
+            source.validate(&format!("{key}.sources[{at}]"))?;
+        }
+        self.prepare().validate(key)
+    }
+
+    /// The gates.
+    pub fn prepare(&self) -> PrepareConfig {
+        PrepareConfig {
+            filter: self.filter.clone(),
+            dedupe: self.dedupe.clone(),
+            split: self.split.clone(),
+            leaks: self.leaks.clone(),
+            balance: self.balance.clone(),
+        }
+    }
+}
+
+impl SourceChoice {
+    fn validate(&self, key: &str) -> Result<()> {
+        match self.choice() {
+            Choice::Tree(tree) => tree.validate(&format!("{key}.code")),
+            Choice::Records(records) => records.validate(key),
+        }
+    }
+
+    /// The kind and place, for tables.
+    pub fn name(&self) -> String {
+        match self.choice() {
+            Choice::Tree(tree) => match &tree.path {
+                Some(path) => format!("code {path}"),
+                None => "code of Cargo's registry sources".into(),
+            },
+            Choice::Records(records) => records.name(),
+        }
+    }
+
+    /// Changes whenever reading would give something else.
+    pub fn fingerprint(&self) -> anyhow::Result<Fingerprint> {
+        Ok(match self.choice() {
+            Choice::Tree(tree) => wb_code::tree_fingerprint(tree)?,
+            Choice::Records(records) => records.fingerprint()?,
+        })
+    }
+
+    /// Reads everything.
+    pub fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> anyhow::Result<SourceRead> {
+        Ok(match self.choice() {
+            Choice::Tree(tree) => {
+                let read = wb_code::read_tree(tree, progress)?;
+                let mut skipped = read.skipped;
+                skipped.extend(read.rejected);
+                SourceRead { name: self.name(), pairs: read.pairs, skipped, fingerprint: read.fingerprint }
+            }
+            Choice::Records(records) => records.read(on_bad, progress)?,
+        })
+    }
+
+    fn choice(&self) -> Choice<'_> {
+        Choice::Records(match self {
+            Self::Code(tree) => return Choice::Tree(tree),
+            Self::Jsonl(files) => SourceConfig::Jsonl(files.clone()),
+            Self::Parquet(files) => SourceConfig::Parquet(files.clone()),
+            Self::Csv(files) => SourceConfig::Csv(files.clone()),
+            Self::ParallelLines(lines) => SourceConfig::ParallelLines(lines.clone()),
+            Self::Joined(joined) => SourceConfig::Joined(joined.clone()),
+            Self::CodeMap(map) => SourceConfig::CodeMap(map.clone()),
+            Self::Hub(hub) => SourceConfig::Hub(hub.clone()),
+        })
+    }
+}
+
+enum Choice<'a> {
+    Tree(&'a TreeConfig),
+    Records(SourceConfig),
+}

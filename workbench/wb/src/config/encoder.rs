@@ -1,0 +1,167 @@
+//! The `encoder:` section: a model from scratch or a pretrained one, and how it is adapted.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+use wb_encoder::{
+    Architecture, LoraConfig, Pooling, TokenizerConfig,
+    folder::{MaxTokens, Prompts},
+    models::{BertConfig, StaticConfig, bert_config::Activation},
+};
+
+/// What is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EncoderConfig {
+    /// From scratch (`static_embedding`, `transformer`) or `pretrained`.
+    pub model: ModelChoice,
+    /// The tokenizer of a model from scratch, learned from the training pairs.
+    #[serde(default)]
+    pub tokenizer: TokenizerConfig,
+    /// Longer texts are cut; without it, a pretrained model's own limit, or 256 from scratch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<MaxTokens>,
+    /// Put before every text; without it, a pretrained model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Prompts>,
+    /// From token states to one vector; without it, a pretrained model's own, or `mean`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooling: Option<Pooling>,
+    /// Trains small adapters and freezes everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lora: Option<LoraConfig>,
+}
+
+/// Where the weights come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelChoice {
+    /// A bag of token vectors, from scratch.
+    StaticEmbedding(StaticChoice),
+    /// A small BERT-style transformer, from scratch.
+    Transformer(TransformerChoice),
+    /// A sentence-transformers or Hugging Face model.
+    Pretrained(PretrainedConfig),
+}
+
+/// A bag of token vectors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StaticChoice {
+    /// Length of a vector.
+    pub dim: usize,
+    /// Whether every token has a learned weight in the mean.
+    pub weighted: bool,
+}
+
+impl Default for StaticChoice {
+    fn default() -> Self {
+        Self { dim: 256, weighted: true }
+    }
+}
+
+/// A small transformer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransformerChoice {
+    /// Width of the stream.
+    pub hidden_size: usize,
+    /// Number of layers.
+    pub layers: usize,
+    /// Attention heads; divides `hidden_size`.
+    pub heads: usize,
+    /// Width of the feed-forward layer.
+    pub intermediate_size: usize,
+    /// Longest text that it has positions for, in tokens.
+    pub positions: usize,
+    /// Dropout while training.
+    pub dropout: f64,
+}
+
+impl Default for TransformerChoice {
+    fn default() -> Self {
+        Self { hidden_size: 128, layers: 2, heads: 4, intermediate_size: 512, positions: 256, dropout: 0.1 }
+    }
+}
+
+/// A model of others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PretrainedConfig {
+    /// A folder, or a hub id `owner/name`. A leading `~` is the home folder.
+    pub id: String,
+    /// Commit of a hub id, 40 hex digits.
+    #[serde(default)]
+    pub revision: String,
+}
+
+impl PretrainedConfig {
+    /// The folder, if the id is one.
+    pub fn folder(&self) -> Option<PathBuf> {
+        let path = match self.id.strip_prefix("~/") {
+            Some(rest) => std::env::home_dir()?.join(rest),
+            None => PathBuf::from(&self.id),
+        };
+        path.is_dir().then_some(path)
+    }
+}
+
+/// Tokens of a text where nothing says otherwise.
+const DEFAULT_MAX_TOKENS: usize = 256;
+
+impl EncoderConfig {
+    /// The limit of a model from scratch.
+    pub fn scratch_max_tokens(&self) -> MaxTokens {
+        self.max_tokens.unwrap_or(MaxTokens::both(DEFAULT_MAX_TOKENS))
+    }
+
+    /// The sizes of a model from scratch; `None` for a pretrained one.
+    pub fn architecture(&self, vocab_size: usize) -> Option<Architecture> {
+        match &self.model {
+            ModelChoice::StaticEmbedding(choice) => Some(Architecture::StaticEmbedding(StaticConfig {
+                vocab_size,
+                dim: choice.dim,
+                weighted: choice.weighted,
+            })),
+            ModelChoice::Transformer(choice) => Some(Architecture::Bert(BertConfig {
+                vocab_size,
+                hidden_size: choice.hidden_size,
+                num_hidden_layers: choice.layers,
+                num_attention_heads: choice.heads,
+                intermediate_size: choice.intermediate_size,
+                max_position_embeddings: choice.positions,
+                type_vocab_size: 1,
+                layer_norm_eps: 1e-12,
+                first_position: 0,
+                activation: Activation::Gelu,
+                hidden_dropout: choice.dropout,
+                attention_dropout: choice.dropout,
+            })),
+            ModelChoice::Pretrained(_) => None,
+        }
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        self.tokenizer.validate(&format!("{key}.tokenizer"))?;
+        if let Some(lora) = &self.lora {
+            lora.validate(&format!("{key}.lora"))?;
+            if !matches!(self.model, ModelChoice::Pretrained(_)) {
+                let message = "adapters on a model from scratch: its frozen weights would be random";
+                return Err(Error::value(format!("{key}.lora"), message).with_hint("take `lora` away, or use `model: { pretrained: ... }`"));
+            }
+        }
+        match &self.model {
+            ModelChoice::Pretrained(pretrained) if pretrained.id.is_empty() => {
+                Err(Error::value(format!("{key}.model.pretrained.id"), "is empty, expected a folder or a hub id"))
+            }
+            ModelChoice::Pretrained(_) => Ok(()),
+            _ => {
+                let Some(architecture) = self.architecture(self.tokenizer.vocab_size) else { return Ok(()) };
+                let name = if matches!(self.model, ModelChoice::Transformer(_)) { "transformer" } else { "static_embedding" };
+                architecture.validate(&format!("{key}.model.{name}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The whole YAML, section by section.
+
+mod bench;
+mod data;
+mod encoder;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result, Seed};
+use wb_encoder::{DeviceConfig, train::TrainConfig};
+
+pub use bench::{BenchConfig, BenchEntry, ContestantName};
+pub use data::DataConfig;
+pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig};
+
+/// One YAML.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Part of the run's id: letters, digits, `-` and `_`.
+    pub name: String,
+    /// Decides everything that is drawn.
+    #[serde(default = "default_seed")]
+    pub seed: Seed,
+    /// Where to compute: `auto`, `cpu`, `cuda`, `cuda:N`, `metal`, `vulkan`, `wgpu`.
+    #[serde(default)]
+    pub device: DeviceConfig,
+    /// Where pairs come from, and what is done to them.
+    pub data: DataConfig,
+    /// What is trained.
+    pub encoder: EncoderConfig,
+    /// How it is trained.
+    #[serde(default)]
+    pub train: TrainConfig,
+    /// What is measured.
+    #[serde(default)]
+    pub bench: BenchConfig,
+}
+
+fn default_seed() -> Seed {
+    Seed(17)
+}
+
+impl Experiment {
+    /// Reads, overrides and checks a YAML; errors have path, line and column as far as they can be known.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self> {
+        let experiment: Self = wb_core::config::load(path, overrides)?;
+        experiment.validate().map_err(|error| wb_core::config::with_position(error, path))?;
+        Ok(experiment)
+    }
+
+    fn validate(&self) -> Result<()> {
+        let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if self.name.is_empty() || !self.name.chars().all(fine) {
+            let message = format!("`{}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name", self.name);
+            return Err(Error::value("name", message));
+        }
+        self.data.validate("data")?;
+        self.encoder.validate("encoder")?;
+        self.train.validate("train")?;
+        self.bench.validate("bench")
+    }
+}

@@ -1,0 +1,206 @@
+//! Benchmarks of a run: every contestant on every benchmark, each measured once.
+
+use anyhow::{Context, Result};
+use wb_bench::{
+    BenchmarkConfig, Contestant, Dataset, Options, Plan, Scorer,
+    benchmarks::NAMES,
+};
+use wb_core::{
+    Encoder, Progress, fingerprint::Fingerprint,
+    records::outcome::Outcome,
+    run_dir::{read_json, write_json},
+};
+use wb_encoder::{BiEncoder, Folder};
+
+use super::{data::Data, device, train::Run};
+use crate::{
+    config::{BenchEntry, ContestantName, Experiment},
+    output,
+};
+
+/// The outcomes of one benchmark, in the contestants' order.
+pub struct Measured {
+    /// The benchmark's main protocols and metrics.
+    pub main: &'static [(&'static str, &'static str)],
+    /// One a contestant.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// A benchmark's name in YAML.
+pub fn name_of(benchmark: &BenchmarkConfig) -> &'static str {
+    let name = benchmark.benchmark().card().name;
+    debug_assert!(NAMES.contains(&name));
+    name
+}
+
+/// Measures all that is not measured yet.
+pub fn bench(
+    experiment: &Experiment,
+    data: &Data,
+    run: &mut Run,
+    untrained: Folder,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Measured>> {
+    let mut encoders = Encoders { experiment, run_encoder: run.dir.encoder(), untrained: Some(untrained), opened: [None, None] };
+    let mut all = Vec::new();
+    let mut unchanged = 0;
+    for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
+        let inputs = inputs(experiment, data, entry, run)?;
+        let name = file_name(experiment, at);
+        let stage = format!("bench {name}");
+        let files: Vec<_> = experiment.bench.contestants.iter().map(|c| run.dir.bench(&name, c.as_str())).collect();
+        let main = entry.benchmark.benchmark().card().main;
+        if run.stages.is_done(&stage, &inputs) && files.iter().all(|file| file.is_file()) {
+            let outcomes = files.iter().map(|file| read_json(file)).collect::<Result<_, _>>()?;
+            all.push(Measured { main, outcomes });
+            unchanged += 1;
+            continue;
+        }
+        run.dir.reopen()?;
+        progress(Progress::new("reading benchmark", 0, 1).note(name.clone()));
+        let plan = plan(entry, data).with_context(|| format!("cannot read benchmark {name}"))?;
+        // The run's own test pairs were audited against its training pairs when they were made.
+        let training = entry.dataset.as_ref().map(|_| &data.prepared.train);
+        let options = Options { seed: experiment.seed, examples: experiment.bench.examples, training };
+        let mut outcomes = Vec::new();
+        let mut of_trained = None;
+        for (contestant, file) in experiment.bench.contestants.iter().zip(&files) {
+            let outcome = encoders.measure(*contestant, &plan, options, &mut of_trained, progress)?;
+            write_json(file, &outcome)?;
+            outcomes.push(outcome);
+        }
+        run.stages.done(&stage, inputs)?;
+        all.push(Measured { main, outcomes });
+    }
+    if unchanged > 0 {
+        output::note(format!("benchmarks: {unchanged} unchanged"));
+    }
+    Ok(all)
+}
+
+/// The file name of the benchmark at a position: its name, with a number where it stands twice.
+fn file_name(experiment: &Experiment, at: usize) -> String {
+    let entries = &experiment.bench.benchmarks;
+    let name = name_of(&entries[at].benchmark);
+    match entries[..at].iter().filter(|entry| name_of(&entry.benchmark) == name).count() {
+        0 => name.to_owned(),
+        before => format!("{name}{}", before + 1),
+    }
+}
+
+fn inputs(experiment: &Experiment, data: &Data, entry: &BenchEntry, run: &Run) -> Result<Fingerprint> {
+    let mut all = Fingerprint::builder();
+    all.text(env!("CARGO_PKG_VERSION")).text(Fingerprint::of_json(entry).as_str());
+    all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
+    all.text(Fingerprint::of_json(&(&experiment.bench.bm25, &experiment.bench.fusion, &experiment.bench.contestants)).as_str());
+    all.text(data.fingerprint.as_str());
+    all.text(Fingerprint::of_file(&run.dir.encoder().join("model.safetensors"))?.as_str());
+    let adapter = run.dir.encoder().join("adapter.safetensors");
+    if adapter.is_file() {
+        all.text(Fingerprint::of_file(&adapter)?.as_str());
+    }
+    Ok(all.finish())
+}
+
+fn plan(entry: &BenchEntry, data: &Data) -> Result<Plan> {
+    let dataset = match &entry.dataset {
+        Some(folder) => Dataset::Folder(folder),
+        None => Dataset::Pairs(&data.prepared.test),
+    };
+    Ok(entry.benchmark.benchmark().plan(dataset)?)
+}
+
+/// The two encoders of a run, opened when they are asked for.
+struct Encoders<'a> {
+    experiment: &'a Experiment,
+    run_encoder: std::path::PathBuf,
+    untrained: Option<Folder>,
+    opened: [Option<BiEncoder>; 2],
+}
+
+impl Encoders<'_> {
+    /// Measures one contestant. `of_trained` keeps the trained encoder's vectors, which two contestants share.
+    fn measure<'t>(
+        &mut self,
+        contestant: ContestantName,
+        plan: &'t Plan,
+        options: Options<'_>,
+        of_trained: &mut Option<(Scorer<'t>, Vec<(String, String)>)>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome> {
+        let (bm25, fusion) = (self.experiment.bench.bm25, self.experiment.bench.fusion.clone());
+        if of_trained.is_none() && matches!(contestant, ContestantName::Trained | ContestantName::Fused) {
+            let encoder = self.open(true)?;
+            *of_trained = Some((Contestant::Encoder(encoder).prepare(&plan.texts, progress)?, settings(encoder)));
+        }
+        let (scorer, settings) = match (contestant, of_trained) {
+            (ContestantName::Trained, Some((scorer, settings))) => {
+                return Ok(wb_bench::run(plan, scorer, settings, options, progress)?);
+            }
+            (ContestantName::Fused, Some((scorer, settings))) => (scorer.with_bm25(bm25, fusion), settings.clone()),
+            (ContestantName::Untrained, _) => {
+                let encoder = self.open(false)?;
+                (Contestant::Encoder(encoder).prepare(&plan.texts, progress)?, settings(encoder))
+            }
+            _ => (Contestant::Bm25(bm25).prepare(&plan.texts, progress)?, Vec::new()),
+        };
+        Ok(wb_bench::run(plan, &scorer, &settings, options, progress)?)
+    }
+
+    fn open(&mut self, trained: bool) -> Result<&BiEncoder> {
+        let slot = usize::from(trained);
+        if self.opened[slot].is_none() {
+            let model = trained.then_some(self.run_encoder.as_path());
+            let device = device::open(self.experiment.device, model)?;
+            let folder = match (trained, self.untrained.take()) {
+                (true, kept) => {
+                    self.untrained = kept;
+                    Folder::read(&self.run_encoder)?
+                }
+                (false, Some(folder)) => folder,
+                (false, None) => anyhow::bail!("the untrained encoder was taken twice"),
+            };
+            let name = if trained { "trained" } else { "untrained" };
+            self.opened[slot] = Some(BiEncoder::open(folder, &device)?.named(name));
+        }
+        self.opened[slot].as_ref().context("an encoder that was just opened is not there")
+    }
+}
+
+/// What belongs to the numbers of an encoder, as shown to people.
+pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
+    let (max_tokens, prompts) = (encoder.max_tokens(), encoder.prompts());
+    let mut settings = vec![
+        ("max query tokens".to_owned(), max_tokens.query.to_string()),
+        ("max document tokens".to_owned(), max_tokens.document.to_string()),
+        ("normalized".to_owned(), encoder.normalizes().to_string()),
+        ("dimensions".to_owned(), encoder.dim().to_string()),
+    ];
+    for (side, prompt) in [("query prompt", &prompts.query), ("document prompt", &prompts.document)] {
+        if !prompt.is_empty() {
+            settings.push((side.to_owned(), prompt.clone()));
+        }
+    }
+    settings
+}
+
+/// The numbers as a table.
+pub fn print(outcomes: &[Outcome]) {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for outcome in outcomes {
+        for score in &outcome.protocols {
+            rows.push(vec![
+                outcome.contestant.clone(),
+                score.id.clone(),
+                score.language.clone(),
+                score.split.clone(),
+                score.metric.clone(),
+                format!("{:.4}", score.value),
+                format!("[{:.4}, {:.4}]", score.low, score.high),
+                score.n_queries.to_string(),
+                score.pool.to_string(),
+            ]);
+        }
+    }
+    output::table(&["contestant", "protocol", "language", "split", "metric", "value", "95 % interval", "queries", "pool"], &rows);
+}

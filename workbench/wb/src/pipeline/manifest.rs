@@ -1,0 +1,50 @@
+//! What is needed to make a run again, written when it starts.
+
+use wb_core::{Result, RunDir, Seed, fingerprint::Fingerprint, manifest::Manifest, run_dir::write_json};
+
+/// Features of this build.
+pub fn features() -> Vec<String> {
+    let all = [
+        ("hub", cfg!(feature = "hub")),
+        ("report", cfg!(feature = "report")),
+        ("cuda", cfg!(feature = "cuda")),
+        ("wgpu", cfg!(feature = "wgpu")),
+        ("vulkan", cfg!(feature = "vulkan")),
+        ("metal", cfg!(feature = "metal")),
+    ];
+    all.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Writes the manifest of a run.
+pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: &[(&str, &Fingerprint)]) -> Result<()> {
+    let command: Vec<String> = std::env::args().map(quoted).collect();
+    let config = fingerprints.iter().find(|(name, _)| *name == "config").map(|(_, of)| of.to_string());
+    let manifest = Manifest {
+        run: run.id().to_owned(),
+        command: command.join(" "),
+        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("WB_COMMIT").unwrap_or_default().to_owned(),
+        features: features(),
+        device: device.to_owned(),
+        machine: machine(),
+        seed: seed.0,
+        config: config.unwrap_or_default(),
+        fingerprints: fingerprints.iter().map(|(name, of)| ((*name).to_owned(), of.to_string())).collect(),
+    };
+    write_json(&run.manifest(), &manifest)
+}
+
+/// The command can be pasted into a shell.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) { argument } else { format!("'{}'", argument.replace('\'', "'\\''")) }
+}
+
+/// Operating system, processor kind and threads.
+pub fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim().to_owned()));
+    let name = name.map(|name| format!(", {name}")).unwrap_or_default();
+    format!("{} {}, {} threads{name}", std::env::consts::OS, std::env::consts::ARCH, rayon::current_num_threads())
+}

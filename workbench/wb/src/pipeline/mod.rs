@@ -1,0 +1,10 @@
+//! The stages of an experiment. Each is named by the fingerprint of what goes in, and is not done twice.
+
+pub mod bench;
+pub mod data;
+pub mod device;
+pub mod encoder;
+pub mod manifest;
+pub mod stages;
+pub mod train;
+pub mod verdict;

@@ -1,0 +1,122 @@
+//! The run of an experiment: its folder, and the encoder trained in it.
+
+use std::{
+    path::Path,
+    sync::atomic::AtomicBool,
+};
+
+use anyhow::Result;
+use wb_core::{
+    Progress, RunDir, Side, atomic,
+    fingerprint::Fingerprint,
+    run_dir::{RunLock, write_json},
+};
+use wb_encoder::{
+    BiEncoder, Folder,
+    train::{TrainFiles, TrainJob, TrainOutcome, train},
+};
+
+use super::{data::Data, device, encoder, manifest, stages::Stages};
+use crate::{config::Experiment, output};
+
+/// A run that is being worked on; nobody else can.
+pub struct Run {
+    /// Its folder.
+    pub dir: RunDir,
+    /// Its finished stages.
+    pub stages: Stages,
+    _lock: RunLock,
+}
+
+/// How training ended.
+pub enum Trained {
+    /// The encoder is in the run's folder.
+    Done,
+    /// It was stopped, with a checkpoint.
+    Stopped(TrainOutcome),
+}
+
+/// The run of this experiment on these pairs: the one that was begun before, or a new one.
+pub fn open(experiment: &Experiment, data: &Data, runs: &Path) -> Result<Run> {
+    let inputs = inputs(experiment, data)?;
+    let dir = RunDir::for_experiment(runs, &experiment.name, &inputs)?;
+    let lock = dir.lock()?;
+    let stages = Stages::open(&dir)?;
+    Ok(Run { dir, stages, _lock: lock })
+}
+
+/// Of all that decides the weights. What is measured on them is not part of it.
+fn inputs(experiment: &Experiment, data: &Data) -> Result<Fingerprint> {
+    let mut all = Fingerprint::builder();
+    all.text(env!("CARGO_PKG_VERSION")).text(&experiment.name).number(experiment.seed.0);
+    all.text(&experiment.device.to_string()).text(data.fingerprint.as_str());
+    all.text(encoder::fingerprint(&experiment.encoder)?.as_str());
+    all.text(Fingerprint::of_json(&experiment.train).as_str());
+    Ok(all.finish())
+}
+
+/// Trains the encoder, or goes on where it was stopped; does nothing where it is done.
+/// Also gives the encoder before training.
+pub fn encoder(
+    experiment: &Experiment,
+    data: &Data,
+    run: &mut Run,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Trained, Folder)> {
+    let inputs = inputs(experiment, data)?;
+    let untrained = encoder::begin(experiment, &run.dir, &data.prepared.train, progress)?;
+    if run.stages.is_done("train", &inputs) && run.dir.encoder().is_dir() {
+        output::note(format!("training: unchanged, {}", run.dir.folder().display()));
+        return Ok((Trained::Done, untrained));
+    }
+    run.dir.reopen()?;
+    write_head(experiment, data, run, &inputs)?;
+    for note in &untrained.notes {
+        output::note(format!("encoder: {note}"));
+    }
+
+    let model = match &experiment.encoder.model {
+        crate::config::ModelChoice::Pretrained(pretrained) => Some(encoder::pretrained_folder(pretrained)?),
+        _ => None,
+    };
+    let device = device::open(experiment.device, model.as_deref())?;
+    let mut encoder = BiEncoder::open(untrained.clone(), &device)?;
+    let (tokenizer, prompts, max_tokens) = (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
+    let tokenize = move |text: &str, side: Side| tokenizer.encode(prompts.of(side), text, max_tokens.of(side));
+    let job = TrainJob {
+        pairs: &data.prepared.train,
+        validation: &data.prepared.validation,
+        tokenize: &tokenize,
+        config: &experiment.train,
+        seed: experiment.seed,
+        files: TrainFiles::from(&run.dir),
+        resume: true,
+        stop,
+    };
+    let outcome = train(encoder.backbone_mut(), &job, progress)?;
+    for warning in &outcome.warnings {
+        output::note(format!("warning: {warning}"));
+    }
+    if outcome.stopped {
+        return Ok((Trained::Stopped(outcome), untrained));
+    }
+    output::note(format!(
+        "trained {} steps at {:.0} pairs/s; best validation MRR {:.4} at step {}",
+        outcome.steps, outcome.pairs_per_second, outcome.best_mrr, outcome.best_step
+    ));
+    encoder.write(&run.dir.encoder())?;
+    run.stages.done("train", inputs)?;
+    Ok((Trained::Done, untrained))
+}
+
+/// What explains the run, before anything is computed.
+fn write_head(experiment: &Experiment, data: &Data, run: &Run, inputs: &Fingerprint) -> Result<()> {
+    let config = wb_core::config::to_text(experiment)?;
+    let of_config = Fingerprint::of_bytes(config.as_bytes());
+    atomic::write(&run.dir.config(), config.as_bytes())?;
+    write_json(&run.dir.data(), &data.prepared.card)?;
+    let fingerprints = [("config", &of_config), ("data", &data.fingerprint), ("train", inputs)];
+    manifest::write(&run.dir, experiment.seed, &experiment.device.to_string(), &fingerprints)?;
+    Ok(())
+}
