@@ -33,7 +33,10 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<(
 
 /// Makes a folder appear whole: `fill` writes into a temporary folder beside it, which is renamed when all is written.
 /// A folder that is already there is an error.
-pub fn folder_with<E: From<Error>>(path: &Path, fill: impl FnOnce(&Path) -> std::result::Result<(), E>) -> std::result::Result<(), E> {
+pub fn folder_with<E: From<Error>>(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let above = parent(path);
     fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
     let temporary = temporary_name(path);

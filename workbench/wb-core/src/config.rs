@@ -38,9 +38,12 @@ pub fn from_text<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(serde_yaml::Deserializer::from_str(text), &mut track);
     singleton_map_recursive::deserialize(tracked).map_err(|error: serde_yaml::Error| {
-        let place = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-        let key = track.path().to_string();
-        let message = without_position(&error.to_string(), &key);
+        let path_of_key = track.path().to_string();
+        // Where a text is no YAML, the library has a key without a name.
+        let key = path_of_key.strip_suffix(".?").unwrap_or(&path_of_key).to_owned();
+        // For errors that are not its own the library has the place of the map around; the key stands further down.
+        let place = error.location().map(|at| (at.line(), at.column())).max(locate(text, &key)).unwrap_or((1, 1));
+        let message = plain(without_position(&error.to_string(), &path_of_key));
         let (line, column) = second_of_a_duplicate(text, &message).unwrap_or(place);
         let hint = hint_for(&message);
         let at = if key == "." { String::new() } else { format!("{key}: ") };
@@ -93,7 +96,7 @@ fn type_tree<T: DeserializeOwned>(tree: Value) -> std::result::Result<T, (String
     let tracked = serde_path_to_error::Deserializer::new(tree, &mut track);
     singleton_map_recursive::deserialize(tracked).map_err(|error: serde_yaml::Error| {
         let key = track.path().to_string();
-        let message = without_position(&error.to_string(), &key);
+        let message = plain(without_position(&error.to_string(), &key));
         (key, message)
     })
 }
@@ -108,8 +111,7 @@ fn slot<'a>(mut tree: &'a mut Value, key: &str) -> std::result::Result<&'a mut V
             Value::Mapping(map) => map.entry(Value::String(part.to_owned())).or_insert(Value::Null),
             Value::Sequence(list) => {
                 let n = list.len();
-                let index: usize =
-                    part.parse().map_err(|_| format!("`{part}` is not a position in a list of {n}"))?;
+                let index: usize = part.parse().map_err(|_| format!("`{part}` is not a position in a list of {n}"))?;
                 list.get_mut(index).ok_or_else(|| format!("no position {index} in a list of {n}, the first is 0"))?
             }
             _ => return Err(format!("nothing can stand under `{part}`: what is above it is a single value")),
@@ -129,6 +131,29 @@ fn without_position(message: &str, key: &str) -> String {
     }
 }
 
+/// The library's words for types, in a reader's words.
+fn plain(message: String) -> String {
+    let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    let Some((given, expected)) = rest.and_then(|rest| rest.rsplit_once(", expected ")) else { return message };
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "newtype variant" | "struct variant" | "tuple variant" => {
+            return "got a name alone, expected a map with this name as its key, as in `{ name: {} }`".into();
+        }
+        other if other.starts_with("struct ") => "keys with values, as in `{ key: value }`",
+        other => other,
+    };
+    let given = match given {
+        "unit value" => "nothing",
+        other => other.split(" as ").next().unwrap_or(other),
+    };
+    format!("got {given}, expected {expected}")
+}
+
 /// ``unknown field `scal`, expected one of `scale`, `symmetric` `` holds all that a suggestion needs.
 fn hint_for(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
@@ -136,7 +161,9 @@ fn hint_for(message: &str) -> Option<String> {
     }
     let mut names = message.split('`').skip(1).step_by(2);
     let given = names.next()?;
-    suggest::nearest(given, names).map(|near| format!("did you mean `{near}`?"))
+    // Our own messages list names without quotes.
+    let bare = message.split_once("expected one of ").map_or("", |(_, list)| list).split(", ");
+    suggest::nearest(given, names.chain(bare)).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// The library gives the first line for ``duplicate field `name` ``; the second one is what the reader looks for.
@@ -153,24 +180,23 @@ fn second_of_a_duplicate(text: &str, message: &str) -> Option<(usize, usize)> {
 
 /// Line and column, from 1, of a key path in block or flow style; the deepest part that can be found.
 fn locate(text: &str, key: &str) -> Option<(usize, usize)> {
-    let parts: Vec<&str> = key.split(['.', '[', ']']).filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).collect();
+    let parts: Vec<&str> =
+        key.split(['.', '[', ']']).filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).collect();
     let mut found = None;
     let mut depth = 0;
-    let mut from = 0;
     for (number, line) in text.lines().enumerate() {
         let body = line.split(" #").next().unwrap_or(line);
         if body.trim_start().starts_with('#') {
             continue;
         }
-        let mut rest_at = from.min(0);
-        while depth < parts.len() {
-            let needle = format!("{}:", parts[depth]);
-            let Some(at) = body.get(rest_at..).and_then(|rest| find_key(rest, &needle)).map(|at| at + rest_at) else { break };
+        let mut from = 0;
+        while let Some(part) = parts.get(depth) {
+            let needle = format!("{part}:");
+            let Some(at) = body.get(from..).and_then(|rest| find_key(rest, &needle)).map(|at| at + from) else { break };
             found = Some((number + 1, body[..at].chars().count() + 1));
             depth += 1;
-            rest_at = at + needle.len();
+            from = at + needle.len();
         }
-        from = 0;
         if depth == parts.len() {
             break;
         }
@@ -230,9 +256,19 @@ mod tests {
             assert_eq!(hint.as_deref(), near, "{error}");
         };
         check("name: a\nloss:\n  mnlr: { scale: 1 }\n", (3, 3), "unknown variant `mnlr`", Some("did you mean `mnrl`?"));
-        check("name: a\nloss:\n  mnrl:\n    scal: 1\n", (4, 5), "loss.mnrl.scal: unknown field `scal`", Some("did you mean `scale`?"));
-        check("name: a\nloss:\n  mnrl: { scale: high }\n", (3, 18), "invalid type: string \"high\", expected f32", None);
-        check("name: a\nloss: { mnrl: { scale: 1 } }\nmany:\n  - triplet: {}\n  - triplt: {}\n", (5, 5), "unknown variant", Some("did you mean `triplet`?"));
+        check(
+            "name: a\nloss:\n  mnrl:\n    scal: 1\n",
+            (4, 5),
+            "loss.mnrl.scal: unknown field `scal`",
+            Some("did you mean `scale`?"),
+        );
+        check("name: a\nloss:\n  mnrl: { scale: high }\n", (3, 18), "got string \"high\", expected a number", None);
+        check(
+            "name: a\nloss: { mnrl: { scale: 1 } }\nmany:\n  - triplet: {}\n  - triplt: {}\n",
+            (5, 5),
+            "unknown variant",
+            Some("did you mean `triplet`?"),
+        );
         check("name: a\n", (1, 1), "missing field `loss`", None);
         check("name: a\nname: b\nloss: { triplet: {} }\n", (2, 1), "duplicate", None);
     }

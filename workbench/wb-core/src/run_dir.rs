@@ -18,15 +18,17 @@ pub struct RunDir {
 
 /// Holds a run folder for this process; the operating system lets go when the process ends, however it ends.
 #[derive(Debug)]
-pub struct RunLock {
-    _file: File,
-}
+#[must_use = "the folder is free again when this is dropped"]
+pub struct RunLock(#[expect(dead_code, reason = "held for its lock, which ends with it")] File);
 
 impl RunDir {
     /// The folder of the run with this name and fingerprint: the one that exists, or a new one dated today.
     pub fn for_experiment(root: &Path, name: &str, fingerprint: &Fingerprint) -> Result<Self> {
         let tail = format!("-{name}-{}", &fingerprint.as_str()[..8]);
-        let found = list(root)?.into_iter().filter(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail)).last();
+        let found = list(root)?
+            .into_iter()
+            .filter(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail))
+            .next_back();
         let run = found.unwrap_or_else(|| {
             let today = jiff::Timestamp::now().strftime("%Y-%m-%d");
             Self { folder: root.join(format!("{today}{tail}")) }
@@ -61,7 +63,17 @@ impl RunDir {
         if let [only] = ends[..] {
             return Ok(Self { folder: root.join(only) });
         }
-        Err(Error::Unknown { kind: "run", name: id.clone(), hint: suggest::hint(&id, known.iter().map(String::as_str)) })
+        if ends.len() > 1 {
+            let message = format!("fits {} runs, expected one", ends.len());
+            let names: Vec<&str> = ends.iter().map(|name| name.as_str()).collect();
+            return Err(Error::data(format!("run name `{id}`"), message).with_hint(names.join(", ")));
+        }
+        Err(Error::Unknown {
+            kind: "run",
+            name: id.clone(),
+            hint: suggest::hint(&id, known.iter().map(String::as_str))
+                .or_else(|| Some("`wb ls` shows what there is".into())),
+        })
     }
 
     /// The run's id: the folder's name.
@@ -104,7 +116,7 @@ impl RunDir {
             .and_then(|()| file.write_all(holder.as_bytes()))
             .and_then(|()| file.sync_all())
             .map_err(Error::io("write", &path))?;
-        Ok(RunLock { _file: file })
+        Ok(RunLock(file))
     }
 
     /// The resolved config.
@@ -140,6 +152,11 @@ impl RunDir {
     /// The trained encoder.
     pub fn encoder(&self) -> PathBuf {
         self.folder.join("encoder")
+    }
+
+    /// The tokenizer learned for a model from scratch.
+    pub fn tokenizer(&self) -> PathBuf {
+        self.folder.join("tokenizer.json")
     }
 
     /// What one contestant got in one benchmark.

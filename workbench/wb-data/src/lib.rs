@@ -1,6 +1,6 @@
 //! Pairs: read, cleaned, deduplicated, split, audited, balanced and kept.
 //!
-//! [`sources`] reads pairs out of files of others; [`prepare`] turns what was read into train, validation and test
+//! [`sources`] reads pairs out of files of others; [`mod@prepare`] turns what was read into train, validation and test
 //! with a data card that accounts for every pair; [`store`] keeps the result as Parquet.
 //! Arrow, Parquet and the hub are known here and nowhere else.
 

@@ -111,13 +111,29 @@ impl DeviceConfig {
     }
 
     /// Whether this may be a device whose driver has to be tried in a process of its own first
-    /// ([`crate::self_test::run_guarded`]).
+    /// ([`crate::self_test::run_guarded`]). One that is not compiled in has no driver to try.
     pub fn needs_self_test(self) -> bool {
         match self {
             Self::Auto => Self::compiled() != [Self::Cpu],
             Self::Cpu => false,
-            _ => true,
+            _ => self.is_compiled(),
         }
+    }
+
+    /// An error where this build cannot open the device on any machine. This touches no driver.
+    pub fn require_compiled(self) -> Result<()> {
+        let feature = match self {
+            _ if self.is_compiled() => return Ok(()),
+            Self::Cuda(_) => "cuda",
+            Self::Metal => "metal",
+            Self::Vulkan => "vulkan",
+            _ => "wgpu",
+        };
+        Err(Error::Device {
+            device: self.to_string(),
+            message: format!("this wb was built without the feature `{feature}`"),
+            hint: Some(format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu")),
+        })
     }
 
     fn is_compiled(self) -> bool {
@@ -134,12 +150,18 @@ impl DeviceConfig {
     pub fn open(self) -> Result<OpenDevice> {
         match self {
             Self::Auto => {
-                for device in Self::compiled() {
-                    if device == Self::Cpu || device.count(true)? > 0 {
-                        return device.open();
+                let mut passed_over = String::new();
+                for device in Self::compiled().into_iter().filter(|device| *device != Self::Cpu) {
+                    match device.count(true) {
+                        Ok(0) => passed_over += &format!("; no {device} here"),
+                        Ok(_) => return device.open(),
+                        // A machine without the driver's library is a machine without the device.
+                        Err(error) => passed_over += &format!("; {error}"),
                     }
                 }
-                Self::Cpu.open()
+                let mut cpu = Self::Cpu.open()?;
+                cpu.description += &passed_over;
+                Ok(cpu)
             }
             Self::Cpu => {
                 let threads = rayon::current_num_threads();
@@ -155,40 +177,34 @@ impl DeviceConfig {
     }
 
     fn open_gpu(self) -> Result<OpenDevice> {
-        let feature = match self {
-            Self::Cuda(_) => "cuda",
-            Self::Metal => "metal",
-            Self::Vulkan => "vulkan",
-            _ => "wgpu",
-        };
-        let error =
-            |message: String, hint: &str| Error::Device { device: self.to_string(), message, hint: Some(hint.into()) };
-        if !self.is_compiled() {
-            let hint = format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu");
-            return Err(error(format!("this wb was built without the feature `{feature}`"), &hint));
-        }
+        self.require_compiled()?;
         let count = self.count(false)?;
         let wanted = if let Self::Cuda(number) = self { number + 1 } else { 1 };
         if count < wanted {
             let message = match count {
-                0 => format!("this machine has no device that {feature} can use"),
+                0 if matches!(self, Self::Cuda(_)) => "this machine has no CUDA device, or no driver for it".to_owned(),
+                0 => format!("this machine has no device that {self} can use, or no driver for it"),
                 _ => format!(
                     "this machine has {count} CUDA device{}, numbered from 0",
                     if count == 1 { "" } else { "s" }
                 ),
             };
-            return Err(error(message, "see what there is with `wb doctor`, or run with device=cpu"));
+            let hint = Some("see what there is with `wb doctor`, or run with device=cpu".to_owned());
+            return Err(Error::Device { device: self.to_string(), message, hint });
         }
-        let burn = guarded(&self.to_string(), || Ok(self.burn()))?;
-        Ok(OpenDevice { config: self, description: format!("{self} ({burn:?})"), burn })
+        let (burn, name) = guarded(&self.to_string(), || {
+            let burn = self.burn();
+            let name = name(&burn);
+            Ok((burn, name))
+        })?;
+        Ok(OpenDevice { config: self, description: format!("{self} ({name})"), burn })
     }
 
     /// How many such devices there are; `hardware` leaves out those that are programs on the processor.
     fn count(self, hardware: bool) -> Result<usize> {
         guarded(&self.to_string(), || {
             let devices = self.enumerate();
-            let is_hardware = |device: &&Device| !format!("{device:?}").contains("Cpu");
-            Ok(if hardware { devices.iter().filter(is_hardware).count() } else { devices.len() })
+            Ok(devices.iter().filter(|device| !hardware || is_hardware(device)).count())
         })
     }
 
@@ -219,6 +235,23 @@ impl DeviceConfig {
             _ => Device::flex(),
         }
     }
+}
+
+/// Whether this is a device of its own, and not a program that plays one on the processor.
+fn is_hardware(device: &Device) -> bool {
+    // Burn tells a device's kind nowhere else: `Device<Cube(Wgpu(WgpuDevice { kind: Cpu, .. }))>`.
+    !format!("{device:?}").contains("Cpu")
+}
+
+/// What a device calls itself. This opens it.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn name(device: &Device) -> String {
+    device.identity().map_or_else(|| format!("{device:?}"), |identity| identity.name)
+}
+
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+fn name(device: &Device) -> String {
+    format!("{device:?}")
 }
 
 impl OpenDevice {
@@ -279,11 +312,23 @@ mod tests {
             if device.is_compiled() {
                 continue;
             }
+            assert!(!device.needs_self_test());
+            assert!(device.require_compiled().is_err());
             let error = device.open().unwrap_err();
             assert!(error.to_string().contains("this wb was built without the feature"), "{error}");
             assert!(error.hint().unwrap().contains("cargo install --path workbench/wb --features"));
         }
         assert!(DeviceConfig::Cpu.open().unwrap().is_cpu());
+    }
+
+    #[cfg(feature = "wgpu")]
+    #[test]
+    fn a_program_on_the_processor_is_told_from_a_card() {
+        use burn::tensor::DeviceKind;
+        assert!(!is_hardware(&Device::wgpu(DeviceKind::Cpu)));
+        for kind in [DeviceKind::DiscreteGpu(0), DeviceKind::IntegratedGpu(1), DeviceKind::VirtualGpu(0)] {
+            assert!(is_hardware(&Device::wgpu(kind)));
+        }
     }
 
     #[test]

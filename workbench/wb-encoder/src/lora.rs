@@ -244,7 +244,7 @@ mod tests {
             "lora.targets: adapter target `q_proj` matches no parameter of tiny; targets here are: \
              attention.output.dense, dense, intermediate.dense, key, output.dense, query, value"
         );
-        let bag = Architecture::StaticEmbedding(StaticConfig { vocab_size: 4, dim: 2, weighted: false });
+        let bag = Architecture::StaticEmbedding(StaticConfig { vocab_size: 4, dim: 2, weighted: false, positions: 0 });
         let error = attach(&mut bag.fresh(Seed(1)), &bag, &LoraConfig::default(), Seed(1), "bag").unwrap_err();
         assert!(error.to_string().contains("has no linear layers"), "{error}");
         let config = LoraConfig { rank: 9, ..LoraConfig::default() };

@@ -77,7 +77,7 @@ pub fn shape(path: &Path, name: &str) -> Result<Vec<usize>> {
     }
 }
 
-/// Reads adapters written by [`write`] into the weights that they stand beside.
+/// Reads adapters written by [`write()`] into the weights that they stand beside.
 pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
     let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
     let tensors = open(path, &bytes)?;
@@ -195,7 +195,7 @@ mod tests {
     use wb_core::Seed;
 
     fn bag() -> Architecture {
-        Architecture::StaticEmbedding(StaticConfig { vocab_size: 5, dim: 3, weighted: true })
+        Architecture::StaticEmbedding(StaticConfig { vocab_size: 5, dim: 3, weighted: true, positions: 0 })
     }
 
     fn same(name: &str) -> String {
@@ -232,7 +232,7 @@ mod tests {
     fn what_does_not_fit_is_named_with_both_sides() {
         let vectors = parameter("embeddings.weight", &[5, 3], 1.0);
         let weights = parameter("token_weights", &[5], 0.0);
-        check(&[vectors.clone()], "tensor `token_weights`: is missing, expected shape [5]");
+        check(std::slice::from_ref(&vectors), "tensor `token_weights`: is missing, expected shape [5]");
         check(&[vectors.clone(), parameter("token_weights", &[4], 0.0)], "has shape [4], expected [5]");
         let extra = parameter("head.weight", &[7], 0.0);
         check(&[vectors.clone(), weights.clone(), extra], "tensor `head.weight`: with shape [7] is not a weight");

@@ -2,9 +2,10 @@
 //!
 //! `flat_bench DOCUMENTS QUERIES DIM K REPEATS [OUT]`: both files hold little-endian 32-bit floats, row after row.
 //! One line of seconds is printed for each repeat; OUT gets the positions found, as 32-bit integers, K for each query.
+//! With `-` for REPEATS it prints `ready` and searches once for each line on standard input.
 #![allow(clippy::print_stdout, reason = "the seconds are the output")]
 
-use std::{error::Error, fs, time::Instant};
+use std::{error::Error, fs, io::stdin, time::Instant};
 
 use ndarray::Array2;
 use wb_core::Embeddings;
@@ -13,13 +14,20 @@ use wb_retrieval::IndexConfig;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [documents, queries, dim, k, repeats, rest @ ..] = &arguments[..] else {
-        return Err("usage: flat_bench DOCUMENTS QUERIES DIM K REPEATS [OUT]".into());
+        return Err("usage: flat_bench DOCUMENTS QUERIES DIM K REPEATS|- [OUT]".into());
     };
-    let (dim, k, repeats) = (dim.parse()?, k.parse()?, repeats.parse::<usize>()?);
+    let (dim, k) = (dim.parse()?, k.parse()?);
     let index = IndexConfig::default().init(read(documents, dim)?)?;
     let queries = read(queries, dim)?;
+    let repeats: Box<dyn Iterator<Item = ()>> = match repeats.as_str() {
+        "-" => {
+            println!("ready");
+            Box::new(stdin().lines().map(|_| ()))
+        }
+        number => Box::new(std::iter::repeat_n((), number.parse()?)),
+    };
     let mut rankings = Vec::new();
-    for _ in 0..repeats {
+    for () in repeats {
         let start = Instant::now();
         rankings = index.search(&queries, k)?;
         println!("{:.6}", start.elapsed().as_secs_f64());

@@ -8,11 +8,16 @@ use wb_encoder::DeviceConfig;
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]
-#[command(name = "wb", version, arg_required_else_help = true, after_help = "\
+#[command(
+    name = "wb",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
 Start here:
   wb run configs/quickstart.yaml      pairs, training, benchmark and report in one go
   wb check configs/quickstart.yaml    what it would do, and what is wrong with the file
-  wb ls                               runs and their scores")]
+  wb ls                               runs and their scores"
+)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -26,11 +31,13 @@ pub enum Command {
 Examples:
   wb run configs/quickstart.yaml
   wb run configs/quickstart.yaml train.epochs=2 device=cpu
-  wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]'")]
+  wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair")]
     Run(Experiment),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
-    #[command(after_help = "Example:\n  wb check configs/minilm-lora.yaml")]
-    Check(Experiment),
+    #[command(
+        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
+    )]
+    Check(Check),
     /// Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited.
     #[command(after_help = "Example:\n  wb data configs/quickstart.yaml")]
     Data(Experiment),
@@ -55,13 +62,15 @@ Examples:
   wb compare bm25.json minilm.json --no-worse")]
     Compare(Compare),
     /// Makes the HTML page and PNGs of a run.
-    #[command(after_help = "Examples:\n  wb report\n  wb report quickstart-1a2b3c4d --out reports")]
+    #[command(after_help = "Examples:\n  wb report\n  wb report quickstart-1a2b3c4d --reports pages")]
     Report(Report),
     /// Runs with their scores, or what there is to choose from.
     #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks")]
     Ls(Ls),
     /// What this build and machine can do; tests a device before it is trusted.
-    #[command(after_help = "Examples:\n  wb doctor\n  wb doctor --device vulkan\n  wb doctor --device cuda --encoder models/all-MiniLM-L6-v2")]
+    #[command(
+        after_help = "Examples:\n  wb doctor\n  wb doctor --device vulkan\n  wb doctor --device cuda --encoder models/all-MiniLM-L6-v2"
+    )]
     Doctor(Doctor),
     /// Prints a completion script for a shell.
     #[command(after_help = "Example:\n  wb completions bash > ~/.local/share/bash-completion/completions/wb")]
@@ -83,10 +92,20 @@ pub struct Experiment {
     #[arg(value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
-    #[arg(long)]
+    #[arg(long, value_parser = device)]
     pub device: Option<DeviceConfig>,
     #[command(flatten)]
     pub places: Places,
+}
+
+/// A YAML to look at.
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub experiment: Experiment,
+    /// Prints the YAML with its overrides and every default filled in, and looks at nothing else.
+    #[arg(long)]
+    pub resolved: bool,
 }
 
 /// Where things are kept.
@@ -137,7 +156,7 @@ pub struct Bench {
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
     /// Where to compute.
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceConfig,
     #[command(flatten)]
     pub places: Places,
@@ -161,7 +180,8 @@ pub struct Compare {
 #[derive(Debug, Args)]
 pub struct Report {
     /// Runs; the latest one if none is named.
-    pub runs_named: Vec<String>,
+    #[arg(value_name = "RUN")]
+    pub named: Vec<String>,
     #[command(flatten)]
     pub places: Places,
 }
@@ -183,12 +203,20 @@ pub struct Ls {
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Tests this device against the processor.
-    #[arg(long)]
+    #[arg(long, value_parser = device)]
     pub device: Option<DeviceConfig>,
     /// Tests it with this model instead of a made-up one.
     #[arg(long, value_name = "DIR")]
     pub encoder: Option<PathBuf>,
-    /// Seconds after which the test is ended.
-    #[arg(long, default_value_t = 60)]
-    pub limit: u64,
+    /// Seconds after which the test is ended [default: 60, or WB_SELF_TEST_SECONDS]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub limit: Option<u64>,
+}
+
+/// A device by its name; where there is none of that name, with the nearest one.
+fn device(name: &str) -> Result<DeviceConfig, String> {
+    name.parse().map_err(|error: wb_encoder::Error| match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    })
 }

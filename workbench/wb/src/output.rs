@@ -1,8 +1,7 @@
 //! The only place that prints: results, errors with hints, progress bars.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this file is where printing belongs")]
 
 use std::{
-    io::IsTerminal,
+    io::{IsTerminal, Write, stderr, stdout},
     time::{Duration, Instant},
 };
 
@@ -11,28 +10,29 @@ use wb_core::Progress;
 
 /// A line of result.
 pub fn line(text: impl AsRef<str>) {
-    println!("{}", text.as_ref());
+    // Where nobody reads any more (`wb ls | head`), there is nobody to tell.
+    let _ = writeln!(stdout(), "{}", text.as_ref());
 }
 
 /// A remark that is no result.
 pub fn note(text: impl AsRef<str>) {
-    eprintln!("{}", text.as_ref());
+    let _ = writeln!(stderr(), "{}", text.as_ref());
 }
 
 /// An error with its causes and a hint.
 pub fn error(error: &anyhow::Error) {
-    eprintln!("error: {error}");
+    note(format!("error: {error}"));
     let mut last = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
         // Transparent wrappers say the same thing again.
         if text != last {
-            eprintln!("  cause: {text}");
+            note(format!("  cause: {text}"));
             last = text;
         }
     }
     if let Some(hint) = error.chain().find_map(hint_of) {
-        eprintln!("  hint: {hint}");
+        note(format!("  hint: {hint}"));
     }
 }
 
@@ -59,21 +59,23 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     None
 }
 
-/// A table with aligned columns; the first column to the left, the others to the right.
+/// A table with aligned columns: words to the left, numbers to the right.
 pub fn table(header: &[&str], rows: &[Vec<String>]) {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain([header[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let begins_with_a_letter = |cell: &String| cell.starts_with(char::is_alphabetic);
+    let is_words = |at: usize| at == 0 || rows.iter().filter_map(|row| row.get(at)).any(begins_with_a_letter);
     let print = |cells: Vec<&str>| {
         let line: Vec<String> = cells
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(at, (cell, width))| if at == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .map(|(at, (cell, width))| if is_words(at) { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
             .collect();
-        println!("{}", line.join("  ").trim_end());
+        self::line(line.join("  ").trim_end());
     };
     print(header.to_vec());
     for row in rows {
@@ -138,7 +140,7 @@ impl Bars {
         stage.bar.finish_and_clear();
         if seconds > Duration::from_secs(1) {
             let Progress { done, note, .. } = stage.last;
-            eprintln!("{:<24} {done:>8} in {:.1} s  {note}", stage.name, seconds.as_secs_f64());
+            self::note(format!("{:<24} {done:>8} in {:.1} s  {note}", stage.name, seconds.as_secs_f64()));
         }
     }
 }

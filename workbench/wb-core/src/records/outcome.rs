@@ -1,4 +1,4 @@
-//! `bench/NAME.json`: what a benchmark measured, each number with its protocol and pool.
+//! `bench/BENCHMARK-CONTESTANT.json`: what a benchmark measured, each number with its protocol and pool.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What the tests share.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::Write, path::PathBuf};
 
 use wb_core::{Pair, progress::silent};
 use wb_data::{OnBad, Result, Source, SourceConfig, SourceRead};
@@ -13,7 +13,8 @@ pub fn shared(test: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("SKIPPED {test}: no shared data at {}", folder.display());
+    // Past the capture of test output, so that skipped tests are seen and counted.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no shared data at {}", folder.display());
     None
 }
 

@@ -122,7 +122,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
     let [vocab_size, dim] = weights::shape(&file, "embedding.weight")?[..] else {
         return Err(model_error(&file, "has an `embedding.weight` that is no matrix, expected [tokens, dim]", ""));
     };
-    let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size, dim, weighted: false });
+    let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size, dim, weighted: false, positions: 0 });
     architecture.validate(&file.display().to_string())?;
     let loaded = weights::read(&file, &architecture.weights(), &rename)?;
     Ok(Folder {

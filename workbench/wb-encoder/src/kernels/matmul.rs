@@ -7,20 +7,20 @@ use gemm::Parallelism;
 /// A matrix to read: `data[row * row_stride + column * column_stride]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Mat<'a> {
-    data: &'a [f32],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
-    column_stride: usize,
+    pub(super) data: &'a [f32],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) row_stride: usize,
+    pub(super) column_stride: usize,
 }
 
 /// A matrix to write, rows apart by `row_stride`, columns adjacent.
 #[derive(Debug)]
 pub struct MatMut<'a> {
-    data: &'a mut [f32],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
+    pub(super) data: &'a mut [f32],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) row_stride: usize,
 }
 
 impl<'a> Mat<'a> {

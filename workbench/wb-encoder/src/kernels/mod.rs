@@ -8,7 +8,9 @@
 pub mod activation;
 pub mod matmul;
 pub mod normalize;
+pub mod packed;
 pub mod softmax;
 pub mod vector;
 
 pub use matmul::{Mat, MatMut, matmul};
+pub use packed::{Packed, matmul_packed};

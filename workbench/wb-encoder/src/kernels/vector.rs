@@ -7,7 +7,7 @@ use pulp::Arch;
 /// Lanes of an accumulator; sums and maxima are kept per lane, so their order does not depend on the processor.
 pub const LANES: usize = 16;
 
-static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+pub(super) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// Runs a loop compiled for the best instructions that this processor has.
 /// What it calls must be `#[inline(always)]`.
@@ -104,6 +104,25 @@ pub fn add_column_sums(sums: &mut [f32], matrix: &[f32]) {
     );
 }
 
+/// A number that differs when one of `x` does (two changes may cancel out, one in 2^32 times).
+pub fn checksum(x: &[f32]) -> u64 {
+    vectorized(
+        #[inline(always)]
+        || {
+            let mut lanes = [1u32; 4 * LANES];
+            let chunks = x.chunks_exact(4 * LANES);
+            let rest = chunks.remainder();
+            for chunk in chunks {
+                for (lane, x) in lanes.iter_mut().zip(chunk) {
+                    *lane = lane.wrapping_mul(31).wrapping_add(x.to_bits());
+                }
+            }
+            let all = lanes.iter().copied().chain(rest.iter().map(|x| x.to_bits()));
+            all.fold(x.len() as u64, |sum, lane| sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(lane)))
+        },
+    )
+}
+
 /// Puts `bias` into every row of `[rows, width]`: the start of a product that is then added.
 pub fn fill_rows(matrix: &mut [f32], bias: &[f32]) {
     for row in matrix.chunks_exact_mut(bias.len()) {
@@ -125,6 +144,17 @@ mod tests {
         }
         assert!(worst < 2.5e-7, "{worst}");
         assert!(exp(-1000.0) >= 0.0 && exp(-1000.0) < 1e-37);
+    }
+
+    #[test]
+    fn a_checksum_sees_every_number() {
+        let x: Vec<f32> = (0..150).map(|i| i as f32).collect();
+        for at in 0..x.len() {
+            let mut other = x.clone();
+            other[at] = -1.0;
+            assert_ne!(checksum(&other), checksum(&x), "{at}");
+        }
+        assert_ne!(checksum(&x[..149]), checksum(&x));
     }
 
     #[test]

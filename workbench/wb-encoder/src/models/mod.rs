@@ -54,7 +54,9 @@ impl Architecture {
                 format!("bert {} × {}, {} heads", c.num_hidden_layers, c.hidden_size, c.num_attention_heads)
             }
             Self::StaticEmbedding(c) => {
-                format!("static_embedding {} × {}{}", c.vocab_size, c.dim, if c.weighted { ", weighted" } else { "" })
+                let weighted = if c.weighted { ", weighted" } else { "" };
+                let placed = if c.positions > 0 { format!(", {} position weights", c.positions) } else { String::new() };
+                format!("static_embedding {} × {}{weighted}{placed}", c.vocab_size, c.dim)
             }
         }
     }

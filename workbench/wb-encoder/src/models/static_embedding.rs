@@ -1,6 +1,6 @@
 //! A bag of token vectors in burn's tensors.
 
-use burn::tensor::{Tensor, activation, module};
+use burn::tensor::{Int, Tensor, TensorData, activation, module};
 
 use super::StaticConfig;
 use crate::{Result, device_weights::Pass, padded::Padded};
@@ -12,9 +12,18 @@ use crate::{Result, device_weights::Pass, padded::Padded};
 pub(crate) fn forward(config: &StaticConfig, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2>> {
     let (texts, tokens) = (batch.texts, batch.tokens);
     let vectors = module::embedding(pass.weights.matrix("embeddings.weight")?, batch.ids.clone());
-    let share: Tensor<3> = if config.weighted {
-        let column = pass.weights.vector("token_weights")?.reshape([config.vocab_size, 1]);
-        let logits = module::embedding(column, batch.ids.clone()).reshape([texts, tokens]);
+    let share: Tensor<3> = if config.weighted || config.positions > 0 {
+        let mut logits = Tensor::<2>::zeros([texts, tokens], &vectors.device());
+        if config.weighted {
+            let column = pass.weights.vector("token_weights")?.reshape([config.vocab_size, 1]);
+            logits = logits + module::embedding(column, batch.ids.clone()).reshape([texts, tokens]);
+        }
+        if config.positions > 0 {
+            let column = pass.weights.vector("position_weights")?.reshape([config.positions, 1]);
+            let buckets: Vec<i32> = (0..tokens).map(|place| config.bucket(place) as i32).collect();
+            let buckets = Tensor::<2, Int>::from_data(TensorData::new(buckets, [1, tokens]), &vectors.device());
+            logits = logits + module::embedding(column, buckets).reshape([1, tokens]);
+        }
         // exp(w) over its sum is the softmax; padding has no share, and a text of padding only has none at all.
         let bias = batch.attention_bias.clone().reshape([texts, tokens]);
         let share = activation::softmax(logits + bias, 1) * batch.present.clone().reshape([texts, tokens]);

@@ -122,6 +122,9 @@ fn static_embedding(c: &StaticConfig) -> Vec<WeightSpec> {
     if c.weighted {
         list.push(WeightSpec { name: "token_weights".into(), shape: vec![c.vocab_size], init: Init::Zeros });
     }
+    if c.positions > 0 {
+        list.push(WeightSpec { name: "position_weights".into(), shape: vec![c.positions], init: Init::Zeros });
+    }
     list
 }
 
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_bag_of_vectors_begins_with_vectors_of_length_one() {
-        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 500, dim: 64, weighted: true });
+        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 500, dim: 64, weighted: true, positions: 0 });
         let fresh = architecture.fresh(Seed(7));
         assert_eq!(fresh, architecture.fresh(Seed(7)));
         assert_ne!(fresh, architecture.fresh(Seed(8)));

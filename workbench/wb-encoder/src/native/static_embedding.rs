@@ -1,4 +1,4 @@
-//! A bag of token vectors on the CPU.
+//! A bag of token vectors on the CPU: see [`StaticConfig`].
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ pub struct NativeStatic {
     parameters: Parameters,
     vectors: usize,
     weights: Option<usize>,
+    positions: Option<usize>,
 }
 
 /// A text as its different tokens, each with its share of the mean.
@@ -23,12 +24,13 @@ type Shares = Vec<(u32, f32)>;
 
 /// A tracked pass.
 struct BagTape {
+    batch: TokenBatch,
     shares: Vec<Shares>,
     embeddings: Array2<f32>,
 }
 
 impl NativeStatic {
-    /// Finds both weights by name and checks their shapes.
+    /// Finds every weight by name and checks its shape.
     pub fn new(config: StaticConfig, model: Model) -> Result<Self> {
         let find = |name: &str, shape: &[usize]| -> Result<usize> {
             let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
@@ -38,21 +40,29 @@ impl NativeStatic {
         };
         let vectors = find("embeddings.weight", &[config.vocab_size, config.dim])?;
         let weights = if config.weighted { Some(find("token_weights", &[config.vocab_size])?) } else { None };
-        Ok(Self { config, parameters: model.parameters, vectors, weights })
+        let positions = if config.positions > 0 { Some(find("position_weights", &[config.positions])?) } else { None };
+        Ok(Self { config, parameters: model.parameters, vectors, weights, positions })
     }
 
-    /// Each different token's share: count · exp(weight), divided by the sum over the text.
-    fn shares(&self, text: &[u32]) -> Shares {
-        let mut ids = text.to_vec();
-        ids.sort_unstable();
+    /// How often each occurrence counts: exp(token weight + position weight).
+    fn counts(&self, text: &[u32]) -> Vec<(u32, f32)> {
         let weights = self.weights.map(|place| self.parameters.at(place).values.as_slice());
-        let mut shares: Shares = ids
-            .chunk_by(|a, b| a == b)
-            .map(|run| (run[0], run.len() as f32 * weights.map_or(1.0, |weights| weights[run[0] as usize].exp())))
-            .collect();
-        let total: f32 = shares.iter().map(|share| share.1).sum();
-        shares.iter_mut().for_each(|share| share.1 /= total);
-        shares
+        let positions = self.positions.map(|place| self.parameters.at(place).values.as_slice());
+        let count = |(place, id): (usize, &u32)| {
+            let of_token = weights.map_or(0.0, |weights| weights[*id as usize]);
+            let of_place = positions.map_or(0.0, |positions| positions[self.config.bucket(place)]);
+            (*id, (of_token + of_place).exp())
+        };
+        text.iter().enumerate().map(count).collect()
+    }
+
+    /// Each different token's share: its counts, divided by the sum over the text.
+    fn shares(&self, text: &[u32]) -> Shares {
+        let mut counts = self.counts(text);
+        counts.sort_by_key(|(id, _)| *id);
+        let total: f32 = counts.iter().map(|(_, count)| count).sum();
+        let share = |run: &[(u32, f32)]| (run[0].0, run.iter().map(|(_, count)| count).sum::<f32>() / total);
+        counts.chunk_by(|a, b| a.0 == b.0).map(share).collect()
     }
 
     fn mean(&self, shares: &Shares, row: &mut [f32]) {
@@ -65,6 +75,24 @@ impl NativeStatic {
                 }
             },
         );
+    }
+
+    /// What a text's occurrences give to the gradients of the position weights.
+    fn at_positions(&self, text: &[u32], g: &[f32], along: f32) -> Vec<f32> {
+        let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
+        let counts = self.counts(text);
+        let total: f32 = counts.iter().map(|(_, count)| count).sum();
+        let mut gradient = vec![0.0; self.config.positions];
+        vectorized(
+            #[inline(always)]
+            || {
+                for (place, (id, count)) in counts.iter().enumerate() {
+                    let felt = dot(g, &vectors[*id as usize * dim..][..dim]) - along;
+                    gradient[self.config.bucket(place)] += count / total * felt;
+                }
+            },
+        );
+        gradient
     }
 
     fn run(&self, batch: &TokenBatch) -> Result<(Array2<f32>, Vec<Shares>)> {
@@ -105,7 +133,7 @@ impl Backbone for NativeStatic {
 
     fn embed_tracked(&self, batch: &TokenBatch, _: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
         let (embeddings, shares) = self.run(batch)?;
-        Ok((embeddings.clone(), Box::new(BagTape { shares, embeddings })))
+        Ok((embeddings.clone(), Box::new(BagTape { batch: batch.clone(), shares, embeddings })))
     }
 
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
@@ -149,6 +177,13 @@ impl Backbone for NativeStatic {
                     },
                 );
             });
+        }
+        if let Some(place) = self.positions.filter(|place| self.parameters.at(*place).trainable) {
+            let of_texts: Vec<Vec<f32>> =
+                (0..n).into_par_iter().map(|text| self.at_positions(tape.batch.text(text), &g[text * dim..][..dim], along[text])).collect();
+            for of_text in &of_texts {
+                add_scaled(gradients.at_mut(place), 1.0, of_text);
+            }
         }
         if self.parameters.at(self.vectors).trainable {
             gradients.at_mut(self.vectors).par_chunks_mut(dim).enumerate().with_min_len(64).for_each(|(id, gradient)| {

@@ -105,8 +105,8 @@ fn adapters_on_every_layer_equal_burn() {
 
 #[test]
 fn a_bag_of_token_vectors_equals_burn() {
-    for weighted in [false, true] {
-        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 50, dim: 12, weighted });
+    for (weighted, positions) in [(false, 0), (true, 0), (false, 9), (true, 9)] {
+        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 50, dim: 12, weighted, positions });
         check_against_burn(model(architecture, Pooling::Mean, None));
     }
 }

@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
-pub use guard::run_guarded;
+pub use guard::{DOING, end_with_parent, run_guarded};
 
 use crate::{
     Architecture, Backbone, BurnBackbone, DeviceConfig, Error, Gradients, Model, OpenDevice, Result, TokenBatch,
@@ -59,7 +59,10 @@ impl ProbeReport {
             Some(failure) => Err(Error::Device {
                 device: self.device.clone(),
                 message: failure.clone(),
-                hint: Some(format!("run with device=cpu; look closer with `wb doctor --device {}`", self.device)),
+                hint: Some(match failure.starts_with(guard::HUNG) {
+                    true => "run with device=cpu, or give a slow device more time with WB_SELF_TEST_SECONDS=300".into(),
+                    false => format!("run with device=cpu; look closer with `wb doctor --device {}`", self.device),
+                }),
             }),
         }
     }
@@ -77,8 +80,11 @@ const GRADIENT_LIMIT: f64 = 3e-2;
 /// Compares a device with the processor: matrix products, embeddings of the batch, and the gradients of one step
 /// of adapters (or of all weights, where the architecture has no linear layers).
 ///
+/// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it.
+/// `auto` where there is nothing but the processor has nothing to compare and passes.
+///
 /// Call it in a process of its own: see [`run_guarded`].
-pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch) -> ProbeReport {
+pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch, doing: &mut dyn FnMut(&str)) -> ProbeReport {
     let begin = Instant::now();
     let mut report = ProbeReport {
         device: config.to_string(),
@@ -87,7 +93,7 @@ pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch) -> ProbeRe
         failure: None,
         seconds: 0.0,
     };
-    if let Err(error) = checks(config, model, batch, &mut report) {
+    if let Err(error) = checks(config, model, batch, &mut report, doing) {
         // Keep what was measured: the first failed comparison says more than the panic that followed it.
         report.failure.get_or_insert_with(|| match &error {
             Error::Device { message, .. } => message.clone(),
@@ -98,19 +104,33 @@ pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch) -> ProbeRe
     report
 }
 
-fn checks(config: DeviceConfig, model: &Model, batch: &TokenBatch, report: &mut ProbeReport) -> Result<()> {
-    let (model, training) = probe_model(model)?;
-    let cpu = DeviceConfig::Cpu.open()?.open_backbone(model.clone())?;
-    let expected = step(cpu.as_ref(), batch)?;
+fn checks(
+    config: DeviceConfig,
+    model: &Model,
+    batch: &TokenBatch,
+    report: &mut ProbeReport,
+    doing: &mut dyn FnMut(&str),
+) -> Result<()> {
+    doing("opening the device");
     let device = config.open()?;
     report.device = device.config.to_string();
     report.description = device.description.clone();
-    for size in [16, 64, 256] {
-        if !matrix_product(&device, size, report)? {
-            return Ok(());
-        }
+    if device.is_cpu() && config == DeviceConfig::Auto {
+        return Ok(());
     }
+    for size in [16, 64, 256] {
+        doing(&format!("multiplying {size} × {size} matrices"));
+        matrix_product(&device, size, report)?;
+    }
+    if report.failure.is_some() {
+        return Ok(());
+    }
+    doing("computing on the processor what the device has to give");
+    let (model, training) = probe_model(model)?;
+    let cpu = DeviceConfig::Cpu.open()?.open_backbone(model.clone())?;
+    let expected = step(cpu.as_ref(), batch)?;
     // Burn's way on the CPU too, where it tests the CPU's own kernels.
+    doing("encoding texts and computing the gradients of one step");
     let other = BurnBackbone::new(model.clone(), device.burn(), &report.device)?;
     let found = step(&other, batch)?;
     let (cosine, element) = embedding_errors(expected.0.view(), found.0.view());
@@ -187,16 +207,20 @@ fn embedding_errors(expected: ArrayView2<'_, f32>, found: ArrayView2<'_, f32>) -
             continue;
         }
         let pairs = || a.iter().zip(b.iter()).map(|(x, y)| (f64::from(*x) / la, f64::from(*y) / lb));
-        // max() would lose a NaN, the comparison keeps it.
         let keep = |worst: &mut f64, value: f64| {
-            if !(value <= *worst) {
-                *worst = value
+            if is_worse(value, *worst) {
+                *worst = value;
             }
         };
         keep(&mut cosine, 1.0 - pairs().map(|(x, y)| x * y).sum::<f64>());
         pairs().for_each(|(x, y)| keep(&mut element, (x - y).abs()));
     }
     (cosine, element)
+}
+
+/// Whether an error is larger than another; one that is not a number is the largest.
+fn is_worse(error: f64, than: f64) -> bool {
+    !than.is_nan() && (error > than || error.is_nan())
 }
 
 /// The largest relative error among the weights' gradients, and that weight's name.
@@ -208,15 +232,15 @@ fn gradient_error(model: &Model, expected: &Gradients, found: &Gradients) -> (f6
     for (at, parameter) in model.parameters.iter().enumerate().filter(|(_, p)| p.trainable) {
         let difference: Vec<f32> = expected.at(at).iter().zip(found.at(at)).map(|(a, b)| a - b).collect();
         let error = norm(&difference) / norm(expected.at(at)).max(1e-3 * largest).max(f64::MIN_POSITIVE);
-        if !(error <= worst.0) {
+        if is_worse(error, worst.0) {
             worst = (error, parameter.name.clone());
         }
     }
     worst
 }
 
-/// A product of two square matrices against the same in double precision; returns whether it is right.
-fn matrix_product(device: &OpenDevice, size: usize, report: &mut ProbeReport) -> Result<bool> {
+/// A product of two square matrices against the same in double precision.
+fn matrix_product(device: &OpenDevice, size: usize, report: &mut ProbeReport) -> Result<()> {
     let draw =
         |shift: usize| -> Vec<f32> { (0..size * size).map(|i| ((i * 7919 + shift) % 1000) as f32 / 1000.0).collect() };
     let (a, b) = (draw(0), draw(421));
@@ -235,15 +259,16 @@ fn matrix_product(device: &OpenDevice, size: usize, report: &mut ProbeReport) ->
             let right: f64 = (0..size).map(|k| f64::from(a[row * size + k]) * f64::from(b[k * size + column])).sum();
             let value = f64::from(found[row * size + column]);
             let error = (value - right).abs() / right.abs().max(1.0);
-            if !(error <= worst.0) {
+            if is_worse(error, worst.0) {
                 worst = (error, value, right);
             }
         }
     }
     let (error, value, right) = worst;
-    Ok(report.check(&format!("matrix product {size} × {size}: relative error"), error, MATRIX_LIMIT, |_| {
+    report.check(&format!("matrix product {size} × {size}: relative error"), error, MATRIX_LIMIT, |_| {
         format!("its matrix product is wrong: {size} × {size} gave {value:.3} where {right:.3} is right")
-    }))
+    });
+    Ok(())
 }
 
 /// Short and long, prose and code, ASCII and not.
@@ -297,4 +322,58 @@ pub fn made_up_model() -> (Model, TokenBatch) {
     let texts: Vec<Vec<u32>> = (0..16).map(text).collect();
     let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
     (Model { architecture, parameters, pooling: crate::Pooling::Mean, adapter: None }, batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> ProbeReport {
+        let (device, description) = ("vulkan".to_owned(), String::new());
+        ProbeReport { device, description, checks: Vec::new(), failure: None, seconds: 0.0 }
+    }
+
+    #[test]
+    fn wrong_figures_fail_and_the_first_failure_is_told() {
+        let mut report = report();
+        assert!(report.check("a", 0.5, 1.0, |_| "a is wrong".into()));
+        assert!(!report.check("b", 1.5, 1.0, |figure| format!("b is wrong: {figure}")));
+        assert!(!report.check("c", f64::NAN, 1.0, |_| "c is wrong".into()));
+        let error = report.require().unwrap_err();
+        assert_eq!(error.to_string(), "cannot use device `vulkan`: b is wrong: 1.5");
+        assert_eq!(report.checks.iter().map(|c| c.passed).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(report.checks[2].figure, None);
+        let line = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<ProbeReport>(&line).unwrap(), report);
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_the_worst_error() {
+        let right = ndarray::array![[3.0f32, 4.0], [1.0, 0.0]];
+        assert_eq!(embedding_errors(right.view(), right.view()), (0.0, 0.0));
+        let turned = ndarray::array![[3.0f32, 4.0], [0.0, 1.0]];
+        assert_eq!(embedding_errors(right.view(), turned.view()), (1.0, 1.0));
+        let broken = ndarray::array![[f32::NAN, 4.0], [1.0, 0.0]];
+        let (cosine, element) = embedding_errors(right.view(), broken.view());
+        assert!(cosine.is_nan() && element.is_nan());
+        let zero = ndarray::array![[0.0f32, 0.0], [1.0, 0.0]];
+        assert!(embedding_errors(right.view(), zero.view()).0.is_nan());
+    }
+
+    #[test]
+    fn a_wrong_gradient_is_named() {
+        let (model, batch) = made_up_model();
+        let (model, training) = probe_model(&model).unwrap();
+        assert_eq!(training, "one LoRA step");
+        let cpu = DeviceConfig::Cpu.open().unwrap().open_backbone(model.clone()).unwrap();
+        let (_, right) = step(cpu.as_ref(), &batch).unwrap();
+        assert_eq!(gradient_error(&model, &right, &right), (0.0, String::new()));
+        let mut wrong = right.clone();
+        let at = model.parameters.position("encoder.layer.1.attention.self.query.lora_A.weight").unwrap();
+        wrong.at_mut(at).iter_mut().for_each(|g| *g *= -1.0);
+        let (error, name) = gradient_error(&model, &right, &wrong);
+        assert!((error - 2.0).abs() < 1e-6 && name.contains("layer.1.attention.self.query.lora_A"), "{error} {name}");
+        wrong.at_mut(at)[0] = f32::NAN;
+        assert!(gradient_error(&model, &right, &wrong).0.is_nan());
+    }
 }

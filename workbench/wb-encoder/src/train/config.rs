@@ -31,6 +31,9 @@ pub struct TrainConfig {
     pub clip_norm: f64,
     /// Whether the model's own dropout is on while training.
     pub dropout: bool,
+    /// Each different token is left out of a text with this probability, anew in every batch.
+    /// Keeps a model from learning single texts by heart; 0 turns it off.
+    pub token_dropout: f64,
     /// When and on how much the model is measured while it trains.
     pub validate: ValidateConfig,
     /// Which weights are left at the end.
@@ -50,6 +53,7 @@ impl Default for TrainConfig {
             max_steps: 0,
             clip_norm: 1.0,
             dropout: true,
+            token_dropout: 0.0,
             validate: ValidateConfig::default(),
             keep: Keep::default(),
         }
@@ -146,6 +150,10 @@ impl TrainConfig {
             ));
         }
         at_least_one(&format!("{key}.batch.accumulate"), self.batch.accumulate)?;
+        if !(0.0..1.0).contains(&self.token_dropout) {
+            let message = format!("got {}, expected at least 0 and less than 1", self.token_dropout);
+            return Err(Error::value(format!("{key}.token_dropout"), message));
+        }
         self.optimizer.validate(&format!("{key}.optimizer"))?;
         self.schedule.validate(&format!("{key}.schedule"))?;
         if self.epochs == 0 {

@@ -12,6 +12,7 @@ pub mod session;
 pub mod step;
 mod tensors;
 pub mod texts;
+pub mod token_dropout;
 pub mod validate;
 
 #[cfg(test)]
@@ -51,6 +52,8 @@ pub struct TrainJob<'a> {
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
     pub tokenize: &'a Tokenize<'a>,
+    /// Whether texts begin and end with special tokens, which token dropout must not take.
+    pub special_ends: bool,
     /// How.
     pub config: &'a TrainConfig,
     /// Decides order, dropout and the choice of validation pairs.

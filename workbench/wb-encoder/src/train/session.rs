@@ -16,6 +16,7 @@ use super::{
     plan::PlannedStep,
     prefetch::Batches,
     step::{StepOptions, accumulate},
+    token_dropout::drop_tokens,
     validate::{Measured, Validation},
 };
 use crate::{Backbone, Error, Gradients, Parameters, Result, losses::LossOnEmbeddings};
@@ -115,9 +116,11 @@ impl<'a> Session<'a> {
         };
         let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
         for part in 0..planned.batches.len() {
-            let batch = batches.next_batch()?;
+            let mut batch = batches.next_batch()?;
             // Counts batches over the whole training, so that nothing has to be stored to resume.
             let number = (step - 1) * config.batch.accumulate as u64 + part as u64;
+            batch.tokens =
+                drop_tokens(batch.tokens, config.token_dropout, self.job.special_ends, self.job.seed, number);
             let found = accumulate(self.backbone, self.loss, &batch, number, options, &mut self.gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned));

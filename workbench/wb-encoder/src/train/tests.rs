@@ -192,6 +192,7 @@ impl Run {
             pairs: &self.pairs,
             validation: &self.validation,
             tokenize: &tokenize,
+            special_ends: false,
             config: &self.config,
             seed: Seed(17),
             files,

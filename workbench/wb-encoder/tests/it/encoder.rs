@@ -87,7 +87,7 @@ fn a_bag_of_vectors_from_nothing() {
     let config = TokenizerConfig { vocab_size: 300, min_frequency: 1, ..TokenizerConfig::default() };
     let tokenizer = config.train(&texts, Path::new("tokenizer.json")).unwrap();
     let architecture =
-        Architecture::StaticEmbedding(StaticConfig { vocab_size: tokenizer.vocab_size(), dim: 16, weighted: true });
+        Architecture::StaticEmbedding(StaticConfig { vocab_size: tokenizer.vocab_size(), dim: 16, weighted: true, positions: 0 });
     let folder =
         Folder::fresh("bag", architecture, tokenizer.clone(), MaxTokens { query: 8, document: 64 }, Seed(1)).unwrap();
     let encoder = cpu(folder);
@@ -99,7 +99,7 @@ fn a_bag_of_vectors_from_nothing() {
     let again = cpu(Folder::read(&place.path().join("w")).unwrap());
     assert_eq!(again.embed(&texts, Side::Document, &mut silent).unwrap(), found);
     // Too few vectors for the tokenizer.
-    let small = Architecture::StaticEmbedding(StaticConfig { vocab_size: 260, dim: 16, weighted: true });
+    let small = Architecture::StaticEmbedding(StaticConfig { vocab_size: 260, dim: 16, weighted: true, positions: 0 });
     let error = Folder::fresh("bag", small, tokenizer, MaxTokens::both(8), Seed(1)).unwrap_err();
     assert!(error.to_string().contains("the weights have 260 token vectors"), "{error}");
 }

@@ -1,5 +1,8 @@
 //! Encoders against reference implementations, through burn's CPU backend and through the CPU's own.
 
+// The lints take functions that tests share for code of their own.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
 mod common;
 mod encoder;
 mod gradients;

@@ -95,7 +95,9 @@ fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
                 config.text = wb_bench::layouts::codesearchnet::TextMode::Raw;
             }
         }
-        _ if raw || !arguments.languages.is_empty() => bail!("--text and --languages are for codesearchnet, not for {name}"),
+        _ if raw || !arguments.languages.is_empty() => {
+            bail!("--text and --languages are for codesearchnet, not for {name}")
+        }
         _ => {}
     }
     benchmark.validate("bench")?;
@@ -131,7 +133,8 @@ fn test_pairs(benchmark: &BenchmarkConfig, arguments: &args::Bench, run: Option<
 
 /// `mrr=0.40`
 fn requirement(text: &str) -> Result<(String, f64)> {
-    let parsed = text.split_once('=').and_then(|(metric, value)| Some((metric.to_lowercase(), value.parse::<f64>().ok()?)));
+    let parsed =
+        text.split_once('=').and_then(|(metric, value)| Some((metric.to_lowercase(), value.parse::<f64>().ok()?)));
     match parsed {
         Some((metric, value)) if (0.0..=1.0).contains(&value) => Ok((metric, value)),
         _ => bail!("--require {text}: expected a metric and a fraction, as in mrr=0.40"),

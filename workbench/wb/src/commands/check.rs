@@ -1,5 +1,7 @@
 //! `wb check`: what is wrong with a YAML, or what it would do.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::{End, experiment};
@@ -7,40 +9,51 @@ use crate::{
     args,
     config::{Experiment, ModelChoice},
     output,
-    pipeline::{data, encoder},
+    pipeline::{data, encoder, preflight},
 };
 
 /// `wb check`
-pub fn check(arguments: &args::Experiment) -> Result<End> {
+pub fn check(check: &args::Check) -> Result<End> {
+    let arguments = &check.experiment;
     let experiment = experiment::load(arguments)?;
+    if check.resolved {
+        output::line(wb_core::config::to_text(&experiment)?.trim_end());
+        return Ok(End::Done);
+    }
+    preflight::preflight(&experiment)?;
+    let fingerprint = data::fingerprint(&experiment)?;
+    let folder = data::folder(&arguments.places.datasets, &fingerprint);
+    let size = size(&experiment)?;
+    // Nothing was found wrong until here.
     output::line(format!("{}: fine", arguments.config.display()));
-    plan(&experiment, arguments)?;
+    plan(&experiment, &folder, size);
     for lint in lints(&experiment) {
         output::line(format!("lint: {lint}"));
     }
     Ok(End::Done)
 }
 
-fn plan(experiment: &Experiment, arguments: &args::Experiment) -> Result<()> {
+/// What would be done, in a few lines.
+fn plan(experiment: &Experiment, folder: &Path, (what, all, trainable): (String, usize, usize)) {
     for source in &experiment.data.sources {
         output::line(format!("data      {}", source.name()));
     }
-    let fingerprint = data::fingerprint(experiment)?;
-    let folder = arguments.places.datasets.join(format!("{}-{}", experiment.name, fingerprint.short()));
-    let pairs = data::card(&folder).ok().and_then(|card| card.splits.get("train").map(|split| split.pairs));
+    let pairs = data::card(folder).ok().and_then(|card| card.splits.get("train").map(|split| split.pairs));
     match pairs {
-        Some(pairs) => output::line(format!("          {pairs} training pairs, prepared already: {}", folder.display())),
+        Some(pairs) => {
+            output::line(format!("          {pairs} training pairs, prepared already: {}", folder.display()))
+        }
         None => output::line(format!("          to be prepared in {}", folder.display())),
     }
-    let (what, all, trainable) = size(experiment)?;
     output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
     // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
     let bytes = 4 * (all + 3 * trainable);
-    output::line(format!("memory    {:.0} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
+    output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
     let train = &experiment.train;
     if let Some(pairs) = pairs {
         let a_step = (train.batch.pairs * train.batch.accumulate) as u64;
-        let steps = train.epochs * pairs.div_ceil(a_step);
+        let an_epoch = if train.batch.drop_last { pairs / a_step } else { pairs.div_ceil(a_step) };
+        let steps = train.epochs * an_epoch;
         let steps = if train.max_steps > 0 { steps.min(train.max_steps) } else { steps };
         output::line(format!("train     {steps} steps of {a_step} pairs, {} epochs", train.epochs));
     } else {
@@ -51,7 +64,6 @@ fn plan(experiment: &Experiment, arguments: &args::Experiment) -> Result<()> {
         let place = entry.dataset.as_ref().map(|path| format!(" on {}", path.display())).unwrap_or_default();
         output::line(format!("bench     {}{place}", card.name));
     }
-    Ok(())
 }
 
 /// The encoder in words, its numbers, and those that are trained.
@@ -69,13 +81,20 @@ fn size(experiment: &Experiment) -> Result<(String, usize, usize)> {
     let n = config.architecture(config.tokenizer.vocab_size).map_or(0, |architecture| {
         architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum()
     });
-    let what = if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
+    let what =
+        if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
     Ok((format!("{what} from scratch"), n, n))
 }
 
 /// What is allowed and probably not meant.
 fn lints(experiment: &Experiment) -> Vec<String> {
     let mut lints = Vec::new();
+    if let Err(error) = experiment.device.require_compiled() {
+        lints.push(match error.hint() {
+            Some(hint) => format!("device: {error}: {hint}"),
+            None => format!("device: {error}"),
+        });
+    }
     let train = &experiment.train;
     if train.batch.accumulate > 1 {
         lints.push(format!(

@@ -33,7 +33,11 @@ pub fn compare(arguments: &args::Compare) -> Result<End> {
 /// What was named: a file, or a run with its trained encoder's outcomes.
 fn outcomes(name: &str, arguments: &args::Compare) -> Result<Vec<Outcome>> {
     if Path::new(name).is_file() {
-        return Ok(vec![read_json(Path::new(name))?]);
+        // `wb bench` writes one outcome, or a list of several.
+        return match read_json::<serde_json::Value>(Path::new(name))? {
+            serde_json::Value::Array(_) => Ok(read_json(Path::new(name))?),
+            _ => Ok(vec![read_json(Path::new(name))?]),
+        };
     }
     let run = RunDir::open(&arguments.places.runs, name)?;
     let mut outcomes = Vec::new();

@@ -18,23 +18,36 @@ pub fn doctor(arguments: &args::Doctor) -> Result<End> {
         output::line(bench::build());
         output::line(format!("machine  {}", manifest::machine()));
         let compiled: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
-        output::line(format!("devices  {} (compiled in; test one with `wb doctor --device NAME`)", compiled.join(", ")));
+        output::line(format!(
+            "devices  {} (compiled in; test one with `wb doctor --device NAME`)",
+            compiled.join(", ")
+        ));
         let offline = std::env::var_os("WB_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");
-        output::line(format!("network  {}", if offline { "forbidden by WB_OFFLINE" } else { "used only for hub ids that are not in the cache" }));
+        output::line(format!(
+            "network  {}",
+            if offline { "forbidden by WB_OFFLINE" } else { "used only for hub ids that are not in the cache" }
+        ));
         return Ok(End::Done);
     };
+    device.require_compiled()?;
     if !device.needs_self_test() {
-        // A device that is not compiled in, or the processor itself, against which others are measured.
+        // The processor itself, against which others are measured.
         output::line(format!("{}: nothing to test", device.open()?.description));
         return Ok(End::Done);
     }
-    let report = device::guarded(device, arguments.encoder.as_deref(), Duration::from_secs(arguments.limit))?;
+    let limit = arguments.limit.map_or_else(device::limit, |seconds| Ok(Duration::from_secs(seconds)))?;
+    let report = device::guarded(device, arguments.encoder.as_deref(), limit)?;
     let rows: Vec<Vec<String>> = report
         .checks
         .iter()
         .map(|check| {
             let figure = check.figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.2e}"));
-            vec![check.what.clone(), figure, format!("{:.0e}", check.limit), if check.passed { "passed" } else { "FAILED" }.to_owned()]
+            vec![
+                check.what.clone(),
+                figure,
+                format!("{:.0e}", check.limit),
+                if check.passed { "passed" } else { "FAILED" }.to_owned(),
+            ]
         })
         .collect();
     if !rows.is_empty() {
@@ -46,7 +59,9 @@ pub fn doctor(arguments: &args::Doctor) -> Result<End> {
             Ok(End::Done)
         }
         Some(failure) => {
-            output::line(format!("refused: device `{}`: {failure}", report.device));
+            let name = if report.description.is_empty() { &report.device } else { &report.description };
+            output::line(format!("refused: {name}: {failure}"));
+            output::note("  hint: run with device=cpu");
             Ok(End::Refused)
         }
     }

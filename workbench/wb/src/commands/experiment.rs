@@ -11,7 +11,7 @@ use crate::{
     interrupt,
     output::{self, Bars},
     pipeline::{
-        bench, data,
+        bench, data, device, preflight,
         train::{self, Trained},
         verdict,
     },
@@ -21,7 +21,8 @@ use crate::{
 pub fn load(arguments: &args::Experiment) -> Result<Experiment> {
     let mut overrides = arguments.overrides.clone();
     overrides.extend(arguments.device.map(|device| format!("device={device}")));
-    Experiment::load(&arguments.config, &overrides).with_context(|| format!("cannot load {}", arguments.config.display()))
+    Experiment::load(&arguments.config, &overrides)
+        .with_context(|| format!("cannot load {}", arguments.config.display()))
 }
 
 /// `wb data`
@@ -47,6 +48,8 @@ pub fn run(arguments: &args::Experiment) -> Result<End> {
 fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
     let started = Instant::now();
     let experiment = load(arguments)?;
+    preflight::preflight(&experiment)?;
+    let device = device::of_experiment(&experiment)?;
     let stop = interrupt::flag()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
@@ -54,14 +57,14 @@ fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
 
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
     let mut run = train::open(&experiment, &data, &places.runs)?;
-    let (trained, untrained) = train::encoder(&experiment, &data, &mut run, &stop, &mut progress)?;
+    let (trained, untrained) = train::encoder(&experiment, &data, &mut run, &device, &stop, &mut progress)?;
     if let Trained::Stopped(outcome) = trained {
         bars.finish();
         output::note(format!("stopped after step {}; the same command goes on from there", outcome.steps));
         return Ok(End::Interrupted);
     }
     if !measured {
-        run.dir.point_latest()?;
+        run.dir.finish()?;
         bars.finish();
         output::line(format!("trained encoder: {}", run.dir.encoder().display()));
         return Ok(End::Done);
@@ -78,6 +81,9 @@ fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
     }
     output::note(format!("{:.0} s in all; run {}", started.elapsed().as_secs_f64(), run.dir.id()));
     let place = page.map_or_else(|| run.dir.folder().display().to_string(), |page| page.display().to_string());
-    output::line(format!("{} report: {place}", line.unwrap_or_else(|| "VERDICT: none, nothing to compare with;".into())));
+    output::line(format!(
+        "{} report: {place}",
+        line.unwrap_or_else(|| "VERDICT: none, nothing to compare with;".into())
+    ));
     Ok(End::Done)
 }

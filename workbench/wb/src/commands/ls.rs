@@ -22,7 +22,10 @@ pub fn ls(arguments: &args::Ls) -> Result<End> {
 fn runs(arguments: &args::Ls) -> Result<()> {
     let runs = run_dir::list(&arguments.places.runs)?;
     if runs.is_empty() {
-        output::line(format!("no runs under {}; make one: wb run configs/quickstart.yaml", arguments.places.runs.display()));
+        output::line(format!(
+            "no runs under {}; make one: wb run configs/quickstart.yaml",
+            arguments.places.runs.display()
+        ));
         return Ok(());
     }
     let mut rows = Vec::new();
@@ -34,7 +37,11 @@ fn runs(arguments: &args::Ls) -> Result<()> {
                 scores.push(format!("{} {} {:.4}", outcome.contestant, score.metric, score.value));
             }
         }
-        let state = if run.is_done() { "done" } else { "unfinished" };
+        let state = match (run.is_done(), run.encoder().is_dir()) {
+            (true, _) => "done",
+            (false, true) => "trained",
+            (false, false) => "unfinished",
+        };
         rows.push(vec![run.id().to_owned(), state.to_owned(), scores.join(", ")]);
     }
     output::table(&["run", "state", "scores"], &rows);
@@ -45,7 +52,10 @@ fn benchmarks() -> Result<()> {
     for name in NAMES {
         let benchmark = BenchmarkConfig::named(name)?;
         let card = benchmark.benchmark().card();
-        output::line(format!("{} (version {})\n  data     {}\n  licence  {}\n  paper    {}", card.name, card.version, card.dataset, card.licence, card.paper));
+        output::line(format!(
+            "{} (version {})\n  data     {}\n  licence  {}\n  paper    {}",
+            card.name, card.version, card.dataset, card.licence, card.paper
+        ));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
 /// `wb report`
 pub fn report(arguments: &args::Report) -> Result<End> {
     let places = &arguments.places;
-    let mut named = arguments.runs_named.clone();
+    let mut named = arguments.named.clone();
     if named.is_empty() {
         named.push("latest".into());
     }
@@ -35,7 +35,11 @@ pub fn report(arguments: &args::Report) -> Result<End> {
 /// Makes the page of a run; `None` where this build has no reports.
 #[cfg(feature = "report")]
 pub fn page(run: &Path, reports: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Option<PathBuf>> {
-    Ok(Some(wb_report::report(run, reports, progress)?.html))
+    let page = wb_report::report(run, reports, progress)?.html;
+    if let Some(runs) = run.parent() {
+        wb_report::index(runs, reports)?;
+    }
+    Ok(Some(page))
 }
 
 /// This build has no reports.

@@ -56,7 +56,12 @@ impl Default for BenchConfig {
     fn default() -> Self {
         Self {
             benchmarks: vec![BenchEntry { benchmark: BenchmarkConfig::Pairs(Default::default()), dataset: None }],
-            contestants: vec![ContestantName::Bm25, ContestantName::Untrained, ContestantName::Trained, ContestantName::Fused],
+            contestants: vec![
+                ContestantName::Bm25,
+                ContestantName::Untrained,
+                ContestantName::Trained,
+                ContestantName::Fused,
+            ],
             bm25: Bm25Config::default(),
             fusion: FusionConfig::default(),
             examples: 8,
@@ -79,6 +84,18 @@ impl BenchConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         self.fusion.validate(&format!("{key}.fusion"))?;
+        for (at, contestant) in self.contestants.iter().enumerate() {
+            if self.contestants[..at].contains(contestant) {
+                let message = format!("`{}` stands there twice, expected each once", contestant.as_str());
+                return Err(Error::value(format!("{key}.contestants[{at}]"), message));
+            }
+        }
+        if self.contestants.is_empty() {
+            return Err(Error::value(
+                format!("{key}.contestants"),
+                "is empty, expected at least one of bm25, untrained, trained, bm25+trained",
+            ));
+        }
         for (at, entry) in self.benchmarks.iter().enumerate() {
             let key = format!("{key}.benchmarks[{at}]");
             entry.benchmark.validate(&format!("{key}.benchmark"))?;

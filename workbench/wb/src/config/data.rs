@@ -60,7 +60,8 @@ impl DataConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         if self.sources.is_empty() {
-            return Err(Error::value(format!("{key}.sources"), "is empty, expected at least one source").with_hint("sources: [{ code: {} }]"));
+            return Err(Error::value(format!("{key}.sources"), "is empty, expected at least one source")
+                .with_hint("sources: [{ code: {} }]"));
         }
         for (at, source) in self.sources.iter().enumerate() {
             source.validate(&format!("{key}.sources[{at}]"))?;

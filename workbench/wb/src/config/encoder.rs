@@ -53,11 +53,13 @@ pub struct StaticChoice {
     pub dim: usize,
     /// Whether every token has a learned weight in the mean.
     pub weighted: bool,
+    /// How many learned weights there are for places in a text; 0 for none.
+    pub positions: usize,
 }
 
 impl Default for StaticChoice {
     fn default() -> Self {
-        Self { dim: 256, weighted: true }
+        Self { dim: 256, weighted: true, positions: 48 }
     }
 }
 
@@ -123,6 +125,7 @@ impl EncoderConfig {
                 vocab_size,
                 dim: choice.dim,
                 weighted: choice.weighted,
+                positions: choice.positions,
             })),
             ModelChoice::Transformer(choice) => Some(Architecture::Bert(BertConfig {
                 vocab_size,
@@ -142,6 +145,23 @@ impl EncoderConfig {
         }
     }
 
+    /// Lengths that hold the special tokens and at least one more, and for which the model has positions.
+    fn validate_max_tokens(&self, key: &str, special: usize, positions: Option<usize>) -> Result<()> {
+        let tokens = self.scratch_max_tokens();
+        for (side, tokens) in [("query", tokens.query), ("document", tokens.document)] {
+            if tokens <= special {
+                let message = format!("got {tokens}, expected more than {special}");
+                return Err(Error::value(format!("{key}.{side}"), message));
+            }
+            if let Some(most) = positions.filter(|most| tokens > *most) {
+                let message = format!("got {tokens}, expected at most {most}: the model has no more positions");
+                return Err(Error::value(format!("{key}.{side}"), message)
+                    .with_hint("set encoder.model.transformer.positions, or a smaller encoder.max_tokens"));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         self.tokenizer.validate(&format!("{key}.tokenizer"))?;
@@ -149,7 +169,8 @@ impl EncoderConfig {
             lora.validate(&format!("{key}.lora"))?;
             if !matches!(self.model, ModelChoice::Pretrained(_)) {
                 let message = "adapters on a model from scratch: its frozen weights would be random";
-                return Err(Error::value(format!("{key}.lora"), message).with_hint("take `lora` away, or use `model: { pretrained: ... }`"));
+                return Err(Error::value(format!("{key}.lora"), message)
+                    .with_hint("take `lora` away, or use `model: { pretrained: ... }`"));
             }
         }
         match &self.model {
@@ -159,9 +180,23 @@ impl EncoderConfig {
             ModelChoice::Pretrained(_) => Ok(()),
             _ => {
                 let Some(architecture) = self.architecture(self.tokenizer.vocab_size) else { return Ok(()) };
-                let name = if matches!(self.model, ModelChoice::Transformer(_)) { "transformer" } else { "static_embedding" };
-                architecture.validate(&format!("{key}.model.{name}"))
+                let is_transformer = matches!(self.model, ModelChoice::Transformer(_));
+                let name = if is_transformer { "transformer" } else { "static_embedding" };
+                architecture.validate(&format!("{key}.model.{name}")).map_err(as_written)?;
+                let special = if self.tokenizer.special_tokens || is_transformer { 2 } else { 0 };
+                self.validate_max_tokens(&format!("{key}.max_tokens"), special, architecture.max_tokens())
             }
         }
     }
+}
+
+/// A transformer's sizes have the names of its `config.json` in the library, and shorter ones in the YAML.
+fn as_written(error: Error) -> Error {
+    let Error::Value { mut key, message, hint } = error else { return error };
+    for (name, written) in
+        [("num_attention_heads", "heads"), ("num_hidden_layers", "layers"), ("max_position_embeddings", "positions")]
+    {
+        key = key.replace(name, written);
+    }
+    Error::Value { key, message, hint }
 }

@@ -46,19 +46,32 @@ impl Experiment {
     /// Reads, overrides and checks a YAML; errors have path, line and column as far as they can be known.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self> {
         let experiment: Self = wb_core::config::load(path, overrides)?;
-        experiment.validate().map_err(|error| wb_core::config::with_position(error, path))?;
+        experiment.validate().map_err(|error| placed(error, path, overrides))?;
         Ok(experiment)
     }
 
     fn validate(&self) -> Result<()> {
         let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if self.name.is_empty() || !self.name.chars().all(fine) {
-            let message = format!("`{}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name", self.name);
+            let message =
+                format!("`{}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name", self.name);
             return Err(Error::value("name", message));
         }
         self.data.validate("data")?;
         self.encoder.validate("encoder")?;
         self.train.validate("train")?;
         self.bench.validate("bench")
+    }
+}
+
+/// An impossible value stands in an override, or at a place in the file.
+fn placed(error: Error, path: &Path, overrides: &[String]) -> Error {
+    let Error::Value { key, message, hint } = error else { return error };
+    let under =
+        |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+    let sets = |given: &&String| given.split_once('=').is_some_and(|(set, _)| under(&key, set) || under(set, &key));
+    match overrides.iter().rfind(sets) {
+        Some(given) => Error::Override { given: given.clone(), message: format!("{key}: {message}"), hint },
+        None => wb_core::config::with_position(Error::Value { key, message, hint }, path),
     }
 }

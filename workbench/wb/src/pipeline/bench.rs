@@ -1,12 +1,10 @@
 //! Benchmarks of a run: every contestant on every benchmark, each measured once.
 
 use anyhow::{Context, Result};
-use wb_bench::{
-    BenchmarkConfig, Contestant, Dataset, Options, Plan, Scorer,
-    benchmarks::NAMES,
-};
+use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options, Plan, Scorer, benchmarks::NAMES};
 use wb_core::{
-    Encoder, Progress, fingerprint::Fingerprint,
+    Encoder, Progress,
+    fingerprint::Fingerprint,
     records::outcome::Outcome,
     run_dir::{read_json, write_json},
 };
@@ -41,12 +39,15 @@ pub fn bench(
     untrained: Folder,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Measured>> {
-    let mut encoders = Encoders { experiment, run_encoder: run.dir.encoder(), untrained: Some(untrained), opened: [None, None] };
+    let mut encoders =
+        Encoders { experiment, run_encoder: run.dir.encoder(), untrained: Some(untrained), opened: [None, None] };
     let mut all = Vec::new();
     let mut unchanged = 0;
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
-        let inputs = inputs(experiment, data, entry, run)?;
         let name = file_name(experiment, at);
+        progress(Progress::new("reading benchmark", 0, 1).note(name.clone()));
+        let plan = plan(entry, data).with_context(|| format!("cannot read benchmark {name}"))?;
+        let inputs = inputs(experiment, &plan, entry, run)?;
         let stage = format!("bench {name}");
         let files: Vec<_> = experiment.bench.contestants.iter().map(|c| run.dir.bench(&name, c.as_str())).collect();
         let main = entry.benchmark.benchmark().card().main;
@@ -57,8 +58,6 @@ pub fn bench(
             continue;
         }
         run.dir.reopen()?;
-        progress(Progress::new("reading benchmark", 0, 1).note(name.clone()));
-        let plan = plan(entry, data).with_context(|| format!("cannot read benchmark {name}"))?;
         // The run's own test pairs were audited against its training pairs when they were made.
         let training = entry.dataset.as_ref().map(|_| &data.prepared.train);
         let options = Options { seed: experiment.seed, examples: experiment.bench.examples, training };
@@ -88,12 +87,13 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
     }
 }
 
-fn inputs(experiment: &Experiment, data: &Data, entry: &BenchEntry, run: &Run) -> Result<Fingerprint> {
+fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(env!("CARGO_PKG_VERSION")).text(Fingerprint::of_json(entry).as_str());
     all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
-    all.text(Fingerprint::of_json(&(&experiment.bench.bm25, &experiment.bench.fusion, &experiment.bench.contestants)).as_str());
-    all.text(data.fingerprint.as_str());
+    let bench = &experiment.bench;
+    all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());
+    all.text(plan.dataset.as_str());
     all.text(Fingerprint::of_file(&run.dir.encoder().join("model.safetensors"))?.as_str());
     let adapter = run.dir.encoder().join("adapter.safetensors");
     if adapter.is_file() {
@@ -202,5 +202,8 @@ pub fn print(outcomes: &[Outcome]) {
             ]);
         }
     }
-    output::table(&["contestant", "protocol", "language", "split", "metric", "value", "95 % interval", "queries", "pool"], &rows);
+    output::table(
+        &["contestant", "protocol", "language", "split", "metric", "value", "95 % interval", "queries", "pool"],
+        &rows,
+    );
 }

@@ -21,7 +21,7 @@ pub struct Data {
 /// Makes the pairs of an experiment, or loads them where they were made before.
 pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Data> {
     let fingerprint = fingerprint(experiment)?;
-    let folder = datasets.join(format!("{}-{}", experiment.name, fingerprint.short()));
+    let folder = folder(datasets, &fingerprint);
     if folder.join("data.json").is_file() {
         let prepared = store::load(&folder).with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
@@ -29,11 +29,18 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     }
     let mut read = Vec::new();
     for source in &experiment.data.sources {
-        read.push(source.read(experiment.data.on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?);
+        read.push(
+            source.read(experiment.data.on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?,
+        );
     }
     let prepared = wb_data::prepare(read, &experiment.data.prepare(), experiment.seed, progress)?;
     store::write(&prepared, &folder)?;
     Ok(Data { folder, fingerprint, prepared })
+}
+
+/// Where pairs with this fingerprint lie: the same pairs serve every experiment that asks for them.
+pub fn folder(datasets: &Path, fingerprint: &Fingerprint) -> PathBuf {
+    datasets.join(format!("pairs-{}", fingerprint.short()))
 }
 
 /// Of all that decides the pairs.
@@ -58,7 +65,8 @@ pub fn describe(data: &Data) {
         output::line(format!("{:>9} left   after {}", gate.after, gate.name));
     }
     for (name, split) in &card.splits {
-        output::line(format!("{:>9} pairs  {name}, {} groups", split.pairs, split.groups));
+        let s = if split.groups == 1 { "" } else { "s" };
+        output::line(format!("{:>9} pairs  {name}, {} group{s}", split.pairs, split.groups));
     }
     output::line(format!("in {}", data.folder.display()));
 }

@@ -8,24 +8,58 @@ use wb_encoder::{
     self_test::{self, ProbeReport},
 };
 
-use crate::output;
+use super::encoder;
+use crate::{
+    config::{Experiment, ModelChoice},
+    output,
+};
 
-/// How long a device has to show that it computes rightly.
-pub const LIMIT: Duration = Duration::from_secs(60);
+/// How long a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
+pub fn limit() -> Result<Duration> {
+    let Some(text) = std::env::var_os("WB_SELF_TEST_SECONDS").filter(|text| !text.is_empty()) else {
+        return Ok(Duration::from_secs(60));
+    };
+    let seconds = text.to_str().and_then(|text| text.parse().ok()).filter(|seconds| (1..=86_400).contains(seconds));
+    let seconds = seconds.with_context(|| {
+        format!("WB_SELF_TEST_SECONDS is {}, expected a number of seconds from 1 to 86400", text.display())
+    })?;
+    Ok(Duration::from_secs(seconds))
+}
 
 /// Opens a device; one that is not the processor is compared with it first, on this model.
 pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
-    if device.needs_self_test() {
-        let report = guarded(device, model, LIMIT)?;
-        report.require()?;
+    if !device.needs_self_test() {
+        return Ok(device.open()?);
+    }
+    let report = guarded(device, model, limit()?)?;
+    report.require()?;
+    // The one that was tested: `auto` is not looked for again, and no driver runs here that was not tried there.
+    let open = report.device.parse::<DeviceConfig>()?.open()?;
+    if open.is_cpu() {
+        output::note(format!("device: {}; found no other that this wb can use", open.description));
+    } else {
         output::note(format!("device: {} passed its self-test in {:.1} s", report.description, report.seconds));
     }
-    Ok(device.open()?)
+    Ok(open)
+}
+
+/// Opens the device of an experiment, tried with the model that the experiment begins with if that is a pretrained one.
+/// To be asked for before anything is computed or written.
+pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
+    experiment.device.require_compiled()?;
+    let model = match &experiment.encoder.model {
+        ModelChoice::Pretrained(pretrained) if experiment.device.needs_self_test() => {
+            Some(encoder::pretrained_folder(pretrained)?)
+        }
+        _ => None,
+    };
+    open(experiment.device, model.as_deref())
 }
 
 /// Runs the self-test in a child process, which may hang or die.
 pub fn guarded(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<ProbeReport> {
-    let program = std::env::current_exe().context("cannot find this program to run the self-test in a process of its own")?;
+    let program =
+        std::env::current_exe().context("cannot find this program to run the self-test in a process of its own")?;
     let mut command = Command::new(program);
     command.arg("probe").arg("--device").arg(device.to_string());
     if let Some(model) = model {
@@ -35,7 +69,9 @@ pub fn guarded(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> R
 }
 
 /// The self-test itself, in this process; the report goes to standard output as one line of JSON.
+/// Ends when standard input does: see [`self_test::end_with_parent`].
 pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
+    self_test::end_with_parent();
     let (model, batch) = match model {
         None => self_test::made_up_model(),
         Some(path) => {
@@ -44,7 +80,8 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
             (folder.model, batch)
         }
     };
-    let report = self_test::probe(device, &model, &batch);
+    let report =
+        self_test::probe(device, &model, &batch, &mut |what| output::line(format!("{}{what}", self_test::DOING)));
     output::line(serde_json::to_string(&report)?);
     Ok(())
 }

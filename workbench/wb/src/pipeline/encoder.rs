@@ -31,22 +31,39 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
 }
 
 /// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
-pub fn begin(experiment: &Experiment, run: &RunDir, pairs: &PairSet, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
+pub fn begin(
+    experiment: &Experiment,
+    run: &RunDir,
+    pairs: &PairSet,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Folder> {
     let config = &experiment.encoder;
-    let mut folder = match &config.model {
-        ModelChoice::Pretrained(pretrained) => {
-            let mut folder = Folder::read(&pretrained_folder(pretrained)?)?;
-            if let Some(max_tokens) = config.max_tokens {
-                folder.max_tokens = max_tokens;
-            }
-            folder
-        }
+    let folder = match &config.model {
+        ModelChoice::Pretrained(pretrained) => Folder::read(&pretrained_folder(pretrained)?)?,
         _ => {
             let tokenizer = tokenizer(config, run, pairs, progress)?;
-            let architecture = config.architecture(tokenizer.vocab_size()).context("a model from scratch has no sizes")?;
+            let architecture =
+                config.architecture(tokenizer.vocab_size()).context("a model from scratch has no sizes")?;
             Folder::fresh(&experiment.name, architecture, tokenizer, config.scratch_max_tokens(), experiment.seed)?
         }
     };
+    adapted(folder, experiment)
+}
+
+/// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
+pub fn check(experiment: &Experiment) -> Result<()> {
+    if let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model {
+        adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
+    }
+    Ok(())
+}
+
+/// With the lengths, prompts, pooling and adapters of an experiment.
+fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
+    let config = &experiment.encoder;
+    if let Some(max_tokens) = config.max_tokens {
+        folder.max_tokens = max_tokens;
+    }
     if let Some(prompts) = &config.prompts {
         folder.prompts = prompts.clone();
     }
@@ -61,10 +78,16 @@ pub fn begin(experiment: &Experiment, run: &RunDir, pairs: &PairSet, progress: &
     Ok(folder)
 }
 
-fn tokenizer(config: &EncoderConfig, run: &RunDir, pairs: &PairSet, progress: &mut dyn FnMut(Progress)) -> Result<Tokenizer> {
-    let file = run.folder().join("tokenizer.json");
+fn tokenizer(
+    config: &EncoderConfig,
+    run: &RunDir,
+    pairs: &PairSet,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Tokenizer> {
+    let file = run.tokenizer();
     if !file.is_file() {
-        let texts: Vec<&str> = pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
+        let texts: Vec<&str> =
+            pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
         progress(Progress::new("learning a tokenizer", 0, 1));
         // A transformer reads the beginning and the end of a text; a bag of vectors would average two constants in.
         let is_transformer = matches!(config.model, ModelChoice::Transformer(_));
@@ -118,8 +141,16 @@ pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
         return Ok((Folder::read(&pretrained_folder(&as_pretrained(id, revision))?)?, None));
     }
     let run = RunDir::open(runs, name).map_err(|error| match error {
+        wb_core::Error::Unknown { .. } if Path::new(name).is_dir() => wb_core::Error::data(
+            name,
+            "is a folder without an encoder: it has neither `config.json` nor `encoder.json`",
+        )
+        .with_hint("name a folder with config.json, model.safetensors and tokenizer.json, or a run (`wb ls`)"),
         wb_core::Error::Unknown { name, hint, .. } => {
-            let hint = hint.unwrap_or_else(|| "name a folder, a run (`wb ls`), or a hub id owner/name@revision".into());
+            // A near run's name is the best help; a list of runs is none for who meant a folder.
+            let hint = hint
+                .filter(|hint| hint.starts_with("did you mean"))
+                .unwrap_or_else(|| "name a folder, a run (`wb ls`), or a hub id owner/name@revision".into());
             wb_core::Error::Unknown { kind: "folder or run", name, hint: Some(hint) }
         }
         other => other,

@@ -38,13 +38,19 @@ pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: &[(&str, &Fin
 /// The command can be pasted into a shell.
 fn quoted(argument: String) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) { argument } else { format!("'{}'", argument.replace('\'', "'\\''")) }
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument
+    } else {
+        format!("'{}'", argument.replace('\'', "'\\''"))
+    }
 }
 
 /// Operating system, processor kind and threads.
 pub fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim().to_owned()));
+    let name = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim().to_owned()));
     let name = name.map(|name| format!(", {name}")).unwrap_or_default();
     format!("{} {}, {} threads{name}", std::env::consts::OS, std::env::consts::ARCH, rayon::current_num_threads())
 }

@@ -1,9 +1,6 @@
 //! The run of an experiment: its folder, and the encoder trained in it.
 
-use std::{
-    path::Path,
-    sync::atomic::AtomicBool,
-};
+use std::{path::Path, sync::atomic::AtomicBool};
 
 use anyhow::Result;
 use wb_core::{
@@ -12,11 +9,11 @@ use wb_core::{
     run_dir::{RunLock, write_json},
 };
 use wb_encoder::{
-    BiEncoder, Folder,
+    BiEncoder, Folder, OpenDevice,
     train::{TrainFiles, TrainJob, TrainOutcome, train},
 };
 
-use super::{data::Data, device, encoder, manifest, stages::Stages};
+use super::{data::Data, encoder, manifest, stages::Stages};
 use crate::{config::Experiment, output};
 
 /// A run that is being worked on; nobody else can.
@@ -61,33 +58,33 @@ pub fn encoder(
     experiment: &Experiment,
     data: &Data,
     run: &mut Run,
+    device: &OpenDevice,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Trained, Folder)> {
     let inputs = inputs(experiment, data)?;
     let untrained = encoder::begin(experiment, &run.dir, &data.prepared.train, progress)?;
     if run.stages.is_done("train", &inputs) && run.dir.encoder().is_dir() {
+        // What is measured may have changed.
+        atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
         output::note(format!("training: unchanged, {}", run.dir.folder().display()));
         return Ok((Trained::Done, untrained));
     }
     run.dir.reopen()?;
-    write_head(experiment, data, run, &inputs)?;
+    write_head(experiment, data, run, &inputs, &device.description)?;
     for note in &untrained.notes {
         output::note(format!("encoder: {note}"));
     }
 
-    let model = match &experiment.encoder.model {
-        crate::config::ModelChoice::Pretrained(pretrained) => Some(encoder::pretrained_folder(pretrained)?),
-        _ => None,
-    };
-    let device = device::open(experiment.device, model.as_deref())?;
-    let mut encoder = BiEncoder::open(untrained.clone(), &device)?;
-    let (tokenizer, prompts, max_tokens) = (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
+    let mut encoder = BiEncoder::open(untrained.clone(), device)?;
+    let (tokenizer, prompts, max_tokens) =
+        (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
     let tokenize = move |text: &str, side: Side| tokenizer.encode(prompts.of(side), text, max_tokens.of(side));
     let job = TrainJob {
         pairs: &data.prepared.train,
         validation: &data.prepared.validation,
         tokenize: &tokenize,
+        special_ends: untrained.tokenizer.special_tokens() > 0,
         config: &experiment.train,
         seed: experiment.seed,
         files: TrainFiles::from(&run.dir),
@@ -111,12 +108,12 @@ pub fn encoder(
 }
 
 /// What explains the run, before anything is computed.
-fn write_head(experiment: &Experiment, data: &Data, run: &Run, inputs: &Fingerprint) -> Result<()> {
+fn write_head(experiment: &Experiment, data: &Data, run: &Run, inputs: &Fingerprint, device: &str) -> Result<()> {
     let config = wb_core::config::to_text(experiment)?;
     let of_config = Fingerprint::of_bytes(config.as_bytes());
     atomic::write(&run.dir.config(), config.as_bytes())?;
     write_json(&run.dir.data(), &data.prepared.card)?;
     let fingerprints = [("config", &of_config), ("data", &data.fingerprint), ("train", inputs)];
-    manifest::write(&run.dir, experiment.seed, &experiment.device.to_string(), &fingerprints)?;
+    manifest::write(&run.dir, experiment.seed, device, &fingerprints)?;
     Ok(())
 }

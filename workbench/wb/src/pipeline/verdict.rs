@@ -41,11 +41,11 @@ pub fn verdict(run: &Run, measured: &[Measured], seed: Seed) -> Result<Option<St
             if line.is_none() {
                 line = Some((comparison.verdict, one_line(&comparison)));
             }
-            tests.extend(paired_tests(&comparison));
+            tests.extend(paired_tests(&comparison, other.contestant == "bm25"));
         }
         if let (Some(bm25), Some(fused)) = (find("bm25"), find("bm25+trained")) {
-            tests.extend(paired_tests(&compare(bm25, fused, benchmark.main, seed)?));
-            tests.extend(paired_tests(&compare(trained, fused, benchmark.main, seed)?));
+            tests.extend(paired_tests(&compare(bm25, fused, benchmark.main, seed)?, false));
+            tests.extend(paired_tests(&compare(trained, fused, benchmark.main, seed)?, false));
         }
     }
     write_json(&run.dir.compare(), &tests)?;
@@ -55,9 +55,11 @@ pub fn verdict(run: &Run, measured: &[Measured], seed: Seed) -> Result<Option<St
     Ok(line.map(|(_, line)| line))
 }
 
-/// Only what people ask about: rows of the main protocols would drown in dozens of others.
-fn paired_tests(comparison: &Comparison) -> impl Iterator<Item = PairedTest> + '_ {
-    comparison.rows.iter().map(|row| PairedTest {
+/// Every row, or only those of the main metric: dozens of rows would hide the few that people ask about.
+fn paired_tests(comparison: &Comparison, every: bool) -> impl Iterator<Item = PairedTest> + '_ {
+    let main = comparison.rows.get(comparison.main).map(|row| row.metric.as_str());
+    let rows = comparison.rows.iter().filter(move |row| every || Some(row.metric.as_str()) == main);
+    rows.map(|row| PairedTest {
         protocol: row.id.clone(),
         metric: row.metric.clone(),
         language: row.language.clone(),

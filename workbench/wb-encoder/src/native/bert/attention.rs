@@ -46,6 +46,7 @@ impl NativeBert {
         projections: &[f32],
         context: &mut [f32],
         probabilities: &mut Vec<f32>,
+        dropped: &mut Vec<f32>,
         keep: bool,
     ) {
         let heads = self.heads();
@@ -55,7 +56,6 @@ impl NativeBert {
             sized(probabilities, self.n_probabilities(batch, group));
         }
         let mut kept_at = 0;
-        let mut dropped = Vec::new();
         for text in group.texts.clone() {
             let (first, n) = self.rows_of(batch, group, text);
             if n == 0 {
@@ -73,10 +73,10 @@ impl NativeBert {
                 let p: &[f32] = match mask {
                     None => p,
                     Some(mask) => {
-                        dropped.clear();
-                        dropped.extend_from_slice(p);
-                        mask.apply(&mut dropped, group.first_score * heads.count as u64 + kept_at as u64);
-                        &dropped
+                        let dropped = sized(dropped, n * n);
+                        dropped.copy_from_slice(p);
+                        mask.apply(dropped, group.first_score * heads.count as u64 + kept_at as u64);
+                        dropped
                     }
                 };
                 let out = &mut context[first * heads.hidden + head * heads.size..];
@@ -99,12 +99,12 @@ impl NativeBert {
         d_context: &[f32],
         d_projections: &mut [f32],
         buffer: &mut Vec<f32>,
+        dropped: &mut Vec<f32>,
     ) {
         let heads = self.heads();
         let mask = self.attention_mask(layer, dropout);
         let width = 3 * heads.hidden;
         let mut kept_at = 0;
-        let mut dropped = Vec::new();
         for text in group.texts.clone() {
             let (first, n) = self.rows_of(batch, group, text);
             if n == 0 {
@@ -119,10 +119,10 @@ impl NativeBert {
                 let used: &[f32] = match mask {
                     None => p,
                     Some(mask) => {
-                        dropped.clear();
-                        dropped.extend_from_slice(p);
-                        mask.apply(&mut dropped, index);
-                        &dropped
+                        let dropped = sized(dropped, n * n);
+                        dropped.copy_from_slice(p);
+                        mask.apply(dropped, index);
+                        dropped
                     }
                 };
                 let d_out = Mat::strided(&d_context[first * heads.hidden + column..], n, heads.size, heads.hidden);

@@ -14,7 +14,7 @@ use crate::{
     Dropout, Gradients, Parameters, Pooling, TokenBatch,
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
     kernels::{
-        Mat, MatMut, activation, matmul,
+        Mat, MatMut, activation, matmul_packed,
         normalize::{Normalized, normalize_backward, restore},
         vector,
     },
@@ -215,6 +215,7 @@ impl NativeBert {
     ) {
         let (t, hidden, wide) = (group.tokens.len(), self.config.hidden_size, self.config.intermediate_size);
         let places = &self.places.layers[layer];
+        let packs = self.packs[layer].backward(places, &self.parameters);
         let pass = Pass { dropout, first_token: group.tokens.start, n_tokens: t };
         let mask = |site| Mask::new(dropout, SITES * (layer as u64 + 1) + site, self.config.hidden_dropout);
         let Scratch { projections, context, update, wide: wide_buffer, probabilities, adapter, input, .. } = scratch;
@@ -225,7 +226,7 @@ impl NativeBert {
         let d_out = dropped_copy(g, mask(OUTPUT), first, sized(update, t * hidden));
         let linear = &places.output;
         let d_inner = sized(wide_buffer, t * wide);
-        matmul(MatMut::new(d_inner, t, wide), false, Mat::new(d_out, t, hidden), Mat::new(self.values(linear.weight), hidden, wide), 1.0);
+        matmul_packed(MatMut::new(d_inner, t, wide), false, Mat::new(d_out, t, hidden), &packs.output, 1.0);
         let before = &tape.before_activation[..t * wide];
         if self.learns(linear) {
             let x = sized(input, t * wide);
@@ -238,7 +239,7 @@ impl NativeBert {
 
         // before = W1·x1 + b1
         let linear = &places.intermediate;
-        matmul(MatMut::new(g, t, hidden), true, Mat::new(d_inner, t, wide), Mat::new(self.values(linear.weight), wide, hidden), 1.0);
+        matmul_packed(MatMut::new(g, t, hidden), true, Mat::new(d_inner, t, wide), &packs.intermediate, 1.0);
         if self.learns(linear) {
             let x = sized(input, t * hidden);
             if self.needs_input(linear) {
@@ -253,17 +254,16 @@ impl NativeBert {
         let d_out = dropped_copy(g, mask(ATTENTION_OUTPUT), first, sized(update, t * hidden));
         let linear = &places.attention_output;
         let d_context = sized(context, t * hidden);
-        matmul(MatMut::new(d_context, t, hidden), false, Mat::new(d_out, t, hidden), Mat::new(self.values(linear.weight), hidden, hidden), 1.0);
+        matmul_packed(MatMut::new(d_context, t, hidden), false, Mat::new(d_out, t, hidden), &packs.attention_output, 1.0);
         if self.learns(linear) {
             self.linear_backward(linear, pass, &tape.context, d_out, hidden, Some(d_context), lane, adapter);
         }
 
         // context = attention(Wq·x + bq, Wk·x + bk, Wv·x + bv)
         let d_qkv = sized(projections, t * 3 * hidden);
-        self.attend_backward(batch, group, layer, dropout, &tape.projections, &tape.probabilities, d_context, d_qkv, probabilities);
+        self.attend_backward(batch, group, layer, dropout, &tape.projections, &tape.probabilities, d_context, d_qkv, probabilities, input);
         if goes_on {
-            let weight = Mat::new(&self.packed[layer].0, 3 * hidden, hidden);
-            matmul(MatMut::new(g, t, hidden), true, Mat::new(d_qkv, t, 3 * hidden), weight, 1.0);
+            matmul_packed(MatMut::new(g, t, hidden), true, Mat::new(d_qkv, t, 3 * hidden), &packs.qkv, 1.0);
         }
         if places.projections.iter().any(|linear| self.learns(linear)) {
             let x = sized(input, t * hidden);

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Dropout, Pooling, TokenBatch,
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
-    kernels::{Mat, MatMut, activation, matmul, normalize, vector},
+    kernels::{Mat, MatMut, activation, matmul_packed, normalize, vector},
     native::{dropout_mask::Mask, groups::Group, pool::sized},
 };
 
@@ -89,17 +89,17 @@ impl NativeBert {
     ) {
         let (t, hidden, wide) = (group.tokens.len(), self.config.hidden_size, self.config.intermediate_size);
         let places = &self.places.layers[layer];
-        let (packed_weight, packed_bias) = &self.packed[layer];
+        let packs = &self.packs[layer];
         let pass = Pass { dropout, first_token: group.tokens.start, n_tokens: t };
-        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, .. } = scratch;
+        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, input } = scratch;
         let stream = &mut stream[..t * hidden];
 
         let qkv = match tape.as_deref_mut() {
             Some(tape) => sized(&mut tape.projections, t * 3 * hidden),
             None => sized(projections, t * 3 * hidden),
         };
-        vector::fill_rows(qkv, packed_bias);
-        matmul(MatMut::new(qkv, t, 3 * hidden), true, Mat::new(stream, t, hidden), Mat::new(packed_weight, 3 * hidden, hidden).t(), 1.0);
+        vector::fill_rows(qkv, &packs.qkv_bias);
+        matmul_packed(MatMut::new(qkv, t, 3 * hidden), true, Mat::new(stream, t, hidden), &packs.qkv, 1.0);
         for (which, linear) in places.projections.iter().enumerate() {
             self.add_adapter(linear, pass, stream, &mut qkv[which * hidden..], 3 * hidden, adapter);
         }
@@ -108,11 +108,11 @@ impl NativeBert {
         match tape.as_deref_mut() {
             Some(LayerTape { projections, probabilities, context: kept, .. }) => {
                 let context = sized(if keep_context { kept } else { &mut *context }, t * hidden);
-                self.attend(batch, group, layer, dropout, projections, context, probabilities, true);
+                self.attend(batch, group, layer, dropout, projections, context, probabilities, input, true);
             }
             None => {
                 let context = sized(context, t * hidden);
-                self.attend(batch, group, layer, dropout, &projections[..t * 3 * hidden], context, probabilities, false);
+                self.attend(batch, group, layer, dropout, &projections[..t * 3 * hidden], context, probabilities, input, false);
             }
         }
         let context: &[f32] = match tape.as_deref() {
@@ -122,8 +122,7 @@ impl NativeBert {
 
         let out = sized(update, t * hidden);
         let linear = &places.attention_output;
-        let weight = Mat::new(self.values(linear.weight), hidden, hidden);
-        matmul(MatMut::new(out, t, hidden), false, Mat::new(context, t, hidden), weight.t(), 1.0);
+        matmul_packed(MatMut::new(out, t, hidden), false, Mat::new(context, t, hidden), &packs.attention_output, 1.0);
         self.add_adapter(linear, pass, context, out, hidden, adapter);
         let bias = self.drop_update(out, self.values(linear.bias), layer, ATTENTION_OUTPUT, pass);
         let norm = &places.attention_norm;
@@ -131,25 +130,23 @@ impl NativeBert {
 
         let inner = sized(wide_buffer, t * wide);
         let linear = &places.intermediate;
-        let weight = Mat::new(self.values(linear.weight), wide, hidden);
         match tape.as_deref_mut() {
             None => {
-                matmul(MatMut::new(inner, t, wide), false, Mat::new(stream, t, hidden), weight.t(), 1.0);
+                matmul_packed(MatMut::new(inner, t, wide), false, Mat::new(stream, t, hidden), &packs.intermediate, 1.0);
                 self.add_adapter(linear, pass, stream, inner, wide, adapter);
                 activation::add_bias_and_activate(inner, self.values(linear.bias), self.config.activation);
             }
             Some(tape) => {
                 let before = sized(&mut tape.before_activation, t * wide);
                 vector::fill_rows(before, self.values(linear.bias));
-                matmul(MatMut::new(before, t, wide), true, Mat::new(stream, t, hidden), weight.t(), 1.0);
+                matmul_packed(MatMut::new(before, t, wide), true, Mat::new(stream, t, hidden), &packs.intermediate, 1.0);
                 self.add_adapter(linear, pass, stream, before, wide, adapter);
                 activation::activate(inner, before, self.config.activation);
             }
         }
 
         let linear = &places.output;
-        let weight = Mat::new(self.values(linear.weight), hidden, wide);
-        matmul(MatMut::new(out, t, hidden), false, Mat::new(inner, t, wide), weight.t(), 1.0);
+        matmul_packed(MatMut::new(out, t, hidden), false, Mat::new(inner, t, wide), &packs.output, 1.0);
         self.add_adapter(linear, pass, inner, out, hidden, adapter);
         let bias = self.drop_update(out, self.values(linear.bias), layer, OUTPUT, pass);
         let norm = &places.output_norm;

@@ -4,6 +4,7 @@ mod attention;
 mod backward;
 mod forward;
 mod linear;
+mod packs;
 mod places;
 mod tape;
 
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use self::{
     backward::{Lane, Surface},
     forward::Scratch,
+    packs::LayerPacks,
     places::Places,
     tape::GroupTape,
 };
@@ -34,8 +36,7 @@ pub struct NativeBert {
     adapter: Option<Adapter>,
     parameters: Parameters,
     places: Places,
-    /// Query, key and value weights of each layer as one, `[3 · hidden, hidden]`, and their biases.
-    packed: Vec<(Vec<f32>, Vec<f32>)>,
+    packs: Vec<LayerPacks>,
     scratches: Pool<Scratch>,
     tapes: Pool<GroupTape>,
 }
@@ -51,32 +52,17 @@ impl NativeBert {
     /// Finds every weight by name and checks its shape.
     pub fn new(config: BertConfig, model: Model) -> Result<Self> {
         let places = Places::find(&config, &model.parameters)?;
-        let mut bert = Self {
+        let packs = places.layers.par_iter().map(|layer| LayerPacks::new(layer, &model.parameters)).collect();
+        Ok(Self {
             config,
             pooling: model.pooling,
             adapter: model.adapter,
             parameters: model.parameters,
             places,
-            packed: Vec::new(),
+            packs,
             scratches: Pool::default(),
             tapes: Pool::default(),
-        };
-        bert.pack();
-        Ok(bert)
-    }
-
-    fn pack(&mut self) {
-        let at = |place: usize| self.parameters.at(place).values.as_slice();
-        let concatenated = |places: [usize; 3]| places.map(at).concat();
-        self.packed = self
-            .places
-            .layers
-            .iter()
-            .map(|layer| {
-                let [q, k, v] = &layer.projections;
-                (concatenated([q.weight, k.weight, v.weight]), concatenated([q.bias, k.bias, v.bias]))
-            })
-            .collect();
+        })
     }
 
     fn check(&self, batch: &TokenBatch) -> Result<()> {
@@ -105,14 +91,15 @@ impl Backbone for NativeBert {
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
         change(&mut self.parameters);
         self.places = Places::find(&self.config, &self.parameters)?;
-        self.pack();
+        let Self { packs, places, parameters, .. } = self;
+        packs.par_iter_mut().zip(&places.layers).for_each(|(packs, layer)| packs.refresh(layer, parameters));
         Ok(())
     }
 
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
         self.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
-        let groups = groups::groups(batch, GROUP_TOKENS);
+        let groups = groups::groups(batch, std::env::var("WB_G").map_or(GROUP_TOKENS, |g| g.parse().unwrap_or(GROUP_TOKENS)));
         let rows: Vec<&mut [f32]> = split_rows(&mut all, &groups);
         groups.par_iter().zip(rows).for_each(|(group, rows)| {
             let mut scratch = self.scratches.take();
@@ -126,7 +113,7 @@ impl Backbone for NativeBert {
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
         self.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
-        let groups = groups::groups(batch, GROUP_TOKENS);
+        let groups = groups::groups(batch, std::env::var("WB_G").map_or(GROUP_TOKENS, |g| g.parse().unwrap_or(GROUP_TOKENS)));
         let rows = split_rows(&mut all, &groups);
         let groups: Vec<(Group, GroupTape)> = groups
             .into_par_iter()

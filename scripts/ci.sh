@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The checks, in order of cost; stops at the first that fails. Continuous integration and people run this same file.
+# At the end it says how long each step took, how many tests passed, and what was skipped and why.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target="${CARGO_TARGET_DIR:-target}"
+logs="$(mktemp -d)"
+names=() seconds=() results=()
+before="$(git status --porcelain 2>/dev/null || true)"
+
+# step NAME COMMAND [ARGUMENT ...]
+step() {
+  local name="$1" started="$SECONDS" rc=0
+  shift
+  printf '\n=== %s: %s\n' "$name" "$*"
+  "$@" 2>&1 | tee "$logs/$name.log" || rc=$?
+  names+=("$name")
+  seconds+=("$((SECONDS - started))")
+  if [ "$rc" -eq 0 ]; then
+    results+=("passed")
+  else
+    results+=("FAILED")
+    exit 1
+  fi
+}
+
+# not_run NAME REASON: a step that this machine cannot do, counted like a skipped test.
+not_run() {
+  names+=("$1")
+  seconds+=(0)
+  results+=("skipped")
+  echo "SKIPPED $1: $2" | tee "$logs/$1.log"
+}
+
+summary() {
+  local rc=$? i
+  printf '\n%-12s %8s  %s\n' step seconds result
+  for i in "${!names[@]}"; do
+    printf '%-12s %8d  %s\n' "${names[$i]}" "${seconds[$i]}" "${results[$i]}"
+  done
+  printf '%-12s %8d\n' total "$SECONDS"
+  local passed failed skipped
+  passed="$(cat "$logs"/*.log 2>/dev/null | sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' | awk '{ n += $1 } END { print n + 0 }')"
+  failed="$(cat "$logs"/*.log 2>/dev/null | sed -n 's/^test result: .* \([0-9]*\) failed;.*/\1/p' | awk '{ n += $1 } END { print n + 0 }')"
+  cat "$logs"/*.log 2>/dev/null | grep -o 'SKIPPED [A-Za-z0-9_:-]*: .*' | sort -u > "$logs/skipped" || true
+  skipped="$(wc -l < "$logs/skipped")"
+  printf '\ntests: %s passed, %s failed, %s skipped\n' "$passed" "$failed" "$skipped"
+  sed 's/^/  /' "$logs/skipped"
+  if [ "$rc" -eq 0 ]; then
+    echo "ci: passed"
+    rm -rf "$logs"
+  else
+    local last=$((${#names[@]} - 1))
+    [ "$last" -ge 0 ] && echo "ci: FAILED in step ${names[$last]}, its output: $logs/${names[$last]}.log"
+  fi
+}
+trap summary EXIT
+
+untouched() {
+  local after
+  after="$(git status --porcelain 2>/dev/null || true)"
+  if [ "$before" != "$after" ]; then
+    echo "the checks changed the checkout:"
+    diff <(echo "$before") <(echo "$after") || true
+    return 1
+  fi
+  echo "the checkout is as it was before"
+}
+
+step fmt cargo fmt --all --check
+# The command of README.md, as printed there.
+step test cargo test --release --workspace
+step clippy cargo clippy --release --workspace --all-targets -- -D warnings
+step doc env RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps --workspace
+# Devices that need no hardware to be compiled.
+step devices cargo check --release -p wb --features cuda,wgpu
+if command -v cargo-deny >/dev/null; then
+  step deny cargo deny --offline check bans licenses sources
+else
+  not_run deny "cargo-deny is not installed: cargo install cargo-deny"
+fi
+# The main job on this machine's own sources, and the benchmarks on real data with a real model.
+# They say what they measured; the binary is the one that the tests built.
+step slow cargo test --release --workspace --test slow -- --ignored --nocapture --test-threads=1
+step untouched untouched

@@ -1,0 +1,140 @@
+//! The commands that look at what there is: ls, compare, report, doctor, bench with its files.
+
+use std::fs;
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn an_empty_project_says_how_to_begin() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(sandbox.wb(&["ls"]), @r"
+    exit 0
+    out: no runs under runs; make one: wb run configs/quickstart.yaml
+    ");
+    insta::assert_snapshot!(sandbox.wb(&["check", "tiny.yaml"]), @r"
+    exit 0
+    out: tiny.yaml: fine
+    out: data      code code
+    out:           to be prepared in datasets/prepared/pairs-[hash]
+    out: encoder   a bag of token vectors from scratch: 6848 numbers, 6848 trained
+    out: memory    0.1 MB for weights, gradients and optimizer
+    out: train     2 epochs in batches of 16
+    out: bench     pairs
+    ");
+}
+
+#[test]
+fn benchmarks_and_defaults_are_listed() {
+    let sandbox = Sandbox::new();
+    let (out, _) = sandbox.succeeds(&["ls", "--benchmarks"]);
+    for word in ["codesearchnet", "cosqa", "beir", "pairs", "licence", "paper"] {
+        assert!(out.contains(word), "{out}");
+    }
+    let (out, _) = sandbox.succeeds(&["ls", "--defaults"]);
+    assert!(out.contains("learning_rate"), "{out}");
+}
+
+#[test]
+fn a_resolved_file_holds_every_default_and_means_the_same() {
+    let sandbox = Sandbox::new();
+    let (resolved, _) = sandbox.succeeds(&["check", "tiny.yaml", "train.epochs=7", "--resolved"]);
+    assert!(resolved.contains("epochs: 7") && resolved.contains("weight_decay:"), "{resolved}");
+    sandbox.write("resolved.yaml", &resolved);
+    let (again, _) = sandbox.succeeds(&["check", "resolved.yaml", "--resolved"]);
+    assert_eq!(again, resolved);
+}
+
+#[test]
+fn runs_are_listed_compared_and_reported() {
+    let sandbox = Sandbox::new();
+    sandbox.succeeds(&["run", "tiny.yaml"]);
+    sandbox.succeeds(&["run", "tiny.yaml", "name=longer", "train.epochs=6"]);
+    insta::assert_snapshot!(sandbox.wb(&["ls"]), @r"
+    exit 0
+    out: run                         state  scores
+    out: [date]-longer-[hash]  done   bm25+trained mrr [score], bm25 mrr [score], trained mrr [score], untrained mrr [score]
+    out: [date]-tiny-[hash]    done   bm25+trained mrr [score], bm25 mrr [score], trained mrr [score], untrained mrr [score]
+    ");
+    insta::assert_snapshot!(sandbox.wb(&["report", "tiny", "longer"]), @r"
+    exit 0
+    out: reports/[date]-tiny-[hash].html
+    out: reports/[date]-longer-[hash].html
+    ");
+
+    let (out, _) = sandbox.succeeds(&["compare", "tiny", "longer", "--no-worse"]);
+    assert!(out.lines().last().unwrap().starts_with("VERDICT: "), "{out}");
+    assert!(out.starts_with("measure"), "{out}");
+    let same = sandbox.wb(&["compare", "tiny", "tiny"]);
+    assert!(same.contains("VERDICT: MARGINAL") && same.contains("+0.0000 [+0.0000, +0.0000]"), "{same}");
+    insta::assert_snapshot!(sandbox.refuses(&["compare", "tiny", "lnoger"]), @r"
+    exit 2
+    err: error: no run `lnoger`
+    err:   hint: known: [date]-longer-[hash], [date]-tiny-[hash]
+    ");
+}
+
+#[test]
+fn a_benchmark_leaves_json_and_a_run_file() {
+    let sandbox = Sandbox::new();
+    sandbox.succeeds(&["train", "tiny.yaml"]);
+    sandbox.succeeds(&["bench", "pairs", "--encoder", "latest", "--json", "dense.json", "--trec", "dense.trec"]);
+    sandbox.succeeds(&["bench", "pairs", "--retriever", "bm25", "--json", "bm25.json"]);
+
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(sandbox.path("dense.json")).unwrap()).unwrap();
+    let first = &json["protocols"][0];
+    let keys = [
+        "id",
+        "language",
+        "split",
+        "pool",
+        "metric",
+        "value",
+        "low",
+        "high",
+        "tie_best",
+        "tie_worst",
+        "deduplicated",
+        "queries",
+    ];
+    for key in keys {
+        assert!(first.get(key).is_some(), "no {key} in {first}");
+    }
+    assert!(first["queries"][0]["rank"].as_u64().unwrap() >= 1);
+    assert!(json["not_run"].is_array());
+
+    let trec = fs::read_to_string(sandbox.path("dense.trec")).unwrap();
+    let fields: Vec<&str> = trec.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!((fields.len(), fields[1], fields[3]), (6, "Q0", "1"), "{fields:?}");
+
+    let (out, _) = sandbox.succeeds(&["compare", "bm25.json", "dense.json"]);
+    assert!(out.lines().last().unwrap().contains("REGRESSION"), "{out}");
+    let refused = sandbox.run(&["compare", "bm25.json", "dense.json", "--no-worse"]);
+    assert_eq!(refused.status.code(), Some(1), "a gate that says no is 1");
+}
+
+#[test]
+fn a_required_score_decides_the_exit_code() {
+    let sandbox = Sandbox::new();
+    let require = |what: &str| {
+        let arguments = ["bench", "pairs", "--retriever", "bm25", "--require", what];
+        let output = sandbox.run(&arguments);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    sandbox.succeeds(&["train", "tiny.yaml"]);
+    assert_eq!(require("mrr=0.5").0, Some(0));
+    let (code, text) = require("mrr=0.9999");
+    assert_eq!(code, Some(1));
+    assert!(text.contains("required 0.9999"), "{text}");
+    assert_eq!(require("speed=0.5").0, Some(2));
+}
+
+#[test]
+fn the_doctor_tells_what_this_build_can_do() {
+    let sandbox = Sandbox::new();
+    let (out, _) = sandbox.succeeds(&["doctor"]);
+    for word in ["wb 0.", "machine", "devices", "cpu", "forbidden by WB_OFFLINE"] {
+        assert!(out.contains(word), "{out}");
+    }
+    let (out, _) = sandbox.succeeds(&["doctor", "--device", "cpu"]);
+    assert!(out.contains("nothing to test"), "{out}");
+}

@@ -1,0 +1,131 @@
+//! Help texts and completions.
+
+use crate::sandbox::Sandbox;
+
+const COMMANDS: [&str; 9] = ["run", "check", "data", "train", "bench", "compare", "report", "ls", "doctor"];
+
+#[test]
+fn every_command_shows_an_example_of_itself() {
+    let sandbox = Sandbox::new();
+    for name in COMMANDS.into_iter().chain(["completions"]) {
+        let (out, _) = sandbox.succeeds(&[name, "--help"]);
+        let (_, examples) = out.split_once("Example").unwrap_or_else(|| panic!("{name}: no example\n{out}"));
+        assert!(examples.contains(&format!("  wb {name}")), "{name}: {examples}");
+    }
+}
+
+#[test]
+fn the_first_help_names_every_command_and_where_to_start() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(sandbox.wb(&["--help"]), @r"
+    exit 0
+    out: A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report
+    out:
+    out: Usage: wb <COMMAND>
+    out:
+    out: Commands:
+    out:   run          Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not
+    out:                done again
+    out:   check        Reads a YAML and says what is wrong with it, or what it would do, without doing it
+    out:   data         Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited
+    out:   train        Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
+    out:   bench        Measures an encoder, a run or BM25 under every protocol that the data can give
+    out:   compare      Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
+    out:   report       Makes the HTML page and PNGs of a run
+    out:   ls           Runs with their scores, or what there is to choose from
+    out:   doctor       What this build and machine can do; tests a device before it is trusted
+    out:   completions  Prints a completion script for a shell
+    out:   help         Print this message or the help of the given subcommand(s)
+    out:
+    out: Options:
+    out:   -h, --help     Print help
+    out:   -V, --version  Print version
+    out:
+    out: Start here:
+    out:   wb run configs/quickstart.yaml      pairs, training, benchmark and report in one go
+    out:   wb check configs/quickstart.yaml    what it would do, and what is wrong with the file
+    out:   wb ls                               runs and their scores
+    ");
+    let output = sandbox.run(&[]);
+    assert_eq!(output.status.code(), Some(2), "nothing asked is an error");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Start here"));
+}
+
+#[test]
+fn help_of_a_training_names_overrides_and_places() {
+    insta::assert_snapshot!(Sandbox::new().wb(&["train", "--help"]), @r"
+    exit 0
+    out: Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
+    out:
+    out: Usage: wb train [OPTIONS] <CONFIG> [KEY=VALUE]...
+    out:
+    out: Arguments:
+    out:   <CONFIG>        The experiment's YAML file
+    out:   [KEY=VALUE]...  Values to set in it, as key.path=value; the value is YAML
+    out:
+    out: Options:
+    out:       --device <DEVICE>  Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
+    out:       --runs <DIR>       The folder of runs [default: runs]
+    out:       --datasets <DIR>   The folder of prepared data sets [default: datasets/prepared]
+    out:       --reports <DIR>    The folder of reports [default: reports]
+    out:   -h, --help             Print help
+    out:
+    out: Examples:
+    out:   wb train configs/minilm-lora.yaml
+    out:   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
+    ");
+}
+
+#[test]
+fn shells_get_completions() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let (out, _) = sandbox.succeeds(&["completions", shell]);
+        for name in COMMANDS {
+            assert!(out.contains(name), "{shell}: no {name}");
+        }
+    }
+    insta::assert_snapshot!(sandbox.wb(&["completions", "basic"]), @r"
+    exit 2
+    err: error: invalid value 'basic' for '<SHELL>'
+    err:   [possible values: bash, elvish, fish, powershell, zsh]
+    err:
+    err:   tip: a similar value exists: 'bash'
+    err:
+    err: For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn mistyped_commands_and_options_are_named() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(sandbox.wb(&["trian", "tiny.yaml"]), @r"
+    exit 2
+    err: error: unrecognized subcommand 'trian'
+    err:
+    err:   tip: a similar subcommand exists: 'train'
+    err:
+    err: Usage: wb <COMMAND>
+    err:
+    err: For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(sandbox.wb(&["bench", "pairs", "--encodr", "latest"]), @r"
+    exit 2
+    err: error: unexpected argument '--encodr' found
+    err:
+    err:   tip: a similar argument exists: '--encoder'
+    err:
+    err: Usage: wb bench --encoder <DIR|ID|RUN> <NAMES>...
+    err:
+    err: For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(sandbox.wb(&["run"]), @r"
+    exit 2
+    err: error: the following required arguments were not provided:
+    err:   <CONFIG>
+    err:
+    err: Usage: wb run <CONFIG> [KEY=VALUE]...
+    err:
+    err: For more information, try '--help'.
+    ");
+}

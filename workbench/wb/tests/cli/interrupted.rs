@@ -1,0 +1,125 @@
+//! Trainings that are stopped, killed, or started twice end with the weights of one that ran through.
+#![cfg(unix)]
+
+use std::{
+    io::Read,
+    process::{Child, Command, Stdio},
+};
+
+use crate::sandbox::{Sandbox, TRANSFORMER};
+
+/// Long enough to be interrupted.
+const LONG: [&str; 6] = [
+    "train",
+    "tiny.yaml",
+    "train.epochs=60",
+    "train.validate.every={steps: 20}",
+    TRANSFORMER,
+    "encoder.max_tokens={query: 32, document: 64}",
+];
+
+fn start(sandbox: &Sandbox) -> Child {
+    sandbox.command(&LONG).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn send(signal: &str, child: &Child) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn uninterrupted(sandbox: &Sandbox) -> Vec<u8> {
+    sandbox.succeeds(&[&LONG[..], &["--runs", "reference"]].concat());
+    sandbox.weights("reference")
+}
+
+#[test]
+fn ctrl_c_leaves_a_checkpoint_and_the_same_command_ends_with_the_same_weights() {
+    let sandbox = Sandbox::new();
+    let mut child = start(&sandbox);
+    sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > 2);
+    send("-INT", &child);
+    let status = child.wait().unwrap();
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(status.code(), Some(130), "{text}");
+    assert!(text.contains("the same command goes on from there"), "{text}");
+    assert!(!sandbox.only_run("runs").join("encoder").exists());
+
+    sandbox.succeeds(&LONG);
+    assert!(sandbox.weights("runs") == uninterrupted(&sandbox), "weights differ");
+    journals_are_equal(&sandbox);
+}
+
+#[test]
+fn a_killed_training_is_unfinished_and_ends_with_the_same_weights() {
+    let sandbox = Sandbox::new();
+    for checkpoints in [1, 3] {
+        let mut child = start(&sandbox);
+        sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > checkpoints);
+        send("-KILL", &child);
+        assert_eq!(child.wait().unwrap().code(), None);
+        let (out, _) = sandbox.succeeds(&["ls"]);
+        assert!(out.contains("unfinished") && !out.contains("done"), "{out}");
+        let block = sandbox.wb(&["bench", "pairs", "--encoder", "tiny"]);
+        assert!(block.contains("has no trained encoder"), "{block}");
+    }
+    sandbox.succeeds(&LONG);
+    assert!(sandbox.weights("runs") == uninterrupted(&sandbox), "weights differ");
+    journals_are_equal(&sandbox);
+}
+
+/// What was measured while training is the same too, but for how long it took.
+fn journals_are_equal(sandbox: &Sandbox) {
+    let read = |runs: &str, name: &str| -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(sandbox.only_run(runs).join(name)).unwrap();
+        let timeless = |line: &str| {
+            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+            record.as_object_mut().unwrap().retain(|key, _| !key.contains("second"));
+            record
+        };
+        text.lines().map(timeless).collect()
+    };
+    for name in ["metrics.jsonl", "validation.jsonl"] {
+        assert_eq!(read("runs", name), read("reference", name), "{name}");
+    }
+}
+
+#[test]
+fn a_second_wb_on_the_same_run_is_refused_and_told_who_holds_it() {
+    let sandbox = Sandbox::new();
+    let mut child = start(&sandbox);
+    sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > 0);
+    let second = sandbox.wb(&LONG);
+    let first_still_runs = child.try_wait().unwrap().is_none();
+    send("-KILL", &child);
+    child.wait().unwrap();
+    assert!(first_still_runs, "the training was over before the second one began");
+    insta::assert_snapshot!(second, @r"
+    exit 2
+    err: data: unchanged, datasets/prepared/pairs-[hash]
+    err: error: runs/[date]-tiny-[hash] is in use by pid [pid] on [host] since [time] (wb train tiny.yaml train.epochs=60 train.validate.every={steps: 20} encoder.model={transformer: {hidden_size: 16, layers: 2, heads: 2, intermediate_size: 32, positions: 64}} encoder.max_tokens={query: 32, document: 64})
+    err:   hint: wait for it, or stop it, or give this run another name
+    ");
+    // Nobody holds it any more, however it ended.
+    sandbox.succeeds(&LONG);
+}
+
+#[test]
+fn a_torn_checkpoint_is_told_and_the_one_before_it_is_used() {
+    let sandbox = Sandbox::new();
+    let mut child = start(&sandbox);
+    sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > 2);
+    send("-KILL", &child);
+    child.wait().unwrap();
+    let folder = sandbox.only_run("runs").join("checkpoints");
+    let is_step = |name: &str| name.starts_with("step-") && !name.contains("tmp");
+    let mut steps: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    steps.retain(|path| is_step(path.file_name().unwrap().to_str().unwrap()));
+    steps.sort();
+    let file = steps.last().unwrap().join("weights.safetensors");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 100]).unwrap();
+    let (_, err) = sandbox.succeeds(&LONG);
+    assert!(err.contains("checkpoint"), "nothing is silent: {err}");
+    assert!(sandbox.weights("runs") == uninterrupted(&sandbox), "weights differ");
+}

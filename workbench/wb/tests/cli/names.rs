@@ -1,0 +1,121 @@
+//! Names that people type: benchmarks, runs, encoders, retrievers, devices.
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn unknown_names_get_a_hint() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "codesearchnt", "--dataset", "code"]), @r"
+    exit 2
+    err: error: no benchmark `codesearchnt`
+    err:   hint: did you mean `codesearchnet`?
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm52", "--dataset", "code"]), @r"
+    exit 2
+    err: error: no retriever `bm52`
+    err:   hint: did you mean `bm25`?
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "nothing", "--dataset", "code"]), @r"
+    exit 2
+    err: error: no folder or run `nothing`
+    err:   hint: `wb ls` shows what there is
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "owner/name", "--dataset", "code"]), @r"
+    exit 2
+    err: error: no folder or run `owner/name`
+    err:   hint: `wb ls` shows what there is
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "code", "--dataset", "code"]), @r"
+    exit 2
+    err: error: code: is a folder without an encoder: it has neither `config.json` nor `encoder.json`
+    err:   hint: name a folder with config.json, model.safetensors and tokenizer.json, or a run (`wb ls`)
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25"]), @r"
+    exit 2
+    err: error: cosqa needs its data: --dataset DIR
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25", "--dataset", "code"]), @r"
+    exit 2
+    err: error: code: no data of benchmark cosqa found
+    err:   hint: expected one of: code_idx_map.txt with cosqa-retrieval-test-500.json or cosqa-retrieval-dev-500.json
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "codesearchnet", "--retriever", "bm25", "--dataset", "nowhere"]), @r"
+    exit 2
+    err: error: cannot read nowhere
+    err:   cause: no such folder
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--retriever", "bm25"]), @r"
+    exit 2
+    err: error: no run `latest`
+    err:   hint: runs has no run yet: wb run configs/quickstart.yaml
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25", "--dataset", "code", "--require", "mrr=40"]), @r"
+    exit 2
+    err: error: --require mrr=40: expected a metric and a fraction, as in mrr=0.40
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["report", "nothing"]), @r"
+    exit 2
+    err: error: no run `nothing`
+    err:   hint: `wb ls` shows what there is
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["report"]), @r"
+    exit 2
+    err: error: no run `latest`
+    err:   hint: runs has no run yet: wb run configs/quickstart.yaml
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["compare", "one", "two"]), @r"
+    exit 2
+    err: error: no run `one`
+    err:   hint: `wb ls` shows what there is
+    ");
+}
+
+#[test]
+fn a_device_that_this_build_lacks_is_an_error_that_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(sandbox.wb(&["run", "tiny.yaml", "--device", "gpu"]), @r"
+    exit 2
+    err: error: invalid value 'gpu' for '--device <DEVICE>': cannot use device `gpu`: no device has this name, expected auto, cpu, cuda, cuda:1, metal, vulkan or wgpu; did you mean `cpu`?
+    err:
+    err: For more information, try '--help'.
+    ");
+    if cfg!(feature = "cuda") {
+        return;
+    }
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "--device", "cuda"]), @r"
+    exit 2
+    err: error: cannot use device `cuda`: this wb was built without the feature `cuda`
+    err:   hint: cargo install --path workbench/wb --features cuda, or run with device=cpu
+    ");
+    // A file for another machine can be checked on this one.
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "device=cuda:1"]);
+    insta::assert_snapshot!(out.lines().last().unwrap(), @"lint: device: cannot use device `cuda:1`: this wb was built without the feature `cuda`: cargo install --path workbench/wb --features cuda, or run with device=cpu");
+    insta::assert_snapshot!(sandbox.refuses(&["doctor", "--device", "cuda"]), @r"
+    exit 2
+    err: error: cannot use device `cuda`: this wb was built without the feature `cuda`
+    err:   hint: cargo install --path workbench/wb --features cuda, or run with device=cpu
+    ");
+}
+
+#[test]
+fn a_hub_id_is_refused_offline() {
+    let sandbox = Sandbox::new();
+    let revision = "0123456789012345678901234567890123456789";
+    let model = format!("encoder.model={{pretrained: {{id: owner/name, revision: \"{revision}\"}}}}");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", &model]), @r"
+    exit 2
+    err: error: cannot get owner/name
+    err:   cause: owner/name@0123456789012345678901234567890123456789: config.json: not in the hub's cache, and WB_OFFLINE forbids to ask for it
+    err:   hint: run once without WB_OFFLINE, or name a file on this disk with a `jsonl` or `parquet` source
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: models/minilm/v2}}"]), @r"
+    exit 2
+    err: error: no folder `models/minilm/v2`
+    err:   hint: a pretrained model is a folder with config.json, model.safetensors and tokenizer.json, or a hub id owner/name
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: owner/name}}"]), @r#"
+    exit 2
+    err: error: encoder.model.pretrained.revision: got ``, expected a commit hash of 40 hex digits
+    err:   hint: the repository's page shows it under "History"; a branch would be other data tomorrow
+    "#);
+}

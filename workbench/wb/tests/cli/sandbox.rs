@@ -1,0 +1,189 @@
+//! A project of its own for each test: nothing of this machine gets in, and nothing gets out.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use crate::made_up;
+
+/// A temporary project with `code/`, a made-up source tree, and `tiny.yaml`, which trains on it in about a second.
+pub struct Sandbox {
+    folder: TempDir,
+    _filters: insta::internals::SettingsBindDropGuard,
+}
+
+/// A bag of token vectors, trained on the made-up tree.
+pub const TINY: &str = "\
+name: tiny
+seed: 5
+device: cpu
+data:
+  sources:
+    - code: { path: code }
+  split: { validation: 0.1, test: 0.2 }
+encoder:
+  model: { static_embedding: { dim: 16 } }
+  tokenizer: { vocab_size: 400 }
+  max_tokens: { query: 32, document: 64 }
+train:
+  loss: { mnrl: { scale: 20 } }
+  batch: { pairs: 16 }
+  optimizer: { adamw: { learning_rate: 0.01 } }
+  epochs: 2
+bench:
+  benchmarks: [{ benchmark: { pairs: {} } }]
+";
+
+/// A transformer of two layers in its place.
+pub const TRANSFORMER: &str =
+    "encoder.model={transformer: {hidden_size: 16, layers: 2, heads: 2, intermediate_size: 32, positions: 64}}";
+
+impl Sandbox {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("wb-").tempdir().unwrap();
+        let mut settings = insta::Settings::clone_current();
+        // What differs from machine to machine and from day to day.
+        settings.add_filter(&escape(&folder.path().canonicalize().unwrap().display().to_string()), "[project]");
+        settings.add_filter(&escape(&folder.path().display().to_string()), "[project]");
+        settings.add_filter(&escape(env!("CARGO_BIN_EXE_wb")), "wb");
+        settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[time]");
+        settings.add_filter(r"\d{4}-\d\d-\d\d-", "[date]-");
+        settings.add_filter(r"-[0-9a-f]{8,12}\b", "-[hash]");
+        settings.add_filter(r"pid \d+ on \S+", "pid [pid] on [host]");
+        // A stage that took long has a line of its own; on a quick machine none has.
+        settings.add_filter(r"(?m)^err: [a-z 0-9]{1,24} +\d+ in [\d.]+ s.*\n?", "");
+        settings.add_filter(r"\b[\d.]+ s\b", "[seconds] s");
+        settings.add_filter(r"\b\d+/\d+/\d+\b", "[wins/ties/losses]");
+        settings.add_filter(r"p [=<] \.?[\d.]+", "p = [p]");
+        settings.add_filter(r"\b[\d.]+ pairs/s", "[speed] pairs/s");
+        // Sums in another order, on another processor, differ in the last digits.
+        settings.add_filter(r"([+-]?)\d\.\d{4}\b", "${1}[score]");
+        let sandbox = Self { folder, _filters: settings.bind_to_scope() };
+        made_up::tree(&sandbox.path("code"));
+        sandbox.write("tiny.yaml", TINY);
+        sandbox
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The command, ready to run.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WB_") || name.starts_with("HF_")) {
+            command.env_remove(name);
+        }
+        command.env("WB_OFFLINE", "1").env("COLUMNS", "120").env("HOME", self.folder.path());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Exit code, standard output and standard error as one block.
+    pub fn wb(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let mut block = match output.status.code() {
+            Some(code) => format!("exit {code}"),
+            None => format!("ended by {}", output.status),
+        };
+        for (name, bytes) in [("out", &output.stdout), ("err", &output.stderr)] {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            for line in text.lines() {
+                block += format!("\n{name}: {line}").trim_end();
+            }
+        }
+        block
+    }
+
+    /// Runs what has to work; gives standard output and standard error.
+    pub fn succeeds(&self, arguments: &[&str]) -> (String, String) {
+        let output = self.run(arguments);
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let (code, out, err) = (output.status.code(), text(output.stdout), text(output.stderr));
+        assert_eq!(code, Some(0), "wb {}\n{out}\n{err}", arguments.join(" "));
+        (out, err)
+    }
+
+    /// Asserts that the command ends with an error and writes nothing.
+    pub fn refuses(&self, arguments: &[&str]) -> String {
+        let before = self.listing();
+        let block = self.wb(arguments);
+        assert!(block.starts_with("exit 2"), "{block}");
+        let mut left = self.listing();
+        left.retain(|entry| !before.contains(entry));
+        assert!(left.is_empty(), "an error may leave nothing behind: {block}\n{left:#?}");
+        block
+    }
+
+    /// All files with their sizes, and all folders.
+    pub fn listing(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        list(self.folder.path(), &mut found);
+        found.sort();
+        found
+    }
+
+    /// The only run under a folder of runs.
+    pub fn only_run(&self, runs: &str) -> PathBuf {
+        let mut folders: Vec<PathBuf> = fs::read_dir(self.path(runs))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .collect();
+        assert_eq!(folders.len(), 1, "{folders:?}");
+        folders.remove(0)
+    }
+
+    /// The weights of the only run under a folder of runs.
+    pub fn weights(&self, runs: &str) -> Vec<u8> {
+        fs::read(self.only_run(runs).join("encoder/model.safetensors")).unwrap()
+    }
+
+    /// Waits until a process has written something that it writes while it trains.
+    pub fn wait_for(&self, what: &str, is_there: impl Fn() -> bool) {
+        let started = Instant::now();
+        while !is_there() {
+            assert!(started.elapsed() < Duration::from_secs(60), "no {what} after a minute");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// How many checkpoints lie under a folder of runs.
+    pub fn checkpoints(&self, runs: &str) -> usize {
+        let Ok(folders) = fs::read_dir(self.path(runs)) else { return 0 };
+        let count = |run: PathBuf| fs::read_dir(run.join("checkpoints")).map_or(0, Iterator::count);
+        folders.flatten().map(|entry| count(entry.path())).sum()
+    }
+}
+
+fn list(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.push(format!("{}/", path.display()));
+            list(&path, found);
+        } else {
+            found.push(format!("{} {}", path.display(), path.metadata().unwrap().len()));
+        }
+    }
+}
+
+/// A text as a regular expression.
+fn escape(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() }).collect()
+}

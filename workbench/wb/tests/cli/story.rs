@@ -1,0 +1,93 @@
+//! The whole way on a made-up tree: data, training, benchmark, report; and what is not done a second time.
+
+use std::{fs, time::SystemTime};
+
+use crate::sandbox::{Sandbox, TRANSFORMER};
+
+fn written(path: &std::path::Path) -> SystemTime {
+    path.metadata().unwrap().modified().unwrap()
+}
+
+#[test]
+fn data_train_bench_report() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(sandbox.wb(&["data", "tiny.yaml"]), @r"
+    exit 0
+    out:       300 pairs  code code
+    out:        90 pairs  test, 6 groups
+    out:       195 pairs  train, 13 groups
+    out:        15 pairs  validation, 1 group
+    out: in datasets/prepared/pairs-[hash]
+    ");
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml"]);
+    assert!(out.contains("prepared already"), "{out}");
+
+    let (out, err) = sandbox.succeeds(&["train", "tiny.yaml"]);
+    assert!(out.contains("trained encoder: runs/"), "{out}");
+    assert!(err.contains("data: unchanged"), "{err}");
+
+    let (out, err) = sandbox.succeeds(&["run", "tiny.yaml"]);
+    assert!(err.contains("training: unchanged"), "{err}");
+    let last = out.lines().last().unwrap();
+    assert!(last.starts_with("VERDICT: ") && last.contains(" report: reports/"), "{last}");
+    for contestant in ["bm25", "untrained", "trained", "bm25+trained"] {
+        assert!(out.lines().any(|line| line.starts_with(contestant) && line.contains("pairs-full")), "{out}");
+    }
+    let page = last.rsplit(": ").next().unwrap();
+    let html = fs::read_to_string(sandbox.path(page)).unwrap();
+    assert!(html.contains("wb train tiny.yaml"), "the page holds the command that trained");
+    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!html.contains(outside), "the page opens offline, and has {outside}");
+    }
+    let pictures = sandbox.path(page.trim_end_matches(".html"));
+    assert!(fs::read_dir(pictures).unwrap().count() >= 4, "PNGs lie beside the page");
+}
+
+#[test]
+fn a_second_run_does_nothing_again() {
+    let sandbox = Sandbox::new();
+    let (first, _) = sandbox.succeeds(&["run", "tiny.yaml"]);
+    let run = sandbox.only_run("runs");
+    let files =
+        [run.join("encoder/model.safetensors"), run.join("bench/pairs-trained.json"), run.join("metrics.jsonl")];
+    let before = files.each_ref().map(|file| written(file));
+    let (second, err) = sandbox.succeeds(&["run", "tiny.yaml"]);
+    assert_eq!(first, second);
+    for stage in ["data: unchanged", "training: unchanged", "benchmarks: 1 unchanged"] {
+        assert!(err.contains(stage), "{err}");
+    }
+    assert_eq!(files.each_ref().map(|file| written(file)), before);
+}
+
+#[test]
+fn another_benchmark_is_measured_without_training_again() {
+    let sandbox = Sandbox::new();
+    sandbox.succeeds(&["run", "tiny.yaml"]);
+    let weights = sandbox.only_run("runs").join("encoder/model.safetensors");
+    let before = written(&weights);
+    let (out, err) = sandbox.succeeds(&["run", "tiny.yaml", "bench.contestants=[trained, bm25]"]);
+    assert!(err.contains("training: unchanged") && !err.contains("benchmarks: 1 unchanged"), "{err}");
+    assert_eq!(written(&weights), before);
+    assert!(!out.contains("untrained "), "{out}");
+    let (_, err) = sandbox.succeeds(&["run", "tiny.yaml", "train.epochs=3"]);
+    assert!(err.contains("data: unchanged") && !err.contains("training: unchanged"), "{err}");
+    assert_eq!(fs::read_dir(sandbox.path("runs")).unwrap().filter(|e| e.as_ref().unwrap().path().is_dir()).count(), 2);
+}
+
+#[test]
+fn a_transformer_goes_the_same_way() {
+    let sandbox = Sandbox::new();
+    let (out, _) = sandbox.succeeds(&["run", "tiny.yaml", TRANSFORMER, "encoder.max_tokens={query: 32, document: 64}"]);
+    assert!(out.lines().last().unwrap().starts_with("VERDICT: "), "{out}");
+}
+
+#[test]
+fn weights_do_not_depend_on_the_number_of_threads() {
+    let sandbox = Sandbox::new();
+    for threads in ["1", "3"] {
+        let output =
+            sandbox.command(&["train", "tiny.yaml", "--runs", threads]).env("RAYON_NUM_THREADS", threads).output();
+        assert!(output.unwrap().status.success());
+    }
+    assert!(sandbox.weights("1") == sandbox.weights("3"));
+}

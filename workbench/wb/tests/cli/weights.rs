@@ -1,0 +1,140 @@
+//! Encoder folders that are damaged: the file and the tensor are named, and nothing is computed.
+
+use std::{fs, path::Path};
+
+use crate::sandbox::Sandbox;
+
+/// A project with a trained run, and its encoder as `encoder/`.
+fn trained() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.succeeds(&["train", "tiny.yaml"]);
+    copy(&sandbox.only_run("runs").join("encoder"), &sandbox.path("encoder"));
+    sandbox
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+/// A safetensors file as its header and its bytes.
+fn take_apart(bytes: &[u8]) -> (serde_json::Value, Vec<u8>) {
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    (serde_json::from_slice(&bytes[8..8 + length]).unwrap(), bytes[8 + length..].to_vec())
+}
+
+fn put_together(header: &serde_json::Value, data: &[u8]) -> Vec<u8> {
+    let header = header.to_string().into_bytes();
+    [&(header.len() as u64).to_le_bytes()[..], &header, data].concat()
+}
+
+#[test]
+fn a_whole_encoder_is_measured() {
+    let sandbox = trained();
+    let (by_folder, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", "encoder"]);
+    let (by_run, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", "latest"]);
+    assert_eq!(by_folder, by_run);
+    assert!(by_run.contains("pairs-full"), "{by_run}");
+}
+
+#[test]
+fn damaged_weights_name_the_file_and_the_tensor() {
+    let sandbox = trained();
+    let whole = fs::read(sandbox.path("encoder/model.safetensors")).unwrap();
+    let (header, data) = take_apart(&whole);
+    let first = header.as_object().unwrap().keys().find(|name| *name != "__metadata__").unwrap().clone();
+    let refused = |bytes: &[u8]| {
+        sandbox.write("encoder/model.safetensors", bytes);
+        sandbox.refuses(&["bench", "pairs", "--encoder", "encoder"])
+    };
+
+    insta::assert_snapshot!(refused(&whole[..whole.len() - 10]), @r"
+    exit 2
+    err: error: encoder/model.safetensors: is not a whole safetensors file (27654 bytes): incomplete metadata, file not fully covered
+    err:   hint: fetch the file again and compare its size with the hub's
+    ");
+    insta::assert_snapshot!(refused(&whole[..4]), @r"
+    exit 2
+    err: error: encoder/model.safetensors: is not a whole safetensors file (4 bytes): header too small
+    err:   hint: fetch the file again and compare its size with the hub's
+    ");
+    insta::assert_snapshot!(refused(b""), @r"
+    exit 2
+    err: error: encoder/model.safetensors: is not a whole safetensors file (0 bytes): header too small
+    err:   hint: fetch the file again and compare its size with the hub's
+    ");
+    insta::assert_snapshot!(refused(&[&u64::MAX.to_le_bytes()[..], &whole[8..]].concat()), @r"
+    exit 2
+    err: error: encoder/model.safetensors: is not a whole safetensors file (27664 bytes): header too large
+    err:   hint: fetch the file again and compare its size with the hub's
+    ");
+
+    let mut other_shape = header.clone();
+    other_shape[&first]["shape"] = serde_json::json!([200, 32]);
+    insta::assert_snapshot!(refused(&put_together(&other_shape, &data)), @r"
+    exit 2
+    err: error: encoder/model.safetensors: tensor `embeddings.weight`: has shape [200, 32], expected [400, 16] by the config beside it
+    ");
+
+    let mut other_name = header.clone();
+    let entry = other_name.as_object_mut().unwrap().remove(&first).unwrap();
+    other_name[format!("{first}s")] = entry;
+    insta::assert_snapshot!(refused(&put_together(&other_name, &data)), @r"
+    exit 2
+    err: error: encoder/model.safetensors: tensor `embeddings.weight`: is missing, expected shape [400, 16]
+    err:   hint: the file has `embeddings.weights`, which nothing expects
+    ");
+
+    let mut other_type = header.clone();
+    other_type[&first]["dtype"] = "I32".into();
+    insta::assert_snapshot!(refused(&put_together(&other_type, &data)), @r"
+    exit 2
+    err: error: encoder/model.safetensors: tensor `embeddings.weight`: has type I32, expected F32, F16 or BF16
+    ");
+
+    let at = header[&first]["data_offsets"][0].as_u64().unwrap() as usize;
+    let mut not_a_number = data.clone();
+    not_a_number[at + 40..at + 44].copy_from_slice(&f32::NAN.to_le_bytes());
+    insta::assert_snapshot!(refused(&put_together(&header, &not_a_number)), @r"
+    exit 2
+    err: error: encoder/model.safetensors: tensor `embeddings.weight`: has NaN at position 10 of 6400, expected finite numbers
+    ");
+}
+
+/// Wherever the file is cut, it is an error and not a crash.
+#[test]
+fn a_file_cut_anywhere_is_an_error() {
+    let sandbox = trained();
+    let whole = fs::read(sandbox.path("encoder/model.safetensors")).unwrap();
+    for at in (0..8).map(|part| part * (whole.len() - 1) / 7) {
+        sandbox.write("encoder/model.safetensors", &whole[..at]);
+        let block = sandbox.wb(&["bench", "pairs", "--encoder", "encoder"]);
+        assert!(block.starts_with("exit 2") && block.contains("model.safetensors"), "cut at {at}: {block}");
+    }
+}
+
+#[test]
+fn a_tokenizer_that_does_not_fit_the_weights_is_refused() {
+    let sandbox = trained();
+    sandbox.succeeds(&["train", "tiny.yaml", "encoder.tokenizer.vocab_size=450", "--runs", "others"]);
+    fs::copy(sandbox.only_run("others").join("encoder/tokenizer.json"), sandbox.path("encoder/tokenizer.json"))
+        .unwrap();
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--encoder", "encoder"]), @r"
+    exit 2
+    err: error: encoder/tokenizer.json: has token ids up to 449, but the weights have 400 token vectors
+    err:   hint: use the tokenizer that the weights were trained with
+    ");
+    let whole = fs::read(sandbox.path("encoder/tokenizer.json")).unwrap();
+    sandbox.write("encoder/tokenizer.json", &whole[..whole.len() / 2]);
+    let block = sandbox.refuses(&["bench", "pairs", "--encoder", "encoder"]);
+    assert!(block.contains("encoder/tokenizer.json"), "{block}");
+    fs::remove_file(sandbox.path("encoder/tokenizer.json")).unwrap();
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--encoder", "encoder"]), @r"
+    exit 2
+    err: error: cannot read encoder/tokenizer.json
+    err:   cause: No such file or directory (os error 2)
+    ");
+}

@@ -1,0 +1,133 @@
+//! Every YAML under `configs/`: it loads, means the same when it is written and loaded again, and has its keys explained.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::tidy::{files, root};
+
+fn configs() -> Vec<PathBuf> {
+    let found = files(&root().join("configs"), "yaml");
+    assert!(found.iter().any(|path| path.ends_with("quickstart.yaml")), "{found:?}");
+    found
+}
+
+/// The file with every default filled in. It is not looked at whether its data are on this machine.
+fn resolved(path: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_wb"))
+        .arg("check")
+        .arg(path)
+        .arg("--resolved")
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_config_loads_and_means_the_same_when_it_is_loaded_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in configs() {
+        let once = resolved(&path);
+        let file = folder.path().join("resolved.yaml");
+        fs::write(&file, &once).unwrap();
+        assert_eq!(resolved(&file), once, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_config_is_named_like_its_file() {
+    for path in configs() {
+        let text = resolved(&path);
+        let name = text.lines().find_map(|line| line.strip_prefix("name: ")).unwrap();
+        assert_eq!(Some(name), path.file_stem().and_then(|stem| stem.to_str()), "{}", path.display());
+    }
+}
+
+/// The page is what `wb ls --defaults` prints: a key that it does not have cannot be found by anyone.
+#[test]
+fn every_key_is_explained() {
+    let page = fs::read_to_string(root().join("configs/README.md")).unwrap();
+    let mut unexplained = BTreeSet::new();
+    for path in configs() {
+        for key in keys(&resolved(&path)) {
+            if !page.contains(&format!("`{key}`")) && !page.contains(&format!("{key}:")) {
+                unexplained.insert(key);
+            }
+        }
+    }
+    assert!(unexplained.is_empty(), "configs/README.md does not explain {unexplained:?}");
+}
+
+/// The keys of a resolved file, which is written in block style: one key at the beginning of a line.
+fn keys(yaml: &str) -> BTreeSet<String> {
+    let key = |line: &str| {
+        let (key, rest) = line.trim_start_matches([' ', '-']).split_once(':')?;
+        let is_word = key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        (is_word && !key.is_empty() && (rest.is_empty() || rest.starts_with(' '))).then(|| key.to_owned())
+    };
+    yaml.lines().filter_map(key).collect()
+}
+
+/// What the page says to be the default is the default: rows of the form ``| `key` | `default` | ...``.
+#[test]
+fn defaults_on_the_page_are_the_defaults() {
+    let page = fs::read_to_string(root().join("configs/README.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let smallest = folder.path().join("smallest.yaml");
+    let text = "name: smallest\ndata: { sources: [{ code: {} }] }\nencoder: { model: { static_embedding: {} } }\n";
+    fs::write(&smallest, text).unwrap();
+    let resolved = resolved(&smallest);
+    let mut checked = 0;
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = row.split('|').skip(1).map(str::trim);
+        let (Some(key), Some(default)) = (cells.next(), cells.next()) else { continue };
+        let (Some(key), Some(default)) = (quoted(key), quoted(default)) else { continue };
+        let set: Vec<&str> = resolved.lines().filter_map(|line| value_of(line, key)).collect();
+        // Keys that stand in several places have several defaults; the page has to have one of them.
+        if !set.is_empty() {
+            assert!(set.iter().any(|value| same(value, default)), "{key}: the page says {default}, the code {set:?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 25, "only {checked} defaults were found on the page");
+}
+
+fn quoted(cell: &str) -> Option<&str> {
+    cell.strip_prefix('`')?.strip_suffix('`').filter(|inner| !inner.contains('`'))
+}
+
+fn value_of<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.trim_start_matches([' ', '-'])
+        .strip_prefix(key)?
+        .strip_prefix(':')
+        .map(str::trim)
+        .filter(|value| !value.is_empty())
+}
+
+/// `1e-6` and `1.0e-6`, `""` and `''` are the same.
+fn same(a: &str, b: &str) -> bool {
+    let number = |text: &str| text.replace('_', "").parse::<f64>().ok();
+    let plain = |text: &str| text.trim_matches(['"', '\'']).to_owned();
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => plain(a) == plain(b),
+    }
+}
+
+/// The manifest of the workspace, for [`crate::tidy`].
+pub fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

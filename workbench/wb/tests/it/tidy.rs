@@ -1,0 +1,228 @@
+//! The house rules that a compiler does not check: arrows downward, heavy crates at home, small files that say what they are.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::configs::metadata;
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Files below a folder with an ending, in order; nothing that is hidden.
+pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The crates of the project with their manifests; a crate that is only on this machine is none of them.
+fn crates() -> Vec<(String, Value)> {
+    let ignored = fs::read_to_string(root().join(".git/info/exclude")).unwrap_or_default();
+    let packages = metadata()["packages"].as_array().unwrap().clone();
+    let named = packages.into_iter().map(|package| (package["name"].as_str().unwrap().to_owned(), package));
+    named.filter(|(name, _)| !ignored.contains(&format!("workbench/{name}/"))).collect()
+}
+
+/// What a crate uses, but for its tests.
+fn uses(package: &Value) -> Vec<String> {
+    let all = package["dependencies"].as_array().unwrap().iter();
+    all.filter(|one| one["kind"] != "dev").map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The floor of each crate; a crate uses only crates of lower floors.
+const FLOORS: [(&str, u32); 8] = [
+    ("wb-core", 1),
+    ("wb-data", 2),
+    ("wb-code", 2),
+    ("wb-encoder", 2),
+    ("wb-retrieval", 2),
+    ("wb-report", 2),
+    ("wb-bench", 3),
+    ("wb", 4),
+];
+
+#[test]
+fn arrows_point_downward() {
+    let floor = |name: &str| FLOORS.iter().find(|(known, _)| *known == name).map(|(_, floor)| *floor);
+    for (name, package) in crates() {
+        let own = floor(&name).unwrap_or_else(|| panic!("{name} has no floor in this test"));
+        for used in uses(&package) {
+            if let Some(other) = floor(&used) {
+                assert!(other < own, "{name} (floor {own}) may not use {used} (floor {other})");
+            }
+        }
+    }
+}
+
+/// Crates that take long to build have one home each, so that the others are built and tested without them.
+const HOMES: [(&str, &[&str]); 22] = [
+    ("burn", &["wb-encoder"]),
+    ("burn-flex", &["wb-encoder"]),
+    ("burn-cuda", &["wb-encoder"]),
+    ("burn-wgpu", &["wb-encoder"]),
+    ("tokenizers", &["wb-encoder"]),
+    ("safetensors", &["wb-encoder"]),
+    // Matrix products: of models, and of queries with documents.
+    ("gemm", &["wb-encoder", "wb-retrieval"]),
+    ("tantivy", &["wb-retrieval"]),
+    ("arrow", &["wb-data"]),
+    ("parquet", &["wb-data"]),
+    ("hf-hub", &["wb-data"]),
+    ("polars", &["wb-report"]),
+    ("plotters", &["wb-report"]),
+    ("minijinja", &["wb-report"]),
+    ("tree-sitter", &["wb-code"]),
+    ("tree-sitter-rust", &["wb-code"]),
+    ("tree-sitter-python", &["wb-code"]),
+    ("serde_yaml", &["wb-core"]),
+    ("clap", &["wb"]),
+    ("indicatif", &["wb"]),
+    ("anyhow", &["wb"]),
+    ("ctrlc", &["wb"]),
+];
+
+#[test]
+fn heavy_crates_are_at_home() {
+    for (name, package) in crates() {
+        for used in uses(&package) {
+            if let Some((_, homes)) = HOMES.iter().find(|(heavy, _)| *heavy == used) {
+                assert!(homes.contains(&name.as_str()), "{name} may not use {used}, whose home is {homes:?}");
+            }
+        }
+    }
+}
+
+/// Every Rust file of the project: its path from the root, and its text.
+fn sources() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (_, package) in crates() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
+        for path in files(&folder, "rs") {
+            let name = path.strip_prefix(root()).unwrap().display().to_string();
+            all.push((name, fs::read_to_string(&path).unwrap()));
+        }
+    }
+    assert!(all.len() > 100, "{} files", all.len());
+    all
+}
+
+#[test]
+fn files_begin_by_saying_what_they_are() {
+    let silent: Vec<String> =
+        sources().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(name, _)| name).collect();
+    assert!(silent.is_empty(), "no `//!` sentence at the beginning of {silent:#?}");
+}
+
+/// Whoever opens a file should be able to read it: 400 lines, not counting its tests.
+#[test]
+fn files_are_short() {
+    let is_test = |name: &str| name.contains("/tests/") || name.ends_with("/tests.rs");
+    let length = |text: &str| text.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
+    let long: Vec<String> = sources()
+        .into_iter()
+        .filter(|(name, text)| !is_test(name) && length(text) > 400)
+        .map(|(name, text)| format!("{name}: {} lines", length(&text)))
+        .collect();
+    assert!(long.is_empty(), "longer than 400 lines before the tests: {long:#?}");
+}
+
+#[test]
+fn exceptions_from_lints_have_a_reason() {
+    let mut without = Vec::new();
+    for (name, text) in sources() {
+        for kind in ["allow", "expect"] {
+            for opening in [format!("#[{kind}("), format!("#![{kind}(")] {
+                for (at, _) in text.match_indices(&opening) {
+                    let attribute = text[at..].split(']').next().unwrap();
+                    // This file names them in strings.
+                    if !attribute.contains("reason = \"") && !name.ends_with("it/tidy.rs") {
+                        without.push(format!("{name}:{}: {attribute}]", text[..at].lines().count()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(without.is_empty(), "{without:#?}");
+}
+
+/// Only the fused operations of the processor, which are tested against their composed forms.
+#[test]
+fn unsafe_code_stands_in_one_place() {
+    for (name, text) in sources() {
+        let switched_on =
+            text.contains(&["allow(", "unsafe_code"].concat()) || text.contains(&["expect(", "unsafe_code"].concat());
+        let at_home = name.starts_with("workbench/wb-encoder/src/kernels");
+        assert!(!switched_on || at_home, "{name} may not use unsafe code");
+    }
+}
+
+/// The YAML library is old; whoever replaces it has one file to change.
+#[test]
+fn one_file_knows_the_yaml_library() {
+    let word = ["serde", "_yaml::"].concat();
+    let users: Vec<String> = sources()
+        .into_iter()
+        .filter(|(name, text)| text.contains(&word) && !name.contains("/tests/"))
+        .map(|(name, _)| name)
+        .collect();
+    let text_of = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let outside_tests = |name: &&String| text_of(name).split("#[cfg(test)]").next().unwrap().contains(&word);
+    let users: Vec<&String> = users.iter().filter(outside_tests).collect();
+    assert_eq!(users, ["workbench/wb-core/src/config.rs"]);
+}
+
+#[test]
+fn the_top_level_holds_what_everyone_expects_there() {
+    let allowed = BTreeSet::from([
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "clippy.toml",
+        "deny.toml",
+        "rustfmt.toml",
+        "workbench",
+        "configs",
+        "datasets",
+        "runs",
+        "reports",
+        "notebooks",
+        "scripts",
+        "target",
+    ]);
+    for entry in fs::read_dir(root()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(name.starts_with('.') || allowed.contains(name.as_str()), "{name} does not belong on the top level");
+    }
+}
+
+#[test]
+fn a_crate_lies_in_a_folder_of_its_name() {
+    for (name, package) in crates() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
+        assert_eq!(folder.strip_prefix(root()).unwrap(), Path::new("workbench").join(&name));
+        assert_eq!(package["publish"], serde_json::json!([]), "{name}: nothing is published by accident");
+    }
+}

@@ -1,0 +1,202 @@
+//! The main job on this machine's own sources, and real benchmarks with a real model: minutes, not seconds.
+//!
+//! `cargo test --release --workspace --test slow -- --ignored --nocapture --test-threads=1`
+//!
+//! Reference numbers are those of sentence-transformers on the same texts; every number is printed.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::Instant,
+};
+
+use serde_json::Value;
+
+/// Full-pool numbers may differ by near-ties that round the other way.
+const NEAR_TIES: f64 = 5e-4;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn say(text: &str) {
+    // Past the capture of test output: the numbers are the point.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn skip(test: &str, reason: &str) {
+    say(&format!("SKIPPED {test}: {reason}"));
+}
+
+fn wb(folder: &Path, arguments: &[&str]) -> (Output, f64) {
+    let started = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_wb"))
+        .args(arguments)
+        .args(["--runs", "runs", "--datasets", "datasets", "--reports", "reports"])
+        .env("WB_OFFLINE", "1")
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let seconds = started.elapsed().as_secs_f64();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    say(&format!("$ wb {}\n{}{}", arguments.join(" "), text(&output.stdout), text(&output.stderr)));
+    (output, seconds)
+}
+
+/// The folder of shared data, or a counted skip.
+fn data(test: &str) -> Option<PathBuf> {
+    let beside = || root().join("../shared");
+    let folder = std::env::var_os("WB_SHARED").map_or_else(beside, PathBuf::from).join("data");
+    if !folder.is_dir() {
+        skip(test, &format!("no shared data at {}", folder.display()));
+        return None;
+    }
+    Some(folder.canonicalize().unwrap())
+}
+
+/// The real all-MiniLM-L6-v2, or a counted skip.
+fn minilm(test: &str) -> Option<String> {
+    let cache = || {
+        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+        std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("wb/models/all-MiniLM-L6-v2")
+    };
+    let folder = std::env::var_os("WB_MINILM").map_or_else(cache, PathBuf::from);
+    if !folder.join("model.safetensors").is_file() {
+        skip(test, &format!("no all-MiniLM-L6-v2 at {}", folder.display()));
+        return None;
+    }
+    Some(folder.to_str().unwrap().to_owned())
+}
+
+#[test]
+#[ignore = "slow: about a minute"]
+fn the_quickstart_wins_in_three_minutes_and_does_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = root().join("configs/quickstart.yaml");
+    let (output, seconds) = wb(folder.path(), &["run", config.to_str().unwrap()]);
+    assert!(output.status.success());
+    let out = String::from_utf8(output.stdout).unwrap();
+    let last = out.lines().last().unwrap();
+    say(&format!("quickstart: {seconds:.0} s"));
+    assert!(last.starts_with("VERDICT: WIN "), "{last}");
+    assert!(seconds < 180.0, "{seconds:.0} s, at most 180 are promised");
+    let page = last.rsplit(": ").next().unwrap();
+    let html = fs::read_to_string(folder.path().join(page)).unwrap();
+    assert!(html.contains("pairs-1000") && html.contains("pairs-full"), "both protocols are in the page");
+
+    let (output, again) = wb(folder.path(), &["run", config.to_str().unwrap()]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), out);
+    say(&format!("quickstart, nothing changed: {again:.0} s"));
+    assert!(again < seconds, "{again:.0} s the second time, {seconds:.0} s the first time");
+}
+
+struct Measured {
+    json: Value,
+}
+
+impl Measured {
+    fn value(&self, id: &str, language: &str, metric: &str) -> f64 {
+        let protocols = self.json["protocols"].as_array().unwrap();
+        let is_it = |one: &&Value| {
+            one["id"] == id && one["metric"] == metric && (language.is_empty() || one["language"] == language)
+        };
+        let found = protocols.iter().find(is_it).unwrap_or_else(|| panic!("no {id} {language} {metric}"));
+        found["value"].as_f64().unwrap()
+    }
+
+    /// Each row: protocol, language, metric, the reference's value, and how far off it may be.
+    fn check(&self, rows: &[(&str, &str, &str, f64, f64)]) {
+        let mut wrong = Vec::new();
+        for (id, language, metric, reference, tolerance) in rows {
+            let value = self.value(id, language, metric);
+            let line = format!(
+                "{id:<16} {language:<8} {metric:<10} {value:.5}, reference {reference:.5}, difference {:+.5}",
+                value - reference
+            );
+            say(&line);
+            if (value - reference).abs() > *tolerance {
+                wrong.push(line);
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+fn bench(name: &str, dataset: &Path, arguments: &[&str]) -> Measured {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = dataset.to_str().unwrap();
+    let all = [&["bench", name, "--dataset", dataset, "--json", "out.json"], arguments].concat();
+    let (output, seconds) = wb(folder.path(), &all);
+    assert!(output.status.success());
+    say(&format!("{name}: {seconds:.0} s"));
+    Measured { json: serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap() }
+}
+
+#[test]
+#[ignore = "slow: a minute or two"]
+fn codesearchnet_with_minilm_equals_the_reference() {
+    let test = "codesearchnet_with_minilm_equals_the_reference";
+    let (Some(data), Some(minilm)) = (data(test), minilm(test)) else { return };
+    let tokens = bench("codesearchnet", &data.join("codesearchnet"), &["--encoder", &minilm]);
+    tokens.check(&[
+        ("csn-full", "ruby", "mrr", 0.67955, NEAR_TIES),
+        ("csn-full", "ruby", "recall@1", 0.57143, NEAR_TIES),
+        ("csn-full", "ruby", "recall@5", 0.81500, NEAR_TIES),
+        ("csn-full", "ruby", "recall@10", 0.87571, NEAR_TIES),
+        ("csn-full", "ruby", "ndcg@10", 0.72415, NEAR_TIES),
+        ("csn-1000", "ruby", "mrr", 0.65548, NEAR_TIES),
+        // Published with three digits.
+        ("csn-ndcg-within", "go", "ndcg", 0.929, 1e-3),
+        ("csn-ndcg-within", "java", "ndcg", 0.774, 1e-3),
+        ("csn-ndcg-within", "php", "ndcg", 0.902, 1e-3),
+        ("csn-ndcg-within", "ruby", "ndcg", 0.895, 1e-3),
+        ("csn-ndcg-all", "go", "ndcg", 0.836, 1e-3),
+        ("csn-ndcg-all", "java", "ndcg", 0.728, 1e-3),
+        ("csn-ndcg-all", "php", "ndcg", 0.828, 1e-3),
+        ("csn-ndcg-all", "ruby", "ndcg", 0.780, 1e-3),
+    ]);
+    let raw = bench(
+        "codesearchnet",
+        &data.join("codesearchnet"),
+        &["--encoder", &minilm, "--text", "raw", "--languages", "ruby"],
+    );
+    raw.check(&[
+        ("csn-full", "ruby", "mrr", 0.67859, NEAR_TIES),
+        ("csn-full", "ruby", "recall@1", 0.56929, NEAR_TIES),
+        ("csn-full", "ruby", "recall@5", 0.81500, NEAR_TIES),
+        ("csn-full", "ruby", "recall@10", 0.87500, NEAR_TIES),
+        ("csn-full", "ruby", "ndcg@10", 0.72324, NEAR_TIES),
+    ]);
+}
+
+#[test]
+#[ignore = "slow: a minute or two"]
+fn cosqa_with_minilm_equals_the_reference() {
+    let test = "cosqa_with_minilm_equals_the_reference";
+    let (Some(data), Some(minilm)) = (data(test), minilm(test)) else { return };
+    bench("cosqa", &data.join("cosqa"), &["--encoder", &minilm]).check(&[
+        ("cosqa-6267", "python", "mrr", 0.54117, NEAR_TIES),
+        ("cosqa-6267", "python", "recall@1", 0.39600, NEAR_TIES),
+        ("cosqa-6267", "python", "recall@5", 0.72600, NEAR_TIES),
+        ("cosqa-6267", "python", "recall@10", 0.82200, NEAR_TIES),
+        ("cosqa-6267", "python", "ndcg@10", 0.60312, NEAR_TIES),
+    ]);
+}
+
+#[test]
+#[ignore = "slow: seconds"]
+fn bm25_runs_on_real_benchmarks() {
+    let Some(data) = data("bm25_runs_on_real_benchmarks") else { return };
+    let ruby = bench("codesearchnet", &data.join("codesearchnet"), &["--retriever", "bm25"]);
+    let cosqa = bench("cosqa", &data.join("cosqa"), &["--retriever", "bm25"]);
+    // Words alone: far from chance, and below a pretrained encoder.
+    for (measured, id, language, low, high) in
+        [(ruby, "csn-full", "ruby", 0.3, 0.68), (cosqa, "cosqa-6267", "python", 0.1, 0.5412)]
+    {
+        let value = measured.value(id, language, "mrr");
+        say(&format!("bm25 {id} mrr {value:.5}"));
+        assert!((low..high).contains(&value), "{id}: {value}");
+    }
+}
