@@ -18,7 +18,7 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH, TOP = 32, 100
-BATCH_SIZES = [8, 16, 32, 64, 128]
+BATCH_SIZES = [8, 16, 32, 64]
 
 
 class Side:
@@ -182,7 +182,8 @@ def main():
     for case in (encode, train, search):
         if not arguments.only or case.__name__ in arguments.only:
             print(f"{case.__name__} ...", file=sys.stderr)
-            results.append({"load": wait_for_quiet(1), **compared(case(arguments))})
+            results.append({"load": wait_for_quiet(min(1, arguments.wait)), **compared(case(arguments))})
+            print(f"  ratio {results[-1]['ratio']:.2f}", file=sys.stderr)
     print(table(about, results))
     if arguments.json:
         arguments.json.write_text(json.dumps({"about": about, "cases": results}, indent=2) + "\n")

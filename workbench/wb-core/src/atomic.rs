@@ -14,7 +14,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// [`write`] for content that is made piece by piece.
+/// [`write()`] for content that is made piece by piece.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
     let folder = parent(path);
     fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;

@@ -25,10 +25,7 @@ impl RunDir {
     /// The folder of the run with this name and fingerprint: the one that exists, or a new one dated today.
     pub fn for_experiment(root: &Path, name: &str, fingerprint: &Fingerprint) -> Result<Self> {
         let tail = format!("-{name}-{}", &fingerprint.as_str()[..8]);
-        let found = list(root)?
-            .into_iter()
-            .filter(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail))
-            .next_back();
+        let found = list(root)?.into_iter().rfind(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail));
         let run = found.unwrap_or_else(|| {
             let today = jiff::Timestamp::now().strftime("%Y-%m-%d");
             Self { folder: root.join(format!("{today}{tail}")) }
@@ -294,6 +291,6 @@ mod tests {
         let error = run.lock().unwrap_err().to_string();
         assert!(error.contains(&format!("pid {}", std::process::id())), "{error}");
         drop(first);
-        run.lock().unwrap();
+        drop(run.lock().unwrap());
     }
 }

@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let [model, pairs, size] = &arguments[..] else {
         return Err("usage: train_bench MODEL_FOLDER PAIRS.jsonl BATCH".into());
     };
-    let pairs: Vec<[String; 2]> = fs::read_to_string(pairs)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let pairs: Vec<[String; 2]> =
+        fs::read_to_string(pairs)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let size: usize = size.parse()?;
     let mut folder = Folder::read(Path::new(model))?;
     folder.attach(&LoraConfig::default(), Seed(42))?;

@@ -97,7 +97,7 @@ impl Benchmark for CodeSearchNetConfig {
         self.add_1000(&mut plan, &functions)?;
         self.add_full(&mut plan, &functions)?;
         self.add_clean(&mut plan, &functions)?;
-        add_annotated(&mut plan, annotated.as_ref());
+        add_annotated(&mut plan, annotated.as_ref(), &self.languages);
         self.add_advtest(&mut plan, &functions)?;
         match &cosqa {
             Some(data) => cosqa::add(&mut plan, data),
@@ -281,7 +281,7 @@ fn batch_names(plan: &mut Plan, functions: &[&Function]) -> Vec<BatchFunction> {
     functions.iter().map(numbered).collect()
 }
 
-fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>) {
+fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>, wanted: &[String]) {
     let Some(annotated) = annotated else {
         for id in ["csn-ndcg-within", "csn-ndcg-all"] {
             plan.skip(id, "needs annotated/corpus.jsonl with annotationStore.csv or qrels.jsonl, and queries.csv");
@@ -321,7 +321,8 @@ fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>) {
         let queries = queries.collect();
         plan.protocols.push(Planned::CsnNdcg(CsnNdcg { language: language.clone(), documents, queries }));
     }
-    for language in annotated.relevance.keys().filter(|language| !languages.contains(language)) {
+    let is_wanted = |language: &&String| wanted.is_empty() || wanted.contains(language);
+    for language in annotated.relevance.keys().filter(is_wanted).filter(|language| !languages.contains(language)) {
         for id in ["csn-ndcg-within", "csn-ndcg-all"] {
             plan.skip(id, format!("{language}: judged, but annotated/corpus.jsonl has no function of it"));
         }

@@ -1,6 +1,6 @@
 //! Pairs from files to prepared sets, on made and on real data.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod dedupe;
 mod leak;

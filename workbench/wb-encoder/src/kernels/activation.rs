@@ -103,7 +103,14 @@ mod tests {
     /// x, x·Φ(x) from tables of the normal distribution.
     #[test]
     fn gelu_matches_known_values() {
-        for (x, expected) in [(0.0, 0.0), (1.0, 0.841_344_75), (-1.0, -0.158_655_25), (2.0, 1.954_499_7), (-3.0, -0.004_049_694), (6.0, 6.0)] {
+        for (x, expected) in [
+            (0.0, 0.0),
+            (1.0, 0.841_344_75),
+            (-1.0, -0.158_655_25),
+            (2.0, 1.954_499_7),
+            (-3.0, -0.004_049_694),
+            (6.0, 6.0),
+        ] {
             assert!((gelu(x) - expected as f32).abs() < 3e-7, "{x}: {} {expected}", gelu(x));
         }
         // torch.nn.functional.gelu(approximate="tanh") at 1 and -0.5

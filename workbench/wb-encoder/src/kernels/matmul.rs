@@ -1,6 +1,6 @@
 //! A safe face for the `gemm` crate: one thread, any strides, bounds checked before the call.
 // The only unsafe call of the workspace's kernels: `gemm` takes pointers. `Mat` and `MatMut` prove the bounds.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "`gemm` takes pointers; the bounds are checked before the call")]
 
 use gemm::Parallelism;
 
@@ -65,7 +65,10 @@ impl<'a> MatMut<'a> {
 fn check(len: usize, rows: usize, columns: usize, row_stride: usize) {
     if rows > 0 && columns > 0 {
         let needed = (rows - 1) * row_stride + columns;
-        assert!(needed <= len, "a matrix of {rows} x {columns}, rows apart by {row_stride}, needs {needed} numbers and has {len}");
+        assert!(
+            needed <= len,
+            "a matrix of {rows} x {columns}, rows apart by {row_stride}, needs {needed} numbers and has {len}"
+        );
     }
 }
 

@@ -15,7 +15,14 @@ pub struct Normalized {
 ///
 /// # Shapes
 /// `stream`, `update` `[rows, width]`; `bias`, `weight`, `shift` `[width]`.
-pub fn add_and_normalize(stream: &mut [f32], update: &[f32], bias: &[f32], weight: &[f32], shift: &[f32], epsilon: f32) {
+pub fn add_and_normalize(
+    stream: &mut [f32],
+    update: &[f32],
+    bias: &[f32],
+    weight: &[f32],
+    shift: &[f32],
+    epsilon: f32,
+) {
     normalize(stream, update, bias, weight, shift, epsilon, None);
 }
 
@@ -88,7 +95,12 @@ pub fn restore(output: &mut [f32], kept: &Normalized, weight: &[f32], shift: &[f
 
 /// From the gradient at the output to the gradient at the input, in place;
 /// adds the gradients of weight and shift where they are wanted.
-pub fn normalize_backward(gradient: &mut [f32], kept: &Normalized, weight: &[f32], mut wanted: Option<(&mut [f32], &mut [f32])>) {
+pub fn normalize_backward(
+    gradient: &mut [f32],
+    kept: &Normalized,
+    weight: &[f32],
+    mut wanted: Option<(&mut [f32], &mut [f32])>,
+) {
     let width = weight.len();
     vectorized(
         #[inline(always)]
@@ -96,7 +108,9 @@ pub fn normalize_backward(gradient: &mut [f32], kept: &Normalized, weight: &[f32
             for (row, g) in gradient.chunks_exact_mut(width).enumerate() {
                 let unit = &kept.unit[row * width..(row + 1) * width];
                 if let Some((weight_gradient, shift_gradient)) = wanted.as_mut() {
-                    for (((w, s), g), u) in weight_gradient.iter_mut().zip(shift_gradient.iter_mut()).zip(g.iter()).zip(unit) {
+                    for (((w, s), g), u) in
+                        weight_gradient.iter_mut().zip(shift_gradient.iter_mut()).zip(g.iter()).zip(unit)
+                    {
                         *w = g.mul_add(*u, *w);
                         *s += g;
                     }

@@ -6,7 +6,7 @@
 //! "Anatomy of High-Performance Matrix Multiplication", without its blocking of the inner dimension, which is short here).
 //! Every element is summed in the order of the inner dimension, whatever else is in the product.
 // Loads and stores go through pointers; `Mat`, `MatMut` and `Packed` prove the bounds.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "`gemm` takes pointers; the bounds are checked before the call")]
 
 use pulp::{Simd, WithSimd};
 
@@ -155,6 +155,10 @@ impl Product<'_> {
     }
 
     /// M rows and one panel's columns of the result.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "counted loops over arrays of known size are what the compiler unrolls"
+    )]
     #[inline(always)]
     fn tile<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, panel: usize, row: usize) {
         let Self { result, add, left, right, scale } = self;
@@ -189,7 +193,11 @@ impl Product<'_> {
             if width == V * lanes {
                 let (row, _) = S::as_mut_simd_f32s(row);
                 for v in 0..V {
-                    row[v] = if *add { simd.mul_add_e_f32s(sums[m][v], factor, row[v]) } else { simd.mul_f32s(sums[m][v], factor) };
+                    row[v] = if *add {
+                        simd.mul_add_e_f32s(sums[m][v], factor, row[v])
+                    } else {
+                        simd.mul_f32s(sums[m][v], factor)
+                    };
                 }
             } else {
                 for (v, row) in row.chunks_mut(lanes).enumerate() {

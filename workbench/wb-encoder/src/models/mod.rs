@@ -55,7 +55,8 @@ impl Architecture {
             }
             Self::StaticEmbedding(c) => {
                 let weighted = if c.weighted { ", weighted" } else { "" };
-                let placed = if c.positions > 0 { format!(", {} position weights", c.positions) } else { String::new() };
+                let placed =
+                    if c.positions > 0 { format!(", {} position weights", c.positions) } else { String::new() };
                 format!("static_embedding {} × {}{weighted}{placed}", c.vocab_size, c.dim)
             }
         }

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_bag_of_vectors_begins_with_vectors_of_length_one() {
-        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 500, dim: 64, weighted: true, positions: 0 });
+        let architecture =
+            Architecture::StaticEmbedding(StaticConfig { vocab_size: 500, dim: 64, weighted: true, positions: 0 });
         let fresh = architecture.fresh(Seed(7));
         assert_eq!(fresh, architecture.fresh(Seed(7)));
         assert_ne!(fresh, architecture.fresh(Seed(8)));

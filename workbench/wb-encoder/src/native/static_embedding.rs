@@ -137,9 +137,9 @@ impl Backbone for NativeStatic {
     }
 
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
-        let tape = tape.downcast::<BagTape>().map_err(|_| {
-            Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone"))
-        })?;
+        let tape = tape
+            .downcast::<BagTape>()
+            .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
         let (dim, n) = (self.config.dim, tape.shares.len());
         let at_embeddings = at_embeddings.as_standard_layout();
         let (Some(g), Some(e)) = (at_embeddings.as_slice(), tape.embeddings.as_slice()) else { return Ok(()) };
@@ -179,23 +179,27 @@ impl Backbone for NativeStatic {
             });
         }
         if let Some(place) = self.positions.filter(|place| self.parameters.at(*place).trainable) {
-            let of_texts: Vec<Vec<f32>> =
-                (0..n).into_par_iter().map(|text| self.at_positions(tape.batch.text(text), &g[text * dim..][..dim], along[text])).collect();
+            let of_texts: Vec<Vec<f32>> = (0..n)
+                .into_par_iter()
+                .map(|text| self.at_positions(tape.batch.text(text), &g[text * dim..][..dim], along[text]))
+                .collect();
             for of_text in &of_texts {
                 add_scaled(gradients.at_mut(place), 1.0, of_text);
             }
         }
         if self.parameters.at(self.vectors).trainable {
-            gradients.at_mut(self.vectors).par_chunks_mut(dim).enumerate().with_min_len(64).for_each(|(id, gradient)| {
-                vectorized(
-                    #[inline(always)]
-                    || {
-                        for (text, share) in of_token(id) {
-                            add_scaled(gradient, *share, &g[*text as usize * dim..][..dim]);
-                        }
-                    },
-                );
-            });
+            gradients.at_mut(self.vectors).par_chunks_mut(dim).enumerate().with_min_len(64).for_each(
+                |(id, gradient)| {
+                    vectorized(
+                        #[inline(always)]
+                        || {
+                            for (text, share) in of_token(id) {
+                                add_scaled(gradient, *share, &g[*text as usize * dim..][..dim]);
+                            }
+                        },
+                    );
+                },
+            );
         }
         Ok(())
     }

@@ -130,7 +130,9 @@ fn with_dropout_the_gradient_equals_differences() {
             let place = backbone.parameters().position(name).unwrap();
             let (at, g) = gradient.at(place).iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
             let mut loss_at = |shift: f32| {
-                backbone.update(&mut |parameters| parameters.iter_mut().nth(place).unwrap().values[at] += shift).unwrap();
+                backbone
+                    .update(&mut |parameters| parameters.iter_mut().nth(place).unwrap().values[at] += shift)
+                    .unwrap();
                 let embeddings = backbone.embed_tracked(&batch, dropout).unwrap().0;
                 embeddings.iter().zip(&probe).map(|(e, p)| f64::from(e * p)).sum::<f64>()
             };

@@ -86,8 +86,12 @@ fn a_bag_of_vectors_from_nothing() {
     let texts = ["parse an HTTP response", "fn parse_http_response(text: &str)", "sort a list of numbers", ""];
     let config = TokenizerConfig { vocab_size: 300, min_frequency: 1, ..TokenizerConfig::default() };
     let tokenizer = config.train(&texts, Path::new("tokenizer.json")).unwrap();
-    let architecture =
-        Architecture::StaticEmbedding(StaticConfig { vocab_size: tokenizer.vocab_size(), dim: 16, weighted: true, positions: 0 });
+    let architecture = Architecture::StaticEmbedding(StaticConfig {
+        vocab_size: tokenizer.vocab_size(),
+        dim: 16,
+        weighted: true,
+        positions: 0,
+    });
     let folder =
         Folder::fresh("bag", architecture, tokenizer.clone(), MaxTokens { query: 8, document: 64 }, Seed(1)).unwrap();
     let encoder = cpu(folder);

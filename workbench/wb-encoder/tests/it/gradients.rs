@@ -102,7 +102,8 @@ fn gradients_equal_finite_differences_with_dropout_and_adapters() {
 #[test]
 fn a_bag_of_vectors_has_the_right_gradients() {
     for weighted in [false, true] {
-        let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 60, dim: 12, weighted, positions: 0 });
+        let architecture =
+            Architecture::StaticEmbedding(StaticConfig { vocab_size: 60, dim: 12, weighted, positions: 0 });
         let mut parameters = architecture.fresh(Seed(4));
         for p in parameters.iter_mut().filter(|p| p.name == "token_weights") {
             p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32).sin());

@@ -1,7 +1,7 @@
 //! Encoders against reference implementations, through burn's CPU backend and through the CPU's own.
 
 // The lints take functions that tests share for code of their own.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod common;
 mod encoder;

@@ -1,7 +1,6 @@
 //! Reports of made-up runs: complete, unfinished, broken and hostile ones.
 
-// Helpers of tests are tests too.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod made_up;
 

@@ -135,6 +135,7 @@ impl SourceChoice {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "made, matched and dropped in one expression")]
 enum Choice<'a> {
     Tree(&'a TreeConfig),
     Records(SourceConfig),

@@ -132,10 +132,10 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.
 pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
     let as_pretrained = |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into() };
-    if let Some(path) = as_pretrained(name, "").folder() {
-        if path.join("config.json").is_file() || path.join("encoder.json").is_file() {
-            return Ok((Folder::read(&path)?, None));
-        }
+    if let Some(path) = as_pretrained(name, "").folder()
+        && (path.join("config.json").is_file() || path.join("encoder.json").is_file())
+    {
+        return Ok((Folder::read(&path)?, None));
     }
     if let Some((id, revision)) = name.split_once('@') {
         return Ok((Folder::read(&pretrained_folder(&as_pretrained(id, revision))?)?, None));

@@ -18,12 +18,12 @@ fn unknown_names_get_a_hint() {
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "nothing", "--dataset", "code"]), @r"
     exit 2
     err: error: no folder or run `nothing`
-    err:   hint: `wb ls` shows what there is
+    err:   hint: name a folder, a run (`wb ls`), or a hub id owner/name@revision
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "owner/name", "--dataset", "code"]), @r"
     exit 2
     err: error: no folder or run `owner/name`
-    err:   hint: `wb ls` shows what there is
+    err:   hint: name a folder, a run (`wb ls`), or a hub id owner/name@revision
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "code", "--dataset", "code"]), @r"
     exit 2

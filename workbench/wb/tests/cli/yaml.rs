@@ -72,7 +72,7 @@ fn wrong_types_say_what_was_expected() {
     insta::assert_snapshot!(error(&sandbox, "device: cpu", "device: gpu"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:1:1: device: unknown device `gpu`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu
+    err:   cause: bad.yaml:3:1: device: unknown device `gpu`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu
     err:   hint: did you mean `cpu`?
     ");
     insta::assert_snapshot!(error(&sandbox, "seed: 5", "seed: 99999999999999999999999"), @r"
@@ -265,7 +265,7 @@ fn impossible_overrides_are_refused_before_anything_is_written() {
     insta::assert_snapshot!(refused(&[TRANSFORMER, "encoder.model.transformer.heads=3"]), @r"
     exit 2
     err: error: cannot load tiny.yaml
-    err:   cause: override `encoder.model={transformer: {hidden_size: 16, layers: 2, heads: 2, intermediate_size: 32, positions: 64}}`: encoder.model.transformer.num_attention_heads: is 3, expected a divisor of hidden_size 16
+    err:   cause: override `encoder.model.transformer.heads=3`: encoder.model.transformer.heads: is 3, expected a divisor of hidden_size 16
     ");
     insta::assert_snapshot!(refused(&[TRANSFORMER, "encoder.max_tokens.document=65"]), @r"
     exit 2

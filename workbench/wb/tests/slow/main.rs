@@ -3,6 +3,7 @@
 //! `cargo test --release --workspace --test slow -- --ignored --nocapture --test-threads=1`
 //!
 //! Reference numbers are those of sentence-transformers on the same texts; every number is printed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 use std::{
     fs,

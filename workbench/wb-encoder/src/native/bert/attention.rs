@@ -29,7 +29,8 @@ impl NativeBert {
 
     /// How many probabilities a group has in one layer.
     pub(super) fn n_probabilities(&self, batch: &TokenBatch, group: &Group) -> usize {
-        let squares: usize = batch.offsets()[group.texts.start..=group.texts.end].windows(2).map(|w| (w[1] - w[0]).pow(2)).sum();
+        let squares: usize =
+            batch.offsets()[group.texts.start..=group.texts.end].windows(2).map(|w| (w[1] - w[0]).pow(2)).sum();
         squares * self.config.num_attention_heads
     }
 
@@ -63,7 +64,9 @@ impl NativeBert {
             }
             for head in 0..heads.count {
                 let rows = &projections[first * width..];
-                let part = |which: usize| Mat::strided(&rows[which * heads.hidden + head * heads.size..], n, heads.size, width);
+                let part = |which: usize| {
+                    Mat::strided(&rows[which * heads.hidden + head * heads.size..], n, heads.size, width)
+                };
                 let p = match keep {
                     true => &mut probabilities[kept_at..kept_at + n * n],
                     false => sized(probabilities, n * n),

@@ -27,10 +27,11 @@ pub struct Lane(Vec<Vec<f32>>);
 impl Lane {
     pub fn new(parameters: &Parameters, places: &Places) -> Self {
         let tables = places.tables();
-        let zeros = |(place, parameter): (usize, &crate::Parameter)| match parameter.trainable && !tables.contains(&place) {
-            true => vec![0.0; parameter.values.len()],
-            false => Vec::new(),
-        };
+        let zeros =
+            |(place, parameter): (usize, &crate::Parameter)| match parameter.trainable && !tables.contains(&place) {
+                true => vec![0.0; parameter.values.len()],
+                false => Vec::new(),
+            };
         Self(parameters.iter().enumerate().map(zeros).collect())
     }
 
@@ -73,7 +74,9 @@ impl Surface {
         let mut of_group: Vec<(usize, usize, usize)> = lanes
             .iter()
             .enumerate()
-            .flat_map(|(lane, groups)| groups.iter().map(move |(group, _)| (group.tokens.start, group.tokens.len(), lane)))
+            .flat_map(|(lane, groups)| {
+                groups.iter().map(move |(group, _)| (group.tokens.start, group.tokens.len(), lane))
+            })
             .collect();
         of_group.sort_unstable();
         let wanted = !self.rows.is_empty();
@@ -93,7 +96,8 @@ impl Surface {
             return;
         }
         let hidden = self.hidden;
-        let positions: Vec<usize> = batch.texts().flat_map(|text| 0..text.len()).map(|p| p + bert.config.first_position).collect();
+        let positions: Vec<usize> =
+            batch.texts().flat_map(|text| 0..text.len()).map(|p| p + bert.config.first_position).collect();
         let words: Vec<usize> = batch.ids().iter().map(|id| *id as usize).collect();
         let types = vec![0; words.len()];
         for (place, table_rows) in bert.places.tables().into_iter().zip([words, positions, types]) {
@@ -182,7 +186,18 @@ impl NativeBert {
                 },
             };
             let goes_on = lowest.is_none_or(|lowest| layer > lowest);
-            self.backward_layer(batch, group, layer, &tape.layers[layer], below, dropout, &mut g[..t * hidden], scratch, lane, goes_on);
+            self.backward_layer(
+                batch,
+                group,
+                layer,
+                &tape.layers[layer],
+                below,
+                dropout,
+                &mut g[..t * hidden],
+                scratch,
+                lane,
+                goes_on,
+            );
         }
         if lowest.is_none() {
             let g = &mut g[..t * hidden];
@@ -222,7 +237,12 @@ impl NativeBert {
         let first = (group.tokens.start * hidden) as u64;
 
         // output = LayerNorm(x1 + drop(W2·act(before) + b2))
-        normalize_backward(g, &tape.output_norm, self.values(places.output_norm.weight), lane.wanted_norm(&places.output_norm));
+        normalize_backward(
+            g,
+            &tape.output_norm,
+            self.values(places.output_norm.weight),
+            lane.wanted_norm(&places.output_norm),
+        );
         let d_out = dropped_copy(g, mask(OUTPUT), first, sized(update, t * hidden));
         let linear = &places.output;
         let d_inner = sized(wide_buffer, t * wide);
@@ -250,18 +270,40 @@ impl NativeBert {
         }
 
         // x1 = LayerNorm(x + drop(Wo·context + bo))
-        normalize_backward(g, &tape.attention_norm, self.values(places.attention_norm.weight), lane.wanted_norm(&places.attention_norm));
+        normalize_backward(
+            g,
+            &tape.attention_norm,
+            self.values(places.attention_norm.weight),
+            lane.wanted_norm(&places.attention_norm),
+        );
         let d_out = dropped_copy(g, mask(ATTENTION_OUTPUT), first, sized(update, t * hidden));
         let linear = &places.attention_output;
         let d_context = sized(context, t * hidden);
-        matmul_packed(MatMut::new(d_context, t, hidden), false, Mat::new(d_out, t, hidden), &packs.attention_output, 1.0);
+        matmul_packed(
+            MatMut::new(d_context, t, hidden),
+            false,
+            Mat::new(d_out, t, hidden),
+            &packs.attention_output,
+            1.0,
+        );
         if self.learns(linear) {
             self.linear_backward(linear, pass, &tape.context, d_out, hidden, Some(d_context), lane, adapter);
         }
 
         // context = attention(Wq·x + bq, Wk·x + bk, Wv·x + bv)
         let d_qkv = sized(projections, t * 3 * hidden);
-        self.attend_backward(batch, group, layer, dropout, &tape.projections, &tape.probabilities, d_context, d_qkv, probabilities, input);
+        self.attend_backward(
+            batch,
+            group,
+            layer,
+            dropout,
+            &tape.projections,
+            &tape.probabilities,
+            d_context,
+            d_qkv,
+            probabilities,
+            input,
+        );
         if goes_on {
             matmul_packed(MatMut::new(g, t, hidden), true, Mat::new(d_qkv, t, 3 * hidden), &packs.qkv, 1.0);
         }
@@ -269,7 +311,9 @@ impl NativeBert {
             let x = sized(input, t * hidden);
             if places.projections.iter().any(|linear| self.needs_input(linear)) {
                 restore(x, below.norm, self.values(below.places.weight), self.values(below.places.shift));
-                if let Some(mask) = Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout).filter(|_| below.is_embeddings) {
+                if let Some(mask) =
+                    Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout).filter(|_| below.is_embeddings)
+                {
                     mask.apply(x, first);
                 }
             }

@@ -91,7 +91,8 @@ impl NativeBert {
         let places = &self.places.layers[layer];
         let packs = &self.packs[layer];
         let pass = Pass { dropout, first_token: group.tokens.start, n_tokens: t };
-        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, input } = scratch;
+        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, input } =
+            scratch;
         let stream = &mut stream[..t * hidden];
 
         let qkv = match tape.as_deref_mut() {
@@ -112,7 +113,17 @@ impl NativeBert {
             }
             None => {
                 let context = sized(context, t * hidden);
-                self.attend(batch, group, layer, dropout, &projections[..t * 3 * hidden], context, probabilities, input, false);
+                self.attend(
+                    batch,
+                    group,
+                    layer,
+                    dropout,
+                    &projections[..t * 3 * hidden],
+                    context,
+                    probabilities,
+                    input,
+                    false,
+                );
             }
         }
         let context: &[f32] = match tape.as_deref() {
@@ -126,20 +137,39 @@ impl NativeBert {
         self.add_adapter(linear, pass, context, out, hidden, adapter);
         let bias = self.drop_update(out, self.values(linear.bias), layer, ATTENTION_OUTPUT, pass);
         let norm = &places.attention_norm;
-        self.normalize(stream, out, bias, norm.weight, norm.shift, tape.as_deref_mut().map(|tape| &mut tape.attention_norm));
+        self.normalize(
+            stream,
+            out,
+            bias,
+            norm.weight,
+            norm.shift,
+            tape.as_deref_mut().map(|tape| &mut tape.attention_norm),
+        );
 
         let inner = sized(wide_buffer, t * wide);
         let linear = &places.intermediate;
         match tape.as_deref_mut() {
             None => {
-                matmul_packed(MatMut::new(inner, t, wide), false, Mat::new(stream, t, hidden), &packs.intermediate, 1.0);
+                matmul_packed(
+                    MatMut::new(inner, t, wide),
+                    false,
+                    Mat::new(stream, t, hidden),
+                    &packs.intermediate,
+                    1.0,
+                );
                 self.add_adapter(linear, pass, stream, inner, wide, adapter);
                 activation::add_bias_and_activate(inner, self.values(linear.bias), self.config.activation);
             }
             Some(tape) => {
                 let before = sized(&mut tape.before_activation, t * wide);
                 vector::fill_rows(before, self.values(linear.bias));
-                matmul_packed(MatMut::new(before, t, wide), true, Mat::new(stream, t, hidden), &packs.intermediate, 1.0);
+                matmul_packed(
+                    MatMut::new(before, t, wide),
+                    true,
+                    Mat::new(stream, t, hidden),
+                    &packs.intermediate,
+                    1.0,
+                );
                 self.add_adapter(linear, pass, stream, before, wide, adapter);
                 activation::activate(inner, before, self.config.activation);
             }

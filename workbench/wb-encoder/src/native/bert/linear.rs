@@ -40,7 +40,13 @@ impl NativeBert {
         let AdapterScratch { dropped, narrow, .. } = scratch;
         let x = self.dropped(linear, pass, x, dropped);
         let u = sized(narrow, t * rank);
-        matmul(MatMut::new(u, t, rank), false, Mat::new(x, t, linear.inputs), Mat::new(self.values(a), rank, linear.inputs).t(), 1.0);
+        matmul(
+            MatMut::new(u, t, rank),
+            false,
+            Mat::new(x, t, linear.inputs),
+            Mat::new(self.values(a), rank, linear.inputs).t(),
+            1.0,
+        );
         matmul(
             MatMut::strided(y, t, linear.outputs, stride),
             true,

@@ -99,7 +99,7 @@ impl Backbone for NativeBert {
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
         self.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
-        let groups = groups::groups(batch, std::env::var("WB_G").map_or(GROUP_TOKENS, |g| g.parse().unwrap_or(GROUP_TOKENS)));
+        let groups = groups::groups(batch, GROUP_TOKENS);
         let rows: Vec<&mut [f32]> = split_rows(&mut all, &groups);
         groups.par_iter().zip(rows).for_each(|(group, rows)| {
             let mut scratch = self.scratches.take();
@@ -113,7 +113,7 @@ impl Backbone for NativeBert {
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
         self.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
-        let groups = groups::groups(batch, std::env::var("WB_G").map_or(GROUP_TOKENS, |g| g.parse().unwrap_or(GROUP_TOKENS)));
+        let groups = groups::groups(batch, GROUP_TOKENS);
         let rows = split_rows(&mut all, &groups);
         let groups: Vec<(Group, GroupTape)> = groups
             .into_par_iter()
@@ -131,9 +131,9 @@ impl Backbone for NativeBert {
     }
 
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
-        let tape = tape.downcast::<BatchTape>().map_err(|_| {
-            Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone"))
-        })?;
+        let tape = tape
+            .downcast::<BatchTape>()
+            .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
         let BatchTape { groups, batch, dropout } = *tape;
         if at_embeddings.dim() != (batch.len(), self.dim()) {
             let message = format!("{:?}, expected {:?}", at_embeddings.dim(), (batch.len(), self.dim()));
@@ -153,7 +153,16 @@ impl Backbone for NativeBert {
                 let mut lane = Lane::new(&self.parameters, &self.places);
                 let mut scratch = self.scratches.take();
                 for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
-                    self.backward_group(&batch, &group, &tape, dropout, at_embeddings, &mut scratch, &mut lane, surface);
+                    self.backward_group(
+                        &batch,
+                        &group,
+                        &tape,
+                        dropout,
+                        at_embeddings,
+                        &mut scratch,
+                        &mut lane,
+                        surface,
+                    );
                     self.tapes.give(tape);
                 }
                 self.scratches.give(scratch);

@@ -81,6 +81,9 @@ fn concatenated(places: &LayerPlaces, parameters: &Parameters) -> Vec<f32> {
 fn checksum(places: &LayerPlaces, parameters: &Parameters) -> u64 {
     let [q, k, v] = &places.projections;
     let packed = [q.weight, q.bias, k.weight, k.bias, v.weight, v.bias];
-    let packed = packed.into_iter().chain([&places.attention_output, &places.intermediate, &places.output].map(|l| l.weight));
-    packed.fold(0, |sum, place| sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(vector::checksum(values(parameters, place))))
+    let packed =
+        packed.into_iter().chain([&places.attention_output, &places.intermediate, &places.output].map(|l| l.weight));
+    packed.fold(0, |sum, place| {
+        sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(vector::checksum(values(parameters, place)))
+    })
 }

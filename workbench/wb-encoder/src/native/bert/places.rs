@@ -116,7 +116,10 @@ impl Finder<'_> {
             None => None,
             Some(shape) => {
                 let rank = shape.first().copied().unwrap_or_default();
-                Some((self.weight(&a, &[rank, inputs])?, self.weight(&format!("{name}.lora_B.weight"), &[outputs, rank])?))
+                Some((
+                    self.weight(&a, &[rank, inputs])?,
+                    self.weight(&format!("{name}.lora_B.weight"), &[outputs, rank])?,
+                ))
             }
         };
         Ok(LinearPlaces {
