@@ -59,6 +59,7 @@ def alternate(runs, rounds):
 def encode(arguments):
     ours_at, theirs_at = arguments.work / "ours.f32", arguments.work / "theirs.f32"
     texts = arguments.work / "texts.jsonl"
+    number = sum(1 for _ in open(texts, encoding="utf-8"))
     wb = Side([arguments.examples / "encode_bench", arguments.model, texts, ours_at])
     peer = Side([sys.executable, HERE / "peer_encode.py", arguments.model, texts, theirs_at])
     wb.round()
@@ -73,7 +74,15 @@ def encode(arguments):
     peer.end()
     ours, theirs = (numpy.fromfile(path, dtype="<f4") for path in (ours_at, theirs_at))
     check = {"max abs difference of embeddings": float(numpy.abs(ours - theirs).max()), "batch sizes tried": tried}
-    return {"case": "encode", "what": "encode 2,000 functions, MiniLM fp32", "peer": "sentence-transformers", "seconds": seconds, "check": check, "unit": "texts/s", "amount": 2_000}
+    return {
+        "case": "encode",
+        "what": f"encode {number:,} functions, MiniLM fp32",
+        "peer": "sentence-transformers",
+        "seconds": seconds,
+        "check": check,
+        "unit": "texts/s",
+        "amount": number,
+    }
 
 
 def train(arguments):
@@ -90,7 +99,15 @@ def train(arguments):
     for side in sides.values():
         side.end()
     check = {"first loss, wb": float(wb.ready[0]), "first loss, peer": float(peer.ready[0])}
-    return {"case": "train", "what": f"{steps} LoRA steps, MiniLM, batch {BATCH} pairs", "peer": "sentence-transformers + PEFT", "seconds": seconds, "check": check, "unit": "steps/s", "amount": steps}
+    return {
+        "case": "train",
+        "what": f"{steps} LoRA steps, MiniLM, batch {BATCH} pairs",
+        "peer": "sentence-transformers + PEFT",
+        "seconds": seconds,
+        "check": check,
+        "unit": "steps/s",
+        "amount": steps,
+    }
 
 
 def search(arguments):
@@ -105,7 +122,15 @@ def search(arguments):
     peer.end()
     ours, theirs = (numpy.fromfile(path, dtype="<u4").reshape(-1, TOP) for path in (ours_at, theirs_at))
     same = numpy.mean([len(set(a) & set(b)) / TOP for a, b in zip(ours.tolist(), theirs.tolist())])
-    return {"case": "search", "what": "top 100 of 1,000 queries over 200,000 x 384", "peer": "faiss IndexFlatIP", "seconds": seconds, "check": {"same ids": float(same)}, "unit": "queries/s", "amount": 1_000}
+    return {
+        "case": "search",
+        "what": "top 100 of 1,000 queries over 200,000 x 384",
+        "peer": "faiss IndexFlatIP",
+        "seconds": seconds,
+        "check": {"same ids": float(same)},
+        "unit": "queries/s",
+        "amount": 1_000,
+    }
 
 
 def compared(result):
@@ -150,7 +175,7 @@ def table(about, results):
         "python " + about["python"] + ", " + ", ".join(f"{name} {number}" for name, number in about["versions"].items()),
         f"texts: {about['texts']}",
         "",
-        f"{'case':48} {'side':32} {'median':>9} {'min':>9} {'max':>9} {'rate':>18} {'ratio':>6}",
+        f"{'case':48} {'side':46} {'median':>9} {'min':>9} {'max':>9} {'rate':>18} {'ratio':>6}",
     ]
     for result in results:
         for name, seconds in result["seconds"].items():
@@ -158,7 +183,7 @@ def table(about, results):
             label = name.replace("peer", result["peer"])
             ratio = "" if name == "wb" else f"{median / result['medians']['wb']:.2f}"
             rate = f"{result['amount'] / median:.1f} {result['unit']}"
-            lines.append(f"{result['what'] if name == 'wb' else '':48} {label:42.42} {median:8.3f}s {min(seconds):8.3f}s {max(seconds):8.3f}s {rate:>18} {ratio:>6}")
+            lines.append(f"{result['what'] if name == 'wb' else '':48} {label:46.46} {median:8.3f}s {min(seconds):8.3f}s {max(seconds):8.3f}s {rate:>18} {ratio:>6}")
         lines.append("  " + ", ".join(f"{key}: {value:.3g}" if isinstance(value, float) else f"{key}: {value}" for key, value in result["check"].items()))
     lines.append("ratio: the peer's median / wb's; above 1, wb is faster")
     return "\n".join(lines)

@@ -15,7 +15,7 @@ import time
 import torch
 from peft import LoraConfig, TaskType
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.losses import MultipleNegativesRankingLoss
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 model_folder, pairs_path, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))

@@ -96,7 +96,8 @@ fn defaults_on_the_page_are_the_defaults() {
     let mut checked = 0;
     for (key, told) in rows {
         let set: Vec<&str> = resolved.lines().filter_map(|line| value_of(line, key)).collect();
-        if !set.is_empty() {
+        // The name is no default: the file above gives it.
+        if key != "name" && !set.is_empty() {
             let is_told = set.iter().any(|value| told.iter().any(|default| same(value, default)));
             assert!(is_told, "{key}: the page says {told:?}, the code {set:?}");
             checked += 1;
