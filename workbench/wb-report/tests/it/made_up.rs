@@ -349,6 +349,7 @@ fn examples(ranks: &[QueryRank]) -> Vec<QueryExample> {
                 vec![wrong.clone(), document("regex-1.11.1/src/find.rs#at", VERIFY, 0.7309, false)]
             };
             QueryExample {
+                protocol: ("pairs-full".into(), "rust".into(), "test".into()),
                 id: query.id.clone(),
                 query: (*text).into(),
                 rank: query.rank,

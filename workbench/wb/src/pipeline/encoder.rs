@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{PairSet, Progress, RunDir, fingerprint::Fingerprint, suggest};
-use wb_data::sources::hub::{Kind, fetch};
+use wb_data::sources::hub::{Kind, fetch, fetch_optional};
 use wb_encoder::{Folder, Tokenizer};
 
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
-/// What a model on the hub may consist of; the first three must be there.
-const HUB_FILES: [&str; 7] = [
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
+/// What a model on the hub consists of.
+const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
+
+/// What it may have besides; plain transformers models have none of these.
+const OPTIONAL_HUB_FILES: [&str; 4] = [
     "modules.json",
     "sentence_bert_config.json",
     "1_Pooling/config.json",
@@ -116,17 +116,18 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
         .into());
     }
     wb_data::sources::hub::check("encoder.model.pretrained", &config.id, &config.revision)?;
-    let mut folder = PathBuf::new();
-    for (at, file) in HUB_FILES.iter().enumerate() {
-        match fetch(Kind::Model, &config.id, &config.revision, file) {
-            Ok(path) if at == 0 => folder = path.parent().map(Path::to_path_buf).unwrap_or_default(),
-            Ok(_) => {}
-            // The later files are optional: plain transformers models have none of them.
-            Err(_) if at >= 3 => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot get {}", config.id)),
+    let of_hub = || -> wb_data::Result<PathBuf> {
+        let mut folder = PathBuf::new();
+        for file in HUB_FILES {
+            let path = fetch(Kind::Model, &config.id, &config.revision, file)?;
+            folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         }
-    }
-    Ok(folder)
+        for file in OPTIONAL_HUB_FILES {
+            fetch_optional(Kind::Model, &config.id, &config.revision, file)?;
+        }
+        Ok(folder)
+    };
+    of_hub().with_context(|| format!("cannot get {}", config.id))
 }
 
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.
