@@ -21,5 +21,5 @@ pub mod text;
 pub mod trivial;
 
 pub use error::{Error, Place, Result};
-pub use prepare::{PrepareConfig, Prepared, prepare};
+pub use prepare::{PrepareConfig, Prepared, merge, prepare};
 pub use sources::{OnBad, Source, SourceConfig, SourceRead};

@@ -126,8 +126,8 @@ pub fn prepare(
     Ok(Prepared { train: PairSet::new(train)?, validation: PairSet::new(validation)?, test: PairSet::new(test)?, card })
 }
 
-/// All pairs in source order with unique ids.
-fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
+/// All pairs in source order with unique ids: an id that stands in an earlier source gets its own source's number.
+pub fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut pairs = Vec::with_capacity(read.iter().map(|source| source.pairs.len()).sum());
     for (position, source) in read.into_iter().enumerate() {

@@ -53,6 +53,7 @@ Examples:
   wb bench codesearchnet --dataset datasets/codesearchnet --encoder models/all-MiniLM-L6-v2
   wb bench codesearchnet --dataset datasets/codesearchnet --retriever bm25 --json bm25.json
   wb bench cosqa --dataset datasets/cosqa --encoder latest --trec run.trec
+  wb bench pairs --dataset held-out.jsonl --encoder latest
   wb bench pairs --encoder latest")]
     Bench(Bench),
     /// Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict.
@@ -128,8 +129,8 @@ pub struct Bench {
     /// Benchmarks: codesearchnet, cosqa, beir, pairs.
     #[arg(required = true)]
     pub names: Vec<String>,
-    /// The folder with the benchmark's data (not for `pairs`).
-    #[arg(long, value_name = "DIR")]
+    /// The folder with the benchmark's data; for `pairs` a file of pairs, instead of the run's own test pairs.
+    #[arg(long, value_name = "DIR|FILE")]
     pub dataset: Option<PathBuf>,
     /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
     #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]

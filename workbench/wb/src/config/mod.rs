@@ -11,7 +11,7 @@ use wb_core::{Error, Result, Seed};
 use wb_encoder::{DeviceConfig, train::TrainConfig};
 
 pub use bench::{BenchConfig, BenchEntry, ContestantName};
-pub use data::DataConfig;
+pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig};
 
 /// One YAML.

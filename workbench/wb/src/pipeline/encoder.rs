@@ -13,12 +13,8 @@ use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
 /// What it may have besides; plain transformers models have none of these.
-const OPTIONAL_HUB_FILES: [&str; 4] = [
-    "modules.json",
-    "sentence_bert_config.json",
-    "1_Pooling/config.json",
-    "config_sentence_transformers.json",
-];
+const OPTIONAL_HUB_FILES: [&str; 4] =
+    ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json", "config_sentence_transformers.json"];
 
 /// Of what an experiment's encoder begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
