@@ -6,7 +6,8 @@ use wb_core::Seed;
 
 use super::open;
 use crate::{
-    Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, lora,
+    Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Parameters, Pooling, TokenBatch,
+    Upstream, lora,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
 
@@ -62,6 +63,22 @@ fn gradients(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropou
     (embeddings, gradients)
 }
 
+/// Token states with the gradients of fixed gradients at them, and at the pooled embeddings too where `pooled` says so.
+fn gradients_of_states(
+    backbone: &dyn Backbone,
+    batch: &TokenBatch,
+    dropout: Option<Dropout>,
+    pooled: bool,
+) -> (Array2<f32>, Gradients) {
+    let (embeddings, states, tape) = backbone.embed_tokens_tracked(batch, dropout).unwrap();
+    assert_eq!(embeddings, backbone.embed_tracked(batch, dropout).unwrap().0);
+    let (at_states, at_embeddings) = (probe(states.nrows(), backbone.dim()), probe(batch.len(), backbone.dim()));
+    let at = Upstream { embeddings: pooled.then(|| at_embeddings.view()), states: Some(at_states.view()) };
+    let mut gradients = Gradients::zeros(backbone.parameters());
+    backbone.backward_tokens(tape, at, &mut gradients).unwrap();
+    (states, gradients)
+}
+
 /// Both paths agree: embeddings, tracked embeddings, every gradient.
 fn check_against_burn(model: Model) {
     check_against_burn_with(model, None);
@@ -76,17 +93,31 @@ fn check_against_burn_with(model: Model, dropout: Option<Dropout>) {
         assert!(worst < 2e-5, "embeddings differ by {worst}");
     };
     close(&native.embed(&batch).unwrap(), &burn.embed(&batch).unwrap());
+    close(&native.embed_tokens(&batch).unwrap(), &burn.embed_tokens(&batch).unwrap());
     let (embeddings, found) = gradients(&*native, &batch, dropout);
     let (of_burn, expected) = gradients(&burn, &batch, dropout);
     close(&embeddings, &of_burn);
+    check_gradients(native.parameters(), &found, &expected);
+    for pooled in [false, true] {
+        let (states, found) = gradients_of_states(&*native, &batch, dropout, pooled);
+        let (of_burn, expected) = gradients_of_states(&burn, &batch, dropout, pooled);
+        close(&states, &of_burn);
+        check_gradients(native.parameters(), &found, &expected);
+    }
+}
+
+/// Equal within rounding; every weight that trains has a gradient, but for those that single tokens do not feel.
+fn check_gradients(parameters: &Parameters, found: &Gradients, expected: &Gradients) {
     // Some gradients are zero but for rounding (a key's bias shifts all scores alike): measured against the largest.
     let largest = expected.iter().flatten().fold(0.0f32, |size, x| size.max(x.abs()));
-    for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(native.parameters().iter()) {
+    for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(parameters.iter()) {
         let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs())).max(1e-3 * largest);
         let worst = found.iter().zip(expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs())) / size;
         assert!(worst < 1e-4, "{}: gradients differ by {worst} of {size}", parameter.name);
         assert_eq!(parameter.trainable, !found.is_empty(), "{}", parameter.name);
-        assert!(!parameter.trainable || found.iter().any(|g| *g != 0.0), "{} has no gradient", parameter.name);
+        let felt = parameter.trainable && found.iter().any(|g| *g != 0.0);
+        let of_bag = ["token_weights", "position_weights"].contains(&parameter.name.as_str());
+        assert!(felt || !parameter.trainable || of_bag, "{} has no gradient", parameter.name);
     }
 }
 
@@ -198,6 +229,11 @@ fn frozen_weights_stay_and_threads_do_not_matter() {
     let (one, three) = (run(1), run(3));
     assert_eq!(one.0, three.0);
     assert!(one.1 == three.1, "gradients depend on the number of threads");
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| gradients_of_states(&*open(model.clone()).unwrap(), &batch(), Some(Dropout { seed: 3 }), true))
+    };
+    assert!(run(1) == run(3), "gradients of token states depend on the number of threads");
 }
 
 #[test]
@@ -208,4 +244,10 @@ fn wrong_input_is_an_error() {
     assert!(native.embed(&TokenBatch::new([long.as_slice()])).unwrap_err().to_string().contains("39 tokens"));
     assert!(native.embed(&TokenBatch::new([[50].as_slice()])).unwrap_err().to_string().contains("token id 50"));
     assert_eq!(native.embed(&TokenBatch::new([[].as_slice()])).unwrap(), Array2::<f32>::zeros((1, 24)));
+    assert_eq!(native.embed_tokens(&TokenBatch::new([[].as_slice(), &[]])).unwrap().dim(), (0, 24));
+    let (_, _, tape) = native.embed_tokens_tracked(&TokenBatch::new([[1, 2].as_slice()]), None).unwrap();
+    let wrong = Array2::zeros((3, 24));
+    let mut gradients = Gradients::zeros(native.parameters());
+    let error = native.backward_tokens(tape, Upstream::states(wrong.view()), &mut gradients).unwrap_err();
+    assert!(error.to_string().contains("gradient at the token states: has shape (3, 24), expected (2, 24)"), "{error}");
 }

@@ -11,7 +11,7 @@ use super::{
     tape::{GroupTape, LayerTape},
 };
 use crate::{
-    Dropout, Gradients, Parameters, Pooling, TokenBatch,
+    Dropout, Gradients, Parameters, Pooling, TokenBatch, Upstream,
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
     kernels::{
         Mat, MatMut, activation, matmul_packed,
@@ -119,10 +119,22 @@ impl Surface {
 }
 
 impl NativeBert {
-    /// The gradient at the states from the gradient at the pooled embeddings.
-    fn unpool(&self, batch: &TokenBatch, group: &Group, at_embeddings: ArrayView2<'_, f32>, g: &mut [f32]) {
+    /// The gradient at the states: what comes through the pooled embeddings, and what is given at the states themselves.
+    fn at_states(&self, batch: &TokenBatch, group: &Group, at: Upstream<'_>, g: &mut [f32]) {
         let hidden = self.config.hidden_size;
         g.fill(0.0);
+        if let Some(at_embeddings) = at.embeddings {
+            self.unpool(batch, group, at_embeddings, g);
+        }
+        if let Some(at_states) = at.states {
+            for (g, at) in g.chunks_exact_mut(hidden).zip(at_states.rows().into_iter().skip(group.tokens.start)) {
+                g.iter_mut().zip(at).for_each(|(g, at)| *g += at);
+            }
+        }
+    }
+
+    fn unpool(&self, batch: &TokenBatch, group: &Group, at_embeddings: ArrayView2<'_, f32>, g: &mut [f32]) {
+        let hidden = self.config.hidden_size;
         for text in group.texts.clone() {
             let (first, n) = self.rows_of(batch, group, text);
             let rows = match self.pooling {
@@ -164,7 +176,7 @@ impl NativeBert {
         group: &Group,
         tape: &GroupTape,
         dropout: Option<Dropout>,
-        at_embeddings: ArrayView2<'_, f32>,
+        at: Upstream<'_>,
         scratch: &mut Scratch,
         lane: &mut Lane,
         surface: &mut [f32],
@@ -174,7 +186,7 @@ impl NativeBert {
             return;
         }
         let mut g = std::mem::take(&mut scratch.stream);
-        self.unpool(batch, group, at_embeddings, sized(&mut g, t * hidden));
+        self.at_states(batch, group, at, sized(&mut g, t * hidden));
         let lowest = self.lowest_layer();
         for layer in (lowest.unwrap_or(0)..self.places.layers.len()).rev() {
             let below = match layer {
