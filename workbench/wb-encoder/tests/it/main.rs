@@ -10,3 +10,4 @@ mod minilm;
 mod probe;
 mod speed;
 mod tiny;
+mod tokens;
