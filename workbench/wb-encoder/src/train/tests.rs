@@ -501,13 +501,13 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
     let batch = prefetch::TrainBatch {
         pairs: (0..16).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(16, 1),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     let run = |micro_tokens, weight| {
         let mut gradients = Gradients::zeros(&bag.parameters);
         let found =
-            accumulate(&bag, &loss, &batch, 3, StepOptions { dropout: None, micro_tokens, weight }, &mut gradients)
+            accumulate(&bag, &loss, &batch, 3, StepOptions { dropout: None, micro_tokens, micro_texts: 0, weight }, &mut gradients)
                 .unwrap();
         (found, gradients)
     };
@@ -530,13 +530,13 @@ fn cached_gradients_replay_dropout() {
     let batch = prefetch::TrainBatch {
         pairs: (0..6).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(6, 0),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     let mut bag = Bag::new();
     let run = |bag: &Bag| {
         let mut gradients = Gradients::zeros(&bag.parameters);
-        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, weight: 1.0 };
+        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0 };
         (accumulate(bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
     };
     let (_, gradients) = run(&bag);
