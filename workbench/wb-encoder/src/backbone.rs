@@ -15,6 +15,9 @@ use crate::{Gradients, Parameters, Result, TokenBatch};
 pub type Tape = Box<dyn Any + Send>;
 
 /// Dropout of one forward pass: the same seed draws the same masks, so that a pass can be replayed.
+///
+/// A text's masks depend on the seed and on the text's place in the whole batch ([`TokenBatch::place`]):
+/// parts of a batch ([`TokenBatch::part`]), embedded with the same seed, meet the masks of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropout {
     /// Decides every mask of the pass.

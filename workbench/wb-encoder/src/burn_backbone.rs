@@ -54,7 +54,8 @@ impl BurnBackbone {
         let texts: Vec<&[u32]> = group.iter().map(|at| batch.text(*at)).collect();
         let limit = self.architecture.max_tokens();
         let padded = Padded::new(&texts, self.architecture.vocab_size(), limit, &self.device)?;
-        let pass = Pass { weights, adapter: self.adapter, dropout };
+        let places = group.iter().map(|at| batch.place(*at)).collect();
+        let pass = Pass { weights, adapter: self.adapter, dropout, places };
         match &self.architecture {
             Architecture::Bert(config) => Ok(padded.pool(bert::forward(config, &pass, &padded)?, self.pooling)),
             Architecture::StaticEmbedding(config) => static_embedding::forward(config, &pass, &padded),
@@ -109,10 +110,8 @@ impl Backbone for BurnBackbone {
             let weights = self.weights.tracked(&self.parameters);
             let mut all = Array2::zeros((batch.len(), self.dim()));
             let mut tracked = Vec::new();
-            for (number, group) in groups(batch, BUDGET).into_iter().enumerate() {
-                // Groups differ in their masks, and the same batch has the same groups.
-                let seed = |d: Dropout| Dropout { seed: d.seed.wrapping_add((number as u64) << 32) };
-                let rows = self.forward(batch, &group, &weights, dropout.map(seed))?;
+            for group in groups(batch, BUDGET) {
+                let rows = self.forward(batch, &group, &weights, dropout)?;
                 self.scatter(&group, rows.clone().without_autodiff(), &mut all)?;
                 tracked.push((group, rows));
             }

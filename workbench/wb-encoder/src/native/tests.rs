@@ -1,7 +1,7 @@
 //! The CPU path against the burn implementation, and its gradients against differences.
 
 use burn::tensor::Device;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use wb_core::Seed;
 
 use super::open;
@@ -64,18 +64,21 @@ fn gradients(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropou
 
 /// Both paths agree: embeddings, tracked embeddings, every gradient.
 fn check_against_burn(model: Model) {
+    check_against_burn_with(model, None);
+}
+
+fn check_against_burn_with(model: Model, dropout: Option<Dropout>) {
     let batch = batch();
     let native = open(model.clone()).unwrap();
     let burn = BurnBackbone::new(model, &Device::flex(), "flex").unwrap();
-    let expected = burn.embed(&batch).unwrap();
-    let close = |found: &Array2<f32>| {
-        let worst = (found - &expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+    let close = |found: &Array2<f32>, expected: &Array2<f32>| {
+        let worst = (found - expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
         assert!(worst < 2e-5, "embeddings differ by {worst}");
     };
-    close(&native.embed(&batch).unwrap());
-    let (embeddings, found) = gradients(&*native, &batch, None);
-    close(&embeddings);
-    let (_, expected) = gradients(&burn, &batch, None);
+    close(&native.embed(&batch).unwrap(), &burn.embed(&batch).unwrap());
+    let (embeddings, found) = gradients(&*native, &batch, dropout);
+    let (of_burn, expected) = gradients(&burn, &batch, dropout);
+    close(&embeddings, &of_burn);
     // Some gradients are zero but for rounding (a key's bias shifts all scores alike): measured against the largest.
     let largest = expected.iter().flatten().fold(0.0f32, |size, x| size.max(x.abs()));
     for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(native.parameters().iter()) {
@@ -108,6 +111,45 @@ fn a_bag_of_token_vectors_equals_burn() {
     for (weighted, positions) in [(false, 0), (true, 0), (false, 9), (true, 9)] {
         let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size: 50, dim: 12, weighted, positions });
         check_against_burn(model(architecture, Pooling::Mean, None));
+    }
+}
+
+/// Both draw the same masks, padded or not.
+#[test]
+fn dropout_equals_burn() {
+    let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
+    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets: all.map(String::from).to_vec() };
+    for lora_config in [None, Some(&config)] {
+        let model = model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config);
+        check_against_burn_with(model, Some(Dropout { seed: 4 }));
+    }
+}
+
+/// A text's masks depend on its place in the batch and on nothing else that is in the batch.
+#[test]
+fn parts_of_a_batch_meet_the_masks_of_the_whole() {
+    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets: vec!["query".into(), "output.dense".into()] };
+    let model = model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, Some(&config));
+    let (batch, dropout) = (batch(), Some(Dropout { seed: 11 }));
+    let native = open(model.clone()).unwrap();
+    let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model, &Device::flex(), "flex").unwrap());
+    for backbone in [native, burn] {
+        let (whole, expected) = gradients(&*backbone, &batch, dropout);
+        let mut found = Gradients::zeros(backbone.parameters());
+        for texts in [0..1, 1..24, 24..59, 59..60] {
+            let (rows, tape) = backbone.embed_tracked(&batch.part(texts.clone()), dropout).unwrap();
+            let rows_of_whole = whole.slice(s![texts.clone(), ..]);
+            let worst = (&rows - &rows_of_whole).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+            assert!(worst < 2e-6, "embeddings of {texts:?} differ by {worst}");
+            let probe = probe(batch.len(), backbone.dim());
+            backbone.backward(tape, probe.slice(s![texts, ..]), &mut found).unwrap();
+        }
+        let largest = expected.iter().flatten().fold(0.0f32, |size, x| size.max(x.abs()));
+        for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(backbone.parameters().iter()) {
+            let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs())).max(1e-3 * largest);
+            let worst = found.iter().zip(expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs()));
+            assert!(worst <= 1e-5 * size, "{}: {worst} of {size}", parameter.name);
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub struct StepOptions {
 /// In parts this is Gao et al. 2021: every part is embedded without keeping what its backward pass needs;
 /// the loss of the whole batch gives the gradient at each embedding; then every part is embedded again
 /// with the same dropout masks, and its own rows of that gradient go back through it.
+/// A text's masks depend on its place in the batch and not on the parts, so that loss and gradients are those of the whole batch.
 pub fn accumulate(
     backbone: &dyn Backbone,
     loss: &LossOnEmbeddings,
@@ -37,13 +38,12 @@ pub fn accumulate(
 ) -> Result<f64> {
     let parts = parts(&batch.tokens, options.micro_tokens, options.micro_texts);
     let cached = parts.len() > 1;
+    let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
     let embed = |part: usize| -> Result<(Array2<f32>, Tape)> {
-        let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at(&format!("dropout {part}"), number) });
         if !cached {
             return backbone.embed_tracked(&batch.tokens, dropout);
         }
-        let tokens = TokenBatch::new(parts[part].clone().map(|text| batch.tokens.text(text)));
-        backbone.embed_tracked(&tokens, dropout)
+        backbone.embed_tracked(&batch.tokens.part(parts[part].clone()), dropout)
     };
     let mut embeddings = Array2::zeros((batch.tokens.len(), backbone.dim()));
     let mut kept = None;
