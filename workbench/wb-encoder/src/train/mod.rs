@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod config;
 pub mod journal;
+pub mod lints;
 pub mod optimizer;
 pub mod plan;
 pub mod prefetch;
@@ -27,6 +28,7 @@ use std::{
 use wb_core::{PairSet, Progress, RunDir, Seed};
 
 pub use config::{BatchConfig, Every, Keep, TrainConfig, ValidateConfig};
+pub use lints::{DataFacts, lints};
 pub use optimizer::{AdamwConfig, OptimizerConfig};
 pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
@@ -121,12 +123,13 @@ pub fn train(
     let table = PairTable::new(job.pairs.pairs(), config.negatives);
     let plan = Plan::new(&table, config, job.seed)?;
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
+    loss.needs().check_pairs(job.pairs.pairs(), config.negatives)?;
+    loss.check_dim(backbone.dim())?;
     progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
-    let validation =
-        Validation::new(job.validation.pairs(), config.validate.pairs, config.batch.pairs, job.seed, job.tokenize)?;
+    let validation = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize)?;
     let mut session = Session::open(backbone, job, &loss, &validation, plan.len())?;
     let cache = TokenCache::new(table.texts(), TOKEN_CACHE);
-    let maker = BatchMaker { table: &table, tokenize: job.tokenize, cache: &cache, loss: &loss };
+    let maker = BatchMaker { table: &table, tokenize: job.tokenize, cache: &cache };
     let left = &plan.steps[session.step() as usize..];
     let planned: Vec<&[u32]> = left.iter().flat_map(|step| step.batches.iter().map(Vec::as_slice)).collect();
     let every = config.validate.every.steps(plan.len());

@@ -8,10 +8,7 @@ use std::{
 use wb_core::Side;
 
 use super::texts::{PairTable, TokenCache, Tokenize};
-use crate::{
-    Error, Result, TokenBatch,
-    losses::{Blocked, LossOnEmbeddings},
-};
+use crate::{Error, Result, TokenBatch, losses::Labels};
 
 /// Batches that each tokenizing thread may be ahead.
 const AHEAD: usize = 2;
@@ -23,8 +20,8 @@ pub struct TrainBatch {
     pub pairs: Vec<u32>,
     /// The anchors, then the documents by column.
     pub tokens: TokenBatch,
-    /// What the loss must not count.
-    pub blocked: Blocked,
+    /// What the loss knows of these texts.
+    pub labels: Labels,
 }
 
 /// Makes batches out of pairs.
@@ -35,27 +32,25 @@ pub struct BatchMaker<'a> {
     pub tokenize: &'a Tokenize<'a>,
     /// Token ids of texts met before.
     pub cache: &'a TokenCache,
-    /// Says which duplicates do not count.
-    pub loss: &'a LossOnEmbeddings,
 }
 
 impl BatchMaker<'_> {
     /// One batch.
     pub fn make(&self, pairs: &[u32]) -> Result<TrainBatch> {
-        let anchors: Vec<u32> = pairs.iter().map(|pair| self.table.anchor(*pair)).collect();
-        let documents = self.table.columns(pairs);
+        let labels = self.table.labels(pairs);
         let mut ids = Vec::new();
         let mut ends = vec![0];
-        let sided = anchors
+        let sided = labels
+            .anchors()
             .iter()
             .map(|number| (*number, Side::Query))
-            .chain(documents.iter().map(|number| (*number, Side::Document)));
+            .chain(labels.documents().iter().map(|number| (*number, Side::Document)));
         for (number, side) in sided {
             self.cache.append(number, side, &mut ids, || (self.tokenize)(self.table.text(number), side))?;
             ends.push(ids.len());
         }
         let tokens = TokenBatch::new(ends.windows(2).map(|ends| &ids[ends[0]..ends[1]]));
-        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, blocked: self.loss.blocked(&anchors, &documents) })
+        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, labels })
     }
 }
 
@@ -118,7 +113,6 @@ mod tests {
     use wb_core::Pair;
 
     use super::*;
-    use crate::{losses::LossConfig, similarities::SimilarityConfig};
 
     fn pairs() -> Vec<Pair> {
         let pair = |i: usize| Pair {
@@ -140,12 +134,11 @@ mod tests {
     fn batches_come_in_order_with_any_number_of_threads() {
         let pairs = pairs();
         let table = PairTable::new(&pairs, 0);
-        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
         let planned: Vec<Vec<u32>> = (0..60u32).map(|i| vec![i % 40, (i * 7) % 40]).collect();
         let planned: Vec<&[u32]> = planned.iter().map(Vec::as_slice).collect();
         let all = |threads| {
             let cache = TokenCache::new(table.texts(), 100);
-            let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, loss: &loss };
+            let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache };
             with_batches(&maker, &planned, threads, |mut batches| {
                 (0..planned.len()).map(|_| batches.next_batch().unwrap()).collect::<Vec<_>>()
             })
@@ -161,11 +154,10 @@ mod tests {
     fn leaving_early_and_errors_do_not_hang() {
         let pairs = pairs();
         let table = PairTable::new(&pairs, 0);
-        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
         let cache = TokenCache::new(table.texts(), 0);
         let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
         let planned: Vec<&[u32]> = planned.iter().map(Vec::as_slice).collect();
-        let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, loss: &loss };
+        let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache };
         let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
         assert_eq!(first.pairs, [0]);
         let refuse = |text: &str, _: Side| {
@@ -174,7 +166,7 @@ mod tests {
             }
             Ok(vec![1])
         };
-        let maker = BatchMaker { table: &table, tokenize: &refuse, cache: &cache, loss: &loss };
+        let maker = BatchMaker { table: &table, tokenize: &refuse, cache: &cache };
         let came = with_batches(&maker, &planned, 4, |mut batches| {
             (0..planned.len()).map_while(|_| batches.next_batch().ok()).count()
         });

@@ -63,6 +63,7 @@ impl<'a> Session<'a> {
         let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with(job, backbone.parameters()))?;
         let (state, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
+        let warnings: Vec<String> = warnings.into_iter().chain(held_out.warning()).collect();
         let step = state.as_ref().map(|state| state.step);
         let (metrics, steps, _) = Journal::open(&job.files.metrics, step)?;
         let (validations, _, validated) = Journal::open(&job.files.validation, step)?;
@@ -112,6 +113,7 @@ impl<'a> Session<'a> {
         let options = StepOptions {
             dropout: config.dropout.then_some(self.job.seed),
             micro_tokens: config.batch.micro_tokens,
+            micro_texts: config.batch.micro_texts,
             weight: 1.0 / planned.batches.len() as f32,
         };
         let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
@@ -156,7 +158,7 @@ impl<'a> Session<'a> {
         if !due || (self.saved && (self.validated == Some(self.step) || self.held_out.is_empty())) {
             return Ok(true);
         }
-        let (done, total, texts) = (self.step, self.total, 2 * self.held_out.len());
+        let (done, total, texts) = (self.step, self.total, self.held_out.texts());
         let mut go_on = |embedded| {
             let note = format!("validating, {embedded} of {texts} texts");
             progress(Progress { stage: "training", done, total, note });

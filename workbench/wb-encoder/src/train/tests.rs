@@ -503,13 +503,13 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
     let batch = prefetch::TrainBatch {
         pairs: (0..16).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(16, 1),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     for dropout in [None, Some(Seed(9))] {
         let run = |micro_tokens, weight| {
             let mut gradients = Gradients::zeros(&bag.parameters);
-            let options = StepOptions { dropout, micro_tokens, weight };
+            let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight };
             (accumulate(&bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
         };
         let (whole, expected) = run(0, 1.0);
@@ -532,13 +532,13 @@ fn cached_gradients_replay_dropout() {
     let batch = prefetch::TrainBatch {
         pairs: (0..6).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(6, 0),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     let mut bag = Bag::new();
     let run = |bag: &Bag| {
         let mut gradients = Gradients::zeros(&bag.parameters);
-        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, weight: 1.0 };
+        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0 };
         (accumulate(bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
     };
     let (_, gradients) = run(&bag);

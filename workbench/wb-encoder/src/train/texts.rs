@@ -11,7 +11,10 @@ use std::{
 use wb_core::{Pair, Side};
 
 use super::sampler::PairTexts;
-use crate::Result;
+use crate::{
+    Result,
+    losses::{Labels, PairLabels},
+};
 
 /// Text to token ids as the model wants them: prompts, special tokens and truncation included.
 pub type Tokenize<'a> = dyn Fn(&str, Side) -> Result<Vec<u32>> + Sync + 'a;
@@ -24,14 +27,20 @@ pub struct PairTable<'a> {
     /// The positive, then the hard negatives that are used, pair after pair.
     documents: Vec<u32>,
     ends: Vec<usize>,
+    scores: Vec<&'a [f32]>,
 }
 
 impl<'a> PairTable<'a> {
     /// Numbers the texts of pairs, with at most `negatives` hard negatives of each.
     pub fn new(pairs: &'a [Pair], negatives: usize) -> Self {
         let mut numbers: HashMap<&'a str, u32> = HashMap::with_capacity(2 * pairs.len());
-        let mut table =
-            Self { texts: Vec::new(), anchors: Vec::with_capacity(pairs.len()), documents: Vec::new(), ends: vec![0] };
+        let mut table = Self {
+            texts: Vec::new(),
+            anchors: Vec::with_capacity(pairs.len()),
+            documents: Vec::new(),
+            ends: vec![0],
+            scores: pairs.iter().map(|pair| pair.scores.as_slice()).collect(),
+        };
         for pair in pairs {
             let texts = &mut table.texts;
             let mut number = |text: &'a str| {
@@ -83,11 +92,14 @@ impl<'a> PairTable<'a> {
         (0..self.len() as u32).map(|pair| [self.anchor(pair), self.documents(pair)[0]]).collect()
     }
 
-    /// Documents of a batch by column: all positives, all first hard negatives, all second ones, ...
-    pub fn columns(&self, pairs: &[u32]) -> Vec<u32> {
-        let longest = pairs.iter().map(|pair| self.documents(*pair).len()).max().unwrap_or(0);
-        let column = |rank: usize| pairs.iter().filter_map(move |pair| self.documents(*pair).get(rank).copied());
-        (0..longest).flat_map(column).collect()
+    /// Anchors and documents of a batch in their order, with what a loss knows of them.
+    pub fn labels(&self, pairs: &[u32]) -> Labels {
+        let of = |pair: &u32| PairLabels {
+            anchor: self.anchor(*pair),
+            documents: self.documents(*pair),
+            scores: self.scores[*pair as usize],
+        };
+        Labels::by_column(&pairs.iter().map(of).collect::<Vec<_>>())
     }
 }
 
@@ -149,8 +161,10 @@ mod tests {
     fn columns_are_positives_then_negatives_by_rank() {
         let pairs = [pair("a", "q", "p", &["x", "y", "z"]), pair("b", "r", "q", &[]), pair("c", "q", "s", &["p"])];
         let table = PairTable::new(&pairs, 2);
-        let texts: Vec<&str> = table.columns(&[0, 1, 2]).into_iter().map(|number| table.text(number)).collect();
+        let labels = table.labels(&[0, 1, 2]);
+        let texts: Vec<&str> = labels.documents().iter().map(|number| table.text(*number)).collect();
         assert_eq!(texts, ["p", "q", "s", "x", "p", "y"]);
+        assert_eq!(labels.owners(), [0, 1, 2, 0, 2, 0]);
         assert_eq!(table.anchor(0), table.anchor(2));
         assert_eq!(table.texts(), 7 - 1);
     }

@@ -222,7 +222,7 @@ fn validations() -> Vec<ValidationRecord> {
                 step: 40 * index as u64,
                 mrr: *mrr,
                 recall_at_1: mrr * 0.81,
-                loss: 3.0 - mrr,
+                loss: Some(3.0 - mrr),
                 pairs: 1_434,
                 best: is_best,
             }
