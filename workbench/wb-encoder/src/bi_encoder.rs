@@ -8,7 +8,7 @@ use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
 use crate::{
     Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
     folder::{MaxTokens, Prompts},
-    lora::LoraConfig,
+    lora::{Adapter, LoraConfig},
 };
 
 /// Texts that are tokenized, ordered by length and encoded together; the next ones are tokenized meanwhile.
@@ -22,6 +22,7 @@ pub struct BiEncoder {
     architecture: Architecture,
     pooling: Pooling,
     lora: Option<LoraConfig>,
+    adapter: Option<Adapter>,
     tokenizer: Tokenizer,
     normalize: bool,
     max_tokens: MaxTokens,
@@ -34,9 +35,9 @@ impl BiEncoder {
     pub fn open(folder: Folder, device: &OpenDevice) -> Result<Self> {
         folder.check_lengths("encoder")?;
         let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
-        let (architecture, pooling) = (model.architecture.clone(), model.pooling);
+        let (architecture, pooling, adapter) = (model.architecture.clone(), model.pooling, model.adapter.clone());
         let backbone = device.open_backbone(model)?;
-        Ok(Self { name, architecture, pooling, lora, tokenizer, normalize, max_tokens, prompts, backbone })
+        Ok(Self { name, architecture, pooling, lora, adapter, tokenizer, normalize, max_tokens, prompts, backbone })
     }
 
     /// The encoder as it lies in a folder, with the weights as they are now.
@@ -47,7 +48,7 @@ impl BiEncoder {
                 architecture: self.architecture.clone(),
                 parameters: self.backbone.parameters().clone(),
                 pooling: self.pooling,
-                adapter: self.lora.as_ref().map(LoraConfig::adapter),
+                adapter: self.adapter.clone(),
             },
             lora: self.lora.clone(),
             tokenizer: self.tokenizer.clone(),

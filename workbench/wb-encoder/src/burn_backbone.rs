@@ -54,7 +54,7 @@ impl BurnBackbone {
         let texts: Vec<&[u32]> = group.iter().map(|at| batch.text(*at)).collect();
         let limit = self.architecture.max_tokens();
         let padded = Padded::new(&texts, self.architecture.vocab_size(), limit, &self.device)?;
-        let pass = Pass { weights, adapter: self.adapter, dropout };
+        let pass = Pass { weights, adapter: self.adapter.as_ref(), dropout };
         match &self.architecture {
             Architecture::Bert(config) => Ok(padded.pool(bert::forward(config, &pass, &padded)?, self.pooling)),
             Architecture::StaticEmbedding(config) => static_embedding::forward(config, &pass, &padded),

@@ -9,7 +9,7 @@ use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
     Architecture, Model, Pooling, Result, Tokenizer,
     lora::{self, LoraConfig},
-    weights,
+    weights::{self, WeightType},
 };
 
 /// Its presence tells our folders from others'.
@@ -46,16 +46,16 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     architecture.validate("architecture")?;
     let loaded = weights::read(&path.join("model.safetensors"), &architecture.weights(), &str::to_owned)?;
     let mut parameters = loaded.parameters;
+    let mut adapter = None;
     if let Some(config) = &lora {
         // The seed does not matter: every adapter weight is then read from the file.
-        lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?;
+        adapter = Some(lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?);
         weights::read_adapters(&path.join("adapter.safetensors"), &mut parameters)?;
     }
     let mut tokenizer = Tokenizer::read(&path.join("tokenizer.json"))?;
     if !special_tokens {
         tokenizer = tokenizer.without_special_tokens();
     }
-    let adapter = lora.as_ref().map(LoraConfig::adapter);
     let model = Model { architecture, parameters, pooling, adapter };
     let folder = Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
     folder.check_lengths("encoder")?;
@@ -63,6 +63,11 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
 }
 
 pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
+    atomic::folder_with(path, |inside| write_into(folder, inside, WeightType::F32))
+}
+
+/// Writes the files into a folder that is there.
+pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Result<()> {
     let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
     let settings = Settings {
         format: FORMAT,
@@ -75,15 +80,16 @@ pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
         special_tokens: tokenizer.special_tokens() > 0,
         lora: lora.clone(),
     };
-    atomic::folder_with(path, |inside| {
-        let (adapters, base): (Vec<_>, Vec<_>) = model.parameters.iter().partition(|p| lora::is_adapter(&p.name));
-        weights::write(&inside.join("model.safetensors"), base.into_iter())?;
-        if lora.is_some() {
-            weights::write(&inside.join("adapter.safetensors"), adapters.into_iter())?;
-        }
-        tokenizer.write(&inside.join("tokenizer.json"))?;
-        let json = serde_json::to_string_pretty(&settings)
-            .map_err(|error| model_error(path, format!("its settings cannot be written: {error}"), ""))?;
-        Ok(atomic::write(&inside.join(FILE), (json + "\n").as_bytes())?)
-    })
+    let of = |adapters: bool| {
+        let wanted = model.parameters.iter().filter(move |p| lora::is_adapter(&p.name) == adapters);
+        wanted.map(|p| (p.name.clone(), p))
+    };
+    weights::write_as(&path.join("model.safetensors"), of(false), dtype)?;
+    if lora.is_some() {
+        weights::write_as(&path.join("adapter.safetensors"), of(true), dtype)?;
+    }
+    tokenizer.write(&path.join("tokenizer.json"))?;
+    let json = serde_json::to_string_pretty(&settings)
+        .map_err(|error| model_error(path, format!("its settings cannot be written: {error}"), ""))?;
+    Ok(atomic::write(&path.join(FILE), (json + "\n").as_bytes())?)
 }

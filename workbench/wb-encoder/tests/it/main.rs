@@ -5,8 +5,10 @@
 
 mod common;
 mod encoder;
+mod export;
 mod gradients;
 mod minilm;
+mod peft;
 mod probe;
 mod speed;
 mod tiny;
