@@ -6,6 +6,7 @@ pub mod backbone;
 pub mod batch;
 pub mod bi_encoder;
 mod burn_backbone;
+pub mod dense;
 pub mod device;
 mod device_weights;
 pub mod dropout;

@@ -64,7 +64,7 @@ Examples:
     /// Makes the HTML page and PNGs of a run.
     #[command(after_help = "Examples:\n  wb report\n  wb report quickstart-1a2b3c4d --reports pages")]
     Report(Report),
-    /// Writes an encoder for other tools, with a model card: a sentence-transformers folder, or adapters for PEFT.
+    /// Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT.
     #[command(after_help = "\
 Examples:
   wb export latest --out models/mine
@@ -78,7 +78,8 @@ Formats:
   peft         the adapters alone, as PEFT saves them
   safetensors  the folder of wb itself, with everything that wb computes by
 
-What was written is read back and compared on 32 texts before it appears; nothing is ever written over.")]
+What was written is read back and compared on 32 texts before it appears; nothing is written over.
+Its README.md is a model card with the run's data, configuration and results.")]
     Export(Export),
     /// Runs with their scores, or what there is to choose from.
     #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks")]

@@ -23,6 +23,7 @@ pub(super) enum Module {
     Transformer,
     StaticEmbedding,
     Pooling,
+    Dense,
     Normalize,
 }
 
@@ -51,9 +52,14 @@ impl Layout {
         };
         write_json(&to.join("sentence_bert_config.json"), &settings)?;
         write_json(&to.join("1_Pooling/config.json"), &self.pooling(folder))?;
-        let mut modules = vec![(Module::Transformer, ""), (Module::Pooling, "1_Pooling")];
+        let mut modules = vec![(Module::Transformer, String::new()), (Module::Pooling, "1_Pooling".to_owned())];
+        for dense in &folder.dense {
+            let path = format!("{}_Dense", modules.len());
+            dense.write(&to.join(&path), config.dtype)?;
+            modules.push((Module::Dense, path));
+        }
         if folder.normalize {
-            modules.push((Module::Normalize, "2_Normalize"));
+            modules.push((Module::Normalize, format!("{}_Normalize", modules.len())));
         }
         self.write_modules(&modules, folder, config, to)
     }
@@ -61,12 +67,12 @@ impl Layout {
     /// `modules.json`, what normalization needs, and `config_sentence_transformers.json`.
     pub fn write_modules(
         self,
-        modules: &[(Module, &str)],
+        modules: &[(Module, String)],
         folder: &Folder,
         config: &ExportConfig,
         to: &Path,
     ) -> Result<()> {
-        let entry = |(idx, (module, path)): (usize, &(Module, &str))| json!({"idx": idx, "name": idx.to_string(), "path": path, "type": self.class(*module)});
+        let entry = |(idx, (module, path)): (usize, &(Module, String))| json!({"idx": idx, "name": idx.to_string(), "path": path, "type": self.class(*module)});
         let list: Vec<Value> = modules.iter().enumerate().map(entry).collect();
         write_json(&to.join("modules.json"), &list)?;
         for (_, path) in modules.iter().filter(|(module, _)| matches!(module, Module::Normalize)) {
@@ -105,12 +111,14 @@ impl Layout {
             (Self::Legacy, Module::Transformer) => "sentence_transformers.models.Transformer",
             (Self::Legacy, Module::StaticEmbedding) => "sentence_transformers.models.StaticEmbedding",
             (Self::Legacy, Module::Pooling) => "sentence_transformers.models.Pooling",
+            (Self::Legacy, Module::Dense) => "sentence_transformers.models.Dense",
             (Self::Legacy, Module::Normalize) => "sentence_transformers.models.Normalize",
             (Self::New, Module::Transformer) => "sentence_transformers.base.modules.transformer.Transformer",
             (Self::New, Module::StaticEmbedding) => {
                 "sentence_transformers.sentence_transformer.modules.static_embedding.StaticEmbedding"
             }
             (Self::New, Module::Pooling) => "sentence_transformers.sentence_transformer.modules.pooling.Pooling",
+            (Self::New, Module::Dense) => "sentence_transformers.base.modules.dense.Dense",
             (Self::New, Module::Normalize) => "sentence_transformers.base.modules.normalize.Normalize",
         }
     }

@@ -48,6 +48,7 @@ impl Parity {
                 for value in meant.model.parameters.iter_mut().flat_map(|p| &mut p.values) {
                     *value = dtype.rounded(*value);
                 }
+                meant.dense.iter_mut().for_each(|dense| dense.round(dtype));
                 (embed(meant)?, Some(compare(&exact, &found).0))
             }
         };

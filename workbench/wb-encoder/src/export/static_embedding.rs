@@ -71,9 +71,9 @@ pub(super) fn write(layout: Layout, folder: &Folder, config: &ExportConfig, to: 
         config.dtype,
     )?;
     write_tokenizer(folder, &inside.join("tokenizer.json"))?;
-    let mut modules = vec![(Module::StaticEmbedding, path)];
+    let mut modules = vec![(Module::StaticEmbedding, path.to_owned())];
     if folder.normalize {
-        modules.push((Module::Normalize, "1_Normalize"));
+        modules.push((Module::Normalize, "1_Normalize".to_owned()));
     }
     layout.write_modules(&modules, folder, config, to)
 }

@@ -14,6 +14,7 @@ use wb_core::{Seed, Side};
 
 use crate::{
     Architecture, Error, Model, Pooling, Result, Tokenizer,
+    dense::Dense,
     lora::{self, LoraConfig},
 };
 
@@ -71,6 +72,8 @@ pub struct Folder {
     pub model: Model,
     /// Adapters among the weights, if there are any.
     pub lora: Option<LoraConfig>,
+    /// Layers after the pooling; they are computed and not trained.
+    pub dense: Vec<Dense>,
     /// Text to token ids.
     pub tokenizer: Tokenizer,
     /// Whether embeddings get length 1.
@@ -125,6 +128,7 @@ impl Folder {
             name: name.to_owned(),
             model: Model { architecture, parameters, pooling: Pooling::Mean, adapter: None },
             lora: None,
+            dense: Vec::new(),
             tokenizer,
             normalize: true,
             max_tokens,
@@ -133,6 +137,11 @@ impl Folder {
         };
         folder.check_lengths("encoder")?;
         Ok(folder)
+    }
+
+    /// Length of an embedding.
+    pub fn dim(&self) -> usize {
+        self.dense.last().map_or_else(|| self.model.architecture.dim(), Dense::dim)
     }
 
     /// Writes a run's weights folder, which appears whole or not at all.

@@ -8,6 +8,7 @@ use wb_core::{Seed, atomic};
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
     Architecture, Model, Pooling, Result, Tokenizer,
+    dense::{Dense, DenseActivation},
     lora::{self, LoraConfig},
     weights::{self, WeightType},
 };
@@ -30,11 +31,27 @@ struct Settings {
     prompts: Prompts,
     special_tokens: bool,
     lora: Option<LoraConfig>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dense: Vec<DenseSettings>,
+}
+
+/// A dense layer, whose weights are `<place>.weight` and `<place>.bias` in `dense-<place>.safetensors`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DenseSettings {
+    inside: usize,
+    dim: usize,
+    bias: bool,
+    activation: DenseActivation,
+}
+
+fn dense_file(place: usize) -> String {
+    format!("dense-{place}.safetensors")
 }
 
 pub(super) fn read(path: &Path) -> Result<Folder> {
     let file = path.join(FILE);
-    let Settings { format, name, architecture, pooling, normalize, max_tokens, prompts, special_tokens, lora } =
+    let Settings { format, name, architecture, pooling, normalize, max_tokens, prompts, special_tokens, lora, dense } =
         json(&file)?;
     if format != FORMAT {
         return Err(model_error(
@@ -56,8 +73,13 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     if !special_tokens {
         tokenizer = tokenizer.without_special_tokens();
     }
+    let read_dense = |(place, d): (usize, &DenseSettings)| {
+        let file = path.join(dense_file(place));
+        Dense::read_weights(&file, &place.to_string(), [d.dim, d.inside], d.bias, d.activation)
+    };
+    let dense = dense.iter().enumerate().map(read_dense).collect::<Result<Vec<_>>>()?;
     let model = Model { architecture, parameters, pooling, adapter };
-    let folder = Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
+    let folder = Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
     folder.check_lengths("encoder")?;
     Ok(folder)
 }
@@ -68,7 +90,7 @@ pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
 
 /// Writes the files into a folder that is there.
 pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Result<()> {
-    let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+    let Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
     let settings = Settings {
         format: FORMAT,
         name: name.clone(),
@@ -79,7 +101,21 @@ pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Res
         prompts: prompts.clone(),
         special_tokens: tokenizer.special_tokens() > 0,
         lora: lora.clone(),
+        dense: dense
+            .iter()
+            .map(|d| DenseSettings {
+                inside: d.weight.ncols(),
+                dim: d.dim(),
+                bias: d.bias.is_some(),
+                activation: d.activation,
+            })
+            .collect(),
     };
+    for (place, dense) in dense.iter().enumerate() {
+        let parameters = dense.parameters(&place.to_string());
+        let named = parameters.iter().map(|p| (p.name.clone(), p));
+        weights::write_as(&path.join(dense_file(place)), named, dtype)?;
+    }
     let of = |adapters: bool| {
         let wanted = model.parameters.iter().filter(move |p| lora::is_adapter(&p.name) == adapters);
         wanted.map(|p| (p.name.clone(), p))

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     Folder, MaxTokens, Prompts, hub_config, json, model_error, name, peft, peft_config, short_list, vocabulary,
 };
-use crate::{Architecture, Model, Pooling, Result, Tokenizer, models::StaticConfig, weights};
+use crate::{Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights};
 
 /// One line of `modules.json`.
 #[derive(Deserialize)]
@@ -30,6 +30,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut transformer = path.to_owned();
     let mut pooling = Pooling::Mean;
     let mut normalize = false;
+    let mut dense_folders = Vec::new();
     if modules_file.is_file() {
         let modules: Vec<Module> = json(&modules_file)?;
         let mut pooled = false;
@@ -43,15 +44,16 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
                     pooling = read_pooling(&folder.join("config.json"))?;
                     pooled = true;
                 }
+                (_, "Dense") if pooled && !normalize => dense_folders.push(folder),
                 (_, "Normalize") if pooled => normalize = true,
                 _ => {
                     return Err(model_error(
                         &modules_file,
                         format!(
-                            "has `{}` in place {place}, expected Transformer, Pooling and perhaps Normalize",
+                            "has `{}` in place {place}, expected Transformer, Pooling, perhaps Dense, and perhaps Normalize",
                             module.class
                         ),
-                        "models with a Dense layer or other modules cannot be loaded yet",
+                        "models with other modules cannot be loaded",
                     ));
                 }
             }
@@ -95,10 +97,16 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     } else if wanted > positions {
         notes.push(format!("max_seq_length is {wanted}, there are {positions} positions: texts are cut there"));
     }
+    let mut dense: Vec<Dense> = Vec::new();
+    for place in dense_folders {
+        let inside = dense.last().map_or(config.hidden_size, Dense::dim);
+        dense.push(Dense::read(&place, inside)?);
+    }
     let mut folder = Folder {
         name: name(path),
         model: Model { architecture, parameters: loaded.parameters, pooling, adapter: None },
         lora: None,
+        dense,
         tokenizer,
         normalize,
         max_tokens: MaxTokens::both(wanted.min(positions)),
@@ -145,6 +153,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
         name: name(path),
         model: Model { architecture, parameters: loaded.parameters, pooling: Pooling::Mean, adapter: None },
         lora: None,
+        dense: Vec::new(),
         tokenizer,
         normalize,
         max_tokens: MaxTokens::both(max_tokens),

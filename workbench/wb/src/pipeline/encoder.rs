@@ -10,7 +10,7 @@ use wb_encoder::{Folder, Tokenizer};
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
 /// What a model on the hub may consist of; the first three must be there.
-const HUB_FILES: [&str; 7] = [
+const HUB_FILES: [&str; 10] = [
     "config.json",
     "model.safetensors",
     "tokenizer.json",
@@ -18,6 +18,9 @@ const HUB_FILES: [&str; 7] = [
     "sentence_bert_config.json",
     "1_Pooling/config.json",
     "config_sentence_transformers.json",
+    "tokenizer_config.json",
+    "2_Dense/config.json",
+    "2_Dense/model.safetensors",
 ];
 
 /// One of these makes a folder an encoder's.
@@ -82,6 +85,12 @@ fn pretrained_encoder(config: &PretrainedConfig) -> Result<Folder> {
 /// With the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = &experiment.encoder;
+    if !folder.dense.is_empty() {
+        let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
+        return Err(wb_core::Error::value("encoder.model.pretrained.id", message)
+            .with_hint("`wb bench --encoder` measures it; to train, begin with a model without such layers")
+            .into());
+    }
     if let Some(max_tokens) = config.max_tokens {
         folder.max_tokens = max_tokens;
     }

@@ -102,7 +102,7 @@ impl ModelCard {
             row("base model", base)?;
         }
         let normalized = if folder.normalize { "of length 1" } else { "not normalized" };
-        row("embedding", format!("{} numbers, {normalized}", folder.model.architecture.dim()))?;
+        row("embedding", format!("{} numbers, {normalized}", folder.dim()))?;
         if matches!(folder.model.architecture, Architecture::Bert(_)) {
             row("pooling", format!("{:?}", folder.model.pooling).to_lowercase())?;
         }
@@ -128,7 +128,7 @@ impl ModelCard {
                 cell(&manifest.device),
                 cell(&manifest.machine)
             )?;
-            writeln!(text, "```sh\n{}\n```\n", manifest.command.replace("```", "'''"))?;
+            writeln!(text, "```sh\n{}\n```\n", short(&manifest.command))?;
         }
         let train = &experiment.train;
         writeln!(text, "| | |\n|---|---|")?;
@@ -215,7 +215,7 @@ impl ModelCard {
 
     fn how_it_was_written(&self, subject: &Subject<'_>, exported: &Exported, text: &mut String) -> std::fmt::Result {
         let command: Vec<String> = std::env::args().map(quoted).collect();
-        writeln!(text, "## Export\n\n```sh\n{}\n```\n", command.join(" ").replace("```", "'''"))?;
+        writeln!(text, "## Export\n\n```sh\n{}\n```\n", short(&command.join(" ")))?;
         let parity = exported.parity;
         writeln!(
             text,
@@ -270,6 +270,13 @@ fn how_to_use(subject: &Subject<'_>, text: &mut String) -> std::fmt::Result {
         ExportFormat::Safetensors => format!("```sh\nwb bench pairs --encoder {}\n```\n", quoted(place)),
     };
     writeln!(text, "{lines}")
+}
+
+/// A command without the folder that the program lay in.
+fn short(command: &str) -> String {
+    let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
+    let name = program.rsplit('/').next().unwrap_or(program);
+    format!("{name} {rest}").replace("```", "'''")
 }
 
 /// A text in a table: one line, no columns of its own.

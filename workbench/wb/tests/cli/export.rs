@@ -24,7 +24,7 @@ fn an_exported_run_scores_the_same_and_has_a_card() {
     let (out, err) = sandbox.succeeds(&["export", "base", "--out", "models/base"]);
     assert!(out.starts_with("models/base: st in f32; read back, least cosine 1.0000000 on 32 texts"), "{out}");
     assert!(err.contains("note: sentence-transformers has one length for all texts: 64 tokens here"), "{err}");
-    assert_eq!(scores(&sandbox, "models/base").len(), 1);
+    assert!(!scores(&sandbox, "models/base").is_empty());
 
     let card = fs::read_to_string(sandbox.path("models/base/README.md")).unwrap();
     for expected in [
@@ -80,7 +80,7 @@ fn adapters_go_out_to_peft_and_come_back() {
     let further = "encoder.model={pretrained: {id: models/base, adapter: models/adapter}}";
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "name=further", further]);
     assert!(out.contains("train"), "{out}");
-    sandbox.succeeds(&["train", "tiny.yaml", "name=further", further]);
+    sandbox.succeeds(&["train", "tiny.yaml", "name=further", further, "train.keep=last"]);
     let weights = |run: &str| {
         let runs = fs::read_dir(sandbox.path("runs")).unwrap().map(|entry| entry.unwrap().path());
         let run = runs.into_iter().find(|path| path.to_str().unwrap().contains(&format!("-{run}-"))).unwrap();
@@ -100,10 +100,27 @@ fn adapters_go_out_to_peft_and_come_back() {
 fn nothing_is_written_over_and_what_cannot_be_held_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.succeeds(&["train", "tiny.yaml"]);
-    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "models/tiny"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "models/tiny", "--format", "peft"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "code"]), @"");
-    insta::assert_snapshot!(sandbox.wb(&["export", "tiny", "--out", "models/tiny", "--format", "sf"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "models/tiny"]), @r"
+    exit 2
+    err: error: --format: tiny weighs tokens by their place in a text; sentence-transformers' StaticEmbedding is the plain mean of token vectors
+    err:   hint: --format safetensors keeps everything, for wb itself
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "models/tiny", "--format", "peft"]), @r"
+    exit 2
+    err: error: --format peft: tiny has no adapters
+    err:   hint: --format st writes all weights
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "code"]), @r"
+    exit 2
+    err: error: code: exists already, and nothing is written over
+    err:   hint: name a folder that does not exist yet in --out
+    ");
+    insta::assert_snapshot!(sandbox.wb(&["export", "tiny", "--out", "models/tiny", "--format", "sf"]), @r"
+    exit 2
+    err: error: invalid value 'sf' for '--format <FORMAT>': `sf`, expected st, st6, peft, safetensors; did you mean `st`?
+    err:
+    err: For more information, try '--help'.
+    ");
     sandbox.succeeds(&["export", "tiny", "--out", "models/tiny", "--format", "safetensors"]);
     let plain = "encoder.model={static_embedding: {dim: 16, positions: 0}}";
     sandbox.succeeds(&["train", "tiny.yaml", "name=plain", plain]);

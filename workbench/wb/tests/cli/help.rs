@@ -32,7 +32,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   bench        Measures an encoder, a run or BM25 under every protocol that the data can give
     out:   compare      Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report       Makes the HTML page and PNGs of a run
-    out:   export       Writes an encoder for other tools, with a model card: a sentence-transformers folder, or adapters for PEFT
+    out:   export       Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls           Runs with their scores, or what there is to choose from
     out:   doctor       What this build and machine can do; tests a device before it is trusted
     out:   completions  Prints a completion script for a shell
