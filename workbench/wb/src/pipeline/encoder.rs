@@ -13,15 +13,34 @@ use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
 /// What it may have besides; plain transformers models have none of these.
-const OPTIONAL_HUB_FILES: [&str; 4] =
-    ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json", "config_sentence_transformers.json"];
+const OPTIONAL_HUB_FILES: [&str; 7] = [
+    "modules.json",
+    "sentence_bert_config.json",
+    "1_Pooling/config.json",
+    "config_sentence_transformers.json",
+    "tokenizer_config.json",
+    "2_Dense/config.json",
+    "2_Dense/model.safetensors",
+];
+
+/// One of these makes a folder an encoder's.
+const ENCODER_FILES: [&str; 4] = ["config.json", "encoder.json", "modules.json", "adapter_config.json"];
 
 /// Of what an experiment's encoder begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        all.text(Fingerprint::of_file(&pretrained_folder(pretrained)?.join("model.safetensors"))?.as_str());
+        let folder = pretrained_folder(pretrained)?;
+        for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
+            // A folder of adapters alone has no weights of its own.
+            for file in ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"] {
+                let path = place.join(file);
+                if path.is_file() {
+                    all.text(Fingerprint::of_file(&path)?.as_str());
+                }
+            }
+        }
     }
     Ok(all.finish())
 }
@@ -35,7 +54,7 @@ pub fn begin(
 ) -> Result<Folder> {
     let config = &experiment.encoder;
     let folder = match &config.model {
-        ModelChoice::Pretrained(pretrained) => Folder::read(&pretrained_folder(pretrained)?)?,
+        ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
             let tokenizer = tokenizer(config, run, pairs, progress)?;
             let architecture =
@@ -49,14 +68,29 @@ pub fn begin(
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
 pub fn check(experiment: &Experiment) -> Result<()> {
     if let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model {
-        adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
+        adapted(pretrained_encoder(pretrained)?, experiment)?;
     }
     Ok(())
+}
+
+/// A pretrained model, with the adapters that are named beside it.
+fn pretrained_encoder(config: &PretrainedConfig) -> Result<Folder> {
+    let mut folder = Folder::read(&pretrained_folder(config)?)?;
+    if let Some(adapter) = config.adapter_folder() {
+        folder.add_peft(&adapter)?;
+    }
+    Ok(folder)
 }
 
 /// With the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = &experiment.encoder;
+    if !folder.dense.is_empty() {
+        let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
+        return Err(wb_core::Error::value("encoder.model.pretrained.id", message)
+            .with_hint("`wb bench --encoder` measures it; to train, begin with a model without such layers")
+            .into());
+    }
     if let Some(max_tokens) = config.max_tokens {
         folder.max_tokens = max_tokens;
     }
@@ -68,6 +102,8 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     }
     match &config.lora {
         Some(lora) => folder.attach(lora, experiment.seed)?,
+        // Adapters that were read train further; the weights that they stand beside stay frozen.
+        None if folder.lora.is_some() => {}
         None => folder.model.parameters.iter_mut().for_each(|parameter| parameter.trainable = true),
     }
     folder.check_lengths("encoder")?;
@@ -128,9 +164,10 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
 
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.
 pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
-    let as_pretrained = |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into() };
+    let as_pretrained =
+        |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into(), adapter: None };
     if let Some(path) = as_pretrained(name, "").folder()
-        && (path.join("config.json").is_file() || path.join("encoder.json").is_file())
+        && ENCODER_FILES.iter().any(|file| path.join(file).is_file())
     {
         return Ok((Folder::read(&path)?, None));
     }
