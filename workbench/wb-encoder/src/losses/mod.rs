@@ -35,6 +35,20 @@ impl LossConfig {
         }
     }
 
+    /// What scores are multiplied by before the softmax, where the loss has such a number: the inverse of a temperature.
+    pub fn scale(&self) -> Option<f64> {
+        match self {
+            Self::Mnrl(config) => Some(config.scale),
+        }
+    }
+
+    /// The same loss with another scale; none where it has no such number.
+    pub fn with_scale(&self, scale: f64) -> Option<Self> {
+        match self {
+            Self::Mnrl(config) => Some(Self::Mnrl(MnrlConfig { scale, ..config.clone() })),
+        }
+    }
+
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         match self {

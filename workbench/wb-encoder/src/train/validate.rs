@@ -6,7 +6,11 @@ use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
 use wb_core::{Pair, Seed, Side};
 
-use super::texts::{PairTable, Tokenize};
+use super::{
+    config::TrainConfig,
+    table::PairTable,
+    token_cache::{Tokenize, Wanted},
+};
 use crate::{Backbone, Result, TokenBatch, losses::LossOnEmbeddings};
 
 /// Texts embedded in one call.
@@ -34,16 +38,18 @@ pub struct Measured {
 }
 
 impl Validation {
-    /// Takes at most `most` of the pairs, drawn by seed and kept in order, and tokenizes them.
-    pub fn new(pairs: &[Pair], most: usize, batch_pairs: usize, seed: Seed, tokenize: &Tokenize<'_>) -> Result<Self> {
+    /// Takes at most as many of the pairs as the config says, drawn by seed and kept in order, and tokenizes them
+    /// with training's prompts and the encoder's own limits.
+    pub fn new(pairs: &[Pair], config: &TrainConfig, seed: Seed, tokenize: &Tokenize<'_>) -> Result<Self> {
         let mut chosen = seed.permutation_at("validation", 0, pairs.len());
-        chosen.truncate(most);
+        chosen.truncate(config.validate.pairs);
         chosen.sort_unstable();
-        let table = PairTable::new(pairs, 0);
+        let table = PairTable::in_memory(pairs, 0);
         let tokens = |side: Side| -> Result<Vec<Vec<u32>>> {
-            let text = |index: &usize| match side {
-                Side::Query => tokenize(&pairs[*index].anchor, side),
-                Side::Document => tokenize(&pairs[*index].positive, side),
+            let text = |index: &usize| {
+                let pair = &pairs[*index];
+                let text = if side == Side::Query { &pair.anchor } else { &pair.positive };
+                tokenize(Wanted { text, side, prompt: config.prompts.of(&pair.origin.dataset, side), max_tokens: None })
             };
             chosen.par_iter().map(text).collect()
         };
@@ -52,7 +58,7 @@ impl Validation {
             positives: tokens(Side::Document)?,
             anchor_texts: chosen.iter().map(|i| table.anchor(*i as u32)).collect(),
             positive_texts: chosen.iter().map(|i| table.documents(*i as u32)[0]).collect(),
-            batch_pairs: batch_pairs.max(2),
+            batch_pairs: config.batch.pairs.max(2),
         })
     }
 
