@@ -65,34 +65,53 @@ impl Needs {
 
     /// Refuses pairs that lack something, by the id of the first one; `negatives` are used of each at most.
     pub fn check_pairs(&self, pairs: &[Pair], negatives: usize) -> Result<()> {
-        let used = |pair: &Pair| pair.negatives.len().min(negatives);
+        let of = |at: usize| (pairs[at].negatives.len().min(negatives), pairs[at].scores.len());
+        match self.lacking(pairs.len(), of) {
+            Some((at, lack)) => Err(lack.of_pair(&pairs[at].id)),
+            None => Ok(()),
+        }
+    }
+
+    /// The first of `n` pairs that lacks something, and what; `of` tells how many hard negatives of a pair are used,
+    /// and how many scores it has.
+    pub(crate) fn lacking(&self, n: usize, of: impl Fn(usize) -> (usize, usize)) -> Option<(usize, Lack)> {
+        let first = |lacks: &dyn Fn(usize, usize) -> bool| {
+            let mut lacking = (0..n).filter(|at| lacks(of(*at).0, of(*at).1));
+            let first = lacking.next()?;
+            Some((first, 1 + lacking.count()))
+        };
         if self.negatives
-            && let Some((count, pair)) = first(pairs, |pair| used(pair) == 0)
+            && let Some((at, count)) = first(&|used, _| used == 0)
         {
-            let message =
-                format!("has no hard negative, as {count} of {} pairs, and `{}` needs one", pairs.len(), self.loss);
-            return Err(Error::data(format!("pair {}", pair.id), message).with_hint(
-                "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0",
-            ));
+            let message = format!("has no hard negative, as {count} of {n} pairs, and `{}` needs one", self.loss);
+            let hint = "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0";
+            return Some((at, Lack { message, hint }));
         }
         if self.scores
-            && let Some((count, pair)) = first(pairs, |pair| pair.scores.len() < 1 + used(pair))
+            && let Some((at, count)) = first(&|used, scores| scores < 1 + used)
         {
-            let (found, expected) = (pair.scores.len(), 1 + used(pair));
+            let (used, found) = of(at);
             let message = format!(
-                "has {found} scores, expected {expected}: the positive's and one for each hard negative; so have {count} of {} pairs, and `{}` needs them",
-                pairs.len(),
+                "has {found} scores, expected {}: the positive's and one for each hard negative; so have {count} of {n} pairs, and `{}` needs them",
+                1 + used,
                 self.loss
             );
             let hint = "name the field of the scores in the source: `fields: { scores: NAME }`";
-            return Err(Error::data(format!("pair {}", pair.id), message).with_hint(hint));
+            return Some((at, Lack { message, hint }));
         }
-        Ok(())
+        None
     }
 }
 
-/// The first pair that lacks something, and how many do.
-fn first(pairs: &[Pair], lacks: impl Fn(&Pair) -> bool) -> Option<(usize, &Pair)> {
-    let first = pairs.iter().find(|pair| lacks(pair))?;
-    Some((pairs.iter().filter(|pair| lacks(pair)).count(), first))
+/// What a pair lacks.
+pub(crate) struct Lack {
+    message: String,
+    hint: &'static str,
+}
+
+impl Lack {
+    /// The error that names the pair.
+    pub(crate) fn of_pair(self, id: &str) -> Error {
+        Error::data(format!("pair {id}"), self.message).with_hint(self.hint)
+    }
 }

@@ -114,6 +114,35 @@ impl LossConfig {
         }
     }
 
+    /// What scores are multiplied by before the softmax, where the loss has such a number: the inverse of a temperature.
+    pub fn scale(&self) -> Option<f64> {
+        match self {
+            Self::Mnrl(config) => Some(config.scale()),
+            Self::Gist(config) => Some(config.temperature.recip()),
+            Self::DistillKl(config) => Some(config.student_temperature.unwrap_or(config.temperature).recip()),
+            Self::Cosent(config) => Some(config.scale),
+            Self::Triplet(_) | Self::MarginMse(_) => None,
+            Self::Matryoshka(config) => config.loss.scale(),
+        }
+    }
+
+    /// The same loss with another scale; none where it has no such number.
+    pub fn with_scale(&self, scale: f64) -> Option<Self> {
+        match self {
+            Self::Mnrl(config) => {
+                Some(Self::Mnrl(MnrlConfig { scale: Some(scale), temperature: None, ..config.clone() }))
+            }
+            Self::Cosent(_) => Some(Self::Cosent(CosentConfig { scale })),
+            Self::Matryoshka(config) => {
+                let loss = Box::new(config.loss.with_scale(scale)?);
+                Some(Self::Matryoshka(MatryoshkaConfig { loss, ..config.clone() }))
+            }
+            Self::Gist(_) | Self::DistillKl(_) | Self::Triplet(_) | Self::MarginMse(_) => {
+                self.with_temperature(scale.recip())
+            }
+        }
+    }
+
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         match self {

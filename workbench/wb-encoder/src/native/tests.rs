@@ -154,7 +154,13 @@ fn a_bag_of_token_vectors_equals_burn() {
 #[test]
 fn dropout_equals_burn() {
     let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets: all.map(String::from).to_vec() };
+    let config = LoraConfig {
+        rank: 3,
+        alpha: 6.0,
+        dropout: 0.3,
+        targets: all.map(String::from).to_vec().into(),
+        ..LoraConfig::default()
+    };
     for lora_config in [None, Some(&config)] {
         let model = model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config);
         check_against_burn_with(model, Some(Dropout { seed: 4 }));
@@ -164,7 +170,13 @@ fn dropout_equals_burn() {
 /// A text's masks depend on its place in the batch and on nothing else that is in the batch.
 #[test]
 fn parts_of_a_batch_meet_the_masks_of_the_whole() {
-    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets: vec!["query".into(), "output.dense".into()] };
+    let config = LoraConfig {
+        rank: 2,
+        alpha: 4.0,
+        dropout: 0.3,
+        targets: vec!["query".to_owned(), "output.dense".to_owned()].into(),
+        ..LoraConfig::default()
+    };
     let model = model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, Some(&config));
     let (batch, dropout) = (batch(), Some(Dropout { seed: 11 }));
     let native = open(model.clone()).unwrap();

@@ -128,16 +128,22 @@ mod tests {
             hidden_dropout: 0.2,
             attention_dropout: 0.2,
         });
-        let adapters = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets: vec!["query".into()] };
+        let adapters = LoraConfig {
+            rank: 3,
+            alpha: 6.0,
+            dropout: 0.3,
+            targets: vec!["query".to_owned()].into(),
+            ..LoraConfig::default()
+        };
         let mut parameters = architecture.fresh(Seed(5));
-        lora::attach(&mut parameters, &architecture, &adapters, Seed(6), "tiny").unwrap();
+        let adapter = lora::attach(&mut parameters, &architecture, &adapters, Seed(6), "tiny").unwrap();
         for parameter in parameters.iter_mut() {
             // Fresh weights give embeddings that are nearly alike; and all weights train.
             parameter.trainable = true;
             let spread = |(at, value): (usize, &mut f32)| *value = *value * 4.0 + ((at * 7 % 13) as f32 - 6.0) / 60.0;
             parameter.values.iter_mut().enumerate().for_each(spread);
         }
-        Model { architecture, parameters, pooling: Pooling::Mean, adapter: Some(adapters.adapter()) }
+        Model { architecture, parameters, pooling: Pooling::Mean, adapter: Some(adapter) }
     }
 
     /// Loss and gradients with dropout on, however the batch is cut: also with one text in the last part.

@@ -119,8 +119,8 @@ fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut
 /// All pairs of some sources, as they are read: nothing is filtered and nothing is split.
 pub fn pairs_of(sources: &[SourceChoice], on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<PairSet> {
     let mut read = Vec::new();
-    for source in sources {
-        let of_source = source.read(on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?;
+    for (at, source) in sources.iter().enumerate() {
+        let of_source = source.read(at, on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?;
         for (reason, count) in &of_source.skipped {
             output::note(format!("{}: {count} records gave no pair: {reason}", of_source.name));
         }
