@@ -2,7 +2,8 @@
 # Two devices that are really broken, and what `wb` says about them: both must be refused, with the reason, by a
 # process that is alive to say it, and nothing may be computed or written.
 #
-#   SwiftShader  Chromium's Vulkan on the processor: burn's matrix product is silently wrong on it.
+#   SwiftShader  Chromium's Vulkan on the processor: some of burn's kernels for matrix products are silently wrong on it.
+#                Which kernel is taken is timed anew in each process, so the wrong one is met at one size or another.
 #   lavapipe     Mesa's Vulkan on the processor: burn hangs or crashes on it.
 #
 # Usage: scripts/broken-devices.sh       (Debian; installs the two packages where they are missing)
@@ -15,6 +16,8 @@ limit="${LIMIT:-30}"
 swiftshader=/usr/lib/chromium/vk_swiftshader_icd.json
 lavapipe="$(compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' | head -n 1)"
 export WB_SELF_TEST_SECONDS="$limit" WB_OFFLINE=1
+# Kernels that an earlier process timed are not remembered.
+export CUBECL_AUTOTUNE_CACHE=0
 
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
