@@ -59,7 +59,10 @@ pub fn bench(
         }
         run.dir.reopen()?;
         // The run's own test pairs were audited against its training pairs when they were made.
-        let training = entry.dataset.as_ref().map(|_| &data.prepared.train);
+        let training = entry.dataset.as_ref().map(|_| &data.prepared.train).filter(|_| !data.streaming);
+        if data.streaming && entry.dataset.is_some() {
+            output::note(format!("{name}: not compared with the training pairs, which are not in memory"));
+        }
         let options = Options { seed: experiment.seed, examples: experiment.bench.examples, training };
         let mut outcomes = Vec::new();
         let mut of_trained = None;
