@@ -1,16 +1,18 @@
 //! Source code to documented functions: ten languages, one walk over a tree of sources, pairs of prose and code.
 //!
 //! [`read_tree`] is the way in for a folder or for Cargo's registry sources, [`documented_functions`] for one text,
-//! [`anchor_prose`] for the doc comment alone.
+//! [`anchor_prose`] for the doc comment alone. [`node_labels`] and [`type_labels`] say what can be asked about single tokens of code.
 
 pub mod documented;
 pub mod error;
+pub mod labels;
 pub mod languages;
 pub mod prose;
 pub mod tree;
 
 pub use documented::{DocumentedFunction, documented_functions};
 pub use error::{Error, Result};
+pub use labels::{NodeLabel, TypedName, node_kinds, node_labels, type_labels};
 pub use languages::Language;
 pub use prose::anchor_prose;
 pub use tree::{GroupBy, TreeConfig, TreeRead, read_tree, tree_fingerprint};

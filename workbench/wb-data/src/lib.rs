@@ -24,5 +24,5 @@ pub mod trivial;
 
 pub use error::{Error, Place, Result};
 pub use judge::Judge;
-pub use prepare::{PrepareConfig, Prepared, prepare, prepare_with};
+pub use prepare::{PrepareConfig, Prepared, merge, prepare, prepare_with};
 pub use sources::{OnBad, Source, SourceConfig, SourceRead};

@@ -226,8 +226,8 @@ fn failed(key: &str, error: JudgeError) -> Error {
     Error::File { path: key.to_owned(), message: "pairs could not be judged".into(), hint: None, source: Some(error) }
 }
 
-/// All pairs in source order with unique ids.
-fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
+/// All pairs in source order with unique ids: an id that stands in an earlier source gets its own source's number.
+pub fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut pairs = Vec::with_capacity(read.iter().map(|source| source.pairs.len()).sum());
     for (position, source) in read.into_iter().enumerate() {

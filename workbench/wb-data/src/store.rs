@@ -7,8 +7,10 @@ use std::{
 };
 
 use arrow::{
-    array::{ArrayRef, AsArray, ListBuilder, RecordBatch, StringArray, StringBuilder, UInt32Array},
-    datatypes::UInt32Type,
+    array::{
+        Array, ArrayRef, AsArray, Float32Builder, ListBuilder, RecordBatch, StringArray, StringBuilder, UInt32Array,
+    },
+    datatypes::{Float32Type, UInt32Type},
 };
 use parquet::{
     arrow::ArrowWriter,
@@ -70,7 +72,8 @@ pub fn load_held_out(folder: &Path) -> Result<Prepared> {
 
 /// Writes pairs as one Parquet file, whole or not at all.
 ///
-/// Columns: `id, task, language, anchor, positive` text, `negatives` list of text, `group, path` text,
+/// Columns: `id, task, language, anchor, positive` text, `negatives` list of text,
+/// `scores` list of 32-bit floats, `group, path` text,
 /// `first_line, last_line` 32 bits, `license, dataset` text.
 pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
     let fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
@@ -194,6 +197,9 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
         };
         let lists = batch.column_by_name("negatives").and_then(|column| column.as_list_opt::<i32>());
         let lists = lists.ok_or_else(|| not_ours(path, "negatives"))?;
+        // Pairs that were prepared before there were scores have none.
+        let scores = batch.column_by_name("scores").map(|column| column.as_list_opt::<i32>());
+        let scores = scores.map(|lists| lists.ok_or_else(|| not_ours(path, "scores"))).transpose()?;
         let (id, task, language) = (text("id")?, text("task")?, text("language")?);
         let (anchor, positive, group) = (text("anchor")?, text("positive")?, text("group")?);
         let (file, license, dataset) = (text("path")?, text("license")?, text("dataset")?);
@@ -201,6 +207,14 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
         for row in 0..batch.num_rows() {
             let negatives = lists.value(row);
             let negatives = negatives.as_string_opt::<i32>().ok_or_else(|| not_ours(path, "negatives"))?;
+            let scores = match scores {
+                None => Vec::new(),
+                Some(lists) => {
+                    let list = lists.value(row);
+                    let list = list.as_primitive_opt::<Float32Type>().filter(|list| list.null_count() == 0);
+                    list.ok_or_else(|| not_ours(path, "scores"))?.values().to_vec()
+                }
+            };
             take(Pair {
                 id: id.value(row).to_owned(),
                 task: task_of(task.value(row)).ok_or_else(|| not_ours(path, "task"))?,
@@ -208,6 +222,7 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
                 anchor: anchor.value(row).to_owned(),
                 positive: positive.value(row).to_owned(),
                 negatives: negatives.iter().flatten().map(str::to_owned).collect(),
+                scores,
                 origin: Origin {
                     group: group.value(row).to_owned(),
                     path: file.value(row).to_owned(),
@@ -231,13 +246,19 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
         pair.negatives.iter().for_each(|negative| negatives.values().append_value(negative));
         negatives.append(true);
     }
-    let columns: [(&str, ArrayRef); 12] = [
+    let mut scores = ListBuilder::new(Float32Builder::new());
+    for pair in pairs {
+        scores.values().append_slice(&pair.scores);
+        scores.append(true);
+    }
+    let columns: [(&str, ArrayRef); 13] = [
         ("id", text(|pair| &pair.id)),
         ("task", text(|pair| task_name(pair.task))),
         ("language", text(|pair| &pair.language)),
         ("anchor", text(|pair| &pair.anchor)),
         ("positive", text(|pair| &pair.positive)),
         ("negatives", Arc::new(negatives.finish())),
+        ("scores", Arc::new(scores.finish())),
         ("group", text(|pair| &pair.origin.group)),
         ("path", text(|pair| &pair.origin.path)),
         ("first_line", number(|pair| pair.origin.lines[0])),

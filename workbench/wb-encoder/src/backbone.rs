@@ -1,4 +1,5 @@
 //! What training and encoding ask of a model: token ids to one vector a text, and back from a vector's gradient to the weights'.
+//! The states of single tokens are there too, for objectives on tokens and for late interaction.
 //!
 //! The loss is computed on the embeddings of the whole batch, and its gradient at the embeddings is handed back.
 //! So a model needs no automatic differentiation of ours, micro-batches may run in parallel or one after the other,
@@ -9,12 +10,15 @@ use std::any::Any;
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::{Gradients, Parameters, Result, TokenBatch};
+use crate::{Error, Gradients, Parameters, Result, TokenBatch};
 
 /// What a tracked forward pass keeps for its backward pass; only the backbone that made it can read it.
 pub type Tape = Box<dyn Any + Send>;
 
 /// Dropout of one forward pass: the same seed draws the same masks, so that a pass can be replayed.
+///
+/// A text's masks depend on the seed and on the text's place in the whole batch ([`TokenBatch::place`]):
+/// parts of a batch ([`TokenBatch::part`]), embedded with the same seed, meet the masks of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropout {
     /// Decides every mask of the pass.
@@ -41,4 +45,66 @@ pub trait Backbone: Send + Sync {
 
     /// Adds the gradients of the weights to `gradients`, given the loss's gradient at the embeddings, `[texts, dim]`.
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()>;
+
+    /// Token states without gradients or dropout: `[tokens, dim]`, texts one after the other as in the batch,
+    /// without padding. For a transformer they are what its pooling takes; for a bag, the tokens' vectors.
+    fn embed_tokens(&self, _batch: &TokenBatch) -> Result<Array2<f32>> {
+        Err(no_token_states())
+    }
+
+    /// Pooled embeddings as [`Backbone::embed_tracked`] gives them, token states as [`Backbone::embed_tokens`],
+    /// and what [`Backbone::backward_tokens`] needs.
+    fn embed_tokens_tracked(
+        &self,
+        _batch: &TokenBatch,
+        _dropout: Option<Dropout>,
+    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+        Err(no_token_states())
+    }
+
+    /// Adds the gradients of the weights, given the loss's gradients at the pooled embeddings, at the token states,
+    /// or at both. Takes the tape of either tracked pass.
+    fn backward_tokens(&self, _tape: Tape, _at: Upstream<'_>, _gradients: &mut Gradients) -> Result<()> {
+        Err(no_token_states())
+    }
+}
+
+/// The loss's gradients at what a forward pass gave; what is left out has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Upstream<'a> {
+    /// At the pooled embeddings, `[texts, dim]`.
+    pub embeddings: Option<ArrayView2<'a, f32>>,
+    /// At the token states, `[tokens, dim]`.
+    pub states: Option<ArrayView2<'a, f32>>,
+}
+
+impl<'a> Upstream<'a> {
+    /// At the pooled embeddings alone.
+    pub fn embeddings(at: ArrayView2<'a, f32>) -> Self {
+        Self { embeddings: Some(at), states: None }
+    }
+
+    /// At the token states alone.
+    pub fn states(at: ArrayView2<'a, f32>) -> Self {
+        Self { embeddings: None, states: Some(at) }
+    }
+
+    /// Refuses shapes that a batch of so many texts and tokens does not have.
+    pub(crate) fn check(&self, batch: &TokenBatch, dim: usize) -> Result<()> {
+        let wanted = [
+            ("gradient at the embeddings", self.embeddings, batch.len()),
+            ("gradient at the token states", self.states, batch.ids().len()),
+        ];
+        for (what, at, rows) in wanted {
+            if let Some(at) = at.filter(|at| at.dim() != (rows, dim)) {
+                let message = format!("has shape {:?}, expected {:?}", at.dim(), (rows, dim));
+                return Err(wb_core::Error::data(what, message).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_token_states() -> Error {
+    wb_core::Error::data("token states", "this backbone gives none, expected one that does").into()
 }

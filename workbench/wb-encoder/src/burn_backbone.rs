@@ -4,7 +4,7 @@ use burn::tensor::{Device, Gradients as BurnGradients, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 
 use crate::{
-    Architecture, Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Tape, TokenBatch,
+    Architecture, Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Tape, TokenBatch, Upstream,
     device::guarded,
     device_weights::{Pass, Weight, Weights},
     lora::Adapter,
@@ -28,10 +28,17 @@ pub struct BurnBackbone {
 
 /// The graphs of a tracked pass.
 struct Graphs {
-    /// Positions of texts in the batch, and their embeddings with all that led to them.
-    groups: Vec<(Vec<usize>, Tensor<2>)>,
+    groups: Vec<GroupGraph>,
+    batch: TokenBatch,
     /// The weights as the pass saw them.
     weights: Weights,
+}
+
+/// Some texts of a batch: their positions in it, and their embeddings and token states with all that led to them.
+struct GroupGraph {
+    texts: Vec<usize>,
+    embeddings: Tensor<2>,
+    states: Tensor<3>,
 }
 
 impl BurnBackbone {
@@ -43,22 +50,27 @@ impl BurnBackbone {
         Ok(Self { architecture, pooling, adapter, parameters, weights, device, name: name.to_owned() })
     }
 
-    /// Embeddings of some texts: `[texts, dim]`.
+    /// Embeddings and token states of some texts.
     fn forward(
         &self,
         batch: &TokenBatch,
-        group: &[usize],
+        group: Vec<usize>,
         weights: &Weights,
         dropout: Option<Dropout>,
-    ) -> Result<Tensor<2>> {
+    ) -> Result<GroupGraph> {
         let texts: Vec<&[u32]> = group.iter().map(|at| batch.text(*at)).collect();
         let limit = self.architecture.max_tokens();
         let padded = Padded::new(&texts, self.architecture.vocab_size(), limit, &self.device)?;
-        let pass = Pass { weights, adapter: self.adapter, dropout };
-        match &self.architecture {
-            Architecture::Bert(config) => Ok(padded.pool(bert::forward(config, &pass, &padded)?, self.pooling)),
-            Architecture::StaticEmbedding(config) => static_embedding::forward(config, &pass, &padded),
-        }
+        let places = group.iter().map(|at| batch.place(*at)).collect();
+        let pass = Pass { weights, adapter: self.adapter.as_ref(), dropout, places };
+        let (embeddings, states) = match &self.architecture {
+            Architecture::Bert(config) => {
+                let states = bert::forward(config, &pass, &padded)?;
+                (padded.pool(states.clone(), self.pooling), states)
+            }
+            Architecture::StaticEmbedding(config) => static_embedding::forward(config, &pass, &padded)?,
+        };
+        Ok(GroupGraph { texts: group, embeddings, states })
     }
 
     fn download<const D: usize>(&self, tensor: Tensor<D>) -> Result<Vec<f32>> {
@@ -69,13 +81,71 @@ impl BurnBackbone {
         })
     }
 
-    /// Writes a group's rows to their places in the batch.
-    fn scatter(&self, group: &[usize], rows: Tensor<2>, all: &mut Array2<f32>) -> Result<()> {
-        let values = self.download(rows)?;
-        for (row, at) in values.chunks_exact(self.dim()).zip(group) {
+    /// Writes a group's embeddings to their places in the batch.
+    fn scatter(&self, graph: &GroupGraph, all: &mut Array2<f32>) -> Result<()> {
+        let values = self.download(graph.embeddings.clone().without_autodiff())?;
+        for (row, at) in values.chunks_exact(self.dim()).zip(&graph.texts) {
             all.row_mut(*at).assign(&ndarray::aview1(row));
         }
         Ok(())
+    }
+
+    /// Writes a group's token states to their places in the batch, without padding.
+    fn scatter_states(&self, batch: &TokenBatch, graph: &GroupGraph, all: &mut Array2<f32>) -> Result<()> {
+        let [_, padded, dim] = graph.states.dims();
+        let values = self.download(graph.states.clone().without_autodiff())?;
+        for (rows, at) in values.chunks_exact((padded * dim).max(1)).zip(&graph.texts) {
+            for (row, token) in rows.chunks_exact(dim).zip(batch.offsets()[*at]..batch.offsets()[at + 1]) {
+                all.row_mut(token).assign(&ndarray::aview1(row));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tracked pass, with token states where they are wanted.
+    fn tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+        states: Option<&mut Array2<f32>>,
+    ) -> Result<(Array2<f32>, Tape)> {
+        let weights = self.weights.tracked(&self.parameters);
+        let mut all = Array2::zeros((batch.len(), self.dim()));
+        let mut tracked = Vec::new();
+        for group in groups(batch, BUDGET) {
+            let graph = self.forward(batch, group, &weights, dropout)?;
+            self.scatter(&graph, &mut all)?;
+            tracked.push(graph);
+        }
+        if let Some(states) = states {
+            tracked.iter().try_for_each(|graph| self.scatter_states(batch, graph, states))?;
+        }
+        let tape: Tape = Box::new(Graphs { groups: tracked, batch: batch.clone(), weights });
+        Ok((all, tape))
+    }
+
+    /// Σ output · gradient over a group's outputs, whose gradients are the loss's; `None` where nothing led to them.
+    fn surrogate(&self, batch: &TokenBatch, graph: GroupGraph, at: Upstream<'_>) -> Option<Tensor<1>> {
+        let GroupGraph { texts, embeddings, states } = graph;
+        let at_embeddings = at.embeddings.filter(|_| embeddings.is_tracked()).map(|at| {
+            let values: Vec<f32> = texts.iter().flat_map(|text| at.row(*text).to_vec()).collect();
+            (embeddings * Tensor::<2>::from_data(TensorData::new(values, [texts.len(), self.dim()]), &self.device))
+                .sum()
+        });
+        let at_states = at.states.filter(|_| states.is_tracked()).map(|at| {
+            let [n, padded, dim] = states.dims();
+            let mut values = vec![0.0; n * padded * dim];
+            for (rows, text) in values.chunks_exact_mut((padded * dim).max(1)).zip(&texts) {
+                for (row, token) in rows.chunks_exact_mut(dim).zip(batch.offsets()[*text]..batch.offsets()[text + 1]) {
+                    row.iter_mut().zip(at.row(token)).for_each(|(to, from)| *to = *from);
+                }
+            }
+            (states * Tensor::<3>::from_data(TensorData::new(values, [n, padded, dim]), &self.device)).sum()
+        });
+        match (at_embeddings, at_states) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        }
     }
 }
 
@@ -98,45 +168,54 @@ impl Backbone for BurnBackbone {
         guarded(&self.name, || {
             let mut all = Array2::zeros((batch.len(), self.dim()));
             for group in groups(batch, BUDGET) {
-                self.scatter(&group, self.forward(batch, &group, &self.weights, None)?, &mut all)?;
+                self.scatter(&self.forward(batch, group, &self.weights, None)?, &mut all)?;
             }
             Ok(all)
         })
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
-        guarded(&self.name, || {
-            let weights = self.weights.tracked(&self.parameters);
-            let mut all = Array2::zeros((batch.len(), self.dim()));
-            let mut tracked = Vec::new();
-            for (number, group) in groups(batch, BUDGET).into_iter().enumerate() {
-                // Groups differ in their masks, and the same batch has the same groups.
-                let seed = |d: Dropout| Dropout { seed: d.seed.wrapping_add((number as u64) << 32) };
-                let rows = self.forward(batch, &group, &weights, dropout.map(seed))?;
-                self.scatter(&group, rows.clone().without_autodiff(), &mut all)?;
-                tracked.push((group, rows));
-            }
-            let tape: Tape = Box::new(Graphs { groups: tracked, weights });
-            Ok((all, tape))
-        })
+        guarded(&self.name, || self.tracked(batch, dropout, None))
     }
 
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
+    }
+
+    fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        guarded(&self.name, || {
+            let mut all = Array2::zeros((batch.ids().len(), self.dim()));
+            for group in groups(batch, BUDGET) {
+                let graph = self.forward(batch, group, &self.weights, None)?;
+                self.scatter_states(batch, &graph, &mut all)?;
+            }
+            Ok(all)
+        })
+    }
+
+    fn embed_tokens_tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+        guarded(&self.name, || {
+            let mut states = Array2::zeros((batch.ids().len(), self.dim()));
+            let (embeddings, tape) = self.tracked(batch, dropout, Some(&mut states))?;
+            Ok((embeddings, states, tape))
+        })
+    }
+
+    fn backward_tokens(&self, tape: Tape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let Ok(graphs) = tape.downcast::<Graphs>() else {
             return Err(
                 wb_core::Error::data("backward pass", "got the tape of another backbone, expected its own").into()
             );
         };
+        at.check(&graphs.batch, self.dim())?;
         guarded(&self.name, || {
-            // The surrogate Σ embedding · gradient has the loss's gradients.
+            let Graphs { groups, batch, weights } = *graphs;
             let mut surrogate: Option<Tensor<1>> = None;
-            for (group, rows) in graphs.groups {
-                if !rows.is_tracked() {
-                    continue;
-                }
-                let values: Vec<f32> = group.iter().flat_map(|at| at_embeddings.row(*at).to_vec()).collect();
-                let gradient = Tensor::<2>::from_data(TensorData::new(values, [group.len(), self.dim()]), &self.device);
-                let sum = (rows * gradient).sum();
+            for sum in groups.into_iter().filter_map(|graph| self.surrogate(&batch, graph, at)) {
                 surrogate = Some(match surrogate {
                     Some(others) => others + sum,
                     None => sum,
@@ -144,7 +223,7 @@ impl Backbone for BurnBackbone {
             }
             let Some(surrogate) = surrogate else { return Ok(()) };
             let found = surrogate.backward();
-            for (at, weight) in graphs.weights.iter().enumerate().filter(|(_, weight)| weight.is_tracked()) {
+            for (at, weight) in weights.iter().enumerate().filter(|(_, weight)| weight.is_tracked()) {
                 let values = match weight {
                     Weight::Vector(tensor) => self.gradient(tensor, &found)?,
                     Weight::Matrix(tensor) => self.gradient(tensor, &found)?,

@@ -83,8 +83,10 @@ fn absent(name: &str) -> Error {
 /// What one forward pass computes with.
 pub(crate) struct Pass<'a> {
     pub(crate) weights: &'a Weights,
-    pub(crate) adapter: Option<Adapter>,
+    pub(crate) adapter: Option<&'a Adapter>,
     pub(crate) dropout: Option<Dropout>,
+    /// The texts' places in the whole batch, which decide their dropout masks.
+    pub(crate) places: Vec<u64>,
 }
 
 impl Pass<'_> {
@@ -100,7 +102,7 @@ impl Pass<'_> {
         let Ok(a) = self.weights.matrix(&format!("{layer}.lora_A.weight")) else { return Ok(y) };
         let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
         let x = self.drop(x, dropout::adapter_site(layer), adapter.dropout);
-        Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale))
+        Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale_of(layer)))
     }
 
     /// Layer normalization over the last dimension.
@@ -110,11 +112,33 @@ impl Pass<'_> {
         Ok(module::layer_norm(x, scale, Some(shift), epsilon))
     }
 
-    /// Dropout while training: elements become 0 with the given probability, the others grow by 1 / (1 - probability).
-    pub(crate) fn drop<const D: usize>(&self, x: Tensor<D>, site: u64, probability: f64) -> Tensor<D> {
+    /// Dropout while training on `[texts · tokens, width]`: elements become 0 with the given probability,
+    /// the others grow by 1 / (1 - probability).
+    pub(crate) fn drop(&self, x: Tensor<2>, site: u64, probability: f64) -> Tensor<2> {
+        self.drop_elements(x, site, |at| at as u64, probability)
+    }
+
+    /// The same on attention probabilities, `[texts, heads, queries, keys]`.
+    pub(crate) fn drop_attention(&self, x: Tensor<4>, site: u64, probability: f64) -> Tensor<4> {
+        let [_, _, queries, keys] = x.dims();
+        let element = |at: usize| {
+            let (row, key) = (at / keys, at % keys);
+            dropout::attention_element(row / queries, row % queries) + key as u64
+        };
+        self.drop_elements(x, site, element, probability)
+    }
+
+    fn drop_elements<const D: usize>(
+        &self,
+        x: Tensor<D>,
+        site: u64,
+        element: impl Fn(usize) -> u64 + Sync,
+        probability: f64,
+    ) -> Tensor<D> {
         let Some(seed) = self.dropout.filter(|_| probability > 0.0) else { return x };
         let shape = x.shape();
-        let mask = dropout::dropped(seed, site, shape.num_elements(), probability);
+        let n = shape.num_elements() / self.places.len().max(1);
+        let mask = dropout::dropped(seed, site, &self.places, n, element, probability);
         let mask = Tensor::<D, Bool>::from_data(TensorData::new(mask, shape), &x.device().without_autodiff());
         x.mask_fill(mask, 0.0).mul_scalar(1.0 / (1.0 - probability))
     }

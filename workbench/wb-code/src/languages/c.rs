@@ -6,7 +6,7 @@ use super::{
     Grammar,
     language::{DocKind, LanguageRules, Placement, Role},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct C;
 
@@ -38,7 +38,20 @@ impl LanguageRules for C {
     fn import_kinds(&self) -> &'static [&'static str] {
         &["preproc_include"]
     }
+
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
 }
+
+/// Where C and C++ declare types: before the declarators.
+pub(super) const TYPINGS: &[Typing] = &[
+    Typing::new("parameter_declaration", "declarator", "type"),
+    Typing::new("optional_parameter_declaration", "declarator", "type"),
+    Typing::new("declaration", "declarator", "type"),
+    Typing::new("field_declaration", "declarator", "type"),
+    Typing::new("function_definition", "declarator", "type"),
+];
 
 /// Without one of these there is no Doxygen comment.
 pub(super) const MARKERS: &[&str] = &["/**", "/*!", "///", "//!"];

@@ -6,7 +6,7 @@ use super::{
     Grammar, c,
     language::{DocKind, LanguageRules, Placement, Role},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct Cpp;
 
@@ -37,6 +37,10 @@ impl LanguageRules for Cpp {
 
     fn import_kinds(&self) -> &'static [&'static str] {
         &["preproc_include", "using_declaration"]
+    }
+
+    fn typings(&self) -> &'static [Typing] {
+        c::TYPINGS
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     Grammar,
     language::{DocKind, LanguageRules, Placement, Role, function_of},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct Go;
 
@@ -44,6 +44,10 @@ impl LanguageRules for Go {
         &["import_declaration", "package_clause"]
     }
 
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
+
     /// `go:noinline`, `nolint:…`, `+build …`: no space after the slashes, a word, a colon.
     fn is_directive(&self, line: &str) -> bool {
         if line.trim_start().starts_with("+build ") || line.starts_with("nolint") || line.starts_with("export ") {
@@ -56,3 +60,14 @@ impl LanguageRules for Go {
         })
     }
 }
+
+/// Where types are declared.
+const TYPINGS: &[Typing] = &[
+    Typing::new("parameter_declaration", "name", "type"),
+    Typing::new("variadic_parameter_declaration", "name", "type"),
+    Typing::new("var_spec", "name", "type"),
+    Typing::new("const_spec", "name", "type"),
+    Typing::new("field_declaration", "name", "type"),
+    Typing::new("function_declaration", "name", "result"),
+    Typing::new("method_declaration", "name", "result"),
+];

@@ -22,7 +22,23 @@ pub(crate) enum Grammar {
 }
 
 impl Grammar {
-    fn load(self) -> tree_sitter::Language {
+    /// All of them.
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Rust,
+        Self::Python,
+        Self::Java,
+        Self::JavaScript,
+        Self::TypeScript,
+        Self::Tsx,
+        Self::Go,
+        Self::Ruby,
+        Self::Php,
+        Self::PhpOnly,
+        Self::C,
+        Self::Cpp,
+    ];
+
+    pub(crate) fn load(self) -> tree_sitter::Language {
         match self {
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),
             Self::Python => tree_sitter_python::LANGUAGE.into(),

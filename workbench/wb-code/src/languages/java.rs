@@ -6,7 +6,7 @@ use super::{
     Grammar,
     language::{DocKind, LanguageRules, Placement, Role, function_of, javadoc_kind},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct Java;
 
@@ -42,4 +42,17 @@ impl LanguageRules for Java {
     fn import_kinds(&self) -> &'static [&'static str] {
         &["import_declaration", "package_declaration"]
     }
+
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
 }
+
+/// Where types are declared.
+const TYPINGS: &[Typing] = &[
+    Typing::new("formal_parameter", "name", "type"),
+    Typing::new("local_variable_declaration", "declarator", "type"),
+    Typing::new("field_declaration", "declarator", "type"),
+    Typing::new("method_declaration", "name", "type"),
+    Typing::new("enhanced_for_statement", "name", "type"),
+];

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Grammar;
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 /// The rules of one language.
 pub(crate) trait LanguageRules: Sync {
@@ -39,6 +39,11 @@ pub(crate) trait LanguageRules: Sync {
 
     /// Node kinds at the top of a file that import, or that open a file and mean nothing else.
     fn import_kinds(&self) -> &'static [&'static str];
+
+    /// Node kinds that declare a type for a name; none where types are not written.
+    fn typings(&self) -> &'static [Typing] {
+        &[]
+    }
 
     /// Whether a line of a doc comment (without its marker) speaks to a tool and not to a reader.
     fn is_directive(&self, _line: &str) -> bool {

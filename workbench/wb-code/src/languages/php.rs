@@ -6,7 +6,7 @@ use super::{
     Grammar,
     language::{DocKind, LanguageRules, Placement, Role, function_of, javadoc_kind},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct Php;
 
@@ -42,4 +42,16 @@ impl LanguageRules for Php {
     fn import_kinds(&self) -> &'static [&'static str] {
         &["php_tag", "namespace_use_declaration", "namespace_definition", "declare_statement"]
     }
+
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
 }
+
+/// Where types are declared.
+const TYPINGS: &[Typing] = &[
+    Typing::new("simple_parameter", "name", "type"),
+    Typing::new("function_definition", "name", "return_type"),
+    Typing::new("method_declaration", "name", "return_type"),
+    Typing::new("property_declaration", "", "type"),
+];

@@ -6,7 +6,7 @@ use super::{
     Grammar,
     language::{DocKind, LanguageRules, Placement, Role, function_of},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct Python;
 
@@ -43,4 +43,16 @@ impl LanguageRules for Python {
     fn import_kinds(&self) -> &'static [&'static str] {
         &["import_statement", "import_from_statement", "future_import_statement"]
     }
+
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
 }
+
+/// Where types are declared.
+const TYPINGS: &[Typing] = &[
+    Typing::new("typed_parameter", "", "type"),
+    Typing::new("typed_default_parameter", "name", "type"),
+    Typing::new("function_definition", "name", "return_type"),
+    Typing::new("assignment", "left", "type"),
+];

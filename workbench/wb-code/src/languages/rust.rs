@@ -6,7 +6,7 @@ use super::{
     Grammar,
     language::{DocKind, LanguageRules, Placement, Role, function_of},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct Rust;
 
@@ -65,7 +65,22 @@ impl LanguageRules for Rust {
     fn import_kinds(&self) -> &'static [&'static str] {
         &["use_declaration", "extern_crate_declaration", "mod_item_declaration", "inner_attribute_item"]
     }
+
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
 }
+
+/// Where types are declared.
+const TYPINGS: &[Typing] = &[
+    Typing::new("parameter", "pattern", "type"),
+    Typing::new("let_declaration", "pattern", "type"),
+    Typing::new("field_declaration", "name", "type"),
+    Typing::new("const_item", "name", "type"),
+    Typing::new("static_item", "name", "type"),
+    Typing::new("function_item", "name", "return_type"),
+    Typing::new("function_signature_item", "name", "return_type"),
+];
 
 /// Whether the first code after some doc comment has the word `fn` before anything else begins.
 ///

@@ -6,7 +6,7 @@ use super::{
     Grammar, javascript,
     language::{DocKind, LanguageRules, Placement, Role, javadoc_kind},
 };
-use crate::prose::Markup;
+use crate::{labels::Typing, prose::Markup};
 
 pub(super) struct TypeScript;
 
@@ -38,4 +38,22 @@ impl LanguageRules for TypeScript {
     fn import_kinds(&self) -> &'static [&'static str] {
         &["import_statement"]
     }
+
+    fn typings(&self) -> &'static [Typing] {
+        TYPINGS
+    }
 }
+
+/// Where types are declared.
+const TYPINGS: &[Typing] = &[
+    Typing::new("required_parameter", "pattern", "type"),
+    Typing::new("optional_parameter", "pattern", "type"),
+    Typing::new("variable_declarator", "name", "type"),
+    Typing::new("public_field_definition", "name", "type"),
+    Typing::new("property_signature", "name", "type"),
+    Typing::new("function_declaration", "name", "return_type"),
+    Typing::new("function_signature", "name", "return_type"),
+    Typing::new("method_definition", "name", "return_type"),
+    Typing::new("method_signature", "name", "return_type"),
+    Typing::new("abstract_method_signature", "name", "return_type"),
+];

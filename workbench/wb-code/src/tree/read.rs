@@ -125,6 +125,7 @@ fn read_file(config: &TreeConfig, listing: &Listing, file: &SourceFile, place: &
             anchor,
             positive: function.code,
             negatives: Vec::new(),
+            scores: Vec::new(),
             origin: Origin {
                 group: place.group.clone(),
                 path: place.path.clone(),

@@ -32,8 +32,9 @@ pub struct ValidationRecord {
     pub mrr: f64,
     /// Share of pairs whose positive is first.
     pub recall_at_1: f64,
-    /// Mean loss over the validation pairs, in batches like training's.
-    pub loss: f64,
+    /// Mean loss over the validation pairs, in batches like training's; nothing where they lack what the loss needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
     /// How many pairs.
     pub pairs: u64,
     /// Whether this is the best so far.

@@ -23,6 +23,9 @@ pub struct Fields {
     pub positive: String,
     /// Hard negatives: one string or an array of strings; may be absent from a record.
     pub negatives: String,
+    /// A teacher's or a person's scores: one number for the positive, or an array with that of the positive and then
+    /// one for each hard negative; may be absent from a record.
+    pub scores: String,
     /// The id; null for `<file>:<line>`, which records without the field get too.
     pub id: Option<String>,
     /// Programming language; may be absent from a record.
@@ -43,6 +46,7 @@ impl Default for Fields {
             anchor: "anchor|query".into(),
             positive: "positive|pos".into(),
             negatives: "negatives|negative|neg".into(),
+            scores: "scores".into(),
             id: Some("id".into()),
             language: "language".into(),
             group: "origin.group|group|repo".into(),
@@ -145,10 +149,10 @@ impl Shape {
     pub(crate) fn roots(&self) -> Vec<String> {
         let fields = &self.fields;
         let names =
-            [&fields.anchor, &fields.positive, &fields.negatives, &fields.language, &fields.group, &fields.path];
+            [&fields.anchor, &fields.positive, &fields.negatives, &fields.scores, &fields.language, &fields.group];
         let mut roots: Vec<String> = names
             .into_iter()
-            .chain([&fields.license, &fields.dataset])
+            .chain([&fields.path, &fields.license, &fields.dataset])
             .chain(&fields.id)
             .chain(self.only.keys())
             .flat_map(|name| name.split(['|', '+']).chain([name.as_str()]))
@@ -207,6 +211,7 @@ impl Shape {
             }
         };
         pair.negatives = negatives(record, &fields.negatives)?;
+        pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
         Ok(Picked::Pair(Box::new(pair)))
     }
 
@@ -307,6 +312,40 @@ fn negatives(record: &Record<'_>, expression: &str) -> Result<Vec<String>> {
             }
             Some(other) => return Err(wrong(record, name, kind(other))),
         }
+    }
+    Ok(Vec::new())
+}
+
+/// One score or 1 + `negatives` of them; a text, as in CSV, is read as JSON.
+fn scores(record: &Record<'_>, expression: &str, negatives: usize) -> Result<Vec<f32>> {
+    for name in expression.split('|').map(str::trim) {
+        let value = match lookup(&record.fields, name) {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(text)) if text.trim().is_empty() => return Ok(Vec::new()),
+            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+            Some(other) => other.clone(),
+        };
+        let items = match value {
+            Value::Array(items) => items,
+            one => vec![one],
+        };
+        let refuse = |found: String| {
+            let expected = match negatives {
+                0 => "one number".to_owned(),
+                n => format!("one number, or {}: the positive's and one for each hard negative", n + 1),
+            };
+            let message = format!("field `{name}` is {found}, expected {expected}");
+            Err(Error::record(place_of(record, name), "scores", message))
+        };
+        let number = |item: &Value| item.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
+        let Some(scores) = items.iter().map(number).collect::<Option<Vec<f32>>>() else {
+            let odd = items.iter().find(|item| number(item).is_none()).map_or("nothing", kind);
+            return refuse(if odd == "a number" { "a number out of range".into() } else { odd.into() });
+        };
+        if !(scores.len() <= 1 || scores.len() == 1 + negatives) {
+            return refuse(format!("{} numbers", scores.len()));
+        }
+        return Ok(scores);
     }
     Ok(Vec::new())
 }

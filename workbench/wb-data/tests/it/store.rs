@@ -19,6 +19,7 @@ fn odd() -> Vec<Pair> {
             anchor: (*text).into(),
             positive: text.repeat(3),
             negatives: texts[..at].iter().map(|text| (*text).to_owned()).collect(),
+            scores: (0..=at).map(|score| score as f32 / 3.0 - 1.0).take(if at % 2 == 0 { at + 1 } else { 0 }).collect(),
             origin: Origin {
                 group: (*text).into(),
                 path: (*text).into(),

@@ -53,7 +53,8 @@ fn attention(config: &BertConfig, pass: &Pass<'_>, batch: &Padded, layer: usize,
     let value = split(pass.linear(&name("self.value"), x.clone())?);
     let scale = 1.0 / ((width / heads) as f64).sqrt();
     let scores = query.matmul(key.transpose()).mul_scalar(scale) + batch.attention_bias.clone();
-    let probabilities = pass.drop(activation::softmax(scores, 3), site(layer, ATTENTION), config.attention_dropout);
+    let probabilities =
+        pass.drop_attention(activation::softmax(scores, 3), site(layer, ATTENTION), config.attention_dropout);
     let context = probabilities.matmul(value).swap_dims(1, 2).reshape([texts * tokens, width]);
     let out = pass.linear(&name("output.dense"), context)?;
     let out = pass.drop(out, site(layer, ATTENTION_OUTPUT), config.hidden_dropout);

@@ -5,11 +5,11 @@ use burn::tensor::{Int, Tensor, TensorData, activation, module};
 use super::StaticConfig;
 use crate::{Result, device_weights::Pass, padded::Padded};
 
-/// The weighted mean of a text's token vectors; zeros for a text without tokens.
+/// The weighted mean of a text's token vectors (zeros for a text without tokens), and the vectors.
 ///
 /// # Shapes
-/// `[texts, dim]`
-pub(crate) fn forward(config: &StaticConfig, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2>> {
+/// `[texts, dim]` and `[texts, tokens, dim]`
+pub(crate) fn forward(config: &StaticConfig, pass: &Pass<'_>, batch: &Padded) -> Result<(Tensor<2>, Tensor<3>)> {
     let (texts, tokens) = (batch.texts, batch.tokens);
     let vectors = module::embedding(pass.weights.matrix("embeddings.weight")?, batch.ids.clone());
     let share: Tensor<3> = if config.weighted || config.positions > 0 {
@@ -31,5 +31,6 @@ pub(crate) fn forward(config: &StaticConfig, pass: &Pass<'_>, batch: &Padded) ->
     } else {
         batch.mean.clone()
     };
-    Ok((vectors * share).sum_dim(1).reshape([texts, config.dim]))
+    let pooled = (vectors.clone() * share).sum_dim(1).reshape([texts, config.dim]);
+    Ok((pooled, vectors))
 }

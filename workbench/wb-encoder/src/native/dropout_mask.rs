@@ -1,11 +1,18 @@
-//! Dropout applied in place, drawn from the seed, the place in the network and the element's index.
+//! Dropout applied in place, drawn from the seed, the place in the network, the text's place in the batch
+//! and the element's index.
 
-use crate::{Dropout, kernels::vector::vectorized};
+use crate::{
+    Dropout, TokenBatch,
+    dropout::{draw, key, limit},
+    kernels::vector::vectorized,
+    native::groups::Group,
+};
 
 /// Dropout at one place of the network.
 #[derive(Debug, Clone, Copy)]
 pub struct Mask {
-    key: u64,
+    dropout: Dropout,
+    site: u64,
     limit: u64,
     factor: f32,
 }
@@ -14,48 +21,61 @@ impl Mask {
     /// `None` where nothing is dropped.
     pub fn new(dropout: Option<Dropout>, site: u64, probability: f64) -> Option<Self> {
         let dropout = dropout.filter(|_| probability > 0.0)?;
-        Some(Self {
-            key: scramble(dropout.seed ^ scramble(site.wrapping_add(0x5851_f42d_4c95_7f2d))),
-            limit: (probability * (1u64 << 32) as f64) as u64,
-            factor: (1.0 / (1.0 - probability)) as f32,
-        })
+        Some(Self { dropout, site, limit: limit(probability), factor: (1.0 / (1.0 - probability)) as f32 })
     }
 
-    /// Zeroes the dropped elements and scales the others; `first` is the index of `x[0]`.
-    pub fn apply(self, x: &mut [f32], first: u64) {
+    /// Zeroes the dropped elements and scales the others, for a group's rows of `width` numbers, one a token.
+    pub fn apply(self, x: &mut [f32], width: usize, batch: &TokenBatch, group: &Group) {
+        for text in group.texts.clone() {
+            let first = (batch.offsets()[text] - group.tokens.start) * width;
+            let last = (batch.offsets()[text + 1] - group.tokens.start) * width;
+            self.apply_to_rows(&mut x[first..last], usize::MAX, batch.place(text), |_| 0);
+        }
+    }
+
+    /// The same for rows of `width` numbers of the text at a place of the whole batch;
+    /// `element` is the number of a row's first element.
+    pub fn apply_to_rows(self, x: &mut [f32], width: usize, place: u64, element: impl Fn(usize) -> u64) {
+        let key = key(self.dropout, self.site, place);
         vectorized(
             #[inline(always)]
             || {
-                for (offset, x) in x.iter_mut().enumerate() {
-                    let index = first + offset as u64;
-                    let drawn = scramble(self.key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15))) >> 32;
-                    *x = if drawn < self.limit { 0.0 } else { *x * self.factor };
+                for (row, x) in x.chunks_mut(width).enumerate() {
+                    let first = element(row);
+                    for (offset, x) in x.iter_mut().enumerate() {
+                        let drop = draw(key, first + offset as u64) < self.limit;
+                        *x = if drop { 0.0 } else { *x * self.factor };
+                    }
                 }
             },
         );
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
-#[inline(always)]
-fn scramble(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{dropout::dropped, native::groups::groups};
 
     #[test]
-    fn parts_equal_the_whole_and_the_mean_stays() {
+    fn parts_equal_the_whole_and_the_masks_of_devices_and_the_mean_stays() {
         let mask = Mask::new(Some(Dropout { seed: 7 }), 3, 0.25).unwrap();
-        let mut whole = vec![1.0f32; 100_000];
-        mask.apply(&mut whole, 0);
-        let mut part = vec![1.0f32; 50];
-        mask.apply(&mut part, 70);
-        assert_eq!(part, whole[70..120]);
+        let texts: Vec<Vec<u32>> = (0..40).map(|text| vec![0; text * 5 % 17]).collect();
+        let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
+        let apply = |batch: &TokenBatch| {
+            let mut x = vec![1.0f32; batch.ids().len() * 100];
+            for group in groups(batch, 30) {
+                let rows = group.tokens.start * 100..group.tokens.end * 100;
+                mask.apply(&mut x[rows], 100, batch, &group);
+            }
+            x
+        };
+        let whole = apply(&batch);
+        assert_eq!(apply(&batch.part(13..29)), whole[batch.offsets()[13] * 100..batch.offsets()[29] * 100]);
+        let n = texts[13].len() * 100;
+        let of_device = dropped(Dropout { seed: 7 }, 3, &[13], n, |at| at as u64, 0.25);
+        let found: Vec<bool> = whole[batch.offsets()[13] * 100..][..n].iter().map(|x| *x == 0.0).collect();
+        assert_eq!(found, of_device);
         let mean = whole.iter().sum::<f32>() / whole.len() as f32;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
         assert!(Mask::new(None, 3, 0.25).is_none());

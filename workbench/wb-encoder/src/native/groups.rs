@@ -11,20 +11,17 @@ pub struct Group {
     pub texts: Range<usize>,
     /// Their tokens' positions in the batch.
     pub tokens: Range<usize>,
-    /// Where the attention probabilities of the group begin when those of all texts stand in a row, per head.
-    pub first_score: u64,
 }
 
 /// Cuts a batch into groups of about `tokens` tokens; the cut depends on the batch alone.
 pub fn groups(batch: &TokenBatch, tokens: usize) -> Vec<Group> {
     let offsets = batch.offsets();
     let mut groups = Vec::new();
-    let (mut first, mut first_score, mut scores) = (0, 0, 0);
+    let mut first = 0;
     for text in 0..batch.len() {
-        scores += ((offsets[text + 1] - offsets[text]) as u64).pow(2);
         if offsets[text + 1] - offsets[first] >= tokens || text + 1 == batch.len() {
-            groups.push(Group { texts: first..text + 1, tokens: offsets[first]..offsets[text + 1], first_score });
-            (first, first_score) = (text + 1, scores);
+            groups.push(Group { texts: first..text + 1, tokens: offsets[first]..offsets[text + 1] });
+            first = text + 1;
         }
     }
     groups
@@ -58,7 +55,6 @@ mod tests {
         let groups = groups(&batch, 8);
         assert_eq!(groups.iter().map(|g| g.texts.clone()).collect::<Vec<_>>(), [0..2, 2..4, 4..6]);
         assert_eq!(groups.iter().map(|g| g.tokens.clone()).collect::<Vec<_>>(), [0..8, 8..18, 18..20]);
-        assert_eq!(groups.iter().map(|g| g.first_score).collect::<Vec<_>>(), [0, 34, 116]);
         assert!(check(&batch, 1, 9).is_ok());
         assert!(check(&batch, 1, 8).unwrap_err().to_string().contains("text 3"));
     }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::groups;
 use crate::{
-    Backbone, Dropout, Error, Gradients, Model, Parameters, Result, Tape, TokenBatch,
+    Backbone, Dropout, Error, Gradients, Model, Parameters, Result, Tape, TokenBatch, Upstream,
     kernels::vector::{add_scaled, dot, vectorized},
     models::StaticConfig,
 };
@@ -137,9 +137,72 @@ impl Backbone for NativeStatic {
     }
 
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
+    }
+
+    fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        groups::check(batch, self.config.vocab_size, usize::MAX)?;
+        Ok(self.states(batch))
+    }
+
+    fn embed_tokens_tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+        let (embeddings, tape) = self.embed_tracked(batch, dropout)?;
+        Ok((embeddings, self.states(batch), tape))
+    }
+
+    fn backward_tokens(&self, tape: Tape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
             .downcast::<BagTape>()
             .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
+        at.check(&tape.batch, self.config.dim)?;
+        if let Some(at_states) = at.states {
+            self.backward_states(&tape.batch, at_states, gradients);
+        }
+        match at.embeddings {
+            Some(at_embeddings) => self.backward_pooled(&tape, at_embeddings, gradients),
+            None => Ok(()),
+        }
+    }
+}
+
+impl NativeStatic {
+    /// The vector of every token, `[tokens, dim]`.
+    fn states(&self, batch: &TokenBatch) -> Array2<f32> {
+        let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
+        let mut states = Array2::zeros((batch.ids().len(), dim));
+        for (row, id) in states.as_slice_mut().unwrap_or_default().chunks_exact_mut(dim).zip(batch.ids()) {
+            row.copy_from_slice(&vectors[*id as usize * dim..][..dim]);
+        }
+        states
+    }
+
+    /// Adds every token's gradient to its vector's, in the tokens' order: one task a vector.
+    fn backward_states(&self, batch: &TokenBatch, at_states: ArrayView2<'_, f32>, gradients: &mut Gradients) {
+        if !self.parameters.at(self.vectors).trainable {
+            return;
+        }
+        let mut tokens_of: Vec<Vec<u32>> = vec![Vec::new(); self.config.vocab_size];
+        for (token, id) in batch.ids().iter().enumerate() {
+            tokens_of[*id as usize].push(token as u32);
+        }
+        let vectors = gradients.at_mut(self.vectors).par_chunks_mut(self.config.dim);
+        vectors.zip(tokens_of).with_min_len(64).for_each(|(gradient, tokens)| {
+            for token in tokens {
+                gradient.iter_mut().zip(at_states.row(token as usize)).for_each(|(g, at)| *g += at);
+            }
+        });
+    }
+
+    fn backward_pooled(
+        &self,
+        tape: &BagTape,
+        at_embeddings: ArrayView2<'_, f32>,
+        gradients: &mut Gradients,
+    ) -> Result<()> {
         let (dim, n) = (self.config.dim, tape.shares.len());
         let at_embeddings = at_embeddings.as_standard_layout();
         let (Some(g), Some(e)) = (at_embeddings.as_slice(), tape.embeddings.as_slice()) else { return Ok(()) };

@@ -1,12 +1,13 @@
 //! The CPU path against the burn implementation, and its gradients against differences.
 
 use burn::tensor::Device;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use wb_core::Seed;
 
 use super::open;
 use crate::{
-    Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, lora,
+    Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Parameters, Pooling, TokenBatch,
+    Upstream, lora,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
 
@@ -30,9 +31,7 @@ fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architec
 /// Weights larger than fresh ones, so that every part of the network matters.
 fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&LoraConfig>) -> Model {
     let mut parameters = architecture.fresh(Seed(5));
-    if let Some(config) = lora_config {
-        lora::attach(&mut parameters, &architecture, config, Seed(6), "tiny").unwrap();
-    }
+    let adapter = lora_config.map(|c| lora::attach(&mut parameters, &architecture, c, Seed(6), "tiny").unwrap());
     for (at, parameter) in parameters.iter_mut().enumerate() {
         let mut rng = Seed(at as u64).stream("shake");
         use rand::RngExt;
@@ -40,7 +39,7 @@ fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&Lora
             *value = *value * 2.0 + rng.random_range(-0.2..0.2);
         }
     }
-    Model { architecture, parameters, pooling, adapter: lora_config.map(LoraConfig::adapter) }
+    Model { architecture, parameters, pooling, adapter }
 }
 
 /// Many lengths, enough tokens for several groups.
@@ -62,28 +61,61 @@ fn gradients(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropou
     (embeddings, gradients)
 }
 
+/// Token states with the gradients of fixed gradients at them, and at the pooled embeddings too where `pooled` says so.
+fn gradients_of_states(
+    backbone: &dyn Backbone,
+    batch: &TokenBatch,
+    dropout: Option<Dropout>,
+    pooled: bool,
+) -> (Array2<f32>, Gradients) {
+    let (embeddings, states, tape) = backbone.embed_tokens_tracked(batch, dropout).unwrap();
+    assert_eq!(embeddings, backbone.embed_tracked(batch, dropout).unwrap().0);
+    let (at_states, at_embeddings) = (probe(states.nrows(), backbone.dim()), probe(batch.len(), backbone.dim()));
+    let at = Upstream { embeddings: pooled.then(|| at_embeddings.view()), states: Some(at_states.view()) };
+    let mut gradients = Gradients::zeros(backbone.parameters());
+    backbone.backward_tokens(tape, at, &mut gradients).unwrap();
+    (states, gradients)
+}
+
 /// Both paths agree: embeddings, tracked embeddings, every gradient.
 fn check_against_burn(model: Model) {
+    check_against_burn_with(model, None);
+}
+
+fn check_against_burn_with(model: Model, dropout: Option<Dropout>) {
     let batch = batch();
     let native = open(model.clone()).unwrap();
     let burn = BurnBackbone::new(model, &Device::flex(), "flex").unwrap();
-    let expected = burn.embed(&batch).unwrap();
-    let close = |found: &Array2<f32>| {
-        let worst = (found - &expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+    let close = |found: &Array2<f32>, expected: &Array2<f32>| {
+        let worst = (found - expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
         assert!(worst < 2e-5, "embeddings differ by {worst}");
     };
-    close(&native.embed(&batch).unwrap());
-    let (embeddings, found) = gradients(&*native, &batch, None);
-    close(&embeddings);
-    let (_, expected) = gradients(&burn, &batch, None);
+    close(&native.embed(&batch).unwrap(), &burn.embed(&batch).unwrap());
+    close(&native.embed_tokens(&batch).unwrap(), &burn.embed_tokens(&batch).unwrap());
+    let (embeddings, found) = gradients(&*native, &batch, dropout);
+    let (of_burn, expected) = gradients(&burn, &batch, dropout);
+    close(&embeddings, &of_burn);
+    check_gradients(native.parameters(), &found, &expected);
+    for pooled in [false, true] {
+        let (states, found) = gradients_of_states(&*native, &batch, dropout, pooled);
+        let (of_burn, expected) = gradients_of_states(&burn, &batch, dropout, pooled);
+        close(&states, &of_burn);
+        check_gradients(native.parameters(), &found, &expected);
+    }
+}
+
+/// Equal within rounding; every weight that trains has a gradient, but for those that single tokens do not feel.
+fn check_gradients(parameters: &Parameters, found: &Gradients, expected: &Gradients) {
     // Some gradients are zero but for rounding (a key's bias shifts all scores alike): measured against the largest.
     let largest = expected.iter().flatten().fold(0.0f32, |size, x| size.max(x.abs()));
-    for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(native.parameters().iter()) {
+    for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(parameters.iter()) {
         let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs())).max(1e-3 * largest);
         let worst = found.iter().zip(expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs())) / size;
         assert!(worst < 1e-4, "{}: gradients differ by {worst} of {size}", parameter.name);
         assert_eq!(parameter.trainable, !found.is_empty(), "{}", parameter.name);
-        assert!(!parameter.trainable || found.iter().any(|g| *g != 0.0), "{} has no gradient", parameter.name);
+        let felt = parameter.trainable && found.iter().any(|g| *g != 0.0);
+        let of_bag = ["token_weights", "position_weights"].contains(&parameter.name.as_str());
+        assert!(felt || !parameter.trainable || of_bag, "{} has no gradient", parameter.name);
     }
 }
 
@@ -97,9 +129,16 @@ fn all_weights_of_a_bert_equal_burn() {
 #[test]
 fn adapters_on_every_layer_equal_burn() {
     let targets = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.0, targets: targets.map(String::from).to_vec() };
+    let targets = targets.map(String::from).to_vec().into();
+    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.0, targets, ..LoraConfig::default() };
     check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
-    let config = LoraConfig { targets: vec!["encoder.layer.1.attention.self.query".into(), "value".into()], ..config };
+    let targets = ["encoder.layer.1.attention.self.query", "value"].map(String::from).to_vec().into();
+    let config = LoraConfig { targets, ..config };
+    check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
+    // Ranks and scales that differ from layer to layer, and a module that trains whole.
+    let patterns = r#"{"rank": 3, "alpha": 6, "dropout": 0, "targets": "all-linear", "use_rslora": true,
+        "rank_pattern": {"query": 1}, "alpha_pattern": {"layer.1.*": 2}, "modules_to_save": ["embeddings.LayerNorm"]}"#;
+    let config = serde_json::from_str(patterns).unwrap();
     check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
 }
 
@@ -111,10 +150,62 @@ fn a_bag_of_token_vectors_equals_burn() {
     }
 }
 
+/// Both draw the same masks, padded or not.
+#[test]
+fn dropout_equals_burn() {
+    let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
+    let config = LoraConfig {
+        rank: 3,
+        alpha: 6.0,
+        dropout: 0.3,
+        targets: all.map(String::from).to_vec().into(),
+        ..LoraConfig::default()
+    };
+    for lora_config in [None, Some(&config)] {
+        let model = model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config);
+        check_against_burn_with(model, Some(Dropout { seed: 4 }));
+    }
+}
+
+/// A text's masks depend on its place in the batch and on nothing else that is in the batch.
+#[test]
+fn parts_of_a_batch_meet_the_masks_of_the_whole() {
+    let config = LoraConfig {
+        rank: 2,
+        alpha: 4.0,
+        dropout: 0.3,
+        targets: vec!["query".to_owned(), "output.dense".to_owned()].into(),
+        ..LoraConfig::default()
+    };
+    let model = model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, Some(&config));
+    let (batch, dropout) = (batch(), Some(Dropout { seed: 11 }));
+    let native = open(model.clone()).unwrap();
+    let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model, &Device::flex(), "flex").unwrap());
+    for backbone in [native, burn] {
+        let (whole, expected) = gradients(&*backbone, &batch, dropout);
+        let mut found = Gradients::zeros(backbone.parameters());
+        for texts in [0..1, 1..24, 24..59, 59..60] {
+            let (rows, tape) = backbone.embed_tracked(&batch.part(texts.clone()), dropout).unwrap();
+            let rows_of_whole = whole.slice(s![texts.clone(), ..]);
+            let worst = (&rows - &rows_of_whole).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+            assert!(worst < 2e-6, "embeddings of {texts:?} differ by {worst}");
+            let probe = probe(batch.len(), backbone.dim());
+            backbone.backward(tape, probe.slice(s![texts, ..]), &mut found).unwrap();
+        }
+        let largest = expected.iter().flatten().fold(0.0f32, |size, x| size.max(x.abs()));
+        for ((found, expected), parameter) in found.iter().zip(expected.iter()).zip(backbone.parameters().iter()) {
+            let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs())).max(1e-3 * largest);
+            let worst = found.iter().zip(expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs()));
+            assert!(worst <= 1e-5 * size, "{}: {worst} of {size}", parameter.name);
+        }
+    }
+}
+
 /// With dropout the passes are replayed by their seed, and the gradient is that of the masked network.
 #[test]
 fn with_dropout_the_gradient_equals_differences() {
-    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets: vec!["query".into(), "output.dense".into()] };
+    let targets = ["query", "output.dense"].map(String::from).to_vec().into();
+    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets, ..LoraConfig::default() };
     for lora_config in [None, Some(&config)] {
         let batch = batch();
         let mut backbone = open(model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, lora_config)).unwrap();
@@ -156,6 +247,11 @@ fn frozen_weights_stay_and_threads_do_not_matter() {
     let (one, three) = (run(1), run(3));
     assert_eq!(one.0, three.0);
     assert!(one.1 == three.1, "gradients depend on the number of threads");
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| gradients_of_states(&*open(model.clone()).unwrap(), &batch(), Some(Dropout { seed: 3 }), true))
+    };
+    assert!(run(1) == run(3), "gradients of token states depend on the number of threads");
 }
 
 #[test]
@@ -166,4 +262,10 @@ fn wrong_input_is_an_error() {
     assert!(native.embed(&TokenBatch::new([long.as_slice()])).unwrap_err().to_string().contains("39 tokens"));
     assert!(native.embed(&TokenBatch::new([[50].as_slice()])).unwrap_err().to_string().contains("token id 50"));
     assert_eq!(native.embed(&TokenBatch::new([[].as_slice()])).unwrap(), Array2::<f32>::zeros((1, 24)));
+    assert_eq!(native.embed_tokens(&TokenBatch::new([[].as_slice(), &[]])).unwrap().dim(), (0, 24));
+    let (_, _, tape) = native.embed_tokens_tracked(&TokenBatch::new([[1, 2].as_slice()]), None).unwrap();
+    let wrong = Array2::zeros((3, 24));
+    let mut gradients = Gradients::zeros(native.parameters());
+    let error = native.backward_tokens(tape, Upstream::states(wrong.view()), &mut gradients).unwrap_err();
+    assert!(error.to_string().contains("gradient at the token states: has shape (3, 24), expected (2, 24)"), "{error}");
 }

@@ -176,8 +176,8 @@ fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
     }
     if !has_adapters {
         let config = LoraConfig { rank: 4.min(model.architecture.dim()), ..LoraConfig::default() };
-        lora::attach(&mut model.parameters, &model.architecture, &config, Seed(0), "the model")?;
-        model.adapter = Some(config.adapter());
+        let adapter = lora::attach(&mut model.parameters, &model.architecture, &config, Seed(0), "the model")?;
+        model.adapter = Some(adapter);
     }
     for parameter in model.parameters.iter_mut().filter(|p| p.name.ends_with(".lora_B.weight")) {
         for (at, value) in parameter.values.iter_mut().enumerate() {

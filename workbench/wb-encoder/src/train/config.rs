@@ -91,7 +91,7 @@ pub struct BatchConfig {
     /// Pairs in a batch: each anchor is told apart from all documents of the batch, so more is harder and better.
     pub pairs: usize,
     /// Batches whose gradients are averaged into one step. Each keeps its own in-batch negatives:
-    /// 8 batches of 8 are not one batch of 64. For that, set `micro_tokens`.
+    /// 8 batches of 8 are not one batch of 64. For that, set `micro_tokens` or `micro_texts`.
     pub accumulate: usize,
     /// Which pairs share a batch.
     pub sampler: SamplerConfig,
@@ -103,6 +103,9 @@ pub struct BatchConfig {
     /// once more for the gradients. Costs about a third more time, and memory no longer grows with `pairs`.
     /// 0 embeds the batch at once.
     pub micro_tokens: usize,
+    /// Gradient caching in parts of at most so many texts, anchors and documents counted alike. Together with
+    /// `micro_tokens`, a part ends where the first of the two says. 0 for no limit.
+    pub micro_texts: usize,
 }
 
 impl Default for BatchConfig {
@@ -114,6 +117,7 @@ impl Default for BatchConfig {
             from: BatchFrom::default(),
             drop_last: true,
             micro_tokens: 0,
+            micro_texts: 0,
         }
     }
 }
@@ -281,9 +285,8 @@ mod tests {
         check(|c| c.validate.pairs = 0, "train.validate.pairs: got 0");
         check(|c| c.validate.every = Every::Share(1.5), "train.validate.every.share: got 1.5");
         check(|c| c.validate.every = Every::Steps(0), "train.validate.every.steps: got 0");
-        let LossConfig::Mnrl(mut mnrl) = LossConfig::default();
-        mnrl.scale = 0.0;
-        let error = LossConfig::Mnrl(mnrl).validate("train.loss").unwrap_err();
+        let loss = LossConfig::Mnrl(crate::losses::MnrlConfig { scale: Some(0.0), ..Default::default() });
+        let error = loss.validate("train.loss").unwrap_err();
         assert_eq!(error.to_string(), "train.loss.mnrl.scale: got 0, expected a number above 0");
     }
 

@@ -6,6 +6,7 @@ pub mod curriculum;
 pub mod ema;
 pub mod epochs;
 pub mod journal;
+pub mod lints;
 pub mod mix;
 pub mod optimizer;
 pub mod plan;
@@ -36,6 +37,7 @@ use wb_core::{Error as CoreError, PairSet, Progress, RunDir, Seed, run_dir::writ
 
 pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfig};
 pub use curriculum::{StageConfig, Until};
+pub use lints::{DataFacts, lints};
 pub use mix::MixConfig;
 pub use optimizer::{AdamwConfig, OptimizerConfig};
 pub use refresh::{Mined, Refresh, RefreshConfig};
@@ -152,10 +154,17 @@ pub fn train(
         table.freeze();
     }
     progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
-    let held_out = Validation::new(job.validation.pairs(), config, job.seed, job.tokenize)?;
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
+    let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize)?;
     let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
     let losses: Vec<LossOnEmbeddings> = plan.stages.iter().map(of_stage).collect();
+    for (stage, loss) in plan.stages.iter().zip(&losses) {
+        // Hard negatives that are mined while training come later.
+        if config.refresh.is_none() {
+            table.check(&loss.needs(), stage.negatives)?;
+        }
+        loss.check_dim(backbone.dim())?;
+    }
     let course = Course { stages: &plan.stages, losses: &losses, total: plan.len(), held_out: &held_out, loss: &loss };
     let mut session = Session::open(backbone, job, course)?;
     if !config.curriculum.is_empty() {
@@ -176,7 +185,6 @@ pub fn train(
             cache: &cache,
             views: &views,
             stages: &plan.stages,
-            losses: &losses,
         };
         if run(&mut session, &plan, end, &maker, job, progress)? {
             break true;

@@ -13,10 +13,7 @@ use super::{
     token_cache::{TokenCache, Tokenize, Wanted},
     views::Views,
 };
-use crate::{
-    Error, Result, TokenBatch,
-    losses::{Blocked, LossOnEmbeddings},
-};
+use crate::{Error, Result, TokenBatch, losses::Labels};
 
 /// Batches that each tokenizing thread may be ahead.
 const AHEAD: usize = 2;
@@ -28,8 +25,8 @@ pub struct TrainBatch {
     pub pairs: Vec<u32>,
     /// The anchors, then the documents by column.
     pub tokens: TokenBatch,
-    /// What the loss must not count.
-    pub blocked: Blocked,
+    /// What the loss knows of these texts.
+    pub labels: Labels,
 }
 
 /// Makes batches out of pairs.
@@ -44,8 +41,6 @@ pub struct BatchMaker<'a> {
     pub views: &'a Views,
     /// How many hard negatives count.
     pub stages: &'a [Stage],
-    /// The stages' losses, which say which duplicates do not count.
-    pub losses: &'a [LossOnEmbeddings],
 }
 
 /// A batch to make: its stage and its pairs.
@@ -54,21 +49,20 @@ pub type Planned<'a> = (usize, &'a [u32]);
 impl BatchMaker<'_> {
     /// One batch.
     pub fn make(&self, (stage, pairs): Planned<'_>) -> Result<TrainBatch> {
-        let anchors: Vec<(u32, u32)> = pairs.iter().map(|pair| (*pair, self.table.anchor(*pair))).collect();
-        let documents = self.table.columns(pairs, self.stages[stage].negatives);
+        let labels = self.table.labels(pairs, self.stages[stage].negatives);
+        let anchors = labels.anchors().iter().zip(pairs);
+        let documents = labels.documents().iter().zip(labels.owners().iter().map(|owner| &pairs[*owner as usize]));
+        let sided =
+            anchors.map(|text| (text, Side::Query)).chain(documents.map(|text| (text, Side::Document)));
         let mut ids = Vec::new();
         let mut ends = vec![0];
-        for (side, texts) in [(Side::Query, &anchors), (Side::Document, &documents)] {
-            for (pair, text) in texts {
-                let view = self.views.number(stage, self.table.dataset(*pair), side);
-                self.cache.append(*text, view, &mut ids, || self.tokenize(*text, view))?;
-                ends.push(ids.len());
-            }
+        for ((text, pair), side) in sided {
+            let view = self.views.number(stage, self.table.dataset(*pair), side);
+            self.cache.append(*text, view, &mut ids, || self.tokenize(*text, view))?;
+            ends.push(ids.len());
         }
         let tokens = TokenBatch::new(ends.windows(2).map(|ends| &ids[ends[0]..ends[1]]));
-        let numbers = |texts: &[(u32, u32)]| texts.iter().map(|(_, text)| *text).collect::<Vec<u32>>();
-        let blocked = self.losses[stage].blocked(&numbers(&anchors), &numbers(&documents));
-        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, blocked })
+        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, labels })
     }
 
     fn tokenize(&self, text: u32, view: u32) -> Result<Vec<u32>> {
@@ -137,10 +131,7 @@ mod tests {
     use wb_core::Pair;
 
     use super::*;
-    use crate::{
-        similarities::SimilarityConfig,
-        train::{TrainConfig, curriculum},
-    };
+    use crate::train::{TrainConfig, curriculum};
 
     fn pairs() -> Vec<Pair> {
         let pair = |i: usize| Pair {
@@ -159,31 +150,24 @@ mod tests {
         Ok(vec![text.len() as u32; text.len().min(3)])
     }
 
-    fn one_stage() -> (Vec<Stage>, Vec<LossOnEmbeddings>, Views) {
+    fn one_stage() -> (Vec<Stage>, Views) {
         let config = TrainConfig { negatives: 0, ..TrainConfig::default() };
         let stages = curriculum::stages(&config, &[String::new()]).unwrap();
-        let losses = stages.iter().map(|stage| LossOnEmbeddings::new(SimilarityConfig::Cosine, &stage.loss)).collect();
         let views = Views::new(&stages, &[String::new()], &config.prompts);
-        (stages, losses, views)
+        (stages, views)
     }
 
     #[test]
     fn batches_come_in_order_with_any_number_of_threads() {
         let pairs = pairs();
         let table = PairTable::in_memory(&pairs, 0);
-        let (stages, losses, views) = one_stage();
+        let (stages, views) = one_stage();
         let planned: Vec<Vec<u32>> = (0..60u32).map(|i| vec![i % 40, (i * 7) % 40]).collect();
         let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
         let all = |threads| {
             let cache = TokenCache::new(300);
-            let maker = BatchMaker {
-                table: &table,
-                tokenize: &lengths,
-                cache: &cache,
-                views: &views,
-                stages: &stages,
-                losses: &losses,
-            };
+            let maker =
+                BatchMaker { table: &table, tokenize: &lengths, cache: &cache, views: &views, stages: &stages };
             with_batches(&maker, &planned, threads, |mut batches| {
                 (0..planned.len()).map(|_| batches.next_batch().unwrap()).collect::<Vec<_>>()
             })
@@ -199,18 +183,11 @@ mod tests {
     fn leaving_early_and_errors_do_not_hang() {
         let pairs = pairs();
         let table = PairTable::in_memory(&pairs, 0);
-        let (stages, losses, views) = one_stage();
+        let (stages, views) = one_stage();
         let cache = TokenCache::new(0);
         let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
         let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
-        let maker = BatchMaker {
-            table: &table,
-            tokenize: &lengths,
-            cache: &cache,
-            views: &views,
-            stages: &stages,
-            losses: &losses,
-        };
+        let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, views: &views, stages: &stages };
         let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
         assert_eq!(first.pairs, [0]);
         let refuse = |wanted: Wanted<'_>| {

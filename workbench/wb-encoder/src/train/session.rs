@@ -77,6 +77,7 @@ impl<'a> Session<'a> {
         let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with(job, backbone.parameters())?, config)?;
         let (state, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
+        let warnings: Vec<String> = warnings.into_iter().chain(course.held_out.warning()).collect();
         let step = state.as_ref().map(|state| state.step);
         let (metrics, steps, _) = Journal::open(&job.files.metrics, step)?;
         let (validations, _, validated) = Journal::open(&job.files.validation, step)?;
@@ -153,6 +154,7 @@ impl<'a> Session<'a> {
         let options = StepOptions {
             dropout: config.dropout.then_some(self.job.seed),
             micro_tokens: config.batch.micro_tokens,
+            micro_texts: config.batch.micro_texts,
             weight: 1.0 / planned.batches.len() as f32,
         };
         let stage = &self.course.stages[planned.stage];
@@ -204,7 +206,7 @@ impl<'a> Session<'a> {
         if !due || (self.saved && (self.validated == Some(self.step) || held_out.is_empty())) {
             return Ok(true);
         }
-        let (done, texts, stop) = (self.step, 2 * held_out.len(), self.job.stop);
+        let (done, texts, stop) = (self.step, held_out.texts(), self.job.stop);
         let mut go_on = |embedded| {
             let note = format!("validating, {embedded} of {texts} texts");
             progress(Progress { stage: "training", done, total, note });

@@ -11,6 +11,8 @@ use wb_core::{
     fingerprint::{Fingerprint, text_key},
 };
 
+use crate::losses::{Labels, Needs, PairLabels};
+
 use super::{
     refresh::Mined,
     sampler::PairTexts,
@@ -64,6 +66,9 @@ pub struct PairTable<'a> {
     /// The positive, then the hard negatives that are used, pair after pair.
     documents: Vec<u32>,
     ends: Vec<usize>,
+    /// A teacher's scores of each pair's positive and hard negatives, as far as there are any.
+    scores: Vec<f32>,
+    score_ends: Vec<usize>,
     datasets: Vec<String>,
     dataset: Vec<u32>,
 }
@@ -133,6 +138,8 @@ impl<'a> PairTable<'a> {
             anchors: Vec::new(),
             documents: Vec::new(),
             ends: vec![0],
+            scores: Vec::new(),
+            score_ends: vec![0],
             datasets: Vec::new(),
             dataset: Vec::new(),
         }
@@ -156,6 +163,8 @@ impl<'a> PairTable<'a> {
             self.documents.push(number(negative)?);
         }
         self.ends.push(self.documents.len());
+        self.scores.extend(pair.scores.iter().take(1 + negatives));
+        self.score_ends.push(self.scores.len());
         // The last ones first: pairs of a data set mostly stand together.
         let name = &pair.origin.dataset;
         let dataset = self.datasets.iter().rposition(|known| known == name).unwrap_or_else(|| {
@@ -190,6 +199,15 @@ impl<'a> PairTable<'a> {
             ends.push(documents.len());
         }
         (self.documents, self.ends) = (documents, ends);
+        // Nobody scored the new ones.
+        let first = |pair: usize| self.scores[self.score_ends[pair]..self.score_ends[pair + 1]].first().copied();
+        let scores: Vec<Option<f32>> = (0..self.len()).map(first).collect();
+        let ends = scores.iter().scan(0, |end, score| {
+            *end += usize::from(score.is_some());
+            Some(*end)
+        });
+        self.score_ends = std::iter::once(0).chain(ends).collect();
+        self.scores = scores.into_iter().flatten().collect();
         Ok(())
     }
 
@@ -269,16 +287,32 @@ impl<'a> PairTable<'a> {
         (0..self.len() as u32).map(|pair| [self.anchor(pair), self.documents(pair)[0]]).collect()
     }
 
-    /// Documents of a batch by column: all positives, all first hard negatives, all second ones, ..., at most
-    /// `negatives` of each pair. Each after the pair that it belongs to.
-    pub fn columns(&self, pairs: &[u32], negatives: usize) -> Vec<(u32, u32)> {
-        let of_pair = |pair: u32| {
-            let all = self.documents(pair);
-            &all[..all.len().min(negatives + 1)]
+    /// Scores of a pair's positive and hard negatives, as far as there are any.
+    pub fn scores(&self, pair: u32) -> &[f32] {
+        &self.scores[self.score_ends[pair as usize]..self.score_ends[pair as usize + 1]]
+    }
+
+    /// Anchors and documents of a batch in their order, with what a loss knows of them; at most `negatives` of each pair.
+    pub fn labels(&self, pairs: &[u32], negatives: usize) -> Labels {
+        let of = |pair: &u32| {
+            let all = self.documents(*pair);
+            PairLabels {
+                anchor: self.anchor(*pair),
+                documents: &all[..all.len().min(negatives + 1)],
+                scores: self.scores(*pair),
+            }
         };
-        let longest = pairs.iter().map(|pair| of_pair(*pair).len()).max().unwrap_or(0);
-        let column = |rank: usize| pairs.iter().filter_map(move |pair| Some((*pair, *of_pair(*pair).get(rank)?)));
-        (0..longest).flat_map(column).collect()
+        Labels::by_column(&pairs.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// Refuses pairs that lack what a loss needs, by the id of the first one.
+    pub fn check(&self, needs: &Needs, negatives: usize) -> Result<()> {
+        let used = |pair: u32| (self.documents(pair).len() - 1).min(negatives);
+        let lacking = needs.lacking(self.len(), |pair| (used(pair as u32), self.scores(pair as u32).len()));
+        match lacking {
+            Some((pair, lack)) => Err(lack.of_pair(&self.id(pair as u32)?)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -308,8 +342,8 @@ mod tests {
     }
 
     fn texts(table: &PairTable<'_>, negatives: usize) -> Vec<String> {
-        let columns = table.columns(&[0, 1, 2], negatives);
-        columns.into_iter().map(|(_, number)| table.text(number).unwrap().into_owned()).collect()
+        let labels = table.labels(&[0, 1, 2], negatives);
+        labels.documents().iter().map(|number| table.text(*number).unwrap().into_owned()).collect()
     }
 
     #[test]
@@ -322,8 +356,7 @@ mod tests {
             assert_eq!(texts(&table, 2), ["p", "q", "s", "x", "p", "y"]);
             assert_eq!(texts(&table, 1), ["p", "q", "s", "x", "p"]);
             assert_eq!(texts(&table, 0), ["p", "q", "s"]);
-            let owners: Vec<u32> = table.columns(&[0, 1, 2], 9).into_iter().map(|(pair, _)| pair).collect();
-            assert_eq!(owners, [0, 1, 2, 0, 2, 0]);
+            assert_eq!(table.labels(&[0, 1, 2], 9).owners(), [0, 1, 2, 0, 2, 0]);
             assert_eq!(table.anchor(0), table.anchor(2));
             assert_eq!((table.texts(), table.short_of_negatives()), (7 - 1, 2));
             assert_eq!((table.id(0).unwrap(), table.id(2).unwrap()), ("a".into(), "c".into()));
@@ -384,8 +417,9 @@ mod tests {
         let started = std::time::Instant::now();
         for first in (0..table.len() as u32 - 64).step_by(table.len() / 100) {
             let batch: Vec<u32> = (first..first + 64).collect();
-            for (pair, text) in table.columns(&batch, 0) {
-                assert!(table.text(text).unwrap().starts_with(&format!("fn f{pair}() {{}} ")));
+            for pair in batch {
+                let text = table.text(table.documents(pair)[0]).unwrap();
+                assert!(text.starts_with(&format!("fn f{pair}() {{}} ")));
             }
         }
         eprintln!("{:.0} texts per second", 6400.0 / started.elapsed().as_secs_f64());

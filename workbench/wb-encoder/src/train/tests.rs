@@ -95,8 +95,10 @@ impl Backbone for Bag {
             std::io::Write::write_all(&mut *log.lock().unwrap(), line.as_bytes()).unwrap();
         }
         if let Some(dropout) = dropout {
-            let mut rng = Seed(dropout.seed).stream("mask");
-            mask.mapv_inplace(|_| if rng.random_bool(0.1) { 0.0 } else { 1.0 / 0.9 });
+            for (text, mut row) in mask.outer_iter_mut().enumerate() {
+                let mut rng = Seed(dropout.seed).stream_at("mask", batch.place(text));
+                row.mapv_inplace(|_| if rng.random_bool(0.1) { 0.0 } else { 1.0 / 0.9 });
+            }
         }
         let mut rows = Array2::zeros((batch.len(), DIM));
         for (mut row, text) in rows.outer_iter_mut().zip(batch.texts()) {
@@ -515,25 +517,25 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
     let batch = prefetch::TrainBatch {
         pairs: (0..16).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(16, 1),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
-    let run = |micro_tokens, weight| {
-        let mut gradients = Gradients::zeros(&bag.parameters);
-        let found =
-            accumulate(&bag, &loss, &batch, 3, StepOptions { dropout: None, micro_tokens, weight }, &mut gradients)
-                .unwrap();
-        (found, gradients)
-    };
-    let (whole, expected) = run(0, 1.0);
-    for micro_tokens in [1, 7, 30] {
-        let (found, gradients) = run(micro_tokens, 1.0);
-        assert!((found - whole).abs() < 1e-6);
-        let apart = gradients.at(0).iter().zip(expected.at(0)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        assert!(apart < 1e-6, "{apart}");
+    for dropout in [None, Some(Seed(9))] {
+        let run = |micro_tokens, weight| {
+            let mut gradients = Gradients::zeros(&bag.parameters);
+            let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight };
+            (accumulate(&bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+        };
+        let (whole, expected) = run(0, 1.0);
+        for micro_tokens in [1, 7, 30] {
+            let (found, gradients) = run(micro_tokens, 1.0);
+            assert!((found - whole).abs() < 1e-6);
+            let apart = gradients.at(0).iter().zip(expected.at(0)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(apart < 1e-6, "{apart}");
+        }
+        let (_, half) = run(7, 0.5);
+        assert!(half.at(0).iter().zip(expected.at(0)).all(|(a, b)| (2.0 * a - b).abs() < 1e-6));
     }
-    let (_, half) = run(7, 0.5);
-    assert!(half.at(0).iter().zip(expected.at(0)).all(|(a, b)| (2.0 * a - b).abs() < 1e-6));
 }
 
 /// With dropout the second pass over a part must meet the masks of the first: the gradient of the loss
@@ -544,13 +546,13 @@ fn cached_gradients_replay_dropout() {
     let batch = prefetch::TrainBatch {
         pairs: (0..6).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(6, 0),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     let mut bag = Bag::new();
     let run = |bag: &Bag| {
         let mut gradients = Gradients::zeros(&bag.parameters);
-        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, weight: 1.0 };
+        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0 };
         (accumulate(bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
     };
     let (_, gradients) = run(&bag);

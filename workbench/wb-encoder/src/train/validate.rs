@@ -11,7 +11,10 @@ use super::{
     table::PairTable,
     token_cache::{Tokenize, Wanted},
 };
-use crate::{Backbone, Result, TokenBatch, losses::LossOnEmbeddings};
+use crate::{
+    Backbone, Result, TokenBatch,
+    losses::{Labels, LossOnEmbeddings, PairLabels},
+};
 
 /// Texts embedded in one call.
 const TEXTS: usize = 128;
@@ -21,9 +24,17 @@ const TEXTS: usize = 128;
 pub struct Validation {
     anchors: Vec<Vec<u32>>,
     positives: Vec<Vec<u32>>,
+    /// Hard negatives, pair after pair; none where the loss can do without.
+    negatives: Vec<Vec<u32>>,
+    /// Where each pair's hard negatives begin, and the end.
+    negative_starts: Vec<usize>,
     anchor_texts: Vec<u32>,
-    positive_texts: Vec<u32>,
+    /// The positive, then the hard negatives.
+    document_texts: Vec<Vec<u32>>,
+    scores: Vec<Vec<f32>>,
     batch_pairs: usize,
+    /// Why the loss cannot be measured.
+    without_loss: Option<String>,
 }
 
 /// What a validation found.
@@ -33,32 +44,55 @@ pub struct Measured {
     pub mrr: f64,
     /// Share of anchors whose positive is first.
     pub recall_at_1: f64,
-    /// Mean loss over the pairs, in batches like training's and without hard negatives.
-    pub loss: f64,
+    /// Mean loss over the pairs, in batches like training's, and without hard negatives where the loss can do without.
+    /// Nothing where the pairs lack what the loss needs.
+    pub loss: Option<f64>,
 }
 
 impl Validation {
-    /// Takes at most as many of the pairs as the config says, drawn by seed and kept in order, and tokenizes them
+    /// Takes some of the pairs, as many as the config says, drawn by seed and kept in order, and tokenizes them
     /// with training's prompts and the encoder's own limits.
-    pub fn new(pairs: &[Pair], config: &TrainConfig, seed: Seed, tokenize: &Tokenize<'_>) -> Result<Self> {
+    pub fn new(
+        pairs: &[Pair],
+        loss: &LossOnEmbeddings,
+        config: &TrainConfig,
+        seed: Seed,
+        tokenize: &Tokenize<'_>,
+    ) -> Result<Self> {
         let mut chosen = seed.permutation_at("validation", 0, pairs.len());
         chosen.truncate(config.validate.pairs);
         chosen.sort_unstable();
-        let table = PairTable::in_memory(pairs, 0);
-        let tokens = |side: Side| -> Result<Vec<Vec<u32>>> {
-            let text = |index: &usize| {
-                let pair = &pairs[*index];
-                let text = if side == Side::Query { &pair.anchor } else { &pair.positive };
+        let pairs: Vec<Pair> = chosen.into_iter().map(|index| pairs[index].clone()).collect();
+        let needs = loss.needs();
+        let mut without_loss = needs.check_pairs(&pairs, config.negatives).err().map(|error| error.to_string());
+        if needs.guide {
+            without_loss = Some(format!("`{}` asks its guide about training pairs only", needs.loss));
+        }
+        let used = if needs.negatives && without_loss.is_none() { config.negatives } else { 0 };
+        let table = PairTable::in_memory(&pairs, used);
+        let tokens = |texts: Vec<(&Pair, &str, Side)>| -> Result<Vec<Vec<u32>>> {
+            let text = |(pair, text, side): (&Pair, &str, Side)| {
                 tokenize(Wanted { text, side, prompt: config.prompts.of(&pair.origin.dataset, side), max_tokens: None })
             };
-            chosen.par_iter().map(text).collect()
+            texts.into_par_iter().map(text).collect()
         };
+        let hard = |pair: &Pair| pair.negatives.len().min(used);
+        let negatives =
+            pairs.iter().flat_map(|pair| pair.negatives[..hard(pair)].iter().map(move |text| (pair, text)));
+        let ends = pairs.iter().scan(0, |end, pair| {
+            *end += hard(pair);
+            Some(*end)
+        });
         Ok(Self {
-            anchors: tokens(Side::Query)?,
-            positives: tokens(Side::Document)?,
-            anchor_texts: chosen.iter().map(|i| table.anchor(*i as u32)).collect(),
-            positive_texts: chosen.iter().map(|i| table.documents(*i as u32)[0]).collect(),
+            anchors: tokens(pairs.iter().map(|pair| (pair, pair.anchor.as_str(), Side::Query)).collect())?,
+            positives: tokens(pairs.iter().map(|pair| (pair, pair.positive.as_str(), Side::Document)).collect())?,
+            negatives: tokens(negatives.map(|(pair, text)| (pair, text.as_str(), Side::Document)).collect())?,
+            negative_starts: std::iter::once(0).chain(ends).collect(),
+            anchor_texts: (0..pairs.len() as u32).map(|pair| table.anchor(pair)).collect(),
+            document_texts: (0..pairs.len() as u32).map(|pair| table.documents(pair).to_vec()).collect(),
+            scores: pairs.iter().map(|pair| pair.scores.clone()).collect(),
             batch_pairs: config.batch.pairs.max(2),
+            without_loss,
         })
     }
 
@@ -72,6 +106,17 @@ impl Validation {
         self.anchors.is_empty()
     }
 
+    /// How many texts are embedded for a measurement.
+    pub fn texts(&self) -> usize {
+        2 * self.anchors.len() + self.negatives.len()
+    }
+
+    /// Why validations have no loss, where they have none.
+    pub fn warning(&self) -> Option<String> {
+        let reason = self.without_loss.as_ref().filter(|_| !self.is_empty())?;
+        Some(format!("no loss is measured on validation pairs: {reason}"))
+    }
+
     /// Measures a backbone. `go_on` is told how many texts are embedded; where it says no, nothing is measured.
     pub fn measure(
         &self,
@@ -79,24 +124,61 @@ impl Validation {
         loss: &LossOnEmbeddings,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<Measured>> {
+        let n = self.len();
         let Some(anchors) = embed(backbone, &self.anchors, go_on)? else { return Ok(None) };
-        let Some(positives) = embed(backbone, &self.positives, &mut |texts| go_on(self.len() + texts))? else {
+        let Some(positives) = embed(backbone, &self.positives, &mut |texts| go_on(n + texts))? else {
             return Ok(None);
         };
-        let scores = loss.similarity().forward_host(anchors.view(), positives.view()).scores;
-        let ranks = ranks(scores.view(), &self.positive_texts);
+        let Some(negatives) = embed(backbone, &self.negatives, &mut |texts| go_on(2 * n + texts))? else {
+            return Ok(None);
+        };
+        let scores = loss.similarity().forward_host(anchors.view(), positives.view());
+        let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
+        let ranks = ranks(scores.view(), &positive_texts);
         let count = ranks.len().max(1) as f64;
         let mut sum = 0.0;
-        for batch in batches(self.len(), self.batch_pairs) {
-            let blocked = loss.blocked(&self.anchor_texts[batch.clone()], &self.positive_texts[batch.clone()]);
-            let rows = s![batch.clone(), ..];
-            sum += loss.forward(anchors.slice(rows), positives.slice(rows), &blocked) * batch.len() as f64;
+        for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
+            let labels = self.labels(&batch);
+            let documents = self.documents(&labels, batch.start, positives.view(), negatives.view());
+            let found = loss.forward(anchors.slice(s![batch.clone(), ..]), documents.view(), &labels)?;
+            sum += found * batch.len() as f64;
         }
         Ok(Some(Measured {
             mrr: ranks.iter().map(|rank| 1.0 / *rank as f64).sum::<f64>() / count,
             recall_at_1: ranks.iter().filter(|rank| **rank == 1).count() as f64 / count,
-            loss: sum / count,
+            loss: self.without_loss.is_none().then_some(sum / count),
         }))
+    }
+
+    fn labels(&self, pairs: &Range<usize>) -> Labels {
+        let of = |pair: usize| PairLabels {
+            anchor: self.anchor_texts[pair],
+            documents: &self.document_texts[pair],
+            scores: &self.scores[pair],
+        };
+        Labels::by_column(&pairs.clone().map(of).collect::<Vec<_>>())
+    }
+
+    /// The documents of a batch in their order, out of all positives and all hard negatives.
+    fn documents(
+        &self,
+        labels: &Labels,
+        first_pair: usize,
+        positives: ArrayView2<'_, f32>,
+        negatives: ArrayView2<'_, f32>,
+    ) -> Array2<f32> {
+        let mut documents = Array2::zeros((labels.owners().len(), positives.ncols()));
+        let mut taken = vec![0; labels.pairs()];
+        for (mut row, owner) in documents.outer_iter_mut().zip(labels.owners()) {
+            let owner = *owner as usize;
+            let (pair, rank) = (first_pair + owner, taken[owner]);
+            match rank {
+                0 => row.assign(&positives.row(pair)),
+                _ => row.assign(&negatives.row(self.negative_starts[pair] + rank - 1)),
+            }
+            taken[owner] += 1;
+        }
+        documents
     }
 }
 

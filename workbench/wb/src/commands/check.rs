@@ -61,7 +61,12 @@ fn plan(
     }
     for entry in &experiment.bench.benchmarks {
         let card = entry.benchmark.benchmark().card();
-        let place = entry.dataset.as_ref().map(|path| format!(" on {}", path.display())).unwrap_or_default();
+        let sources: Vec<String> = entry.sources.iter().map(|source| source.name()).collect();
+        let place = match (&entry.dataset, sources.is_empty()) {
+            (Some(path), _) => format!(" on {}", path.display()),
+            (None, false) => format!(" on {}", sources.join(", ")),
+            (None, true) => String::new(),
+        };
         output::line(format!("bench     {}{place}", card.name));
     }
 }

@@ -1,5 +1,7 @@
 //! The `data:` section: sources, and the gates that pairs pass.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use wb_code::TreeConfig;
 use wb_core::{Error, Pair, Progress, Result, fingerprint::Fingerprint};
@@ -140,10 +142,25 @@ impl DataConfig {
 }
 
 impl SourceChoice {
-    fn validate(&self, key: &str) -> Result<()> {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
         match self.choice() {
             Choice::Tree(tree) => tree.validate(&format!("{key}.code")),
             Choice::Records(records) => records.validate(key),
+        }
+    }
+
+    /// A file of pairs with the usual names of fields; its suffix says the format.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let files = sources::FilesConfig { path: path.to_owned(), ..Default::default() };
+        let name = path.to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        match name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            Some("jsonl" | "json") => Ok(Self::Jsonl(files)),
+            Some("parquet") => Ok(Self::Parquet(files)),
+            Some("csv") => Ok(Self::Csv(files)),
+            _ => Err(Error::data(path.display().to_string(), "expected a file of pairs: .jsonl, .json, .parquet or .csv")
+                .with_hint("for other names of fields, other layouts and whole folders: `bench.benchmarks` with `sources` in a YAML")),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The `encoder:` section: a model from scratch or a pretrained one, and how it is adapted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
@@ -97,22 +97,34 @@ pub struct PretrainedConfig {
     /// Commit of a hub id, 40 hex digits.
     #[serde(default)]
     pub revision: String,
+    /// Adapters that PEFT saved over this model: a folder with `adapter_config.json`. Without `lora` they train further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<PathBuf>,
 }
 
 impl From<&JudgeEncoder> for PretrainedConfig {
     fn from(judge: &JudgeEncoder) -> Self {
-        Self { id: judge.id.clone(), revision: judge.revision.clone() }
+        Self { id: judge.id.clone(), revision: judge.revision.clone(), adapter: None }
     }
 }
 
 impl PretrainedConfig {
     /// The folder, if the id is one.
     pub fn folder(&self) -> Option<PathBuf> {
-        let path = match self.id.strip_prefix("~/") {
-            Some(rest) => std::env::home_dir()?.join(rest),
-            None => PathBuf::from(&self.id),
-        };
-        path.is_dir().then_some(path)
+        Some(at_home(Path::new(&self.id))).filter(|path| path.is_dir())
+    }
+
+    /// The folder of the adapters, if there are any.
+    pub fn adapter_folder(&self) -> Option<PathBuf> {
+        self.adapter.as_deref().map(at_home)
+    }
+}
+
+/// A path with a leading `~` taken for the home folder.
+pub fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
     }
 }
 

@@ -4,29 +4,44 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{Progress, RunDir, fingerprint::Fingerprint, suggest};
-use wb_data::sources::hub::{Kind, fetch};
+use wb_data::sources::hub::{Kind, fetch, fetch_optional};
 use wb_encoder::{Folder, Tokenizer, folder::MaxTokens};
 
 use super::data::Data;
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
-/// What a model on the hub may consist of; the first three must be there.
-const HUB_FILES: [&str; 7] = [
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
+/// What a model on the hub consists of.
+const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
+
+/// What it may have besides; plain transformers models have none of these.
+const OPTIONAL_HUB_FILES: [&str; 7] = [
     "modules.json",
     "sentence_bert_config.json",
     "1_Pooling/config.json",
     "config_sentence_transformers.json",
+    "tokenizer_config.json",
+    "2_Dense/config.json",
+    "2_Dense/model.safetensors",
 ];
+
+/// One of these makes a folder an encoder's.
+const ENCODER_FILES: [&str; 4] = ["config.json", "encoder.json", "modules.json", "adapter_config.json"];
 
 /// Of what an experiment's encoder begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        all.text(Fingerprint::of_file(&pretrained_folder(pretrained)?.join("model.safetensors"))?.as_str());
+        let folder = pretrained_folder(pretrained)?;
+        for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
+            // A folder of adapters alone has no weights of its own.
+            for file in ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"] {
+                let path = place.join(file);
+                if path.is_file() {
+                    all.text(Fingerprint::of_file(&path)?.as_str());
+                }
+            }
+        }
     }
     Ok(all.finish())
 }
@@ -35,7 +50,7 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
 pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
     let config = &experiment.encoder;
     let folder = match &config.model {
-        ModelChoice::Pretrained(pretrained) => Folder::read(&pretrained_folder(pretrained)?)?,
+        ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
             let tokenizer = tokenizer(config, run, data, progress)?;
             let architecture =
@@ -51,15 +66,30 @@ pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut 
 pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
     let config = &experiment.encoder;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        let folder = adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
+        let folder = adapted(pretrained_encoder(pretrained)?, experiment)?;
         return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
     }
     Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
 }
 
+/// A pretrained model, with the adapters that are named beside it.
+fn pretrained_encoder(config: &PretrainedConfig) -> Result<Folder> {
+    let mut folder = Folder::read(&pretrained_folder(config)?)?;
+    if let Some(adapter) = config.adapter_folder() {
+        folder.add_peft(&adapter)?;
+    }
+    Ok(folder)
+}
+
 /// With the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = &experiment.encoder;
+    if !folder.dense.is_empty() {
+        let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
+        return Err(wb_core::Error::value("encoder.model.pretrained.id", message)
+            .with_hint("`wb bench --encoder` measures it; to train, begin with a model without such layers")
+            .into());
+    }
     if let Some(max_tokens) = config.max_tokens {
         folder.max_tokens = max_tokens;
     }
@@ -71,6 +101,8 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     }
     match &config.lora {
         Some(lora) => folder.attach(lora, experiment.seed)?,
+        // Adapters that were read train further; the weights that they stand beside stay frozen.
+        None if folder.lora.is_some() => {}
         None => folder.model.parameters.iter_mut().for_each(|parameter| parameter.trainable = true),
     }
     folder.check_lengths("encoder")?;
@@ -112,24 +144,26 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
         .into());
     }
     wb_data::sources::hub::check("encoder.model.pretrained", &config.id, &config.revision)?;
-    let mut folder = PathBuf::new();
-    for (at, file) in HUB_FILES.iter().enumerate() {
-        match fetch(Kind::Model, &config.id, &config.revision, file) {
-            Ok(path) if at == 0 => folder = path.parent().map(Path::to_path_buf).unwrap_or_default(),
-            Ok(_) => {}
-            // The later files are optional: plain transformers models have none of them.
-            Err(_) if at >= 3 => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot get {}", config.id)),
+    let of_hub = || -> wb_data::Result<PathBuf> {
+        let mut folder = PathBuf::new();
+        for file in HUB_FILES {
+            let path = fetch(Kind::Model, &config.id, &config.revision, file)?;
+            folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         }
-    }
-    Ok(folder)
+        for file in OPTIONAL_HUB_FILES {
+            fetch_optional(Kind::Model, &config.id, &config.revision, file)?;
+        }
+        Ok(folder)
+    };
+    of_hub().with_context(|| format!("cannot get {}", config.id))
 }
 
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.
 pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
-    let as_pretrained = |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into() };
+    let as_pretrained =
+        |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into(), adapter: None };
     if let Some(path) = as_pretrained(name, "").folder()
-        && (path.join("config.json").is_file() || path.join("encoder.json").is_file())
+        && ENCODER_FILES.iter().any(|file| path.join(file).is_file())
     {
         return Ok((Folder::read(&path)?, None));
     }

@@ -26,6 +26,9 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
             })
             .with_context(|| format!("cannot read bench.benchmarks[{at}].dataset"));
         }
+        for (number, source) in entry.sources.iter().enumerate() {
+            source.fingerprint().with_context(|| format!("cannot read bench.benchmarks[{at}].sources[{number}]"))?;
+        }
     }
     Ok(())
 }

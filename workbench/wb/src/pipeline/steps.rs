@@ -27,7 +27,7 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
         return Ok(None);
     }
     let stored = Stored::new(folder, fingerprint);
-    let table = PairTable::for_planning(TrainPairs::Stream(&stored), usize::MAX)?;
+    let table = PairTable::for_planning(TrainPairs::Stream(&stored), u32::MAX as usize)?;
     let plan = Plan::new(&table, &experiment.train, experiment.seed)?;
     Ok(Some(Planned {
         pairs: table.len(),

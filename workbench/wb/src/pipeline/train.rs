@@ -13,7 +13,7 @@ use wb_encoder::{
     train::{TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
-use super::{data::Data, encoder, manifest, stages::Stages};
+use super::{data::Data, encoder, journals, manifest, stages::Stages};
 use crate::{config::Experiment, output};
 
 /// A run that is being worked on; nobody else can.
@@ -67,6 +67,7 @@ pub fn encoder(
     if run.stages.is_done("train", &inputs) && run.dir.encoder().is_dir() {
         // What is measured may have changed.
         atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
+        journals::write(experiment, &run.dir)?;
         output::note(format!("training: unchanged, {}", run.dir.folder().display()));
         return Ok((Trained::Done, untrained));
     }
@@ -96,7 +97,11 @@ pub fn encoder(
         resume: true,
         stop,
     };
-    let outcome = train(encoder.backbone_mut(), &job, progress)?;
+    // What an earlier session left, and what this one leaves, however it ends.
+    journals::write(experiment, &run.dir)?;
+    let outcome = train(encoder.backbone_mut(), &job, progress);
+    journals::write(experiment, &run.dir)?;
+    let outcome = outcome?;
     for warning in &outcome.warnings {
         output::note(format!("warning: {warning}"));
     }

@@ -3,6 +3,7 @@
 
 mod commands;
 mod curriculum;
+mod export;
 mod files;
 mod help;
 mod interrupted;

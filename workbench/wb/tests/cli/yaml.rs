@@ -17,7 +17,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "scale: 20", "scal: 20"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:19: train.loss.mnrl.scal: unknown field `scal`, expected one of `scale`, `symmetric`, `mask_duplicates`
+    err:   cause: bad.yaml:13:19: train.loss.mnrl.scal: unknown field `scal`, expected one of `scale`, `temperature`, `directions`, `partition`, `hardness`, `mask_duplicates`
     err:   hint: did you mean `scale`?
     ");
     insta::assert_snapshot!(error(&sandbox, "    - code:", "    - coed:"), @r"
@@ -29,13 +29,13 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `data`, `encoder`, `train`, `bench`
+    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `data`, `encoder`, `train`, `journals`, `bench`
     err:   hint: did you mean `train`?
     ");
     insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected `mnrl`
+    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, `gist`, `triplet`, `margin_mse`, `distill_kl`, `cosent`, `matryoshka`
     err:   hint: did you mean `mnrl`?
     ");
     insta::assert_snapshot!(error(&sandbox, "static_embedding: { dim: 16 }", "static_embeding: { dim: 16 }"), @r"

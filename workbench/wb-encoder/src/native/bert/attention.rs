@@ -3,7 +3,7 @@
 use super::NativeBert;
 use crate::{
     Dropout, TokenBatch,
-    dropout::{ATTENTION, SITES},
+    dropout::{ATTENTION, SITES, attention_element},
     kernels::{Mat, MatMut, matmul, softmax},
     native::{dropout_mask::Mask, groups::Group, pool::sized},
 };
@@ -78,7 +78,7 @@ impl NativeBert {
                     Some(mask) => {
                         let dropped = sized(dropped, n * n);
                         dropped.copy_from_slice(p);
-                        mask.apply(dropped, group.first_score * heads.count as u64 + kept_at as u64);
+                        mask.apply_to_rows(dropped, n, batch.place(text), |query| attention_element(head, query));
                         dropped
                     }
                 };
@@ -118,13 +118,15 @@ impl NativeBert {
                 let rows = &projections[first * width..];
                 let part = |which: usize| Mat::strided(&rows[which * heads.hidden + column..], n, heads.size, width);
                 let p = &probabilities[kept_at..kept_at + n * n];
-                let index = group.first_score * heads.count as u64 + kept_at as u64;
+                let drop = |mask: Mask, x: &mut [f32]| {
+                    mask.apply_to_rows(x, n, batch.place(text), |query| attention_element(head, query));
+                };
                 let used: &[f32] = match mask {
                     None => p,
                     Some(mask) => {
                         let dropped = sized(dropped, n * n);
                         dropped.copy_from_slice(p);
-                        mask.apply(dropped, index);
+                        drop(mask, dropped);
                         dropped
                     }
                 };
@@ -135,7 +137,7 @@ impl NativeBert {
                 let d_scores = sized(buffer, n * n);
                 matmul(MatMut::new(d_scores, n, n), false, d_out, part(2).t(), 1.0);
                 if let Some(mask) = mask {
-                    mask.apply(d_scores, index);
+                    drop(mask, d_scores);
                 }
                 softmax::softmax_backward_rows(d_scores, p, n);
                 let d_query = MatMut::strided(&mut d_rows[column..], n, heads.size, width);

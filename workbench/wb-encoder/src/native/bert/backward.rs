@@ -11,7 +11,7 @@ use super::{
     tape::{GroupTape, LayerTape},
 };
 use crate::{
-    Dropout, Gradients, Parameters, Pooling, TokenBatch,
+    Dropout, Gradients, Parameters, Pooling, TokenBatch, Upstream,
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
     kernels::{
         Mat, MatMut, activation, matmul_packed,
@@ -119,10 +119,22 @@ impl Surface {
 }
 
 impl NativeBert {
-    /// The gradient at the states from the gradient at the pooled embeddings.
-    fn unpool(&self, batch: &TokenBatch, group: &Group, at_embeddings: ArrayView2<'_, f32>, g: &mut [f32]) {
+    /// The gradient at the states: what comes through the pooled embeddings, and what is given at the states themselves.
+    fn at_states(&self, batch: &TokenBatch, group: &Group, at: Upstream<'_>, g: &mut [f32]) {
         let hidden = self.config.hidden_size;
         g.fill(0.0);
+        if let Some(at_embeddings) = at.embeddings {
+            self.unpool(batch, group, at_embeddings, g);
+        }
+        if let Some(at_states) = at.states {
+            for (g, at) in g.chunks_exact_mut(hidden).zip(at_states.rows().into_iter().skip(group.tokens.start)) {
+                g.iter_mut().zip(at).for_each(|(g, at)| *g += at);
+            }
+        }
+    }
+
+    fn unpool(&self, batch: &TokenBatch, group: &Group, at_embeddings: ArrayView2<'_, f32>, g: &mut [f32]) {
+        let hidden = self.config.hidden_size;
         for text in group.texts.clone() {
             let (first, n) = self.rows_of(batch, group, text);
             let rows = match self.pooling {
@@ -164,7 +176,7 @@ impl NativeBert {
         group: &Group,
         tape: &GroupTape,
         dropout: Option<Dropout>,
-        at_embeddings: ArrayView2<'_, f32>,
+        at: Upstream<'_>,
         scratch: &mut Scratch,
         lane: &mut Lane,
         surface: &mut [f32],
@@ -174,7 +186,7 @@ impl NativeBert {
             return;
         }
         let mut g = std::mem::take(&mut scratch.stream);
-        self.unpool(batch, group, at_embeddings, sized(&mut g, t * hidden));
+        self.at_states(batch, group, at, sized(&mut g, t * hidden));
         let lowest = self.lowest_layer();
         for layer in (lowest.unwrap_or(0)..self.places.layers.len()).rev() {
             let below = match layer {
@@ -202,7 +214,7 @@ impl NativeBert {
         if lowest.is_none() {
             let g = &mut g[..t * hidden];
             if let Some(mask) = Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout) {
-                mask.apply(g, (group.tokens.start * hidden) as u64);
+                mask.apply(g, hidden, batch, group);
             }
             let norm = &self.places.norm;
             normalize_backward(g, &tape.embeddings, self.values(norm.weight), lane.wanted_norm(norm));
@@ -231,10 +243,9 @@ impl NativeBert {
         let (t, hidden, wide) = (group.tokens.len(), self.config.hidden_size, self.config.intermediate_size);
         let places = &self.places.layers[layer];
         let packs = self.packs[layer].backward(places, &self.parameters);
-        let pass = Pass { dropout, first_token: group.tokens.start, n_tokens: t };
+        let pass = Pass { batch, group, dropout };
         let mask = |site| Mask::new(dropout, SITES * (layer as u64 + 1) + site, self.config.hidden_dropout);
         let Scratch { projections, context, update, wide: wide_buffer, probabilities, adapter, input, .. } = scratch;
-        let first = (group.tokens.start * hidden) as u64;
 
         // output = LayerNorm(x1 + drop(W2·act(before) + b2))
         normalize_backward(
@@ -243,7 +254,7 @@ impl NativeBert {
             self.values(places.output_norm.weight),
             lane.wanted_norm(&places.output_norm),
         );
-        let d_out = dropped_copy(g, mask(OUTPUT), first, sized(update, t * hidden));
+        let d_out = dropped_copy(g, mask(OUTPUT), pass, hidden, sized(update, t * hidden));
         let linear = &places.output;
         let d_inner = sized(wide_buffer, t * wide);
         matmul_packed(MatMut::new(d_inner, t, wide), false, Mat::new(d_out, t, hidden), &packs.output, 1.0);
@@ -276,7 +287,7 @@ impl NativeBert {
             self.values(places.attention_norm.weight),
             lane.wanted_norm(&places.attention_norm),
         );
-        let d_out = dropped_copy(g, mask(ATTENTION_OUTPUT), first, sized(update, t * hidden));
+        let d_out = dropped_copy(g, mask(ATTENTION_OUTPUT), pass, hidden, sized(update, t * hidden));
         let linear = &places.attention_output;
         let d_context = sized(context, t * hidden);
         matmul_packed(
@@ -311,11 +322,8 @@ impl NativeBert {
             let x = sized(input, t * hidden);
             if places.projections.iter().any(|linear| self.needs_input(linear)) {
                 restore(x, below.norm, self.values(below.places.weight), self.values(below.places.shift));
-                if let Some(mask) =
-                    Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout).filter(|_| below.is_embeddings)
-                {
-                    mask.apply(x, first);
-                }
+                let mask = Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout);
+                pass.drop(mask.filter(|_| below.is_embeddings), x, hidden);
             }
             for (which, linear) in places.projections.iter().enumerate() {
                 let dy = &d_qkv[which * hidden..];
@@ -339,10 +347,8 @@ struct Below<'a> {
 }
 
 /// The gradient behind dropout; the gradient itself where there is none.
-fn dropped_copy<'a>(g: &[f32], mask: Option<Mask>, first: u64, buffer: &'a mut [f32]) -> &'a [f32] {
+fn dropped_copy<'a>(g: &[f32], mask: Option<Mask>, pass: Pass<'_>, width: usize, buffer: &'a mut [f32]) -> &'a [f32] {
     buffer.copy_from_slice(g);
-    if let Some(mask) = mask {
-        mask.apply(buffer, first);
-    }
+    pass.drop(mask, buffer, width);
     buffer
 }

@@ -74,7 +74,7 @@ impl NativeBert {
         let norm = &self.places.norm;
         self.normalize(stream, &[], &[], norm.weight, norm.shift, tape.map(|tape| &mut tape.embeddings));
         if let Some(mask) = Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout) {
-            mask.apply(stream, (group.tokens.start * hidden) as u64);
+            mask.apply(stream, hidden, batch, group);
         }
     }
 
@@ -90,7 +90,7 @@ impl NativeBert {
         let (t, hidden, wide) = (group.tokens.len(), self.config.hidden_size, self.config.intermediate_size);
         let places = &self.places.layers[layer];
         let packs = &self.packs[layer];
-        let pass = Pass { dropout, first_token: group.tokens.start, n_tokens: t };
+        let pass = Pass { batch, group, dropout };
         let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, input } =
             scratch;
         let stream = &mut stream[..t * hidden];
@@ -184,14 +184,21 @@ impl NativeBert {
     }
 
     /// Dropout on an update with its bias; without dropout the bias is left to the normalization.
-    fn drop_update<'a>(&self, update: &mut [f32], bias: &'a [f32], layer: usize, site: u64, pass: Pass) -> &'a [f32] {
+    fn drop_update<'a>(
+        &self,
+        update: &mut [f32],
+        bias: &'a [f32],
+        layer: usize,
+        site: u64,
+        pass: Pass<'_>,
+    ) -> &'a [f32] {
         let Some(mask) = Mask::new(pass.dropout, SITES * (layer as u64 + 1) + site, self.config.hidden_dropout) else {
             return bias;
         };
         for row in update.chunks_exact_mut(bias.len()) {
             vector::add_scaled(row, 1.0, bias);
         }
-        mask.apply(update, (pass.first_token * bias.len()) as u64);
+        pass.drop(Some(mask), update, bias.len());
         &[]
     }
 

@@ -2,10 +2,10 @@
 
 use super::{NativeBert, backward::Lane, places::LinearPlaces};
 use crate::{
-    Dropout,
+    Dropout, TokenBatch,
     dropout::adapter_site,
     kernels::{Mat, MatMut, matmul, vector},
-    native::{dropout_mask::Mask, pool::sized},
+    native::{dropout_mask::Mask, groups::Group, pool::sized},
 };
 
 /// Buffers of the adapters.
@@ -16,12 +16,26 @@ pub struct AdapterScratch {
     wide: Vec<f32>,
 }
 
-/// A pass over some tokens: dropout, and the index of the first token in the batch.
+/// A pass over a group of texts.
 #[derive(Debug, Clone, Copy)]
-pub struct Pass {
+pub struct Pass<'a> {
+    pub batch: &'a TokenBatch,
+    pub group: &'a Group,
     pub dropout: Option<Dropout>,
-    pub first_token: usize,
-    pub n_tokens: usize,
+}
+
+impl Pass<'_> {
+    /// How many tokens the group has.
+    pub fn n_tokens(&self) -> usize {
+        self.group.tokens.len()
+    }
+
+    /// Dropout on the group's rows of `width` numbers, where there is any.
+    pub fn drop(&self, mask: Option<Mask>, x: &mut [f32], width: usize) {
+        if let Some(mask) = mask {
+            mask.apply(x, width, self.batch, self.group);
+        }
+    }
 }
 
 impl NativeBert {
@@ -29,14 +43,14 @@ impl NativeBert {
     pub(super) fn add_adapter(
         &self,
         linear: &LinearPlaces,
-        pass: Pass,
+        pass: Pass<'_>,
         x: &[f32],
         y: &mut [f32],
         stride: usize,
         scratch: &mut AdapterScratch,
     ) {
-        let (Some((a, b)), Some(adapter)) = (linear.adapter, self.adapter) else { return };
-        let (t, rank) = (pass.n_tokens, self.parameters.at(a).shape[0]);
+        let (Some((a, b)), Some(adapter)) = (linear.adapter, &self.adapter) else { return };
+        let (t, rank) = (pass.n_tokens(), self.parameters.at(a).shape[0]);
         let AdapterScratch { dropped, narrow, .. } = scratch;
         let x = self.dropped(linear, pass, x, dropped);
         let u = sized(narrow, t * rank);
@@ -52,20 +66,20 @@ impl NativeBert {
             true,
             Mat::new(u, t, rank),
             Mat::new(self.values(b), linear.outputs, rank).t(),
-            adapter.scale,
+            adapter.scale_of(&linear.name),
         );
     }
 
     /// The adapter's input after dropout.
-    fn dropped<'a>(&self, linear: &LinearPlaces, pass: Pass, x: &'a [f32], buffer: &'a mut Vec<f32>) -> &'a [f32] {
-        let probability = self.adapter.map_or(0.0, |adapter| adapter.dropout);
+    fn dropped<'a>(&self, linear: &LinearPlaces, pass: Pass<'_>, x: &'a [f32], buffer: &'a mut Vec<f32>) -> &'a [f32] {
+        let probability = self.adapter.as_ref().map_or(0.0, |adapter| adapter.dropout);
         match Mask::new(pass.dropout, adapter_site(&linear.name), probability) {
             None => x,
             Some(mask) => {
-                let len = pass.n_tokens * linear.inputs;
+                let len = pass.n_tokens() * linear.inputs;
                 let buffer = sized(buffer, len);
                 buffer.copy_from_slice(&x[..len]);
-                mask.apply(buffer, (pass.first_token * linear.inputs) as u64);
+                pass.drop(Some(mask), buffer, linear.inputs);
                 buffer
             }
         }
@@ -82,7 +96,7 @@ impl NativeBert {
     pub(super) fn linear_backward(
         &self,
         linear: &LinearPlaces,
-        pass: Pass,
+        pass: Pass<'_>,
         x: &[f32],
         dy: &[f32],
         stride: usize,
@@ -90,7 +104,7 @@ impl NativeBert {
         lane: &mut Lane,
         scratch: &mut AdapterScratch,
     ) {
-        let (t, inputs, outputs) = (pass.n_tokens, linear.inputs, linear.outputs);
+        let (t, inputs, outputs) = (pass.n_tokens(), linear.inputs, linear.outputs);
         let dy_matrix = Mat::strided(dy, t, outputs, stride);
         if let Some(sum) = lane.wanted(linear.weight) {
             matmul(MatMut::new(sum, outputs, inputs), true, dy_matrix.t(), Mat::new(x, t, inputs), 1.0);
@@ -100,17 +114,17 @@ impl NativeBert {
                 vector::add_scaled(sum, 1.0, &row[..outputs]);
             }
         }
-        let (Some((a, b)), Some(adapter)) = (linear.adapter, self.adapter) else { return };
-        let rank = self.parameters.at(a).shape[0];
+        let (Some((a, b)), Some(adapter)) = (linear.adapter, &self.adapter) else { return };
+        let (rank, scale) = (self.parameters.at(a).shape[0], adapter.scale_of(&linear.name));
         let AdapterScratch { dropped, narrow, wide } = scratch;
         let dropped_x = self.dropped(linear, pass, x, dropped);
         let (a_matrix, b_matrix) = (Mat::new(self.values(a), rank, inputs), Mat::new(self.values(b), outputs, rank));
         let u = sized(narrow, t * rank);
         if let Some(sum) = lane.wanted(b) {
             matmul(MatMut::new(u, t, rank), false, Mat::new(dropped_x, t, inputs), a_matrix.t(), 1.0);
-            matmul(MatMut::new(sum, outputs, rank), true, dy_matrix.t(), Mat::new(u, t, rank), adapter.scale);
+            matmul(MatMut::new(sum, outputs, rank), true, dy_matrix.t(), Mat::new(u, t, rank), scale);
         }
-        matmul(MatMut::new(u, t, rank), false, dy_matrix, b_matrix, adapter.scale);
+        matmul(MatMut::new(u, t, rank), false, dy_matrix, b_matrix, scale);
         if let Some(sum) = lane.wanted(a) {
             matmul(MatMut::new(sum, rank, inputs), true, Mat::new(u, t, rank).t(), Mat::new(dropped_x, t, inputs), 1.0);
         }
@@ -120,7 +134,7 @@ impl NativeBert {
                 Some(mask) => {
                     let part = sized(wide, t * inputs);
                     matmul(MatMut::new(part, t, inputs), false, Mat::new(u, t, rank), a_matrix, 1.0);
-                    mask.apply(part, (pass.first_token * inputs) as u64);
+                    pass.drop(Some(mask), part, inputs);
                     vector::add_scaled(dx, 1.0, part);
                 }
             }

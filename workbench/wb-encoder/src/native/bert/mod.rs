@@ -20,7 +20,7 @@ use self::{
 };
 use super::{groups, groups::Group, pool::Pool};
 use crate::{
-    Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Tape, TokenBatch, lora::Adapter,
+    Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Tape, TokenBatch, Upstream, lora::Adapter,
     models::BertConfig,
 };
 
@@ -70,6 +70,36 @@ impl NativeBert {
         groups::check(batch, self.config.vocab_size, positions)
     }
 
+    /// The tracked pass; `states` gets the token states if it has a row for each.
+    fn tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+        states: &mut Array2<f32>,
+    ) -> Result<(Array2<f32>, Tape)> {
+        self.check(batch)?;
+        let mut all = Array2::zeros((batch.len(), self.dim()));
+        let groups = groups::groups(batch, GROUP_TOKENS);
+        let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
+        let wanted = !states.is_empty();
+        let states = split_rows(states, groups.iter().map(|group| if wanted { group.tokens.len() } else { 0 }));
+        let groups: Vec<(Group, GroupTape)> = groups
+            .into_par_iter()
+            .zip(rows)
+            .zip(states)
+            .map(|((group, rows), states)| {
+                let mut scratch = self.scratches.take();
+                let mut tape = self.tapes.take();
+                self.forward(batch, &group, &mut scratch, dropout, Some(&mut tape));
+                self.pool_states(batch, &group, &scratch, rows);
+                states.copy_from_slice(&scratch.stream[..states.len()]);
+                self.scratches.give(scratch);
+                (group, tape)
+            })
+            .collect();
+        Ok((all, Box::new(BatchTape { groups, batch: batch.clone(), dropout })))
+    }
+
     fn values(&self, place: usize) -> &[f32] {
         &self.parameters.at(place).values
     }
@@ -100,7 +130,7 @@ impl Backbone for NativeBert {
         self.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
         let groups = groups::groups(batch, GROUP_TOKENS);
-        let rows: Vec<&mut [f32]> = split_rows(&mut all, &groups);
+        let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
         groups.par_iter().zip(rows).for_each(|(group, rows)| {
             let mut scratch = self.scratches.take();
             self.forward(batch, group, &mut scratch, None, None);
@@ -111,34 +141,45 @@ impl Backbone for NativeBert {
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
-        self.check(batch)?;
-        let mut all = Array2::zeros((batch.len(), self.dim()));
-        let groups = groups::groups(batch, GROUP_TOKENS);
-        let rows = split_rows(&mut all, &groups);
-        let groups: Vec<(Group, GroupTape)> = groups
-            .into_par_iter()
-            .zip(rows)
-            .map(|(group, rows)| {
-                let mut scratch = self.scratches.take();
-                let mut tape = self.tapes.take();
-                self.forward(batch, &group, &mut scratch, dropout, Some(&mut tape));
-                self.pool_states(batch, &group, &scratch, rows);
-                self.scratches.give(scratch);
-                (group, tape)
-            })
-            .collect();
-        Ok((all, Box::new(BatchTape { groups, batch: batch.clone(), dropout })))
+        let mut no_states = Array2::zeros((0, self.dim()));
+        let (embeddings, tape) = self.tracked(batch, dropout, &mut no_states)?;
+        Ok((embeddings, tape))
     }
 
     fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
+    }
+
+    fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        self.check(batch)?;
+        let mut all = Array2::zeros((batch.ids().len(), self.dim()));
+        let groups = groups::groups(batch, GROUP_TOKENS);
+        let rows = split_rows(&mut all, groups.iter().map(|group| group.tokens.len()));
+        groups.par_iter().zip(rows).for_each(|(group, rows)| {
+            let mut scratch = self.scratches.take();
+            self.forward(batch, group, &mut scratch, None, None);
+            rows.copy_from_slice(&scratch.stream[..rows.len()]);
+            self.scratches.give(scratch);
+        });
+        Ok(all)
+    }
+
+    fn embed_tokens_tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+        let mut states = Array2::zeros((batch.ids().len(), self.dim()));
+        let (embeddings, tape) = self.tracked(batch, dropout, &mut states)?;
+        Ok((embeddings, states, tape))
+    }
+
+    fn backward_tokens(&self, tape: Tape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
             .downcast::<BatchTape>()
             .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
         let BatchTape { groups, batch, dropout } = *tape;
-        if at_embeddings.dim() != (batch.len(), self.dim()) {
-            let message = format!("{:?}, expected {:?}", at_embeddings.dim(), (batch.len(), self.dim()));
-            return Err(wb_core::Error::data("gradient at the embeddings", message).into());
-        }
+        at.check(&batch, self.dim())?;
         let n_lanes = LANES.min(groups.len());
         let mut lanes: Vec<Vec<(Group, GroupTape)>> = (0..n_lanes).map(|_| Vec::new()).collect();
         for (at, group) in groups.into_iter().enumerate() {
@@ -153,16 +194,7 @@ impl Backbone for NativeBert {
                 let mut lane = Lane::new(&self.parameters, &self.places);
                 let mut scratch = self.scratches.take();
                 for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
-                    self.backward_group(
-                        &batch,
-                        &group,
-                        &tape,
-                        dropout,
-                        at_embeddings,
-                        &mut scratch,
-                        &mut lane,
-                        surface,
-                    );
+                    self.backward_group(&batch, &group, &tape, dropout, at, &mut scratch, &mut lane, surface);
                     self.tapes.give(tape);
                 }
                 self.scratches.give(scratch);
@@ -175,15 +207,15 @@ impl Backbone for NativeBert {
     }
 }
 
-/// Each group's rows of a result.
-fn split_rows<'a>(all: &'a mut Array2<f32>, groups: &[Group]) -> Vec<&'a mut [f32]> {
+/// A result's rows, cut into pieces of so many each.
+fn split_rows(all: &mut Array2<f32>, counts: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
     let width = all.ncols();
     let mut rest = all.as_slice_mut().unwrap_or_default();
-    let mut rows = Vec::with_capacity(groups.len());
-    for group in groups {
-        let (head, tail) = rest.split_at_mut(group.texts.len() * width);
-        rows.push(head);
+    let mut pieces = Vec::new();
+    for count in counts {
+        let (head, tail) = rest.split_at_mut(count * width);
+        pieces.push(head);
         rest = tail;
     }
-    rows
+    pieces
 }

@@ -1,0 +1,136 @@
+//! Token states and their gradients against transformers, torch and finite differences.
+
+use std::collections::BTreeMap;
+
+use ndarray::Array2;
+use serde::Deserialize;
+use wb_core::Seed;
+use wb_encoder::{
+    Architecture, Backbone, Dropout, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream,
+    models::StaticConfig,
+};
+
+use crate::common::{both, compare, golden, golden_json, matrix};
+
+#[derive(Deserialize)]
+struct Golden {
+    ids: Vec<Vec<u32>>,
+    states: Vec<Vec<f32>>,
+    gradients: BTreeMap<String, [f64; 2]>,
+}
+
+/// What the script of the golden file multiplies the states by.
+fn weights(shape: (usize, usize)) -> Array2<f32> {
+    Array2::from_shape_fn(shape, |(i, j)| (0.37 * (31 * i + 7 * j) as f64).sin() as f32)
+}
+
+#[test]
+fn states_and_gradients_are_those_of_transformers() {
+    let golden_file: BTreeMap<String, Golden> = golden_json("tokens.json");
+    for (name, expected) in golden_file {
+        let model = Folder::read(&golden().join(&name)).unwrap().model;
+        let batch = TokenBatch::new(expected.ids.iter().map(Vec::as_slice));
+        for (path, backbone) in both(&model) {
+            let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
+            for found in [&states, &backbone.embed_tokens(&batch).unwrap()] {
+                let (cosine, difference) = compare(found.view(), matrix(&expected.states).view());
+                assert!(cosine >= 0.99999 && difference <= 1e-4, "{name} {path}: {cosine} {difference}");
+            }
+            let mut gradients = Gradients::zeros(backbone.parameters());
+            let at = weights(states.dim());
+            backbone.backward_tokens(tape, Upstream::states(at.view()), &mut gradients).unwrap();
+            for (place, parameter) in backbone.parameters().iter().enumerate() {
+                let [norm, projection] = expected.gradients[&parameter.name];
+                let found = gradients.at(place);
+                let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+                let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
+                // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
+                let scale = if parameter.name.ends_with("key.bias") { 1.0 } else { norm };
+                let error = ((length - norm).abs() / scale).max((along - projection).abs() / scale);
+                assert!(error <= 2e-4, "{name} {path} {}: {error}", parameter.name);
+            }
+        }
+    }
+}
+
+/// Σ state · weight + Σ embedding · weight, in double precision.
+fn loss(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropout>) -> f64 {
+    let (embeddings, states, _) = backbone.embed_tokens_tracked(batch, dropout).unwrap();
+    [embeddings, states]
+        .iter()
+        .map(|rows| rows.iter().zip(&weights(rows.dim())).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>())
+        .sum()
+}
+
+fn shift(backbone: &mut dyn Backbone, place: usize, direction: &[f32], step: f32) {
+    let mut change = |parameters: &mut wb_encoder::Parameters| {
+        let values = &mut parameters.iter_mut().nth(place).unwrap().values;
+        values.iter_mut().zip(direction).for_each(|(v, d)| *v += step * d);
+    };
+    backbone.update(&mut change).unwrap();
+}
+
+fn check(path: &str, mut backbone: Box<dyn Backbone>, batch: &TokenBatch, dropout: Option<Dropout>) {
+    let (embeddings, states, tape) = backbone.embed_tokens_tracked(batch, dropout).unwrap();
+    let (at_embeddings, at_states) = (weights(embeddings.dim()), weights(states.dim()));
+    let at = Upstream { embeddings: Some(at_embeddings.view()), states: Some(at_states.view()) };
+    let mut gradients = Gradients::zeros(backbone.parameters());
+    backbone.backward_tokens(tape, at, &mut gradients).unwrap();
+    let names: Vec<String> = backbone.parameters().iter().map(|p| p.name.clone()).collect();
+    for (at, name) in names.iter().enumerate().filter(|(at, _)| !gradients.at(*at).is_empty()) {
+        let direction: Vec<f32> = (0..gradients.at(at).len()).map(|i| ((i * 7 + 1) as f32 * 0.9).cos()).collect();
+        let slope: f64 = gradients.at(at).iter().zip(&direction).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
+        let length = gradients.at(at).iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+        let mut moved = |step: f32| {
+            shift(backbone.as_mut(), at, &direction, step);
+            let found = loss(backbone.as_ref(), batch, dropout);
+            shift(backbone.as_mut(), at, &direction, -step);
+            found
+        };
+        let h = 2e-3;
+        // Fourth-order central difference; rounding of the loss, a sum of 2,000 numbers, makes about 3e-3 of it.
+        let difference = (8.0 * (moved(h) - moved(-h)) - (moved(2.0 * h) - moved(-2.0 * h))) / (12.0 * f64::from(h));
+        let error = (difference - slope).abs() / (slope.abs() + 0.05 * length + 0.4);
+        assert!(error < 2e-2, "{path} {name}: {slope} by the backward pass, {difference} by differences");
+    }
+}
+
+fn batch() -> TokenBatch {
+    let texts: Vec<Vec<u32>> =
+        [7u32, 1, 0, 19, 24, 3].iter().map(|n| (0..*n).map(|k| 5 + (k * 29 + n * 7) % 295).collect()).collect();
+    TokenBatch::new(texts.iter().map(Vec::as_slice))
+}
+
+#[test]
+fn gradients_equal_finite_differences() {
+    for name in ["tiny-bert", "tiny-roberta"] {
+        let mut folder = Folder::read(&golden().join(name)).unwrap();
+        for (path, backbone) in both(&folder.model) {
+            check(&format!("{name} {path}"), backbone, &batch(), None);
+        }
+        folder.attach(&LoraConfig { rank: 4, dropout: 0.2, ..LoraConfig::default() }, Seed(5)).unwrap();
+        for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
+            p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
+        }
+        for (path, backbone) in both(&folder.model) {
+            check(&format!("{name} lora {path}"), backbone, &batch(), Some(Dropout { seed: 11 }));
+        }
+    }
+}
+
+#[test]
+fn a_bag_gives_its_tokens_vectors() {
+    let config = StaticConfig { vocab_size: 300, dim: 12, weighted: true, positions: 4 };
+    let architecture = Architecture::StaticEmbedding(config);
+    let parameters = architecture.fresh(Seed(4));
+    let vectors = parameters.get("embeddings.weight").unwrap().values.clone();
+    let model = Model { architecture, parameters, pooling: Pooling::Mean, adapter: None };
+    let batch = batch();
+    for (path, backbone) in both(&model) {
+        let states = backbone.embed_tokens(&batch).unwrap();
+        for (row, id) in states.rows().into_iter().zip(batch.ids()) {
+            assert_eq!(row.to_vec(), vectors[*id as usize * 12..][..12], "{path}");
+        }
+        check(&format!("bag {path}"), backbone, &batch, None);
+    }
+}
