@@ -18,6 +18,7 @@ pub mod prepare;
 pub mod sources;
 pub mod split;
 pub mod store;
+pub mod streaming;
 pub mod text;
 pub mod trivial;
 

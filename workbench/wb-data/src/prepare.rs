@@ -1,10 +1,11 @@
 //! From pairs as they were read to train, validation and test, every dropped pair accounted for.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Pair, PairSet, Progress, Seed,
+    fingerprint::text_key,
     records::data::{DataCard, Gate, SourceCount, SplitCount},
 };
 
@@ -142,7 +143,7 @@ pub fn prepare_with(
         removed = leaking(&[("test", &of_test), ("validation", &of_validation)]);
     }
     // What is counted is what the test pairs share with the training pairs that stay.
-    card.leaks = leaks(&of_test, &train, &test, &removed);
+    card.leaks = leaks(&of_test, &|at| train[at].id.clone(), &test, &removed);
     if config.leaks.drop_leaks {
         let (kept, account) = drop_leaks(train, &removed);
         card.gates.push(account);
@@ -169,11 +170,9 @@ pub fn prepare_with(
         return Err(nothing_left(&card.gates));
     }
     for (name, pairs) in [("train", &train), ("validation", &validation), ("test", &test)] {
-        card.splits.insert(name.to_owned(), count_split(pairs));
-        for pair in pairs {
-            let license = if pair.origin.license.is_empty() { "unknown" } else { &pair.origin.license };
-            *card.licenses.entry(license.to_owned()).or_default() += 1;
-        }
+        let mut counter = SplitCounter::default();
+        pairs.iter().for_each(|pair| counter.count(pair));
+        counter.write(name, &mut card);
     }
     stage(progress, 4, "");
     Ok(Prepared { train: PairSet::new(train)?, validation: PairSet::new(validation)?, test: PairSet::new(test)?, card })
@@ -242,26 +241,43 @@ pub fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
     pairs
 }
 
-fn count_source(source: &SourceRead) -> SourceCount {
+pub(crate) fn count_source(source: &SourceRead) -> SourceCount {
     SourceCount { name: source.name.clone(), pairs: source.pairs.len() as u64, skipped: source.skipped.clone() }
 }
 
-fn count_split(pairs: &[Pair]) -> SplitCount {
-    let groups: BTreeSet<&str> = pairs
-        .iter()
-        .map(|pair| if pair.origin.group.is_empty() { pair.id.as_str() } else { pair.origin.group.as_str() })
-        .collect();
-    let mut languages: BTreeMap<String, u64> = BTreeMap::new();
-    let mut datasets: BTreeMap<String, u64> = BTreeMap::new();
-    for pair in pairs {
-        *datasets.entry(pair.origin.dataset.clone()).or_default() += 1;
-        let language = if pair.language.is_empty() { "unknown" } else { &pair.language };
-        *languages.entry(language.to_owned()).or_default() += 1;
-    }
-    SplitCount { pairs: pairs.len() as u64, groups: groups.len() as u64, languages, datasets }
+/// Counts the pairs of one side of the split.
+#[derive(Debug, Default)]
+pub(crate) struct SplitCounter {
+    groups: HashSet<[u64; 2]>,
+    split: SplitCount,
+    licenses: BTreeMap<String, u64>,
 }
 
-fn nothing_left(gates: &[Gate]) -> Error {
+impl SplitCounter {
+    pub(crate) fn count(&mut self, pair: &Pair) {
+        let or = |name: &str, other: &str| if name.is_empty() { other.to_owned() } else { name.to_owned() };
+        self.groups.insert(text_key(if pair.origin.group.is_empty() { &pair.id } else { &pair.origin.group }));
+        self.split.pairs += 1;
+        *self.split.languages.entry(or(&pair.language, "unknown")).or_default() += 1;
+        *self.split.datasets.entry(pair.origin.dataset.clone()).or_default() += 1;
+        *self.licenses.entry(or(&pair.origin.license, "unknown")).or_default() += 1;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.split.pairs == 0
+    }
+
+    /// Puts the counts into a card.
+    pub(crate) fn write(self, name: &str, card: &mut DataCard) {
+        let groups = self.groups.len() as u64;
+        card.splits.insert(name.to_owned(), SplitCount { groups, ..self.split });
+        for (license, count) in self.licenses {
+            *card.licenses.entry(license).or_default() += count;
+        }
+    }
+}
+
+pub(crate) fn nothing_left(gates: &[Gate]) -> Error {
     let story: Vec<String> = gates
         .iter()
         .filter(|gate| gate.before != gate.after)

@@ -14,7 +14,7 @@ use super::{
     fields::{AnchorPart, Fields, Nulls, PositivePart, Shape},
     files::{Format, Input, fingerprint, read_file},
     gather::{Gather, stem},
-    source::{OnBad, Source, SourceRead},
+    source::{Source, SourceRead},
 };
 use crate::{Error, Result};
 
@@ -112,10 +112,9 @@ impl Source for HubConfig {
         fingerprint(self, &self.inputs(&mut wb_core::progress::silent)?)
     }
 
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         let inputs = self.inputs(progress)?;
         let shape = self.shape();
-        let mut gather = Gather::new(on_bad);
         for (file, input) in self.files.iter().zip(&inputs) {
             let format = Format::of(file.as_ref()).unwrap_or(Format::Jsonl);
             read_file(input, format, &shape, &mut gather, progress)?;

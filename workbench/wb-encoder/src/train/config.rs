@@ -208,11 +208,16 @@ pub enum Keep {
 }
 
 impl TrainConfig {
-    /// Refuses names of data sets that are not among the known ones.
+    /// Refuses names of data sets that are not among the known ones, and known ones that have no weight where they need one.
     pub fn check_datasets(&self, known: &[String]) -> Result<()> {
         self.mix.check_names(known)?;
         self.prompts.check_names(known)?;
-        curriculum::stages(self, known).map(|_| ())
+        for stage in curriculum::stages(self, known)? {
+            for set in stage.datasets {
+                self.mix.weight(&known[set], 1)?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses values that make no sense.

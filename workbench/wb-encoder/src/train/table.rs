@@ -105,6 +105,19 @@ impl<'a> PairTable<'a> {
         table
     }
 
+    /// Numbers the texts of pairs and keeps none of them: enough to plan a training.
+    pub fn for_planning(pairs: TrainPairs<'_>, negatives: usize) -> Result<PairTable<'static>> {
+        let mut table = PairTable::empty(Ids::Memory(&[]));
+        match pairs {
+            TrainPairs::Memory(pairs) => {
+                pairs.pairs().iter().try_for_each(|pair| table.push(pair, negatives, &mut |_| Ok(())))?;
+            }
+            TrainPairs::Stream(pairs) => pairs.each(&mut |pair| table.push(&pair, negatives, &mut |_| Ok(())))?,
+        }
+        table.freeze();
+        Ok(table)
+    }
+
     fn on_disk(pairs: &'a dyn PairStream, negatives: usize, folder: &Path) -> Result<Self> {
         let mut texts = TextWriter::create(&folder.join("training-texts"))?;
         let mut ids = TextWriter::create(&folder.join("training-ids"))?;
@@ -258,10 +271,15 @@ impl<'a> PairTable<'a> {
         sizes
     }
 
+    /// The most hard negatives that a pair has.
+    pub fn most_negatives(&self) -> usize {
+        (0..self.len() as u32).map(|pair| self.documents(pair).len() - 1).max().unwrap_or(0)
+    }
+
     /// Pairs with fewer hard negatives than those that have most.
     pub fn short_of_negatives(&self) -> usize {
-        let most = (0..self.len() as u32).map(|pair| self.documents(pair).len()).max().unwrap_or(0);
-        (0..self.len() as u32).filter(|pair| self.documents(*pair).len() < most).count()
+        let most = self.most_negatives();
+        (0..self.len() as u32).filter(|pair| self.documents(*pair).len() - 1 < most).count()
     }
 
     /// Anchor and positive of each pair.
@@ -354,6 +372,58 @@ mod tests {
         assert_eq!(table.datasets(), ["csn", ""]);
         assert_eq!((0..3).map(|pair| table.dataset(pair)).collect::<Vec<_>>(), [0, 1, 0]);
         assert_eq!(table.dataset_sizes(), [2, 1]);
+    }
+
+    /// Pairs that are made as they are asked for, `WB_STREAM_GB` gigabytes of them.
+    struct Endless(u32);
+
+    impl PairStream for Endless {
+        fn fingerprint(&self) -> Result<Fingerprint> {
+            Ok(Fingerprint::of_bytes(&self.0.to_le_bytes()))
+        }
+
+        fn each(&self, take: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
+            (0..self.0).try_for_each(|i| {
+                let (anchor, positive) = (format!("what does number {i} do?"), format!("fn f{i}() {{}} ").repeat(150));
+                take(Pair { id: i.to_string(), anchor, positive, ..Pair::default() })
+            })
+        }
+    }
+
+    /// `WB_STREAM_GB=2 cargo test --release -p wb-encoder --lib -- --ignored gigabytes_of_texts`
+    #[test]
+    #[ignore = "writes and reads gigabytes"]
+    fn gigabytes_of_texts_need_little_memory() {
+        let peak = || -> u64 {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
+        };
+        let gigabytes: f64 = std::env::var("WB_STREAM_GB").map_or(2.0, |text| text.parse().unwrap());
+        let pairs = Endless((gigabytes * 1e9 / 2100.0) as u32);
+        let folder = tempfile::tempdir().unwrap();
+        let (before, started) = (peak(), std::time::Instant::now());
+        let table = PairTable::new(TrainPairs::Stream(&pairs), 0, folder.path()).unwrap();
+        let bytes = std::fs::metadata(folder.path().join("training-texts")).unwrap().len();
+        let seconds = started.elapsed().as_secs_f64();
+        eprintln!(
+            "{} pairs, {bytes} bytes: {seconds:.0} s, peak {} MB, before {} MB",
+            table.len(),
+            peak() / 1000,
+            before / 1000
+        );
+        assert!(bytes as f64 > 0.9e9 * gigabytes);
+        // Any batch is read from the disk.
+        let started = std::time::Instant::now();
+        for first in (0..table.len() as u32 - 64).step_by(table.len() / 100) {
+            let batch: Vec<u32> = (first..first + 64).collect();
+            for pair in batch {
+                let text = table.text(table.documents(pair)[0]).unwrap();
+                assert!(text.starts_with(&format!("fn f{pair}() {{}} ")));
+            }
+        }
+        eprintln!("{:.0} texts per second", 6400.0 / started.elapsed().as_secs_f64());
+        assert!(peak() < before + 400_000, "{} kB", peak());
     }
 
     #[test]

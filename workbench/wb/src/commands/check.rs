@@ -24,7 +24,7 @@ pub fn check(check: &args::Check) -> Result<End> {
     let fingerprint = data::fingerprint(&experiment)?;
     let folder = data::folder(&arguments.places.datasets, &fingerprint);
     let size = size(&experiment)?;
-    let steps = steps::planned(&experiment, &folder)?;
+    let steps = steps::planned(&experiment, &folder, &fingerprint)?;
     // Nothing was found wrong until here.
     output::line(format!("{}: fine", arguments.config.display()));
     plan(&experiment, &folder, size, steps.as_ref());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use wb_code::TreeConfig;
-use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
+use wb_core::{Error, Pair, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
     OnBad, PrepareConfig, Source, SourceConfig, SourceRead,
     balance::BalanceConfig,
@@ -23,6 +23,9 @@ use wb_encoder::train::mix::check_name;
 pub struct DataConfig {
     /// Read in this order.
     pub sources: Vec<SourceChoice>,
+    /// Never holds all training pairs in memory: they are read, cleaned and split one by one, and trained on from the disk.
+    #[serde(default)]
+    pub streaming: bool,
     /// What to do with a record that is not a pair: `stop` or `skip`.
     #[serde(default)]
     pub on_bad: OnBad,
@@ -85,6 +88,9 @@ impl DataConfig {
             source.validate(&format!("{key}.sources[{at}]"))?;
         }
         self.prepare().validate(key)?;
+        if self.streaming {
+            wb_data::streaming::check(&self.prepare(), key)?;
+        }
         let Some(names) = self.source_names() else { return Ok(()) };
         let of_gates = [
             ("consistency", self.consistency.as_ref().map(|gate| &gate.datasets)),
@@ -200,22 +206,40 @@ impl SourceChoice {
 
     /// Reads everything; `at` is the source's position among all.
     pub fn read(&self, at: usize, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> anyhow::Result<SourceRead> {
-        let mut read = match self.choice() {
+        let mut pairs = Vec::new();
+        let mut take = |pair| {
+            pairs.push(pair);
+            Ok(())
+        };
+        let read = self.each(at, on_bad, &mut take, progress)?;
+        Ok(SourceRead { pairs, ..read })
+    }
+
+    /// Gives every pair to `take`, in order; what it returns has no pairs. A source tree is in memory as a whole.
+    pub fn each(
+        &self,
+        at: usize,
+        on_bad: OnBad,
+        take: &mut dyn FnMut(Pair) -> wb_data::Result<()>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<SourceRead> {
+        let (dataset, is_named) = self.dataset(at);
+        let mut take = |mut pair: Pair| {
+            if is_named || pair.origin.dataset.is_empty() {
+                pair.origin.dataset.clone_from(&dataset);
+            }
+            take(pair)
+        };
+        match self.choice() {
             Choice::Tree(tree) => {
                 let read = wb_code::read_tree(tree, progress)?;
                 let mut skipped = read.skipped;
                 skipped.extend(read.rejected);
-                SourceRead { name: self.name(), pairs: read.pairs, skipped, fingerprint: read.fingerprint }
+                read.pairs.into_iter().try_for_each(&mut take)?;
+                Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: read.fingerprint })
             }
-            Choice::Records(records) => records.read(on_bad, progress)?,
-        };
-        let (dataset, is_named) = self.dataset(at);
-        for pair in &mut read.pairs {
-            if is_named || pair.origin.dataset.is_empty() {
-                pair.origin.dataset.clone_from(&dataset);
-            }
+            Choice::Records(records) => Ok(records.each(on_bad, &mut take, progress)?),
         }
-        Ok(read)
     }
 
     fn choice(&self) -> Choice<'_> {

@@ -61,7 +61,10 @@ pub fn bench(
         run.dir.reopen()?;
         // The run's own test pairs were audited against its training pairs when they were made.
         let is_own = entry.dataset.is_none() && entry.sources.is_empty();
-        let training = (!is_own).then_some(&data.prepared.train);
+        let training = (!is_own && !data.streaming).then_some(&data.prepared.train);
+        if data.streaming && !is_own {
+            output::note(format!("{name}: not compared with the training pairs, which are not in memory"));
+        }
         let options = Options { seed: experiment.seed, examples: experiment.bench.examples, training };
         let mut outcomes = Vec::new();
         let mut of_trained = None;

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{PairSet, Progress, RunDir, fingerprint::Fingerprint, suggest};
+use wb_core::{Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_data::sources::hub::{Kind, fetch, fetch_optional};
 use wb_encoder::{Folder, Tokenizer, folder::MaxTokens};
 
+use super::data::Data;
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
 /// What a model on the hub consists of.
@@ -46,17 +47,12 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
 }
 
 /// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
-pub fn begin(
-    experiment: &Experiment,
-    run: &RunDir,
-    pairs: &PairSet,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Folder> {
+pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
     let config = &experiment.encoder;
     let folder = match &config.model {
         ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
-            let tokenizer = tokenizer(config, run, pairs, progress)?;
+            let tokenizer = tokenizer(config, run, data, progress)?;
             let architecture =
                 config.architecture(tokenizer.vocab_size()).context("a model from scratch has no sizes")?;
             Folder::fresh(&experiment.name, architecture, tokenizer, config.scratch_max_tokens(), experiment.seed)?
@@ -116,11 +112,12 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
 fn tokenizer(
     config: &EncoderConfig,
     run: &RunDir,
-    pairs: &PairSet,
+    data: &Data,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tokenizer> {
     let file = run.tokenizer();
     if !file.is_file() {
+        let pairs = data.sample(config.tokenizer.sample_bytes)?;
         let texts: Vec<&str> =
             pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
         progress(Progress::new("learning a tokenizer", 0, 1));

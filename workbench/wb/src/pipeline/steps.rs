@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::records::journal::StageRecord;
-use wb_encoder::train::{TrainConfig, curriculum::most_negatives, plan::Plan, table::PairTable};
+use wb_core::{fingerprint::Fingerprint, records::journal::StageRecord};
+use wb_encoder::train::{TrainConfig, TrainPairs, plan::Plan, table::PairTable};
 
+use super::data::Stored;
 use crate::config::Experiment;
 
 /// What is known of a training before it starts.
@@ -20,18 +21,17 @@ pub struct Planned {
     notes: Vec<String>,
 }
 
-/// Plans every step, if the pairs were prepared before.
-pub fn planned(experiment: &Experiment, folder: &Path) -> Result<Option<Planned>> {
-    let file = folder.join("train.parquet");
-    if !file.is_file() {
+/// Plans every step, if the pairs were prepared before. Their texts are not kept in memory.
+pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint) -> Result<Option<Planned>> {
+    if !folder.join("train.parquet").is_file() {
         return Ok(None);
     }
-    let pairs = wb_data::store::read_pairs(&file)?;
-    let table = PairTable::in_memory(&pairs, most_negatives(&experiment.train));
+    let stored = Stored::new(folder, fingerprint);
+    let table = PairTable::for_planning(TrainPairs::Stream(&stored), u32::MAX as usize)?;
     let plan = Plan::new(&table, &experiment.train, experiment.seed)?;
     Ok(Some(Planned {
-        pairs: pairs.len(),
-        most_negatives: pairs.iter().map(|pair| pair.negatives.len()).max().unwrap_or(0),
+        pairs: table.len(),
+        most_negatives: table.most_negatives(),
         steps: plan.len(),
         epochs: plan.steps.last().map_or(0.0, |step| step.epoch),
         stages: plan.records(&table),
@@ -48,9 +48,14 @@ impl Planned {
         for stage in self.stages.iter().filter(|_| !train.curriculum.is_empty()) {
             let scale = stage.scale.map(|scale| format!(", temperature {:.3}", 1.0 / scale)).unwrap_or_default();
             let of = stage.datasets.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+            // Those that are mined while training are not known yet.
+            let negatives = match &train.refresh {
+                Some(_) => stage.negatives,
+                None => stage.negatives.min(self.most_negatives as u64),
+            };
             lines.push(format!(
-                "          steps {} to {}: {}, {} pairs of {of}, up to {} hard negatives{scale}, rate × {}",
-                stage.first_step, stage.last_step, stage.name, stage.pairs, stage.negatives, stage.learning_rate_factor
+                "          steps {} to {}: {}, {} pairs of {of}, {negatives} hard negatives{scale}, rate × {}",
+                stage.first_step, stage.last_step, stage.name, stage.pairs, stage.learning_rate_factor
             ));
         }
         lines.extend(self.notes.iter().map(|note| format!("          {note}")));

@@ -63,7 +63,7 @@ pub fn encoder(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Trained, Folder)> {
     let inputs = inputs(experiment, data)?;
-    let untrained = encoder::begin(experiment, &run.dir, &data.prepared.train, progress)?;
+    let untrained = encoder::begin(experiment, &run.dir, data, progress)?;
     if run.stages.is_done("train", &inputs) && run.dir.encoder().is_dir() {
         // What is measured may have changed.
         atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
@@ -86,7 +86,7 @@ pub fn encoder(
         tokenizer.encode(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
     };
     let job = TrainJob {
-        pairs: (&data.prepared.train).into(),
+        pairs: data.train(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
         special_ends: untrained.tokenizer.special_tokens() > 0,
