@@ -33,6 +33,10 @@ pub struct Origin {
     pub lines: [u32; 2],
     /// Licence as an SPDX expression, empty where it is not known.
     pub license: String,
+    /// The data set that it belongs to, by the name that its source has in the YAML; empty where nothing named it.
+    /// Batches, curricula and prompts may depend on it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dataset: String,
 }
 
 /// One training record.
@@ -108,7 +112,9 @@ impl PairSet {
     pub fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::builder();
         for pair in &self.pairs {
-            for text in [&pair.id, &pair.language, &pair.anchor, &pair.positive, &pair.origin.group] {
+            for text in
+                [&pair.id, &pair.language, &pair.anchor, &pair.positive, &pair.origin.group, &pair.origin.dataset]
+            {
                 fingerprint.text(text);
             }
             fingerprint.number(pair.task as u64);

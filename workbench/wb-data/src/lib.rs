@@ -11,6 +11,7 @@ pub mod dedupe;
 pub mod error;
 pub mod filter;
 mod gate;
+pub mod judge;
 pub mod leak;
 pub mod minhash;
 pub mod prepare;
@@ -21,5 +22,6 @@ pub mod text;
 pub mod trivial;
 
 pub use error::{Error, Place, Result};
-pub use prepare::{PrepareConfig, Prepared, prepare};
+pub use judge::Judge;
+pub use prepare::{PrepareConfig, Prepared, prepare, prepare_with};
 pub use sources::{OnBad, Source, SourceConfig, SourceRead};

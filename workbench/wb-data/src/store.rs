@@ -56,7 +56,7 @@ pub fn load(folder: &Path) -> Result<Prepared> {
 ///
 /// Columns: `id, task, language, anchor, positive` text, `negatives` list of text,
 /// `scores` list of 32-bit floats, `group, path` text,
-/// `first_line, last_line` 32 bits, `license` text.
+/// `first_line, last_line` 32 bits, `license, dataset` text.
 pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
     let properties = || -> std::result::Result<_, ParquetError> {
         Ok(WriterProperties::builder()
@@ -104,7 +104,7 @@ pub fn read_pairs(path: &Path) -> Result<Vec<Pair>> {
         let scores = scores.map(|lists| lists.ok_or_else(|| not_ours(path, "scores"))).transpose()?;
         let (id, task, language) = (text("id")?, text("task")?, text("language")?);
         let (anchor, positive, group) = (text("anchor")?, text("positive")?, text("group")?);
-        let (file, license) = (text("path")?, text("license")?);
+        let (file, license, dataset) = (text("path")?, text("license")?, text("dataset")?);
         let (first, last) = (number("first_line")?, number("last_line")?);
         for row in 0..batch.num_rows() {
             let negatives = lists.value(row);
@@ -130,6 +130,7 @@ pub fn read_pairs(path: &Path) -> Result<Vec<Pair>> {
                     path: file.value(row).to_owned(),
                     lines: [first.value(row), last.value(row)],
                     license: license.value(row).to_owned(),
+                    dataset: dataset.value(row).to_owned(),
                 },
             });
         }
@@ -153,7 +154,7 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
         scores.values().append_slice(&pair.scores);
         scores.append(true);
     }
-    let columns: [(&str, ArrayRef); 12] = [
+    let columns: [(&str, ArrayRef); 13] = [
         ("id", text(|pair| &pair.id)),
         ("task", text(|pair| task_name(pair.task))),
         ("language", text(|pair| &pair.language)),
@@ -166,6 +167,7 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
         ("first_line", number(|pair| pair.origin.lines[0])),
         ("last_line", number(|pair| pair.origin.lines[1])),
         ("license", text(|pair| &pair.origin.license)),
+        ("dataset", text(|pair| &pair.origin.dataset)),
     ];
     Ok(RecordBatch::try_from_iter(columns)?)
 }

@@ -131,6 +131,7 @@ fn read_file(config: &TreeConfig, listing: &Listing, file: &SourceFile, place: &
                 path: place.path.clone(),
                 lines: function.lines,
                 license: place.license.clone(),
+                dataset: String::new(),
             },
         });
     }

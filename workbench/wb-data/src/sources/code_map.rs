@@ -22,6 +22,9 @@ use crate::{Error, Place, Result, text};
 pub struct CodeMapConfig {
     /// The file.
     pub path: PathBuf,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Which part of the docstring: `whole` or `first_paragraph`.
     #[serde(default)]
     pub anchor_part: AnchorPart,

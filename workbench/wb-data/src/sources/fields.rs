@@ -36,6 +36,8 @@ pub struct Fields {
     pub path: String,
     /// Licence; may be absent from a record.
     pub license: String,
+    /// Data set; may be absent from a record. A source with a data set of its own does not ask.
+    pub dataset: String,
 }
 
 impl Default for Fields {
@@ -50,6 +52,7 @@ impl Default for Fields {
             group: "origin.group|group|repo".into(),
             path: "origin.path|path".into(),
             license: "origin.license|license".into(),
+            dataset: "origin.dataset|dataset".into(),
         }
     }
 }
@@ -149,7 +152,7 @@ impl Shape {
             [&fields.anchor, &fields.positive, &fields.negatives, &fields.scores, &fields.language, &fields.group];
         let mut roots: Vec<String> = names
             .into_iter()
-            .chain([&fields.path, &fields.license])
+            .chain([&fields.path, &fields.license, &fields.dataset])
             .chain(&fields.id)
             .chain(self.only.keys())
             .flat_map(|name| name.split(['|', '+']).chain([name.as_str()]))
@@ -197,6 +200,7 @@ impl Shape {
         pair.origin.group = optional(record, &fields.group)?;
         pair.origin.path = optional(record, &fields.path)?;
         pair.origin.license = optional(record, &fields.license)?;
+        pair.origin.dataset = optional(record, &fields.dataset)?;
         if let Some(lines) = lookup(&record.fields, "origin.lines") {
             pair.origin.lines = serde_json::from_value(lines.clone()).unwrap_or_default();
         }

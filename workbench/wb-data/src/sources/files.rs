@@ -26,6 +26,9 @@ use crate::{Error, Result};
 pub struct FilesConfig {
     /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
     pub path: PathBuf,
+    /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Names of the fields.
     #[serde(default)]
     pub fields: Fields,

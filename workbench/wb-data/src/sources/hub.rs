@@ -28,6 +28,9 @@ pub struct HubConfig {
     pub revision: String,
     /// Files in the repository, read in this order; the suffix says the format.
     pub files: Vec<String>,
+    /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Names of the fields.
     #[serde(default)]
     pub fields: Fields,

@@ -34,6 +34,9 @@ pub struct JoinedConfig {
     pub left: JoinedSide,
     /// The positives.
     pub right: JoinedSide,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Only what follows the last of this in a key is compared (`/`: `Python/3` is `Java/3`); nothing for whole keys.
     #[serde(default)]
     pub key_after: String,

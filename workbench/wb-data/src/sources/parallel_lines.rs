@@ -25,6 +25,9 @@ pub struct ParallelLinesConfig {
     pub anchors: PathBuf,
     /// File of positives.
     pub positives: PathBuf,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// The language of the positives.
     #[serde(default)]
     pub language: String,

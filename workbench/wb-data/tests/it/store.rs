@@ -25,6 +25,7 @@ fn odd() -> Vec<Pair> {
                 path: (*text).into(),
                 lines: [at as u32, u32::MAX],
                 license: (*text).into(),
+                dataset: (*text).into(),
             },
         })
         .collect()

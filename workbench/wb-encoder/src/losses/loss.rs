@@ -65,34 +65,41 @@ impl Needs {
 
     /// Refuses pairs that lack something, by the id of the first one; `negatives` are used of each at most.
     pub fn check_pairs(&self, pairs: &[Pair], negatives: usize) -> Result<()> {
-        let used = |pair: &Pair| pair.negatives.len().min(negatives);
+        let counts = |pair: usize| (pairs[pair].negatives.len().min(negatives), pairs[pair].scores.len());
+        self.check_counts(pairs.len(), &counts, &|pair| Ok(pairs[pair].id.clone()))
+    }
+
+    /// The same for `pairs` pairs, of each of which is known how many hard negatives are used and how many scores there are.
+    pub fn check_counts(
+        &self,
+        pairs: usize,
+        counts: &dyn Fn(usize) -> (usize, usize),
+        id: &dyn Fn(usize) -> Result<String>,
+    ) -> Result<()> {
+        let first = |lacks: &dyn Fn((usize, usize)) -> bool| {
+            let first = (0..pairs).find(|pair| lacks(counts(*pair)))?;
+            Some((first, (0..pairs).filter(|pair| lacks(counts(*pair))).count()))
+        };
         if self.negatives
-            && let Some((count, pair)) = first(pairs, |pair| used(pair) == 0)
+            && let Some((pair, count)) = first(&|(negatives, _)| negatives == 0)
         {
-            let message =
-                format!("has no hard negative, as {count} of {} pairs, and `{}` needs one", pairs.len(), self.loss);
-            return Err(Error::data(format!("pair {}", pair.id), message).with_hint(
+            let message = format!("has no hard negative, as {count} of {pairs} pairs, and `{}` needs one", self.loss);
+            return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(
                 "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0",
             ));
         }
         if self.scores
-            && let Some((count, pair)) = first(pairs, |pair| pair.scores.len() < 1 + used(pair))
+            && let Some((pair, count)) = first(&|(negatives, scores)| scores < 1 + negatives)
         {
-            let (found, expected) = (pair.scores.len(), 1 + used(pair));
+            let (negatives, found) = counts(pair);
             let message = format!(
-                "has {found} scores, expected {expected}: the positive's and one for each hard negative; so have {count} of {} pairs, and `{}` needs them",
-                pairs.len(),
+                "has {found} scores, expected {}: the positive's and one for each hard negative; so have {count} of {pairs} pairs, and `{}` needs them",
+                1 + negatives,
                 self.loss
             );
             let hint = "name the field of the scores in the source: `fields: { scores: NAME }`";
-            return Err(Error::data(format!("pair {}", pair.id), message).with_hint(hint));
+            return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(hint));
         }
         Ok(())
     }
-}
-
-/// The first pair that lacks something, and how many do.
-fn first(pairs: &[Pair], lacks: impl Fn(&Pair) -> bool) -> Option<(usize, &Pair)> {
-    let first = pairs.iter().find(|pair| lacks(pair))?;
-    Some((pairs.iter().filter(|pair| lacks(pair)).count(), first))
 }

@@ -128,6 +128,10 @@ fn of_loss(config: &TrainConfig, loss: &LossConfig, key: &str, lints: &mut Vec<S
 fn negatives(config: &TrainConfig, facts: &DataFacts, lints: &mut Vec<String>) {
     let (pairs, with, most) = (facts.pairs, facts.with_negatives, facts.most_negatives);
     let needs = config.loss.needs();
+    if config.refresh.is_some() {
+        // They are mined while training.
+        return;
+    }
     if needs.negatives && (with < pairs || config.negatives == 0) {
         let without = if config.negatives == 0 { pairs } else { pairs - with };
         lints.push(format!(

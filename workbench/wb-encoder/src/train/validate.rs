@@ -8,7 +8,8 @@ use wb_core::{Pair, Seed, Side};
 
 use super::{
     config::TrainConfig,
-    texts::{PairTable, Tokenize},
+    table::PairTable,
+    token_cache::{Tokenize, Wanted},
 };
 use crate::{
     Backbone, Result, TokenBatch,
@@ -49,7 +50,8 @@ pub struct Measured {
 }
 
 impl Validation {
-    /// Takes some of the pairs, as many as the config says, drawn by seed and kept in order, and tokenizes them.
+    /// Takes at most as many of the pairs as the config says, drawn by seed and kept in order, and tokenizes them
+    /// with training's prompts and the encoder's own limits.
     pub fn new(
         pairs: &[Pair],
         loss: &LossOnEmbeddings,
@@ -67,20 +69,26 @@ impl Validation {
             without_loss = Some(format!("`{}` asks its guide about training pairs only", needs.loss));
         }
         let used = if needs.negatives && without_loss.is_none() { config.negatives } else { 0 };
-        let table = PairTable::new(&pairs, used);
-        let tokens = |texts: Vec<(&str, Side)>| -> Result<Vec<Vec<u32>>> {
-            texts.into_par_iter().map(|(text, side)| tokenize(text, side)).collect()
+        let table = PairTable::in_memory(&pairs, used);
+        let tokens = |side: Side, of: &dyn Fn(&Pair) -> Vec<String>| -> Result<Vec<Vec<u32>>> {
+            let wanted = pairs.iter().flat_map(|pair| {
+                let prompt = config.prompts.of(&pair.origin.dataset, side);
+                of(pair).into_iter().map(move |text| (text, prompt))
+            });
+            let tokens = |(text, prompt): (String, Option<&str>)| {
+                tokenize(Wanted { text: &text, side, prompt, max_tokens: None })
+            };
+            wanted.collect::<Vec<_>>().into_par_iter().map(tokens).collect()
         };
         let hard = |pair: &Pair| pair.negatives.len().min(used);
-        let negatives = pairs.iter().flat_map(|pair| &pair.negatives[..hard(pair)]);
         let ends = pairs.iter().scan(0, |end, pair| {
             *end += hard(pair);
             Some(*end)
         });
         Ok(Self {
-            anchors: tokens(pairs.iter().map(|pair| (pair.anchor.as_str(), Side::Query)).collect())?,
-            positives: tokens(pairs.iter().map(|pair| (pair.positive.as_str(), Side::Document)).collect())?,
-            negatives: tokens(negatives.map(|text| (text.as_str(), Side::Document)).collect())?,
+            anchors: tokens(Side::Query, &|pair| vec![pair.anchor.clone()])?,
+            positives: tokens(Side::Document, &|pair| vec![pair.positive.clone()])?,
+            negatives: tokens(Side::Document, &|pair| pair.negatives[..hard(pair)].to_vec())?,
             negative_starts: std::iter::once(0).chain(ends).collect(),
             anchor_texts: (0..pairs.len() as u32).map(|pair| table.anchor(pair)).collect(),
             document_texts: (0..pairs.len() as u32).map(|pair| table.documents(pair).to_vec()).collect(),

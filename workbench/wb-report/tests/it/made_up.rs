@@ -158,7 +158,10 @@ fn data() -> DataCard {
         splits: [("train", 82_011, 968), ("validation", 1_434, 31), ("test", 2_534, 32)]
             .into_iter()
             .map(|(name, pairs, groups)| {
-                (name.to_owned(), SplitCount { pairs, groups, languages: counts(&[("rust", pairs)]) })
+                (
+                    name.to_owned(),
+                    SplitCount { pairs, groups, languages: counts(&[("rust", pairs)]), ..SplitCount::default() },
+                )
             })
             .collect(),
         leaks: vec![

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{End, experiment};
+use super::{End, data_lints, experiment};
 use crate::{
     args,
     config::{Experiment, ModelChoice},
     output,
-    pipeline::{data, encoder, preflight},
+    pipeline::{data, encoder, preflight, steps},
 };
 
 /// `wb check`
@@ -24,24 +24,29 @@ pub fn check(check: &args::Check) -> Result<End> {
     let fingerprint = data::fingerprint(&experiment)?;
     let folder = data::folder(&arguments.places.datasets, &fingerprint);
     let size = size(&experiment)?;
+    let steps = steps::planned(&experiment, &folder)?;
     // Nothing was found wrong until here.
     output::line(format!("{}: fine", arguments.config.display()));
-    plan(&experiment, &folder, size);
-    for lint in lints(&experiment) {
+    plan(&experiment, &folder, size, steps.as_ref());
+    for lint in lints(&experiment).into_iter().chain(data_lints::lints(&experiment, steps.as_ref())) {
         output::line(format!("lint: {lint}"));
     }
     Ok(End::Done)
 }
 
 /// What would be done, in a few lines.
-fn plan(experiment: &Experiment, folder: &Path, (what, all, trainable): (String, usize, usize)) {
+fn plan(
+    experiment: &Experiment,
+    folder: &Path,
+    (what, all, trainable): (String, usize, usize),
+    steps: Option<&steps::Planned>,
+) {
     for source in &experiment.data.sources {
         output::line(format!("data      {}", source.name()));
     }
-    let pairs = data::card(folder).ok().and_then(|card| card.splits.get("train").map(|split| split.pairs));
-    match pairs {
-        Some(pairs) => {
-            output::line(format!("          {pairs} training pairs, prepared already: {}", folder.display()))
+    match steps {
+        Some(steps) => {
+            output::line(format!("          {} training pairs, prepared already: {}", steps.pairs, folder.display()))
         }
         None => output::line(format!("          to be prepared in {}", folder.display())),
     }
@@ -50,14 +55,9 @@ fn plan(experiment: &Experiment, folder: &Path, (what, all, trainable): (String,
     let bytes = 4 * (all + 3 * trainable);
     output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
     let train = &experiment.train;
-    if let Some(pairs) = pairs {
-        let a_step = (train.batch.pairs * train.batch.accumulate) as u64;
-        let an_epoch = if train.batch.drop_last { pairs / a_step } else { pairs.div_ceil(a_step) };
-        let steps = train.epochs * an_epoch;
-        let steps = if train.max_steps > 0 { steps.min(train.max_steps) } else { steps };
-        output::line(format!("train     {steps} steps of {a_step} pairs, {} epochs", train.epochs));
-    } else {
-        output::line(format!("train     {} epochs in batches of {}", train.epochs, train.batch.pairs));
+    match steps {
+        Some(steps) => steps.lines(train).into_iter().for_each(output::line),
+        None => output::line(format!("train     {} epochs in batches of {}", train.epochs, train.batch.pairs)),
     }
     for entry in &experiment.bench.benchmarks {
         let card = entry.benchmark.benchmark().card();

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod compare;
+mod data_lints;
 mod doctor;
 mod experiment;
 mod ls;

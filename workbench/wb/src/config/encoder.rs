@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
+use wb_data::judge::JudgeEncoder;
 use wb_encoder::{
     Architecture, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
@@ -98,6 +99,12 @@ pub struct PretrainedConfig {
     pub revision: String,
 }
 
+impl From<&JudgeEncoder> for PretrainedConfig {
+    fn from(judge: &JudgeEncoder) -> Self {
+        Self { id: judge.id.clone(), revision: judge.revision.clone() }
+    }
+}
+
 impl PretrainedConfig {
     /// The folder, if the id is one.
     pub fn folder(&self) -> Option<PathBuf> {
@@ -145,6 +152,12 @@ impl EncoderConfig {
         }
     }
 
+    /// Whether texts get special tokens before and after them, for a model from scratch: a transformer reads
+    /// the beginning and the end of a text; a bag of vectors would average two constants in.
+    pub fn has_special_tokens(&self) -> bool {
+        self.tokenizer.special_tokens || matches!(self.model, ModelChoice::Transformer(_))
+    }
+
     /// Lengths that hold the special tokens and at least one more, and for which the model has positions.
     fn validate_max_tokens(&self, key: &str, special: usize, positions: Option<usize>) -> Result<()> {
         let tokens = self.scratch_max_tokens();
@@ -181,9 +194,9 @@ impl EncoderConfig {
             _ => {
                 let Some(architecture) = self.architecture(self.tokenizer.vocab_size) else { return Ok(()) };
                 let is_transformer = matches!(self.model, ModelChoice::Transformer(_));
+                let special = if self.has_special_tokens() { 2 } else { 0 };
                 let name = if is_transformer { "transformer" } else { "static_embedding" };
                 architecture.validate(&format!("{key}.model.{name}")).map_err(as_written)?;
-                let special = if self.tokenizer.special_tokens || is_transformer { 2 } else { 0 };
                 self.validate_max_tokens(&format!("{key}.max_tokens"), special, architecture.max_tokens())
             }
         }

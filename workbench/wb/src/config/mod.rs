@@ -60,6 +60,9 @@ impl Experiment {
         self.data.validate("data")?;
         self.encoder.validate("encoder")?;
         self.train.validate("train")?;
+        if let Some(names) = self.data.dataset_names() {
+            self.train.check_datasets(&names)?;
+        }
         self.bench.validate("bench")
     }
 }

@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{Progress, fingerprint::Fingerprint, run_dir::read_json};
-use wb_data::{Prepared, store};
+use wb_data::{Judge, Prepared, prepare_with, store};
 
-use crate::{config::Experiment, output};
+use super::{encoder, judge::Judges};
+use crate::{
+    config::{Experiment, PretrainedConfig},
+    output,
+};
 
 /// Prepared pairs and where they lie.
 pub struct Data {
@@ -28,12 +32,13 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         return Ok(Data { folder, fingerprint, prepared });
     }
     let mut read = Vec::new();
-    for source in &experiment.data.sources {
-        read.push(
-            source.read(experiment.data.on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?,
-        );
+    for (at, source) in experiment.data.sources.iter().enumerate() {
+        let pairs = source.read(at, experiment.data.on_bad, progress);
+        read.push(pairs.with_context(|| format!("cannot read {}", source.name()))?);
     }
-    let prepared = wb_data::prepare(read, &experiment.data.prepare(), experiment.seed, progress)?;
+    let mut judges = Judges::new(experiment);
+    let judge: Option<&mut dyn Judge> = Some(&mut judges);
+    let prepared = prepare_with(read, &experiment.data.prepare(), experiment.seed, judge, progress)?;
     store::write(&prepared, &folder)?;
     Ok(Data { folder, fingerprint, prepared })
 }
@@ -51,6 +56,10 @@ pub fn fingerprint(experiment: &Experiment) -> Result<Fingerprint> {
     for source in &experiment.data.sources {
         let of_source = source.fingerprint().with_context(|| format!("cannot read {}", source.name()))?;
         all.text(of_source.as_str());
+    }
+    for judge in experiment.data.prepare().encoders() {
+        let folder = encoder::pretrained_folder(&PretrainedConfig::from(judge))?;
+        all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
     }
     Ok(all.finish())
 }

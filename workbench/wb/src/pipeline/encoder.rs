@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use wb_core::{PairSet, Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_data::sources::hub::{Kind, fetch};
-use wb_encoder::{Folder, Tokenizer};
+use wb_encoder::{Folder, Tokenizer, folder::MaxTokens};
 
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
@@ -51,11 +51,14 @@ pub fn begin(
 }
 
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
-pub fn check(experiment: &Experiment) -> Result<()> {
-    if let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model {
-        adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
+/// Gives the encoder's limits, and how many special tokens stand around a text.
+pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
+    let config = &experiment.encoder;
+    if let ModelChoice::Pretrained(pretrained) = &config.model {
+        let folder = adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
+        return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
     }
-    Ok(())
+    Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
 }
 
 /// With the lengths, prompts, pooling and adapters of an experiment.
@@ -89,12 +92,8 @@ fn tokenizer(
         let texts: Vec<&str> =
             pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
         progress(Progress::new("learning a tokenizer", 0, 1));
-        // A transformer reads the beginning and the end of a text; a bag of vectors would average two constants in.
-        let is_transformer = matches!(config.model, ModelChoice::Transformer(_));
-        let trainer = wb_encoder::TokenizerConfig {
-            special_tokens: config.tokenizer.special_tokens || is_transformer,
-            ..config.tokenizer.clone()
-        };
+        let trainer =
+            wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
         trainer.train(&texts, &file)?.write(&file)?;
         progress(Progress::new("learning a tokenizer", 1, 1));
     }

@@ -4,13 +4,13 @@ use std::{path::Path, sync::atomic::AtomicBool};
 
 use anyhow::Result;
 use wb_core::{
-    Progress, RunDir, Side, atomic,
+    Progress, RunDir, atomic,
     fingerprint::Fingerprint,
     run_dir::{RunLock, write_json},
 };
 use wb_encoder::{
     BiEncoder, Folder, OpenDevice,
-    train::{TrainFiles, TrainJob, TrainOutcome, train},
+    train::{TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
 use super::{data::Data, encoder, manifest, stages::Stages};
@@ -79,14 +79,19 @@ pub fn encoder(
     let mut encoder = BiEncoder::open(untrained.clone(), device)?;
     let (tokenizer, prompts, max_tokens) =
         (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
-    let tokenize = move |text: &str, side: Side| tokenizer.encode(prompts.of(side), text, max_tokens.of(side));
+    let tokenize = move |wanted: Wanted<'_>| {
+        let own = max_tokens.of(wanted.side);
+        let most = wanted.max_tokens.map_or(own, |most| most.min(own));
+        tokenizer.encode(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
+    };
     let job = TrainJob {
-        pairs: &data.prepared.train,
+        pairs: (&data.prepared.train).into(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
         special_ends: untrained.tokenizer.special_tokens() > 0,
         config: &experiment.train,
         seed: experiment.seed,
+        refresh: None,
         files: TrainFiles::from(&run.dir),
         resume: true,
         stop,
