@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::records::journal::StageRecord;
-use wb_encoder::train::{TrainConfig, curriculum::most_negatives, plan::Plan, table::PairTable};
+use wb_encoder::train::{DataFacts, TrainConfig, curriculum::most_negatives, plan::Plan, table::PairTable};
 
 use crate::config::Experiment;
 
@@ -14,6 +14,8 @@ pub struct Planned {
     pub pairs: usize,
     /// Most hard negatives that a pair has.
     pub most_negatives: usize,
+    /// What lints ask of the pairs.
+    pub facts: DataFacts,
     steps: u64,
     epochs: f64,
     stages: Vec<StageRecord>,
@@ -32,6 +34,7 @@ pub fn planned(experiment: &Experiment, folder: &Path) -> Result<Option<Planned>
     Ok(Some(Planned {
         pairs: pairs.len(),
         most_negatives: pairs.iter().map(|pair| pair.negatives.len()).max().unwrap_or(0),
+        facts: DataFacts::of(&pairs, most_negatives(&experiment.train)),
         steps: plan.len(),
         epochs: plan.steps.last().map_or(0.0, |step| step.epoch),
         stages: plan.records(&table),
