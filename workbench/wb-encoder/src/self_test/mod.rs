@@ -70,7 +70,7 @@ impl ProbeReport {
 
 /// Sides of the matrices that are multiplied. Many: for each size a device times several kernels and takes the
 /// quickest, so that one that is wrong is met today at one size and tomorrow at another.
-const SIZES: [usize; 6] = [16, 32, 64, 128, 256, 512];
+const SIZES: [usize; 5] = [16, 32, 64, 128, 256];
 /// Largest relative error of a matrix product: what a device with 10-bit mantissas (TF32) still keeps.
 const MATRIX_LIMIT: f64 = 5e-3;
 /// Largest 1 - cosine of an embedding.
