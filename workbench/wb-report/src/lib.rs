@@ -19,8 +19,10 @@ mod report;
 mod sections;
 mod table;
 mod template;
+mod triples;
 mod words;
 
 pub use error::{Error, Result};
 pub use index_page::index;
 pub use report::{ReportFiles, report};
+pub use triples::triples;
