@@ -20,8 +20,10 @@ mod sections;
 mod stages;
 mod table;
 mod template;
+mod triples;
 mod words;
 
 pub use error::{Error, Result};
 pub use index_page::index;
 pub use report::{ReportFiles, report};
+pub use triples::triples;

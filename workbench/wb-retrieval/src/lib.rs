@@ -16,6 +16,7 @@ pub mod inner_product;
 mod judged;
 mod kernel;
 pub mod metric;
+pub mod mining;
 pub mod own_ranks;
 pub mod remembered;
 pub mod retriever;
