@@ -210,7 +210,7 @@ def main():
         gist("gist, three negatives", g, 3, temperature=0.05, margin=("absolute", 0.1)),
         gist("gist, relative margin", g, 2, temperature=0.05, margin=("relative", 0.3)),
         gist("gist, only documents for anchors", g, 1, temperature=0.05, contrast_anchors=False, contrast_positives=False),
-        gist("gist, anchors apart", g, 1, temperature=0.05, contrast_positives=False, margin=("absolute", -0.2)),
+        gist("gist, anchors apart", g, 1, temperature=0.05, contrast_positives=False, margin=("absolute", -0.01)),
         triplet("triplet, cosine", g, 1, "cosine", 0.5),
         triplet("triplet, euclidean, three negatives", g, 3, "euclidean", 2.0),
         triplet("triplet, manhattan", g, 2, "manhattan", 5.0),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wb_core::{Pair, Task, suggest};
 
-use super::python_doc;
+use super::{python_doc, scores::scores};
 use crate::{Error, Place, Result, text};
 
 /// Names of the fields that make a pair.
@@ -316,41 +316,7 @@ fn negatives(record: &Record<'_>, expression: &str) -> Result<Vec<String>> {
     Ok(Vec::new())
 }
 
-/// One score or 1 + `negatives` of them; a text, as in CSV, is read as JSON.
-fn scores(record: &Record<'_>, expression: &str, negatives: usize) -> Result<Vec<f32>> {
-    for name in expression.split('|').map(str::trim) {
-        let value = match lookup(&record.fields, name) {
-            None | Some(Value::Null) => continue,
-            Some(Value::String(text)) if text.trim().is_empty() => return Ok(Vec::new()),
-            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
-            Some(other) => other.clone(),
-        };
-        let items = match value {
-            Value::Array(items) => items,
-            one => vec![one],
-        };
-        let refuse = |found: String| {
-            let expected = match negatives {
-                0 => "one number".to_owned(),
-                n => format!("one number, or {}: the positive's and one for each hard negative", n + 1),
-            };
-            let message = format!("field `{name}` is {found}, expected {expected}");
-            Err(Error::record(place_of(record, name), "scores", message))
-        };
-        let number = |item: &Value| item.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
-        let Some(scores) = items.iter().map(number).collect::<Option<Vec<f32>>>() else {
-            let odd = items.iter().find(|item| number(item).is_none()).map_or("nothing", kind);
-            return refuse(if odd == "a number" { "a number out of range".into() } else { odd.into() });
-        };
-        if !(scores.len() <= 1 || scores.len() == 1 + negatives) {
-            return refuse(format!("{} numbers", scores.len()));
-        }
-        return Ok(scores);
-    }
-    Ok(Vec::new())
-}
-
-fn lookup<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(super) fn lookup<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     if let Some(value) = fields.get(name) {
         return Some(value);
     }
@@ -365,7 +331,7 @@ fn scalar(value: &Value) -> String {
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -396,7 +362,7 @@ fn wrong(record: &Record<'_>, name: &str, got: &str) -> Error {
 }
 
 /// The place of a key in the text of its record, as far as a search for it tells.
-fn place_of(record: &Record<'_>, name: &str) -> Place {
+pub(super) fn place_of(record: &Record<'_>, name: &str) -> Place {
     let key = format!("\"{}\"", name.rsplit('.').next().unwrap_or(name));
     let Some(at) = record.raw.windows(key.len()).position(|part| part == key.as_bytes()) else {
         return record.place.clone();

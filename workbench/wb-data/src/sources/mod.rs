@@ -12,6 +12,7 @@ mod jsonl;
 mod parallel_lines;
 mod parquet;
 pub mod python_doc;
+mod scores;
 mod source;
 
 use serde::{Deserialize, Serialize};

@@ -74,16 +74,17 @@ impl Targets {
             false => format!("adapter target `{written}` matches no parameter of {model}; targets here are: {list}"),
         };
         let mut error = wb_core::Error::value("lora.targets", message);
-        if let Some(near) = suggest::nearest(written, known.iter().map(String::as_str)) {
-            error = error.with_hint(format!("did you mean `{near}`?"));
-        } else if matches!(self, Self::Pattern(_)) && !known.is_empty() {
-            error = error.with_hint(
-                r"a pattern has to fit a whole name: '.*\.(query|value)'; a list takes endings: [query, value]",
-            );
-        } else if !known.is_empty() {
-            error = error.with_hint("targets: [query, value]");
-        } else {
+        let near = suggest::nearest(written, known.iter().map(String::as_str));
+        if known.is_empty() {
             error = error.with_hint("leave `lora` out: all weights of this encoder train");
+        } else if matches!(self, Self::Pattern(_)) {
+            let hint =
+                r"a text is a pattern for whole names: '.*\.(query|value)'; endings stand in a list: [query, value]";
+            error = error.with_hint(hint);
+        } else if let Some(near) = near {
+            error = error.with_hint(format!("did you mean `{near}`?"));
+        } else {
+            error = error.with_hint("targets: [query, value]");
         }
         Err(error.into())
     }

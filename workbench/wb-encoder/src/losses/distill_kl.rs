@@ -61,7 +61,7 @@ impl DistillKlConfig {
 /// dot product.
 #[derive(Debug, Clone)]
 pub struct DistillKl {
-    student: f64,
+    pub(super) student: f64,
     teacher: f64,
 }
 

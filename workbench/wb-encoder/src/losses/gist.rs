@@ -109,7 +109,8 @@ impl GistConfig {
 ///
 /// Solatorio 2024, arXiv 2402.16829. Equals sentence-transformers' `CachedGISTEmbedLoss`, and `GISTEmbedLoss` for the up
 /// to one hard negative that it takes; those always compare by the cosine, here the model is compared by `train.similarity`.
-/// Masked duplicates are ours: the guide scores them as high as the positive, which is not higher.
+/// Two differences: there, a text counts against itself where the guide's score for the positive is above 1 + margin
+/// (with a margin below 0, that is); and masked duplicates are ours, as the guide scores them no higher than the positive.
 #[derive(Debug, Clone)]
 pub struct Gist {
     config: GistConfig,

@@ -2,7 +2,7 @@
 //! what a teacher said of them, and how a guide embeds them.
 
 use ndarray::{Array2, ArrayView2};
-use wb_core::{Error, Result};
+use wb_core::{Encoder, Error, Result, Side, progress::silent};
 
 /// One pair of a batch: the numbers of its texts, equal for equal texts, and its scores.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,17 @@ pub struct GuideEmbeddings {
     pub anchors: Array2<f32>,
     /// Of the documents in their order, `[D, guide dim]`.
     pub documents: Array2<f32>,
+}
+
+impl GuideEmbeddings {
+    /// Embeds a batch's texts; the documents in their order. The same texts in the same order have the same embeddings.
+    pub fn of(guide: &dyn Encoder, anchors: &[&str], documents: &[&str]) -> Result<Self> {
+        let embed = |texts: &[&str], side: Side| {
+            let found = guide.encode(texts, side, &mut silent);
+            Ok(found.map_err(|error| Error::data(format!("guide {}", guide.name()), error.to_string()))?.into_inner())
+        };
+        Ok(Self { anchors: embed(anchors, Side::Query)?, documents: embed(documents, Side::Document)? })
+    }
 }
 
 impl Labels {
@@ -149,5 +160,47 @@ mod tests {
         let guide = GuideEmbeddings { anchors: Array2::zeros((2, 3)), documents: Array2::zeros((3, 3)) };
         let error = distinct.with_guide(guide).unwrap_err().to_string();
         assert!(error.ends_with("(2, 3) for anchors and (3, 3) for documents, expected 2 and 4 rows of one length"));
+    }
+    /// Says a text's length, and whether it stood among queries.
+    struct Lengths;
+
+    impl Encoder for Lengths {
+        fn name(&self) -> String {
+            "lengths".into()
+        }
+
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn fingerprint(&self) -> wb_core::fingerprint::Fingerprint {
+            wb_core::fingerprint::Fingerprint::of_bytes(b"lengths")
+        }
+
+        fn encode(
+            &self,
+            texts: &[&str],
+            side: Side,
+            _: &mut dyn FnMut(wb_core::Progress),
+        ) -> Result<wb_core::Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+            if texts.contains(&"bad") {
+                return Err("it is bad".into());
+            }
+            let number = |(row, column): (usize, usize)| match column {
+                0 => texts[row].len() as f32,
+                _ => f32::from(u8::from(side == Side::Query)),
+            };
+            Ok(wb_core::Embeddings::dense(Array2::from_shape_fn((texts.len(), 2), number)))
+        }
+    }
+
+    #[test]
+    fn a_guide_embeds_both_sides() {
+        let found = GuideEmbeddings::of(&Lengths, &["a", "bb"], &["ccc", "dd", "e", ""]).unwrap();
+        assert_eq!(found.anchors, ndarray::arr2(&[[1.0, 1.0], [2.0, 1.0]]));
+        assert_eq!(found.documents, ndarray::arr2(&[[3.0, 0.0], [2.0, 0.0], [1.0, 0.0], [0.0, 0.0]]));
+        assert!(Labels::distinct(2, 1).with_guide(found).unwrap().guide().is_some());
+        let error = GuideEmbeddings::of(&Lengths, &["bad"], &["a"]).unwrap_err().to_string();
+        assert_eq!(error, "guide lengths: it is bad");
     }
 }

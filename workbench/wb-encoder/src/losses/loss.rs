@@ -65,53 +65,41 @@ impl Needs {
 
     /// Refuses pairs that lack something, by the id of the first one; `negatives` are used of each at most.
     pub fn check_pairs(&self, pairs: &[Pair], negatives: usize) -> Result<()> {
-        let of = |at: usize| (pairs[at].negatives.len().min(negatives), pairs[at].scores.len());
-        match self.lacking(pairs.len(), of) {
-            Some((at, lack)) => Err(lack.of_pair(&pairs[at].id)),
-            None => Ok(()),
-        }
+        let counts = |pair: usize| (pairs[pair].negatives.len().min(negatives), pairs[pair].scores.len());
+        self.check_counts(pairs.len(), &counts, &|pair| Ok(pairs[pair].id.clone()))
     }
 
-    /// The first of `n` pairs that lacks something, and what; `of` tells how many hard negatives of a pair are used,
-    /// and how many scores it has.
-    pub(crate) fn lacking(&self, n: usize, of: impl Fn(usize) -> (usize, usize)) -> Option<(usize, Lack)> {
-        let first = |lacks: &dyn Fn(usize, usize) -> bool| {
-            let mut lacking = (0..n).filter(|at| lacks(of(*at).0, of(*at).1));
-            let first = lacking.next()?;
-            Some((first, 1 + lacking.count()))
+    /// The same for `pairs` pairs, of each of which is known how many hard negatives are used and how many scores there are.
+    pub fn check_counts(
+        &self,
+        pairs: usize,
+        counts: &dyn Fn(usize) -> (usize, usize),
+        id: &dyn Fn(usize) -> Result<String>,
+    ) -> Result<()> {
+        let first = |lacks: &dyn Fn((usize, usize)) -> bool| {
+            let first = (0..pairs).find(|pair| lacks(counts(*pair)))?;
+            Some((first, (0..pairs).filter(|pair| lacks(counts(*pair))).count()))
         };
         if self.negatives
-            && let Some((at, count)) = first(&|used, _| used == 0)
+            && let Some((pair, count)) = first(&|(negatives, _)| negatives == 0)
         {
-            let message = format!("has no hard negative, as {count} of {n} pairs, and `{}` needs one", self.loss);
-            let hint = "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0";
-            return Some((at, Lack { message, hint }));
+            let message = format!("has no hard negative, as {count} of {pairs} pairs, and `{}` needs one", self.loss);
+            return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(
+                "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0",
+            ));
         }
         if self.scores
-            && let Some((at, count)) = first(&|used, scores| scores < 1 + used)
+            && let Some((pair, count)) = first(&|(negatives, scores)| scores < 1 + negatives)
         {
-            let (used, found) = of(at);
+            let (negatives, found) = counts(pair);
             let message = format!(
-                "has {found} scores, expected {}: the positive's and one for each hard negative; so have {count} of {n} pairs, and `{}` needs them",
-                1 + used,
+                "has {found} scores, expected {}: the positive's and one for each hard negative; so have {count} of {pairs} pairs, and `{}` needs them",
+                1 + negatives,
                 self.loss
             );
             let hint = "name the field of the scores in the source: `fields: { scores: NAME }`";
-            return Some((at, Lack { message, hint }));
+            return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(hint));
         }
-        None
-    }
-}
-
-/// What a pair lacks.
-pub(crate) struct Lack {
-    message: String,
-    hint: &'static str,
-}
-
-impl Lack {
-    /// The error that names the pair.
-    pub(crate) fn of_pair(self, id: &str) -> Error {
-        Error::data(format!("pair {id}"), self.message).with_hint(self.hint)
+        Ok(())
     }
 }

@@ -98,10 +98,10 @@ impl MnrlConfig {
         self.scale.or(self.temperature.map(f64::recip)).unwrap_or(SCALE)
     }
 
-    /// The same loss with another temperature.
+    /// The same loss with another scale, whichever way it was given.
     #[must_use]
-    pub fn with_temperature(&self, temperature: f64) -> Self {
-        Self { scale: None, temperature: Some(temperature), ..self.clone() }
+    pub fn with_scale(&self, scale: f64) -> Self {
+        Self { scale: Some(scale), temperature: None, ..self.clone() }
     }
 
     /// Refuses values that make no sense.
@@ -201,7 +201,7 @@ mod tests {
     fn a_temperature_is_the_inverse_of_a_scale() {
         let config: MnrlConfig = serde_json::from_str(r#"{"temperature": 0.1}"#).unwrap();
         assert_eq!((config.scale(), MnrlConfig::default().scale()), (10.0, 20.0));
-        let other = MnrlConfig { scale: Some(7.0), ..MnrlConfig::default() }.with_temperature(0.5);
+        let other = config.with_scale(2.0);
         assert_eq!(other.scale(), 2.0);
         other.validate("x").unwrap();
     }

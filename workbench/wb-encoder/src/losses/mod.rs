@@ -99,47 +99,32 @@ impl LossConfig {
         }
     }
 
-    /// The same loss with another temperature; nothing where it has none.
-    pub fn with_temperature(&self, temperature: f64) -> Option<Self> {
-        match self {
-            Self::Mnrl(config) => Some(Self::Mnrl(config.with_temperature(temperature))),
-            Self::Gist(config) => Some(Self::Gist(GistConfig { temperature, ..config.clone() })),
-            Self::DistillKl(_) => Some(Self::DistillKl(DistillKlConfig { temperature, ..DistillKlConfig::default() })),
-            Self::Cosent(_) => Some(Self::Cosent(CosentConfig { scale: temperature.recip() })),
-            Self::Triplet(_) | Self::MarginMse(_) => None,
-            Self::Matryoshka(config) => {
-                let loss = Box::new(config.loss.with_temperature(temperature)?);
-                Some(Self::Matryoshka(MatryoshkaConfig { loss, ..config.clone() }))
-            }
-        }
-    }
-
-    /// What scores are multiplied by before the softmax, where the loss has such a number: the inverse of a temperature.
+    /// What scores are multiplied by before a softmax, where the loss has such a number: the inverse of a temperature.
     pub fn scale(&self) -> Option<f64> {
         match self {
             Self::Mnrl(config) => Some(config.scale()),
             Self::Gist(config) => Some(config.temperature.recip()),
-            Self::DistillKl(config) => Some(config.student_temperature.unwrap_or(config.temperature).recip()),
+            Self::DistillKl(config) => Some(config.init().student.recip()),
             Self::Cosent(config) => Some(config.scale),
-            Self::Triplet(_) | Self::MarginMse(_) => None,
             Self::Matryoshka(config) => config.loss.scale(),
+            Self::Triplet(_) | Self::MarginMse(_) => None,
         }
     }
 
-    /// The same loss with another scale; none where it has no such number.
+    /// The same loss with another scale; nothing where it has no such number. A teacher's temperature stays.
     pub fn with_scale(&self, scale: f64) -> Option<Self> {
         match self {
-            Self::Mnrl(config) => {
-                Some(Self::Mnrl(MnrlConfig { scale: Some(scale), temperature: None, ..config.clone() }))
+            Self::Mnrl(config) => Some(Self::Mnrl(config.with_scale(scale))),
+            Self::Gist(config) => Some(Self::Gist(GistConfig { temperature: scale.recip(), ..config.clone() })),
+            Self::DistillKl(config) => {
+                Some(Self::DistillKl(DistillKlConfig { student_temperature: Some(scale.recip()), ..config.clone() }))
             }
             Self::Cosent(_) => Some(Self::Cosent(CosentConfig { scale })),
             Self::Matryoshka(config) => {
                 let loss = Box::new(config.loss.with_scale(scale)?);
                 Some(Self::Matryoshka(MatryoshkaConfig { loss, ..config.clone() }))
             }
-            Self::Gist(_) | Self::DistillKl(_) | Self::Triplet(_) | Self::MarginMse(_) => {
-                self.with_temperature(scale.recip())
-            }
+            Self::Triplet(_) | Self::MarginMse(_) => None,
         }
     }
 

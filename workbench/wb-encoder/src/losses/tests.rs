@@ -347,17 +347,21 @@ fn what_a_loss_needs_and_does_not_get_is_named() {
 }
 
 #[test]
-fn a_temperature_can_be_given_to_most_losses() {
+fn a_scale_can_be_given_to_losses_that_have_one() {
     for (json, _) in ALL {
         let config = config(json);
-        match config.with_temperature(0.25) {
+        assert_eq!(config.scale().is_some(), config.with_scale(4.0).is_some());
+        match config.with_scale(4.0) {
             None => assert!(json.contains("triplet") || json.contains("margin_mse"), "{json}"),
             Some(other) => {
                 other.validate("loss").unwrap();
-                let text = serde_json::to_string(&other).unwrap();
-                assert!(text.contains(r#""temperature":0.25"#) || text.contains(r#""scale":4.0"#), "{text}");
+                assert_eq!(other.scale(), Some(4.0));
+                // Nothing else changes.
+                assert_eq!(other.with_scale(config.scale().unwrap()).unwrap().init().needs(), config.init().needs());
                 assert_eq!(std::mem::discriminant(&other), std::mem::discriminant(&config));
             }
         }
     }
+    assert_eq!(config(r#"{"mnrl": {"temperature": 0.1}}"#).scale(), Some(10.0));
+    assert_eq!(config(r#"{"distill_kl": {"temperature": 0.5}}"#).scale(), Some(2.0));
 }

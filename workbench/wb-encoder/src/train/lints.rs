@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use wb_core::Pair;
+use wb_core::{Pair, fingerprint::text_key};
 
-use super::{SamplerConfig, TrainConfig};
+use super::{PairStream, SamplerConfig, TrainConfig};
 use crate::{
     losses::{Hardness, LossConfig, MnrlConfig, TripletDistance},
     similarities::SimilarityConfig,
@@ -34,35 +34,62 @@ pub struct DataFacts {
 impl DataFacts {
     /// Of training pairs, of which so many hard negatives each are used.
     pub fn of(pairs: &[Pair], negatives: usize) -> Self {
-        let mut facts = Self { pairs: pairs.len(), ..Self::default() };
-        let (mut anchors, mut positives) = (HashMap::new(), HashMap::new());
-        let mut both = HashMap::new();
-        for pair in pairs {
-            let used = pair.negatives.len().min(negatives);
-            facts.with_negatives += usize::from(!pair.negatives.is_empty());
-            facts.most_negatives = facts.most_negatives.max(pair.negatives.len());
-            facts.with_scores += usize::from(pair.scores.len() > used);
-            if let [positive, others @ ..] = pair.scores.as_slice() {
-                let [low, high] = facts.scores.unwrap_or([*positive; 2]);
-                facts.scores = Some([low.min(*positive), high.max(*positive)]);
-                let widest = others.iter().take(used).map(|other| (positive - other).abs());
-                facts.widest_margin = widest.fold(facts.widest_margin, f32::max);
-            }
-            *anchors.entry(pair.anchor.as_str()).or_insert(0u64) += 1;
-            *positives.entry(pair.positive.as_str()).or_insert(0u64) += 1;
-            *both.entry((pair.anchor.as_str(), pair.positive.as_str())).or_insert(0u64) += 1;
-        }
-        let couples = |n: &u64| n * (n - 1) / 2;
-        // Couples with both texts equal were counted twice.
-        facts.alike = anchors.values().chain(positives.values()).map(couples).sum::<u64>()
-            - both.values().map(couples).sum::<u64>();
-        facts
+        let mut gathered = Gathered::default();
+        pairs.iter().for_each(|pair| gathered.add(pair, negatives));
+        gathered.finish()
+    }
+
+    /// The same of pairs that need not fit into memory.
+    pub fn of_stream(pairs: &dyn PairStream, negatives: usize) -> wb_core::Result<Self> {
+        let mut gathered = Gathered::default();
+        pairs.each(&mut |pair| {
+            gathered.add(&pair, negatives);
+            Ok(())
+        })?;
+        Ok(gathered.finish())
     }
 
     /// The same with the length of the model's embeddings.
     #[must_use]
     pub fn with_dim(self, dim: usize) -> Self {
         Self { dim: Some(dim), ..self }
+    }
+}
+
+/// Facts under way, with how often each text stood there.
+#[derive(Default)]
+struct Gathered {
+    facts: DataFacts,
+    anchors: HashMap<[u64; 2], u64>,
+    positives: HashMap<[u64; 2], u64>,
+    both: HashMap<[[u64; 2]; 2], u64>,
+}
+
+impl Gathered {
+    fn add(&mut self, pair: &Pair, negatives: usize) {
+        let facts = &mut self.facts;
+        let used = pair.negatives.len().min(negatives);
+        facts.pairs += 1;
+        facts.with_negatives += usize::from(!pair.negatives.is_empty());
+        facts.most_negatives = facts.most_negatives.max(pair.negatives.len());
+        facts.with_scores += usize::from(pair.scores.len() > used);
+        if let [positive, others @ ..] = pair.scores.as_slice() {
+            let [low, high] = facts.scores.unwrap_or([*positive; 2]);
+            facts.scores = Some([low.min(*positive), high.max(*positive)]);
+            let widest = others.iter().take(used).map(|other| (positive - other).abs());
+            facts.widest_margin = widest.fold(facts.widest_margin, f32::max);
+        }
+        let (anchor, positive) = (text_key(&pair.anchor), text_key(&pair.positive));
+        *self.anchors.entry(anchor).or_default() += 1;
+        *self.positives.entry(positive).or_default() += 1;
+        *self.both.entry([anchor, positive]).or_default() += 1;
+    }
+
+    fn finish(self) -> DataFacts {
+        let couples = |n: &u64| n * (n - 1) / 2;
+        let either = self.anchors.values().chain(self.positives.values()).map(couples).sum::<u64>();
+        // Couples with both texts equal were counted twice.
+        DataFacts { alike: either - self.both.values().map(couples).sum::<u64>(), ..self.facts }
     }
 }
 
@@ -128,6 +155,10 @@ fn of_loss(config: &TrainConfig, loss: &LossConfig, key: &str, lints: &mut Vec<S
 fn negatives(config: &TrainConfig, facts: &DataFacts, lints: &mut Vec<String>) {
     let (pairs, with, most) = (facts.pairs, facts.with_negatives, facts.most_negatives);
     let needs = config.loss.needs();
+    if config.refresh.is_some() {
+        // They are mined while training.
+        return;
+    }
     if needs.negatives && (with < pairs || config.negatives == 0) {
         let without = if config.negatives == 0 { pairs } else { pairs - with };
         lints.push(format!(

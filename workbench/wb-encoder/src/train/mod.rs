@@ -33,7 +33,7 @@ use std::{
     time::Instant,
 };
 
-use wb_core::{Error as CoreError, PairSet, Progress, RunDir, Seed, run_dir::write_json};
+use wb_core::{Encoder, Error as CoreError, PairSet, Progress, RunDir, Seed, run_dir::write_json};
 
 pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfig};
 pub use curriculum::{StageConfig, Until};
@@ -77,6 +77,8 @@ pub struct TrainJob<'a> {
     pub seed: Seed,
     /// Mines hard negatives, where the config asks for that while training.
     pub refresh: Option<&'a Refresh<'a>>,
+    /// Embeds the texts of each batch too, where the loss asks a guide.
+    pub guide: Option<&'a Guide<'a>>,
     /// Where journals and checkpoints go.
     pub files: TrainFiles,
     /// Goes on from the newest whole checkpoint, if there is one. Without it, files of an earlier training are an error.
@@ -84,6 +86,9 @@ pub struct TrainJob<'a> {
     /// Set from outside to stop after the current step, with a checkpoint.
     pub stop: &'a AtomicBool,
 }
+
+/// A second encoder, which is asked from several threads at once and does not train.
+pub type Guide<'a> = dyn Encoder + Sync + 'a;
 
 /// Where training writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +152,10 @@ pub fn train(
     if config.refresh.is_some() && job.refresh.is_none() {
         return Err(CoreError::value("train.refresh", "there is nothing here that mines hard negatives").into());
     }
+    let guide = if config.loss.needs().guide { job.guide } else { None };
+    if config.loss.needs().guide && guide.is_none() {
+        return Err(CoreError::value("train.loss", "the loss asks a guide, and there is none here").into());
+    }
     let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;
     let plan = Plan::new(&table, config, job.seed)?;
     let short_of_negatives = table.short_of_negatives();
@@ -155,16 +164,11 @@ pub fn train(
     }
     progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
-    let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize)?;
+    loss.check_dim(backbone.dim())?;
+    table.check(loss.needs(), config)?;
+    let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)?;
     let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
     let losses: Vec<LossOnEmbeddings> = plan.stages.iter().map(of_stage).collect();
-    for (stage, loss) in plan.stages.iter().zip(&losses) {
-        // Hard negatives that are mined while training come later.
-        if config.refresh.is_none() {
-            table.check(&loss.needs(), stage.negatives)?;
-        }
-        loss.check_dim(backbone.dim())?;
-    }
     let course = Course { stages: &plan.stages, losses: &losses, total: plan.len(), held_out: &held_out, loss: &loss };
     let mut session = Session::open(backbone, job, course)?;
     if !config.curriculum.is_empty() {
@@ -185,6 +189,7 @@ pub fn train(
             cache: &cache,
             views: &views,
             stages: &plan.stages,
+            guide,
         };
         if run(&mut session, &plan, end, &maker, job, progress)? {
             break true;

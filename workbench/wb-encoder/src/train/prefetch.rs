@@ -8,12 +8,16 @@ use std::{
 use wb_core::Side;
 
 use super::{
+    Guide,
     curriculum::Stage,
     table::PairTable,
     token_cache::{TokenCache, Tokenize, Wanted},
     views::Views,
 };
-use crate::{Error, Result, TokenBatch, losses::Labels};
+use crate::{
+    Error, Result, TokenBatch,
+    losses::{GuideEmbeddings, Labels},
+};
 
 /// Batches that each tokenizing thread may be ahead.
 const AHEAD: usize = 2;
@@ -41,6 +45,8 @@ pub struct BatchMaker<'a> {
     pub views: &'a Views,
     /// How many hard negatives count.
     pub stages: &'a [Stage],
+    /// Embeds texts for the loss.
+    pub guide: Option<&'a Guide<'a>>,
 }
 
 /// A batch to make: its stage and its pairs.
@@ -50,19 +56,28 @@ impl BatchMaker<'_> {
     /// One batch.
     pub fn make(&self, (stage, pairs): Planned<'_>) -> Result<TrainBatch> {
         let labels = self.table.labels(pairs, self.stages[stage].negatives);
-        let anchors = labels.anchors().iter().zip(pairs);
-        let documents = labels.documents().iter().zip(labels.owners().iter().map(|owner| &pairs[*owner as usize]));
-        let sided =
-            anchors.map(|text| (text, Side::Query)).chain(documents.map(|text| (text, Side::Document)));
         let mut ids = Vec::new();
         let mut ends = vec![0];
-        for ((text, pair), side) in sided {
-            let view = self.views.number(stage, self.table.dataset(*pair), side);
-            self.cache.append(*text, view, &mut ids, || self.tokenize(*text, view))?;
+        let anchors = pairs.iter().zip(labels.anchors()).map(|(pair, text)| (Side::Query, *pair, *text));
+        let documents = labels.owners().iter().zip(labels.documents());
+        let documents = documents.map(|(owner, text)| (Side::Document, pairs[*owner as usize], *text));
+        for (side, pair, text) in anchors.chain(documents) {
+            let view = self.views.number(stage, self.table.dataset(pair), side);
+            self.cache.append(text, view, &mut ids, || self.tokenize(text, view))?;
             ends.push(ids.len());
         }
         let tokens = TokenBatch::new(ends.windows(2).map(|ends| &ids[ends[0]..ends[1]]));
-        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, labels })
+        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, labels: self.guided(labels)? })
+    }
+
+    fn guided(&self, labels: Labels) -> Result<Labels> {
+        let Some(guide) = self.guide else { return Ok(labels) };
+        let texts =
+            |numbers: &[u32]| numbers.iter().map(|text| self.table.text(*text)).collect::<wb_core::Result<Vec<_>>>();
+        let (anchors, documents) = (texts(labels.anchors())?, texts(labels.documents())?);
+        let [anchors, documents] =
+            [&anchors, &documents].map(|texts| texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>());
+        Ok(labels.with_guide(GuideEmbeddings::of(guide, &anchors, &documents)?)?)
     }
 
     fn tokenize(&self, text: u32, view: u32) -> Result<Vec<u32>> {
@@ -166,8 +181,14 @@ mod tests {
         let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
         let all = |threads| {
             let cache = TokenCache::new(300);
-            let maker =
-                BatchMaker { table: &table, tokenize: &lengths, cache: &cache, views: &views, stages: &stages };
+            let maker = BatchMaker {
+                table: &table,
+                tokenize: &lengths,
+                cache: &cache,
+                views: &views,
+                stages: &stages,
+                guide: None,
+            };
             with_batches(&maker, &planned, threads, |mut batches| {
                 (0..planned.len()).map(|_| batches.next_batch().unwrap()).collect::<Vec<_>>()
             })
@@ -187,7 +208,14 @@ mod tests {
         let cache = TokenCache::new(0);
         let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
         let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
-        let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, views: &views, stages: &stages };
+        let maker = BatchMaker {
+            table: &table,
+            tokenize: &lengths,
+            cache: &cache,
+            views: &views,
+            stages: &stages,
+            guide: None,
+        };
         let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
         assert_eq!(first.pairs, [0]);
         let refuse = |wanted: Wanted<'_>| {

@@ -351,6 +351,7 @@ fn made_with(job: &TrainJob<'_>, parameters: &Parameters) -> Result<BTreeMap<Str
     let entries = [
         ("config", Fingerprint::of_json(job.config).to_string()),
         ("frozen weights", frozen.finish().to_string()),
+        ("guide", job.guide.map(|guide| guide.fingerprint().to_string()).unwrap_or_default()),
         ("names and shapes of weights", names.finish().to_string()),
         ("pairs", job.pairs.fingerprint()?.to_string()),
         ("seed", job.seed.0.to_string()),

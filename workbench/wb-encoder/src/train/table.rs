@@ -11,13 +11,14 @@ use wb_core::{
     fingerprint::{Fingerprint, text_key},
 };
 
-use crate::losses::{Labels, Needs, PairLabels};
-
 use super::{
+    config::TrainConfig,
+    curriculum::fewest_negatives,
     refresh::Mined,
     sampler::PairTexts,
     texts::{TextFile, TextWriter, Texts},
 };
+use crate::losses::{Labels, Needs, PairLabels};
 
 /// Training pairs: in memory, or gone through once where they lie, for sets that are larger than memory.
 #[derive(Clone, Copy)]
@@ -66,11 +67,11 @@ pub struct PairTable<'a> {
     /// The positive, then the hard negatives that are used, pair after pair.
     documents: Vec<u32>,
     ends: Vec<usize>,
-    /// A teacher's scores of each pair's positive and hard negatives, as far as there are any.
-    scores: Vec<f32>,
-    score_ends: Vec<usize>,
     datasets: Vec<String>,
     dataset: Vec<u32>,
+    /// Those of the documents, pair after pair, and where each pair's end; both empty where no pair has any.
+    scores: Vec<f32>,
+    score_ends: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -138,10 +139,10 @@ impl<'a> PairTable<'a> {
             anchors: Vec::new(),
             documents: Vec::new(),
             ends: vec![0],
-            scores: Vec::new(),
-            score_ends: vec![0],
             datasets: Vec::new(),
             dataset: Vec::new(),
+            scores: Vec::new(),
+            score_ends: Vec::new(),
         }
     }
 
@@ -163,8 +164,6 @@ impl<'a> PairTable<'a> {
             self.documents.push(number(negative)?);
         }
         self.ends.push(self.documents.len());
-        self.scores.extend(pair.scores.iter().take(1 + negatives));
-        self.score_ends.push(self.scores.len());
         // The last ones first: pairs of a data set mostly stand together.
         let name = &pair.origin.dataset;
         let dataset = self.datasets.iter().rposition(|known| known == name).unwrap_or_else(|| {
@@ -172,11 +171,17 @@ impl<'a> PairTable<'a> {
             self.datasets.len() - 1
         });
         self.dataset.push(dataset as u32);
+        if !pair.scores.is_empty() || !self.score_ends.is_empty() {
+            // Pairs before the first one with scores have none.
+            self.score_ends.resize(self.len(), 0);
+            self.scores.extend(pair.scores.iter().take(1 + negatives));
+            self.score_ends.push(self.scores.len());
+        }
         Ok(())
     }
 
     /// Puts other hard negatives in the place of those at hand, at most `most` of each pair. Numbers of texts stay;
-    /// texts that were not known get new ones.
+    /// texts that were not known get new ones. Positives keep their scores; nobody has scored the new ones.
     pub fn set_negatives(&mut self, mined: Mined, most: usize) -> Result<()> {
         mined.check(self.len())?;
         let mut numbers = Vec::with_capacity(mined.texts.len());
@@ -198,16 +203,16 @@ impl<'a> PairTable<'a> {
             documents.extend(negatives.iter().take(most).map(|at| numbers[*at as usize]));
             ends.push(documents.len());
         }
+        if !self.score_ends.is_empty() {
+            let mut scores = Vec::new();
+            let of_positives = (0..self.len() as u32).map(|pair| {
+                scores.extend(self.scores(pair).first());
+                scores.len()
+            });
+            let score_ends = std::iter::once(0).chain(of_positives).collect();
+            (self.scores, self.score_ends) = (scores, score_ends);
+        }
         (self.documents, self.ends) = (documents, ends);
-        // Nobody scored the new ones.
-        let first = |pair: usize| self.scores[self.score_ends[pair]..self.score_ends[pair + 1]].first().copied();
-        let scores: Vec<Option<f32>> = (0..self.len()).map(first).collect();
-        let ends = scores.iter().scan(0, |end, score| {
-            *end += usize::from(score.is_some());
-            Some(*end)
-        });
-        self.score_ends = std::iter::once(0).chain(ends).collect();
-        self.scores = scores.into_iter().flatten().collect();
         Ok(())
     }
 
@@ -254,6 +259,33 @@ impl<'a> PairTable<'a> {
         &self.documents[self.ends[pair as usize]..self.ends[pair as usize + 1]]
     }
 
+    /// A pair's scores: of its positive, then of its hard negatives, as far as there are any.
+    pub fn scores(&self, pair: u32) -> &[f32] {
+        match self.score_ends.is_empty() {
+            true => &[],
+            false => &self.scores[self.score_ends[pair as usize]..self.score_ends[pair as usize + 1]],
+        }
+    }
+
+    /// Refuses pairs that lack what a loss needs.
+    pub fn check(&self, needs: Needs, config: &TrainConfig) -> Result<()> {
+        if config.refresh.is_some() && needs.scores {
+            let message = format!("new hard negatives have no scores, and `{}` needs them", needs.loss);
+            return Err(wb_core::Error::value("train.refresh", message));
+        }
+        let id = |pair: usize| self.id(pair as u32);
+        let counts = |pair: usize| (self.documents(pair as u32).len() - 1, self.scores(pair as u32).len());
+        // Scores have to reach as far as the stage that uses most, and hard negatives into every stage.
+        Needs { negatives: false, ..needs }.check_counts(self.len(), &counts, &id)?;
+        if config.refresh.is_some() {
+            // What is mined while training is not here yet.
+            return Ok(());
+        }
+        let fewest = fewest_negatives(config);
+        let in_every_stage = |pair: usize| (counts(pair).0.min(fewest), 0);
+        Needs { scores: false, ..needs }.check_counts(self.len(), &in_every_stage, &id)
+    }
+
     /// The names of the data sets, in the order of their first pairs.
     pub fn datasets(&self) -> &[String] {
         &self.datasets
@@ -287,32 +319,15 @@ impl<'a> PairTable<'a> {
         (0..self.len() as u32).map(|pair| [self.anchor(pair), self.documents(pair)[0]]).collect()
     }
 
-    /// Scores of a pair's positive and hard negatives, as far as there are any.
-    pub fn scores(&self, pair: u32) -> &[f32] {
-        &self.scores[self.score_ends[pair as usize]..self.score_ends[pair as usize + 1]]
-    }
-
-    /// Anchors and documents of a batch in their order, with what a loss knows of them; at most `negatives` of each pair.
+    /// Anchors and documents of a batch in their order, with what a loss knows of them: at most `negatives` hard
+    /// negatives of each pair.
     pub fn labels(&self, pairs: &[u32], negatives: usize) -> Labels {
-        let of = |pair: &u32| {
-            let all = self.documents(*pair);
-            PairLabels {
-                anchor: self.anchor(*pair),
-                documents: &all[..all.len().min(negatives + 1)],
-                scores: self.scores(*pair),
-            }
+        let of_pair = |pair: &u32| {
+            let documents = self.documents(*pair);
+            let documents = &documents[..documents.len().min(negatives + 1)];
+            PairLabels { anchor: self.anchor(*pair), documents, scores: self.scores(*pair) }
         };
-        Labels::by_column(&pairs.iter().map(of).collect::<Vec<_>>())
-    }
-
-    /// Refuses pairs that lack what a loss needs, by the id of the first one.
-    pub fn check(&self, needs: &Needs, negatives: usize) -> Result<()> {
-        let used = |pair: u32| (self.documents(pair).len() - 1).min(negatives);
-        let lacking = needs.lacking(self.len(), |pair| (used(pair as u32), self.scores(pair as u32).len()));
-        match lacking {
-            Some((pair, lack)) => Err(lack.of_pair(&self.id(pair as u32)?)),
-            None => Ok(()),
-        }
+        Labels::by_column(&pairs.iter().map(of_pair).collect::<Vec<_>>())
     }
 }
 
@@ -356,7 +371,9 @@ mod tests {
             assert_eq!(texts(&table, 2), ["p", "q", "s", "x", "p", "y"]);
             assert_eq!(texts(&table, 1), ["p", "q", "s", "x", "p"]);
             assert_eq!(texts(&table, 0), ["p", "q", "s"]);
-            assert_eq!(table.labels(&[0, 1, 2], 9).owners(), [0, 1, 2, 0, 2, 0]);
+            let labels = table.labels(&[2, 1, 0], 9);
+            assert_eq!(labels.owners(), [0, 1, 2, 0, 2, 2]);
+            assert!(labels.scores().iter().all(Option::is_none));
             assert_eq!(table.anchor(0), table.anchor(2));
             assert_eq!((table.texts(), table.short_of_negatives()), (7 - 1, 2));
             assert_eq!((table.id(0).unwrap(), table.id(2).unwrap()), ("a".into(), "c".into()));
@@ -424,6 +441,47 @@ mod tests {
         }
         eprintln!("{:.0} texts per second", 6400.0 / started.elapsed().as_secs_f64());
         assert!(peak() < before + 400_000, "{} kB", peak());
+    }
+
+    #[test]
+    fn scores_stay_with_their_documents() {
+        let mut pairs = three();
+        pairs[1].scores = vec![0.5];
+        pairs[2].scores = vec![0.25, -1.0];
+        let folder = tempfile::tempdir().unwrap();
+        let streamed = Streamed(pairs.clone());
+        let on_disk = PairTable::new(TrainPairs::Stream(&streamed), 2, folder.path()).unwrap();
+        for mut table in [PairTable::in_memory(&pairs, 2), on_disk] {
+            assert_eq!((table.scores(0), table.scores(1), table.scores(2)), (&[][..], &[0.5][..], &[0.25, -1.0][..]));
+            let labels = table.labels(&[2, 0], 1);
+            assert_eq!(labels.scores(), [Some(0.25), None, Some(-1.0), None]);
+            let texts = vec!["new".to_owned()];
+            table.set_negatives(Mined { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
+            assert_eq!((table.scores(0), table.scores(1), table.scores(2)), (&[][..], &[0.5][..], &[0.25][..]));
+        }
+    }
+
+    #[test]
+    fn pairs_that_lack_what_a_loss_needs_are_named() {
+        let mut pairs = three();
+        let check = |pairs: &[Pair], json: &str, change: fn(&mut TrainConfig)| {
+            let mut config = TrainConfig { loss: serde_json::from_str(json).unwrap(), ..TrainConfig::default() };
+            change(&mut config);
+            let table = PairTable::in_memory(pairs, config.negatives);
+            table.check(config.loss.needs(), &config).map_err(|error| error.to_string())
+        };
+        check(&pairs, r#"{"mnrl": {}}"#, |_| {}).unwrap();
+        let found = check(&pairs, r#"{"triplet": {}}"#, |_| {}).unwrap_err();
+        assert!(found.starts_with("pair b: has no hard negative, as 1 of 3 pairs"), "{found}");
+        let found = check(&pairs, r#"{"cosent": {}}"#, |c| c.negatives = 0).unwrap_err();
+        assert!(found.starts_with("pair a: has 0 scores, expected 1"), "{found}");
+        pairs[1].negatives = vec!["n".into()];
+        check(&pairs, r#"{"triplet": {}}"#, |_| {}).unwrap();
+        let last_without = |c: &mut TrainConfig| {
+            c.curriculum = serde_json::from_str(r#"[{"name": "a"}, {"name": "b", "negatives": 0}]"#).unwrap();
+        };
+        let found = check(&pairs, r#"{"triplet": {}}"#, last_without).unwrap_err();
+        assert!(found.starts_with("pair a: has no hard negative, as 3 of 3 pairs"), "{found}");
     }
 
     #[test]

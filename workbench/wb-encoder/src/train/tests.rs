@@ -224,13 +224,14 @@ struct Run {
     /// The pairs again, to be read as if they did not fit into memory.
     stream: Option<Streamed>,
     config: TrainConfig,
+    guide: Option<Matching>,
     stop: AtomicBool,
 }
 
 impl Run {
     fn new(config: TrainConfig) -> Self {
         let stop = AtomicBool::new(false);
-        Self { folder: Folder::new(), pairs: apart(), validation: apart(), stream: None, config, stop }
+        Self { folder: Folder::new(), pairs: apart(), validation: apart(), stream: None, config, guide: None, stop }
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -252,6 +253,7 @@ impl Run {
             config: &self.config,
             seed: Seed(17),
             refresh: Some(&mine),
+            guide: self.guide.as_ref().map(|guide| guide as &Guide<'_>),
             files,
             resume,
             stop: &self.stop,
@@ -288,6 +290,34 @@ impl Run {
     }
 }
 
+/// A guide that sees which pair a text belongs to, by its number.
+struct Matching;
+
+impl wb_core::Encoder for Matching {
+    fn name(&self) -> String {
+        "matching".into()
+    }
+
+    fn dim(&self) -> usize {
+        64
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_bytes(b"matching")
+    }
+
+    fn encode(
+        &self,
+        texts: &[&str],
+        _: Side,
+        _: &mut dyn FnMut(Progress),
+    ) -> Result<wb_core::Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        let number = |text: &str| text[1..].split(' ').next().unwrap().parse::<usize>().unwrap() % 64;
+        let own = |(row, column): (usize, usize)| f32::from(u8::from(number(texts[row]) == column));
+        Ok(wb_core::Embeddings::dense(Array2::from_shape_fn((texts.len(), 64), own)))
+    }
+}
+
 /// All that two runs are compared by.
 #[derive(Debug, PartialEq)]
 struct Finished {
@@ -319,6 +349,57 @@ fn sixty_four_pairs_are_learned_by_heart() {
     let best: Vec<_> = validations.iter().filter(|v| v.best).collect();
     assert_eq!(best.last().unwrap().step, outcome.best_step);
     assert_eq!(fs::read_to_string(run.path("checkpoints/best")).unwrap(), format!("step-{:06}\n", outcome.best_step));
+}
+
+/// Every loss learns what it is for, from pairs that have what it needs, and says so where they have not.
+#[test]
+fn every_loss_learns() {
+    let losses = [
+        (r#"{"mnrl": {"directions": ["query_to_doc", "query_to_query", "doc_to_query", "doc_to_doc"]}}"#, 0.95),
+        (r#"{"mnrl": {"temperature": 0.1, "hardness": {"hard_negatives": 2}}}"#, 0.95),
+        (r#"{"gist": {"guide": {"id": "matching"}, "temperature": 0.05}}"#, 0.95),
+        (r#"{"triplet": {"margin": 0.5}}"#, 0.5),
+        (r#"{"triplet": {"distance": "euclidean", "margin": 0.5}}"#, 0.3),
+        (r#"{"margin_mse": {}}"#, 0.5),
+        (r#"{"distill_kl": {"student_temperature": 0.1}}"#, 0.5),
+        (r#"{"cosent": {}}"#, 0.5),
+        (r#"{"matryoshka": {"dims": [16, 8], "loss": {"mnrl": {}}}}"#, 0.95),
+    ];
+    for (json, least) in losses {
+        let mut run = Run::new(config(|c| (c.max_steps, c.loss) = (200, serde_json::from_str(json).unwrap())));
+        run.config.validate = ValidateConfig { every: Every::Steps(200), pairs: 64 };
+        let with_negatives = |(at, pair): (usize, Pair)| Pair {
+            negatives: (1..4).map(|k| format!("p{}", (at + 17 * k) % 64)).collect(),
+            scores: vec![0.9, 0.1, 0.2, 0.0],
+            ..pair
+        };
+        run.pairs = PairSet::new(apart().into_pairs().into_iter().enumerate().map(with_negatives).collect()).unwrap();
+        run.guide = json.contains("gist").then_some(Matching);
+        // Held-out pairs without negatives and scores: MRR is measured, and the loss where it can be.
+        let needs = run.config.loss.needs();
+        let lacks = needs.negatives || needs.scores;
+        let (finished, outcome) = run.finish(false);
+        let last = records::<ValidationRecord>(&finished.validation).pop().unwrap();
+        assert!(last.mrr > least, "{json}: MRR {}", last.mrr);
+        assert_eq!(last.loss.is_some(), !lacks, "{json}");
+        assert_eq!(outcome.warnings.len(), usize::from(lacks), "{:?}", outcome.warnings);
+        let steps: Vec<StepRecord> = records(&finished.metrics);
+        assert!(steps[199].loss < 0.8 * steps[0].loss, "{json}: {} {}", steps[0].loss, steps[199].loss);
+        // With what it needs, held-out pairs have a loss too.
+        let mut again = Run::new(TrainConfig { max_steps: 4, ..run.config.clone() });
+        again.validation = PairSet::new(run.pairs.pairs().to_vec()).unwrap();
+        (again.pairs, again.guide) = (run.pairs, run.guide);
+        let last = records::<ValidationRecord>(&again.finish(false).0.validation).pop().unwrap();
+        assert!(last.loss.is_some_and(f64::is_finite), "{json}");
+    }
+    let refused = |json: &str| {
+        let run = Run::new(config(|c| c.loss = serde_json::from_str(json).unwrap()));
+        run.train(&mut Bag::new(), false, &mut silent).unwrap_err().to_string()
+    };
+    let found = refused(r#"{"gist": {"guide": {"id": "x"}}}"#);
+    assert_eq!(found, "train.loss: the loss asks a guide, and there is none here");
+    assert!(refused(r#"{"cosent": {}}"#).starts_with("pair pair-0: has 0 scores, expected 1"));
+    assert!(refused(r#"{"matryoshka": {"dims": [17]}}"#).contains("17 is longer than the model's embeddings"));
 }
 
 #[test]

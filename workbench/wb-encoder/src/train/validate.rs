@@ -7,13 +7,14 @@ use rayon::prelude::*;
 use wb_core::{Pair, Seed, Side};
 
 use super::{
+    Guide,
     config::TrainConfig,
     table::PairTable,
     token_cache::{Tokenize, Wanted},
 };
 use crate::{
     Backbone, Result, TokenBatch,
-    losses::{Labels, LossOnEmbeddings, PairLabels},
+    losses::{GuideEmbeddings, Labels, LossOnEmbeddings, PairLabels},
 };
 
 /// Texts embedded in one call.
@@ -33,6 +34,8 @@ pub struct Validation {
     document_texts: Vec<Vec<u32>>,
     scores: Vec<Vec<f32>>,
     batch_pairs: usize,
+    /// What the loss's guide sees in the anchors and the positives, where it has one.
+    guide: Option<GuideEmbeddings>,
     /// Why the loss cannot be measured.
     without_loss: Option<String>,
 }
@@ -50,7 +53,7 @@ pub struct Measured {
 }
 
 impl Validation {
-    /// Takes some of the pairs, as many as the config says, drawn by seed and kept in order, and tokenizes them
+    /// Takes at most as many of the pairs as the config says, drawn by seed and kept in order, and tokenizes them
     /// with training's prompts and the encoder's own limits.
     pub fn new(
         pairs: &[Pair],
@@ -58,40 +61,41 @@ impl Validation {
         config: &TrainConfig,
         seed: Seed,
         tokenize: &Tokenize<'_>,
+        guide: Option<&Guide<'_>>,
     ) -> Result<Self> {
         let mut chosen = seed.permutation_at("validation", 0, pairs.len());
         chosen.truncate(config.validate.pairs);
         chosen.sort_unstable();
         let pairs: Vec<Pair> = chosen.into_iter().map(|index| pairs[index].clone()).collect();
         let needs = loss.needs();
-        let mut without_loss = needs.check_pairs(&pairs, config.negatives).err().map(|error| error.to_string());
-        if needs.guide {
-            without_loss = Some(format!("`{}` asks its guide about training pairs only", needs.loss));
-        }
+        let without_loss = needs.check_pairs(&pairs, config.negatives).err().map(|error| error.to_string());
         let used = if needs.negatives && without_loss.is_none() { config.negatives } else { 0 };
         let table = PairTable::in_memory(&pairs, used);
-        let tokens = |texts: Vec<(&Pair, &str, Side)>| -> Result<Vec<Vec<u32>>> {
-            let text = |(pair, text, side): (&Pair, &str, Side)| {
-                tokenize(Wanted { text, side, prompt: config.prompts.of(&pair.origin.dataset, side), max_tokens: None })
+        let tokens = |side: Side, of: &dyn Fn(&Pair) -> Vec<String>| -> Result<Vec<Vec<u32>>> {
+            let wanted = pairs.iter().flat_map(|pair| {
+                let prompt = config.prompts.of(&pair.origin.dataset, side);
+                of(pair).into_iter().map(move |text| (text, prompt))
+            });
+            let tokens = |(text, prompt): (String, Option<&str>)| {
+                tokenize(Wanted { text: &text, side, prompt, max_tokens: None })
             };
-            texts.into_par_iter().map(text).collect()
+            wanted.collect::<Vec<_>>().into_par_iter().map(tokens).collect()
         };
         let hard = |pair: &Pair| pair.negatives.len().min(used);
-        let negatives =
-            pairs.iter().flat_map(|pair| pair.negatives[..hard(pair)].iter().map(move |text| (pair, text)));
         let ends = pairs.iter().scan(0, |end, pair| {
             *end += hard(pair);
             Some(*end)
         });
         Ok(Self {
-            anchors: tokens(pairs.iter().map(|pair| (pair, pair.anchor.as_str(), Side::Query)).collect())?,
-            positives: tokens(pairs.iter().map(|pair| (pair, pair.positive.as_str(), Side::Document)).collect())?,
-            negatives: tokens(negatives.map(|(pair, text)| (pair, text.as_str(), Side::Document)).collect())?,
+            anchors: tokens(Side::Query, &|pair| vec![pair.anchor.clone()])?,
+            positives: tokens(Side::Document, &|pair| vec![pair.positive.clone()])?,
+            negatives: tokens(Side::Document, &|pair| pair.negatives[..hard(pair)].to_vec())?,
             negative_starts: std::iter::once(0).chain(ends).collect(),
             anchor_texts: (0..pairs.len() as u32).map(|pair| table.anchor(pair)).collect(),
             document_texts: (0..pairs.len() as u32).map(|pair| table.documents(pair).to_vec()).collect(),
             scores: pairs.iter().map(|pair| pair.scores.clone()).collect(),
             batch_pairs: config.batch.pairs.max(2),
+            guide: guide.map(|guide| seen_by(guide, &pairs)).transpose()?,
             without_loss,
         })
     }
@@ -138,7 +142,7 @@ impl Validation {
         let count = ranks.len().max(1) as f64;
         let mut sum = 0.0;
         for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
-            let labels = self.labels(&batch);
+            let labels = self.labels(&batch)?;
             let documents = self.documents(&labels, batch.start, positives.view(), negatives.view());
             let found = loss.forward(anchors.slice(s![batch.clone(), ..]), documents.view(), &labels)?;
             sum += found * batch.len() as f64;
@@ -150,13 +154,17 @@ impl Validation {
         }))
     }
 
-    fn labels(&self, pairs: &Range<usize>) -> Labels {
+    fn labels(&self, pairs: &Range<usize>) -> Result<Labels> {
         let of = |pair: usize| PairLabels {
             anchor: self.anchor_texts[pair],
             documents: &self.document_texts[pair],
             scores: &self.scores[pair],
         };
-        Labels::by_column(&pairs.clone().map(of).collect::<Vec<_>>())
+        let labels = Labels::by_column(&pairs.clone().map(of).collect::<Vec<_>>());
+        let Some(guide) = &self.guide else { return Ok(labels) };
+        let rows = |side: &Array2<f32>| side.slice(s![pairs.clone(), ..]).to_owned();
+        let guide = GuideEmbeddings { anchors: rows(&guide.anchors), documents: rows(&guide.documents) };
+        Ok(labels.with_guide(guide)?)
     }
 
     /// The documents of a batch in their order, out of all positives and all hard negatives.
@@ -180,6 +188,12 @@ impl Validation {
         }
         documents
     }
+}
+
+fn seen_by(guide: &Guide<'_>, pairs: &[Pair]) -> Result<GuideEmbeddings> {
+    let anchors: Vec<&str> = pairs.iter().map(|pair| pair.anchor.as_str()).collect();
+    let positives: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
+    Ok(GuideEmbeddings::of(guide, &anchors, &positives)?)
 }
 
 /// Rank of column `i` in row `i`, from 1. Ties count against it, so that a model that gives everything

@@ -27,8 +27,11 @@ pub fn check(check: &args::Check) -> Result<End> {
     let steps = steps::planned(&experiment, &folder, &fingerprint)?;
     // Nothing was found wrong until here.
     output::line(format!("{}: fine", arguments.config.display()));
-    plan(&experiment, &folder, size, steps.as_ref());
-    for lint in lints(&experiment).into_iter().chain(data_lints::lints(&experiment, steps.as_ref())) {
+    plan(&experiment, &folder, &size, steps.as_ref());
+    let facts = steps.as_ref().map(|steps| steps.facts.clone().with_dim(size.dim));
+    let of_training = wb_encoder::train::lints(&experiment.train, facts.as_ref());
+    let of_data = data_lints::lints(&experiment, steps.as_ref());
+    for lint in lints(&experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
     }
     Ok(End::Done)
@@ -38,7 +41,7 @@ pub fn check(check: &args::Check) -> Result<End> {
 fn plan(
     experiment: &Experiment,
     folder: &Path,
-    (what, all, trainable): (String, usize, usize),
+    Size { what, all, trainable, .. }: &Size,
     steps: Option<&steps::Planned>,
 ) {
     for source in &experiment.data.sources {
@@ -71,8 +74,18 @@ fn plan(
     }
 }
 
-/// The encoder in words, its numbers, and those that are trained.
-fn size(experiment: &Experiment) -> Result<(String, usize, usize)> {
+/// An encoder in a few words.
+struct Size {
+    what: String,
+    /// Numbers in all.
+    all: usize,
+    /// Those that are trained.
+    trainable: usize,
+    /// Length of an embedding.
+    dim: usize,
+}
+
+fn size(experiment: &Experiment) -> Result<Size> {
     let config = &experiment.encoder;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         let mut folder = wb_encoder::Folder::read(&encoder::pretrained_folder(pretrained)?)?;
@@ -81,14 +94,16 @@ fn size(experiment: &Experiment) -> Result<(String, usize, usize)> {
             None => folder.model.parameters.iter_mut().for_each(|p| p.trainable = true),
         }
         let (all, trainable) = folder.model.parameters.counts();
-        return Ok((folder.name, all, trainable));
+        return Ok(Size { dim: folder.model.architecture.dim(), what: folder.name, all, trainable });
     }
-    let n = config.architecture(config.tokenizer.vocab_size).map_or(0, |architecture| {
-        architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum()
+    let architecture = config.architecture(config.tokenizer.vocab_size);
+    let (n, dim) = architecture.map_or((0, 0), |architecture| {
+        let numbers = architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum();
+        (numbers, architecture.dim())
     });
     let what =
         if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
-    Ok((format!("{what} from scratch"), n, n))
+    Ok(Size { what: format!("{what} from scratch"), all: n, trainable: n, dim })
 }
 
 /// What is allowed and probably not meant.
@@ -101,15 +116,6 @@ fn lints(experiment: &Experiment) -> Vec<String> {
         });
     }
     let train = &experiment.train;
-    if train.batch.accumulate > 1 {
-        lints.push(format!(
-            "train.batch.accumulate: {} batches of {} do not see each other's documents as negatives; for one batch of {} in little memory set train.batch.pairs to {} and train.batch.micro_tokens",
-            train.batch.accumulate,
-            train.batch.pairs,
-            train.batch.pairs * train.batch.accumulate,
-            train.batch.pairs * train.batch.accumulate
-        ));
-    }
     let is_fresh = !matches!(experiment.encoder.model, ModelChoice::Pretrained(_));
     if is_fresh && train.optimizer.learning_rate() < 1e-4 {
         lints.push(format!(

@@ -8,6 +8,7 @@ use wb_data::judge::JudgeEncoder;
 use wb_encoder::{
     Architecture, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
+    losses::GuideConfig,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
 
@@ -105,6 +106,12 @@ pub struct PretrainedConfig {
 impl From<&JudgeEncoder> for PretrainedConfig {
     fn from(judge: &JudgeEncoder) -> Self {
         Self { id: judge.id.clone(), revision: judge.revision.clone(), adapter: None }
+    }
+}
+
+impl From<&GuideConfig> for PretrainedConfig {
+    fn from(guide: &GuideConfig) -> Self {
+        Self { id: guide.id.clone(), revision: guide.revision.clone(), adapter: None }
     }
 }
 

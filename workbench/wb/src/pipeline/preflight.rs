@@ -17,6 +17,11 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
     for judge in experiment.data.prepare().encoders() {
         wb_encoder::Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(judge))?)?;
     }
+    if let Some(guide) = experiment.train.loss.guide() {
+        let folder =
+            encoder::pretrained_folder(&PretrainedConfig::from(guide)).context("cannot read the loss's guide")?;
+        wb_encoder::Folder::read(&folder)?;
+    }
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
         if let Some(folder) = entry.dataset.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(wb_core::Error::Unknown {

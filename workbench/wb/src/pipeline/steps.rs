@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{fingerprint::Fingerprint, records::journal::StageRecord};
-use wb_encoder::train::{TrainConfig, TrainPairs, plan::Plan, table::PairTable};
+use wb_encoder::train::{
+    DataFacts, TrainConfig, TrainPairs, curriculum::most_negatives, plan::Plan, table::PairTable,
+};
 
 use super::data::Stored;
 use crate::config::Experiment;
@@ -15,6 +17,8 @@ pub struct Planned {
     pub pairs: usize,
     /// Most hard negatives that a pair has.
     pub most_negatives: usize,
+    /// What lints ask of the pairs.
+    pub facts: DataFacts,
     steps: u64,
     epochs: f64,
     stages: Vec<StageRecord>,
@@ -32,6 +36,7 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
     Ok(Some(Planned {
         pairs: table.len(),
         most_negatives: table.most_negatives(),
+        facts: DataFacts::of_stream(&stored, most_negatives(&experiment.train))?,
         steps: plan.len(),
         epochs: plan.steps.last().map_or(0.0, |step| step.epoch),
         stages: plan.records(&table),

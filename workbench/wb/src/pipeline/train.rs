@@ -10,11 +10,14 @@ use wb_core::{
 };
 use wb_encoder::{
     BiEncoder, Folder, OpenDevice,
-    train::{TrainFiles, TrainJob, TrainOutcome, Wanted, train},
+    train::{Guide, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
 use super::{data::Data, encoder, journals, manifest, stages::Stages};
-use crate::{config::Experiment, output};
+use crate::{
+    config::{Experiment, PretrainedConfig},
+    output,
+};
 
 /// A run that is being worked on; nobody else can.
 pub struct Run {
@@ -49,6 +52,10 @@ fn inputs(experiment: &Experiment, data: &Data) -> Result<Fingerprint> {
     all.text(&experiment.device.to_string()).text(data.fingerprint.as_str());
     all.text(encoder::fingerprint(&experiment.encoder)?.as_str());
     all.text(Fingerprint::of_json(&experiment.train).as_str());
+    if let Some(guide) = experiment.train.loss.guide() {
+        let folder = encoder::pretrained_folder(&PretrainedConfig::from(guide))?;
+        all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
+    }
     Ok(all.finish())
 }
 
@@ -85,6 +92,13 @@ pub fn encoder(
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
         tokenizer.encode(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
     };
+    let guide = match experiment.train.loss.guide() {
+        None => None,
+        Some(guide) => {
+            let folder = Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(guide))?)?;
+            Some(BiEncoder::open(folder, device)?)
+        }
+    };
     let job = TrainJob {
         pairs: data.train(),
         validation: &data.prepared.validation,
@@ -93,6 +107,7 @@ pub fn encoder(
         config: &experiment.train,
         seed: experiment.seed,
         refresh: None,
+        guide: guide.as_ref().map(|guide| guide as &Guide<'_>),
         files: TrainFiles::from(&run.dir),
         resume: true,
         stop,

@@ -249,7 +249,7 @@ fn impossible_overrides_are_refused_before_anything_is_written() {
     insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]"]), @r"
     exit 2
     err: error: cannot load tiny.yaml
-    err:   cause: override `bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]`: bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs and takes no folder
+    err:   cause: override `bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]`: bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs, or on `sources`, and takes no folder
     ");
     insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {cosqa: {}}}]"]), @r"
     exit 2
