@@ -1,6 +1,7 @@
 //! Training from end to end, on a bag of token vectors small enough to see through.
 
 mod curriculum;
+mod faults;
 mod killed;
 
 use std::{
