@@ -1,6 +1,7 @@
 //! Run folders to one self-contained HTML page, with the charts as PNG files beside it.
 //!
 //! A report reads what a run wrote and nothing else: every number on the page stands in a file of the run.
+//! [`triples`] shows mined hard negatives in the same way.
 //! Everything in a run folder is untrusted text (code, queries, licences, file names), and is shown as text.
 
 mod charts;

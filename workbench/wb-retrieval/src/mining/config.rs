@@ -187,8 +187,9 @@ impl MiningConfig {
             let Some(value) = value else { continue };
             if self.mode == Mode::Naive {
                 let message = format!("got {value}, but the mode `naive` filters nothing: it is there for comparison");
-                return Err(Error::value(format!("{key}.{of}"), message)
-                    .with_hint("mode: sentence_transformers takes the same documents, and every filter"));
+                return Err(Error::value(format!("{key}.{of}"), message).with_hint(format!(
+                    "{key}.mode=sentence_transformers takes the best documents too, with any filter"
+                )));
             }
             if !value.is_finite() || (of.ends_with("margin") && value < 0.0) {
                 let least = if of.ends_with("margin") { "a number from 0" } else { "a number" };
@@ -211,7 +212,7 @@ impl MiningConfig {
                     format!("{key}.ranks"),
                     format!("got [{from}, {to}], expected the lower first"),
                 )
-                .with_hint(format!("ranks: [{to}, {from}]")));
+                .with_hint(format!("{key}.ranks='[{to}, {from}]'")));
             }
             if rules.per_pair > to - from {
                 let places = to - from;
@@ -233,6 +234,9 @@ impl MiningConfig {
         }
         if self.retriever == MiningRetriever::Bm25 && self.vectors.is_some() {
             return refuse("vectors", "BM25 ranks words and takes no vectors".into());
+        }
+        if self.encoder.is_some() && self.vectors.is_some() {
+            return refuse("vectors", "stand beside `encoder`, expected one of the two".into());
         }
         if self.ram < SMALLEST_RAM {
             return refuse("ram", format!("got {}, expected at least {SMALLEST_RAM}", self.ram));

@@ -25,6 +25,8 @@ pub struct Texts<'a> {
     positives: Vec<Vec<u32>>,
     never: Vec<Vec<u32>>,
     most_pairs: usize,
+    /// Bytes of all texts that were given, repeats too: they are in memory.
+    text_bytes: usize,
 }
 
 impl<'a> Texts<'a> {
@@ -36,7 +38,9 @@ impl<'a> Texts<'a> {
         }
         let mut documents = Distinct::default();
         let mut document_ids = Vec::new();
+        let mut text_bytes = 0;
         for document in corpus {
+            text_bytes += document.text.len();
             if documents.add(&document.text).1 {
                 document_ids.push(document.id.as_str());
             }
@@ -46,6 +50,7 @@ impl<'a> Texts<'a> {
         let (mut positives, mut n_pairs): (Vec<Vec<u32>>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut first_pair_of = Vec::new();
         for (at, pair) in pairs.iter().enumerate() {
+            text_bytes += pair.anchor.len() + pair.positive.len();
             let (document, is_new) = documents.add(&pair.positive);
             if is_new {
                 document_ids.push(pair.id.as_str());
@@ -77,6 +82,7 @@ impl<'a> Texts<'a> {
             positives,
             never,
             most_pairs,
+            text_bytes,
         })
     }
 
@@ -136,13 +142,10 @@ impl<'a> Texts<'a> {
         self.never.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Bytes that the texts take in memory, as far as they are known here.
+    /// Bytes that the texts take in memory, with what stands beside them: pairs, ids, positions.
     pub fn bytes(&self) -> u64 {
-        let of_documents: usize = self.documents.iter().map(|text| text.len()).sum();
-        let of_queries: usize = self.queries.iter().map(|text| text.len()).sum();
-        // References, ids and positions beside them.
-        (of_documents + of_queries + 64 * self.documents.len() + 120 * self.queries.len() + 200 * self.pairs.len())
-            as u64
+        let beside = 140 * self.documents.len() + 160 * self.queries.len() + 400 * self.pairs.len();
+        (self.text_bytes + beside) as u64
     }
 }
 

@@ -99,7 +99,7 @@ impl Experiment {
     pub fn no_encoder_to_mine_with(&self) -> Error {
         let message = "is missing: the encoder of this file begins from scratch and has nothing to mine with";
         Error::value("negatives.encoder", message)
-            .with_hint("name a folder or a run (--encoder latest), or mine by words: negatives.retriever=bm25")
+            .with_hint("name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25")
     }
 }
 

@@ -57,7 +57,7 @@ fn negatives_of_a_real_encoder_keep_their_distance() {
     let page = out.lines().last().unwrap();
     assert!(page.starts_with("reports/negatives-tiny-") && page.ends_with(".html"), "{page}");
     let html = fs::read_to_string(sandbox.path(page)).unwrap();
-    assert!(html.contains("Positive, score") && !html.contains("<script") && !html.contains("http"), "the page");
+    assert!(html.contains("Positive, score") && !html.contains("<script") && !html.contains("http://"), "the page");
 
     let (pairs, scores) = (lines(&sandbox.path("mined.jsonl")), lines(&sandbox.path("mined.scores.jsonl")));
     assert_eq!((pairs.len(), scores.len()), (195, 195));
@@ -219,7 +219,11 @@ fn vectors_of_another_program_are_found_by_their_ids() {
         assert!(nearest.abs_diff(row) == 1, "{row} {nearest}");
     }
     sandbox.write("d.txt", ids[1..].join("\n"));
-    insta::assert_snapshot!(sandbox.wb(&arguments[..3]), @"");
+    insta::assert_snapshot!(sandbox.wb(&arguments[..3]), @r"
+    exit 2
+    err: data: unchanged, datasets/prepared/pairs-[hash]
+    err: error: d.txt: 194 ids for the 195 vectors of d.npy
+    ");
 }
 
 #[test]
@@ -259,25 +263,80 @@ fn a_separate_corpus_is_searched_too() {
 #[test]
 fn impossible_negatives_are_refused() {
     let sandbox = project();
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ranks=[100, 10]"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.per_pair=0"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.mode=naive"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=1MB"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=much"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "tiny.yaml", "--retriever", "bm52"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.csv"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.jsonl", "--format", "triples"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.include_positives=true"]].concat()), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={}"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={retriever: bm25, corpus: absent.jsonl}"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--rescore", "absent.jsonl"]].concat()), @"");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ranks=[100, 10]"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.ranks=[100, 10]`: negatives.ranks: got [100, 10], expected the lower first
+    err:   hint: negatives.ranks='[10, 100]'
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.per_pair=0"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.per_pair=0`: negatives.per_pair: got 0, expected at least 1
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.mode=naive"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.relative_margin=0.01`: negatives.relative_margin: got 0.01, but the mode `naive` filters nothing: it is there for comparison
+    err:   hint: negatives.mode=sentence_transformers takes the best documents too, with any filter
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=1MB"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.ram=1MB`: negatives.ram: got 1MB, expected at least 16MB
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=much"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.ram=much`: negatives.ram: `much` is no amount of memory, expected one such as 512MB or 2GB
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "tiny.yaml", "--retriever", "bm52"]), @r"
+    exit 2
+    err: error: no retriever `bm52`
+    err:   hint: did you mean `bm25`?
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.csv"]].concat()), @r"
+    exit 2
+    err: error: --out mined.csv: expected a name that ends in .parquet or .jsonl
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.jsonl", "--format", "triples"]].concat()), @r"
+    exit 2
+    err: error: --format triples: expected pairs, triplet, n-tuple, labeled-pair, labeled-list
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.include_positives=true"]].concat()), @r"
+    exit 2
+    err: error: negatives.include_positives makes rankings with positives in them, which are no negatives to train on: write them with --out FILE.jsonl --format n-tuple
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={}"]), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives={}`: negatives.encoder: is missing: the encoder of this file begins from scratch and has nothing to mine with
+    err:   hint: name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={retriever: bm25, corpus: absent.jsonl}"]), @r"
+    exit 2
+    err: error: cannot read negatives.corpus
+    err:   cause: no file `absent.jsonl`
+    err:   hint: paths are relative to the folder in which wb is started
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--rescore", "absent.jsonl"]].concat()), @r"
+    exit 2
+    err: error: cannot read negatives.rescore
+    err:   cause: no file `absent.jsonl`
+    err:   hint: paths are relative to the folder in which wb is started
+    ");
 }
 
 #[test]
 fn memory_that_holds_no_block_is_refused_with_what_would() {
     let sandbox = project();
     sandbox.succeeds(&["data", "tiny.yaml"]);
-    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=20MB"]].concat()), @"");
+    let refused = sandbox.refuses(&[&MINE[..], &["negatives.ram=20MB"]].concat());
+    for told in
+        ["negatives.ram: got 20MB, too small: texts take 1MB, one block of 101 candidates", "hint: negatives.ram="]
+    {
+        assert!(refused.contains(told), "{refused}");
+    }
 }
 
 #[test]
