@@ -55,26 +55,56 @@ pub fn load(folder: &Path) -> Result<Prepared> {
 /// Columns: `id, task, language, anchor, positive` text, `negatives` list of text, `group, path` text,
 /// `first_line, last_line` 32 bits, `license` text.
 pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
+    let mut rest = pairs;
+    write_batches(path, &mut || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut bytes = 0;
+        let rows = rest.iter().take(BATCH.0).take_while(|pair| fits(&mut bytes, pair)).count();
+        let (now, later) = rest.split_at(rows);
+        rest = later;
+        Some(batch(now))
+    })
+}
+
+/// [`write_pairs`] for pairs that are made one by one and need not be in memory together.
+pub fn write_pairs_from(path: &Path, pairs: impl Iterator<Item = Pair>) -> Result<()> {
+    let mut pairs = pairs.peekable();
+    let mut now: Vec<Pair> = Vec::new();
+    write_batches(path, &mut || {
+        now.clear();
+        let mut bytes = 0;
+        while now.len() < BATCH.0
+            && let Some(pair) = pairs.next_if(|pair| fits(&mut bytes, pair))
+        {
+            now.push(pair);
+        }
+        (!now.is_empty()).then(|| batch(&now))
+    })
+}
+
+/// Whether one more pair is encoded with those before it, whose bytes are counted.
+fn fits(bytes: &mut usize, pair: &Pair) -> bool {
+    let fits = *bytes < BATCH.1;
+    *bytes += pair.anchor.len() + pair.positive.len() + pair.negatives.iter().map(String::len).sum::<usize>();
+    fits
+}
+
+fn write_batches(
+    path: &Path,
+    next: &mut dyn FnMut() -> Option<std::result::Result<RecordBatch, ParquetError>>,
+) -> Result<()> {
     let properties = || -> std::result::Result<_, ParquetError> {
         Ok(WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by("wb-data".into())
             .build())
     };
-    let fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
+    let mut fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
         let mut writer = ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))?;
-        let mut rest = pairs;
-        while !rest.is_empty() {
-            let mut bytes = 0;
-            let rows = rest.iter().take(BATCH.0).take_while(|pair| {
-                let fits = bytes < BATCH.1;
-                bytes +=
-                    pair.anchor.len() + pair.positive.len() + pair.negatives.iter().map(String::len).sum::<usize>();
-                fits
-            });
-            let (now, later) = rest.split_at(rows.count());
-            writer.write(&batch(now)?)?;
-            rest = later;
+        while let Some(batch) = next() {
+            writer.write(&batch?)?;
         }
         writer.close()?;
         Ok(())
