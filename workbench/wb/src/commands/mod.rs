@@ -6,6 +6,7 @@ mod compare;
 mod doctor;
 mod experiment;
 mod ls;
+mod mine_negatives;
 mod report;
 
 use anyhow::Result;
@@ -33,6 +34,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Check(arguments) => check::check(&arguments),
         Command::Data(arguments) => experiment::data(&arguments),
         Command::Train(arguments) => experiment::train(&arguments),
+        Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),

@@ -16,6 +16,8 @@ pub struct Data {
     pub fingerprint: Fingerprint,
     /// The pairs.
     pub prepared: Prepared,
+    /// Of the mining that gave the training pairs their negatives, where there was one.
+    pub mined: Option<Fingerprint>,
 }
 
 /// Makes the pairs of an experiment, or loads them where they were made before.
@@ -25,7 +27,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     if folder.join("data.json").is_file() {
         let prepared = store::load(&folder).with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
-        return Ok(Data { folder, fingerprint, prepared });
+        return Ok(Data { folder, fingerprint, prepared, mined: None });
     }
     let mut read = Vec::new();
     for source in &experiment.data.sources {
@@ -35,7 +37,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     }
     let prepared = wb_data::prepare(read, &experiment.data.prepare(), experiment.seed, progress)?;
     store::write(&prepared, &folder)?;
-    Ok(Data { folder, fingerprint, prepared })
+    Ok(Data { folder, fingerprint, prepared, mined: None })
 }
 
 /// Where pairs with this fingerprint lie: the same pairs serve every experiment that asks for them.

@@ -50,12 +50,16 @@ pub fn begin(
     adapted(folder, experiment)
 }
 
+/// The pretrained encoder that an experiment begins with, and its folder; none where it begins from scratch.
+pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> {
+    let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model else { return Ok(None) };
+    let place = pretrained_folder(pretrained)?;
+    Ok(Some((adapted(Folder::read(&place)?, experiment)?, place)))
+}
+
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
 pub fn check(experiment: &Experiment) -> Result<()> {
-    if let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model {
-        adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
-    }
-    Ok(())
+    pretrained(experiment).map(|_| ())
 }
 
 /// With the lengths, prompts, pooling and adapters of an experiment.

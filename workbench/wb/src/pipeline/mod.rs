@@ -5,6 +5,7 @@ pub mod data;
 pub mod device;
 pub mod encoder;
 pub mod manifest;
+pub mod mine;
 pub mod preflight;
 pub mod stages;
 pub mod train;
