@@ -25,7 +25,9 @@ pub fn own_ranks(
         let scores = retriever.scores(queries_of_block, progress)?;
         let rank = |query: usize| {
             let mine = scores[[query, own[query]]];
-            let ahead = |(at, score): &(usize, &f32)| *at != own[query] && !(**score < mine);
+            // Scores that are not numbers count against the answer.
+            let behind = |score: f32| score.partial_cmp(&mine) == Some(std::cmp::Ordering::Less);
+            let ahead = |(at, score): &(usize, &f32)| *at != own[query] && !behind(**score);
             1 + scores.row(query).iter().enumerate().filter(ahead).count()
         };
         ranks.par_extend((0..own.len()).into_par_iter().map(rank));

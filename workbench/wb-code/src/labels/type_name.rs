@@ -24,10 +24,10 @@ pub(super) fn outermost_name(written: &str) -> Option<String> {
             break;
         }
     }
-    if text.starts_with('(') {
-        let name = if text.contains("=>") {
+    if let Some(inside) = text.strip_prefix('(') {
+        let name = if inside.contains("=>") {
             "function"
-        } else if text[1..].trim_start().starts_with(')') {
+        } else if inside.trim_start().starts_with(')') {
             "()"
         } else {
             "tuple"

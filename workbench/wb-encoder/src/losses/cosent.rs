@@ -67,7 +67,7 @@ impl Loss for Cosent {
         let apart = apart.mask_fill(hidden, -1e9).reshape([n * n]);
         // log(1 + Σ exp) is minus the log-softmax of a zero among them.
         let with_zero = Tensor::cat(vec![Tensor::zeros([1], &sides.device()), apart], 0);
-        log_softmax(with_zero, 0).slice([0..1]).neg()
+        log_softmax(with_zero, 0).narrow(0, 0, 1).neg()
     }
 
     fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {

@@ -13,7 +13,7 @@ use super::LossConfig;
 /// Kusupati et al. 2022, "Matryoshka Representation Learning", arXiv 2205.13147. Equals sentence-transformers'
 /// `MatryoshkaLoss` for the cosine; there, parts are brought to length 1 for every similarity. It can also draw some of
 /// the lengths in each step, to save time; here, all of them together take a hundredth of a step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MatryoshkaConfig {
     /// Lengths, each at least 1 and at most the model's; the model's own should be among them.
@@ -22,12 +22,6 @@ pub struct MatryoshkaConfig {
     pub weights: Vec<f64>,
     /// The loss at each length.
     pub loss: Box<LossConfig>,
-}
-
-impl Default for MatryoshkaConfig {
-    fn default() -> Self {
-        Self { dims: Vec::new(), weights: Vec::new(), loss: Box::default() }
-    }
 }
 
 /// A length that embeddings are cut to, and what the loss there counts.

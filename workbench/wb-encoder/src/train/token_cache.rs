@@ -34,11 +34,14 @@ const SHARDS: usize = 32;
 /// What an entry of the cache costs besides its ids.
 const ENTRY: usize = 64;
 
+/// Ids by the numbers of text and view.
+type Shard = HashMap<(u32, u32), Arc<[u32]>>;
+
 /// Token ids by text and view (see [`super::views::Views`]), kept up to a number of bytes;
 /// what does not fit is made again each time.
 #[derive(Debug)]
 pub struct TokenCache {
-    shards: Vec<RwLock<HashMap<(u32, u32), Arc<[u32]>>>>,
+    shards: Vec<RwLock<Shard>>,
     room: AtomicUsize,
 }
 

@@ -74,8 +74,8 @@ fn prompts_are_tokenized_with_the_texts_of_their_data_set_and_column() {
         let ids: Vec<u32> = serde_json::from_str(line).unwrap();
         // 8 pairs of one data set: queries of 1 + 1 or 2 + 1 tokens, documents of 1 or 1 + 1.
         if ids.len() == 8 * 3 {
-            assert!((0..8).all(|at| ids[2 * at] == 90 && ids[2 * at + 1] % 2 == 0));
-            assert!((16..24).all(|at| ids[at] >= 100 && ids[at] % 2 == 0));
+            assert!((0..8).all(|at| ids[2 * at] == 90 && ids[2 * at + 1].is_multiple_of(2)));
+            assert!((16..24).all(|at| ids[at] >= 100 && ids[at].is_multiple_of(2)));
             even += 1;
         } else {
             assert!((0..8).all(|at| ids[3 * at..3 * at + 2] == [91, 92] && ids[3 * at + 2] % 2 == 1));

@@ -672,7 +672,7 @@ struct GoldenStep {
 
 #[test]
 fn adamw_equals_torch() {
-    let golden: Golden = serde_json::from_str(include_str!("../../tests/golden/losses.json")).unwrap();
+    let golden: Golden = serde_json::from_str(include_str!("../../../tests/golden/losses.json")).unwrap();
     let [matrix, bias] = golden.adamw.start;
     let mut parameters = Parameters::default();
     parameters.insert(Parameter { name: "dense.weight".into(), shape: vec![3, 4], values: matrix, trainable: true });
