@@ -24,13 +24,11 @@ pub(super) fn outermost_name(written: &str) -> Option<String> {
             break;
         }
     }
-    if text.starts_with('(') {
-        let name = if text.contains("=>") {
-            "function"
-        } else if text[1..].trim_start().starts_with(')') {
-            "()"
-        } else {
-            "tuple"
+    if let Some(inside) = text.strip_prefix('(') {
+        let name = match inside.trim_start().starts_with(')') {
+            _ if text.contains("=>") => "function",
+            true => "()",
+            false => "tuple",
         };
         return Some(name.to_owned());
     }

@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod config;
 pub mod journal;
+pub mod objectives;
 pub mod optimizer;
 pub mod plan;
 pub mod prefetch;
@@ -27,12 +28,14 @@ use std::{
 use wb_core::{PairSet, Progress, RunDir, Seed};
 
 pub use config::{BatchConfig, Every, Keep, TrainConfig, ValidateConfig};
+pub use objectives::{CodeTokens, ObjectivesConfig};
 pub use optimizer::{AdamwConfig, OptimizerConfig};
 pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
 pub use texts::Tokenize;
 
 use self::{
+    objectives::Objectives,
     plan::Plan,
     prefetch::{BatchMaker, default_threads, with_batches},
     session::Session,
@@ -52,6 +55,8 @@ pub struct TrainJob<'a> {
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
     pub tokenize: &'a Tokenize<'a>,
+    /// What objectives on tokens must know of texts; needed where the config names some.
+    pub code: Option<CodeTokens<'a>>,
     /// Whether texts begin and end with special tokens, which token dropout must not take.
     pub special_ends: bool,
     /// How.
@@ -115,16 +120,30 @@ pub fn train(
     job: &TrainJob<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<TrainOutcome> {
+    job.config.validate("train")?;
+    backbone.set_gradient_checkpointing(job.config.gradient_checkpointing)?;
+    let pairs = job.pairs.pairs();
+    let objectives = Objectives::open(&job.config.objectives, job.code.as_ref(), pairs, job.seed, backbone)?;
+    let outcome = run(backbone, job, objectives.as_ref(), progress);
+    Objectives::close(backbone)?;
+    outcome
+}
+
+fn run(
+    backbone: &mut dyn Backbone,
+    job: &TrainJob<'_>,
+    objectives: Option<&Objectives<'_>>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<TrainOutcome> {
     let started = Instant::now();
     let config = job.config;
-    config.validate("train")?;
     let table = PairTable::new(job.pairs.pairs(), config.negatives);
     let plan = Plan::new(&table, config, job.seed)?;
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
     progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
     let validation =
         Validation::new(job.validation.pairs(), config.validate.pairs, config.batch.pairs, job.seed, job.tokenize)?;
-    let mut session = Session::open(backbone, job, &loss, &validation, plan.len())?;
+    let mut session = Session::open(backbone, job, &loss, objectives, &validation, plan.len())?;
     let cache = TokenCache::new(table.texts(), TOKEN_CACHE);
     let maker = BatchMaker { table: &table, tokenize: job.tokenize, cache: &cache, loss: &loss };
     let left = &plan.steps[session.step() as usize..];

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::Instant};
 
 use wb_core::{
-    Error as CoreError, Progress,
+    Error as CoreError, Pair, Progress,
     fingerprint::Fingerprint,
     records::journal::{StepRecord, ValidationRecord},
 };
@@ -12,6 +12,7 @@ use super::{
     Keep, TrainJob, TrainOutcome,
     checkpoint::Checkpoints,
     journal::Journal,
+    objectives::{ObjectiveLoss, Objectives},
     optimizer::{AdamW, clip_factor, gradient_norm},
     plan::PlannedStep,
     prefetch::Batches,
@@ -26,6 +27,7 @@ pub struct Session<'a> {
     backbone: &'a mut dyn Backbone,
     job: &'a TrainJob<'a>,
     loss: &'a LossOnEmbeddings,
+    objectives: Option<&'a Objectives<'a>>,
     held_out: &'a Validation,
     total: u64,
     optimizer: AdamW,
@@ -50,6 +52,7 @@ impl<'a> Session<'a> {
         backbone: &'a mut dyn Backbone,
         job: &'a TrainJob<'a>,
         loss: &'a LossOnEmbeddings,
+        objectives: Option<&'a Objectives<'a>>,
         held_out: &'a Validation,
         total: u64,
     ) -> Result<Self> {
@@ -60,7 +63,8 @@ impl<'a> Session<'a> {
         }
         let mut optimizer = AdamW::new(&job.config.optimizer, backbone.parameters())?;
         let gradients = Gradients::zeros(backbone.parameters());
-        let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with(job, backbone.parameters()))?;
+        let made_with = made_with(job, backbone.parameters(), objectives);
+        let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with)?;
         let (state, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
         let step = state.as_ref().map(|state| state.step);
@@ -80,6 +84,7 @@ impl<'a> Session<'a> {
             backbone,
             job,
             loss,
+            objectives,
             held_out,
             total,
             optimizer,
@@ -115,6 +120,7 @@ impl<'a> Session<'a> {
             weight: 1.0 / planned.batches.len() as f32,
         };
         let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
+        let mut of_objectives = BTreeMap::new();
         for part in 0..planned.batches.len() {
             let mut batch = batches.next_batch()?;
             // Counts batches over the whole training, so that nothing has to be stored to resume.
@@ -124,6 +130,13 @@ impl<'a> Session<'a> {
             let found = accumulate(self.backbone, self.loss, &batch, number, options, &mut self.gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned));
+            }
+            for found in self.lower_objectives(&batch.pairs, number, options)? {
+                if !found.loss.is_finite() {
+                    return Err(self.not_a_number(step, &format!("loss of {}", found.name), found.loss, planned));
+                }
+                let sum = of_objectives.entry(found.name.to_owned()).or_insert(0.0);
+                *sum += found.loss * f64::from(options.weight);
             }
             loss += found / planned.batches.len() as f64;
             pairs += batch.pairs.len() as u64;
@@ -138,8 +151,17 @@ impl<'a> Session<'a> {
         let (optimizer, gradients) = (&mut self.optimizer, &mut self.gradients);
         self.backbone.update(&mut |parameters| optimizer.update(parameters, gradients, learning_rate, clip))?;
 
-        let record =
-            StepRecord { step, epoch: planned.epoch, stage: 0, loss, learning_rate, grad_norm: norm, pairs, tokens };
+        let record = StepRecord {
+            step,
+            epoch: planned.epoch,
+            stage: 0,
+            loss,
+            objectives: of_objectives,
+            learning_rate,
+            grad_norm: norm,
+            pairs,
+            tokens,
+        };
         self.metrics.append(&record)?;
         self.step = step;
         self.saved = false;
@@ -147,6 +169,14 @@ impl<'a> Session<'a> {
         self.pairs_done += pairs;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())
+    }
+
+    /// Adds the gradients of the objectives on the batch's code; nothing where there are none.
+    fn lower_objectives(&mut self, pairs: &[u32], number: u64, options: StepOptions) -> Result<Vec<ObjectiveLoss>> {
+        let Some(objectives) = self.objectives else { return Ok(Vec::new()) };
+        let all = self.job.pairs.pairs();
+        let pairs: Vec<&Pair> = pairs.iter().map(|pair| &all[*pair as usize]).collect();
+        objectives.accumulate(self.backbone, &pairs, number, options, &mut self.gradients)
     }
 
     /// Measures the weights as they are on the held-out pairs, where it is time to and was not done,
@@ -262,7 +292,11 @@ fn refuse_old_files(job: &TrainJob<'_>, checkpoints: &Checkpoints) -> Result<Vec
 }
 
 /// Everything that must be the same to go on from a checkpoint.
-fn made_with(job: &TrainJob<'_>, parameters: &Parameters) -> BTreeMap<String, String> {
+fn made_with(
+    job: &TrainJob<'_>,
+    parameters: &Parameters,
+    objectives: Option<&Objectives<'_>>,
+) -> BTreeMap<String, String> {
     let mut names = Fingerprint::builder();
     let mut frozen = Fingerprint::builder();
     for parameter in parameters.iter() {
@@ -283,5 +317,6 @@ fn made_with(job: &TrainJob<'_>, parameters: &Parameters) -> BTreeMap<String, St
         ("seed", job.seed.0.to_string()),
         ("validation pairs", job.validation.fingerprint().to_string()),
     ];
-    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    let classes = objectives.map(|objectives| ("classes of objectives", objectives.fingerprint().to_string()));
+    entries.into_iter().chain(classes).map(|(key, value)| (key.to_owned(), value)).collect()
 }

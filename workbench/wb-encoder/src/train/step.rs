@@ -80,7 +80,7 @@ fn stack(anchors: &Array2<f32>, documents: &Array2<f32>) -> Array2<f32> {
 }
 
 /// Neighbouring texts of together at most `limit` tokens, or one text that is longer; everything where `limit` is 0.
-fn parts(tokens: &TokenBatch, limit: usize) -> Vec<Range<usize>> {
+pub(super) fn parts(tokens: &TokenBatch, limit: usize) -> Vec<Range<usize>> {
     if limit == 0 {
         return std::iter::once(0..tokens.len()).collect();
     }

@@ -194,6 +194,7 @@ impl Run {
             pairs: &self.pairs,
             validation: &self.validation,
             tokenize: &tokenize,
+            code: None,
             special_ends: false,
             config: &self.config,
             seed: Seed(17),

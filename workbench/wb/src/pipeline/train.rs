@@ -10,10 +10,10 @@ use wb_core::{
 };
 use wb_encoder::{
     BiEncoder, Folder, OpenDevice,
-    train::{TrainFiles, TrainJob, TrainOutcome, train},
+    train::{CodeTokens, TrainFiles, TrainJob, TrainOutcome, train},
 };
 
-use super::{data::Data, encoder, manifest, stages::Stages};
+use super::{code_labels, data::Data, encoder, manifest, stages::Stages};
 use crate::{config::Experiment, output};
 
 /// A run that is being worked on; nobody else can.
@@ -80,7 +80,18 @@ pub fn encoder(
     let (tokenizer, prompts, max_tokens) =
         (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
     let tokenize = move |text: &str, side: Side| tokenizer.encode(prompts.of(side), text, max_tokens.of(side));
+    let (placed, prompts) = (untrained.tokenizer.clone(), untrained.prompts.clone());
+    let with_places =
+        move |text: &str, side: Side| placed.encode_with_places(prompts.of(side), text, max_tokens.of(side));
+    let code = CodeTokens {
+        tokenize: &with_places,
+        mask_token: untrained.tokenizer.mask_token(),
+        node_kinds: wb_code::node_kinds(),
+        nodes: &code_labels::nodes,
+        types: &code_labels::types,
+    };
     let job = TrainJob {
+        code: Some(code),
         pairs: &data.prepared.train,
         validation: &data.prepared.validation,
         tokenize: &tokenize,

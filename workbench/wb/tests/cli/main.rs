@@ -7,6 +7,7 @@ mod help;
 mod interrupted;
 mod made_up;
 mod names;
+mod objectives;
 mod sandbox;
 mod story;
 mod weights;
