@@ -2,7 +2,8 @@
 # Two devices that are really broken, and what `wb` says about them: both must be refused, with the reason, by a
 # process that is alive to say it, and nothing may be computed or written.
 #
-#   SwiftShader  Chromium's Vulkan on the processor: burn's matrix product is silently wrong on it.
+#   SwiftShader  Chromium's Vulkan on the processor: some of burn's kernels for matrix products are silently wrong on it.
+#                Which kernel is taken is timed anew in each process, so the wrong one is met at one size or another.
 #   lavapipe     Mesa's Vulkan on the processor: burn hangs or crashes on it.
 #
 # Usage: scripts/broken-devices.sh       (Debian; installs the two packages where they are missing)
@@ -15,6 +16,8 @@ limit="${LIMIT:-30}"
 swiftshader=/usr/lib/chromium/vk_swiftshader_icd.json
 lavapipe="$(compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' | head -n 1)"
 export WB_SELF_TEST_SECONDS="$limit" WB_OFFLINE=1
+# Kernels that an earlier process timed are not remembered.
+export CUBECL_AUTOTUNE_CACHE=0
 
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -92,22 +95,31 @@ train=(train "$work/train.yaml" "${places[@]}")
 wrong='refused: .*matrix product is wrong: [0-9]+ × [0-9]+ gave -?[0-9.a-zA-Z]+ where [0-9.]+ is right'
 dead='refused: .*it (hung while .*: no result within [0-9]+ s, and was ended|crashed .*\(signal [0-9]+ .*\))'
 either="($wrong)|($dead)"
-for broken in "SwiftShader|$swiftshader|$wrong" "lavapipe|$lavapipe|$either"; do
-  IFS='|' read -r name driver expected <<< "$broken"
+figures=0
+for broken in "SwiftShader|$swiftshader" "lavapipe|$lavapipe"; do
+  IFS='|' read -r name driver <<< "$broken"
   for device in vulkan wgpu; do
     try "$driver" doctor --device "$device" --limit "$limit"
     reason="$(sed -n 's/^refused: //p' "$work/log" | cut -c1-110)"
     judge "$name, $device" "doctor: ${reason:-nothing was said}" "$rc" = 1
-    judge "$name, $device" "  the reason has figures" "$(says "$expected")" = 1
+    judge "$name, $device" "  the reason has figures" "$(says "$either")" = 1
     judge "$name, $device" "  $seconds s of $limit s, nothing left running" "$(in_time) $(left)" = "yes 0"
     for command in bench train; do
       declare -n arguments="$command"
       try "$driver" "${arguments[@]}" --device "$device"
+      [ "$(says 'matrix product is wrong: ')" = 0 ] || figures=$((figures + 1))
       judge "$name, $device" "$command: refused with exit code $rc in $seconds s" "$rc $(says "^error: cannot use device \`$device\`: ") $(says '^  hint: run with device=cpu')" = "2 1 1"
       judge "$name, $device" "  nothing written, nothing left running" "$(written) $(left)" = "0 0"
     done
   done
 done
+
+# Wrong products were met, not only slow ones: again and again, since the kernel is a matter of timing.
+for ((i = 0; figures == 0 && i < 10; i++)); do
+  try "$swiftshader" doctor --device vulkan --limit "$limit"
+  [ "$(says "$wrong")" = 0 ] || figures=1
+done
+judge "SwiftShader, vulkan" "a wrong product was met: $(sed -n 's/^.*its matrix product is wrong: //p' "$work/log" | head -n 1)" "$figures" -gt 0
 
 # `auto` passes by a program that plays a device on the processor.
 try "$swiftshader" "${bench[@]}" --device auto
@@ -127,13 +139,13 @@ for command in bench train; do
 done
 
 # A self-test does not outlive the wb that started it, however that ended.
-VK_DRIVER_FILES="$lavapipe" VK_ICD_FILENAMES="$lavapipe" "$WB" doctor --device vulkan --limit "$limit" > "$work/log" 2>&1 < /dev/null &
-sleep 2
+VK_DRIVER_FILES="$swiftshader" VK_ICD_FILENAMES="$swiftshader" "$WB" doctor --device vulkan --limit "$limit" > "$work/log" 2>&1 < /dev/null &
+sleep 1
 before="$(left)"
 kill -9 $! 2> /dev/null
 wait $! 2> /dev/null
 sleep 1
-judge "lavapipe, vulkan" "wb killed during the self-test ($before running before)" "$(left)" = 0
+judge "SwiftShader, vulkan" "wb killed during the self-test ($before running before)" "$before $(left)" = "1 0"
 
 # The same commands on the processor, so that it was the device that was refused.
 for command in bench train; do

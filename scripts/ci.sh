@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # The checks, in order of cost; stops at the first that fails. Continuous integration and people run this same file.
-# At the end it says how long each step took, how many tests passed, and what was skipped and why.
+# At the end it says how long each step took, how many tests passed, and what was skipped and why;
+# the same is added to ci-times.log beside the build output, to be compared with the next.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target="${CARGO_TARGET_DIR:-target}"
 logs="$(mktemp -d)"
+mkdir -p "$target"
+cold="$([ -d "$target/release/deps" ] && echo warm || echo cold)"
 names=() seconds=() results=()
 before="$(git status --porcelain 2>/dev/null || true)"
 
@@ -34,7 +37,7 @@ not_run() {
 }
 
 summary() {
-  local rc=$? i
+  local i
   printf '\n%-12s %8s  %s\n' step seconds result
   for i in "${!names[@]}"; do
     printf '%-12s %8d  %s\n' "${names[$i]}" "${seconds[$i]}" "${results[$i]}"
@@ -55,7 +58,13 @@ summary() {
     [ "$last" -ge 0 ] && echo "ci: FAILED in step ${names[$last]}, its output: $logs/${names[$last]}.log"
   fi
 }
-trap summary EXIT
+
+# The summary, printed and kept. Whether the build output was there before is what most of the time depends on.
+logged_summary() {
+  rc=$?
+  { date -u +"%F %T, $(git rev-parse --short HEAD 2>/dev/null || echo no-commit), $cold" && summary; } | tee -a "$target/ci-times.log"
+}
+trap logged_summary EXIT
 
 untouched() {
   local after

@@ -44,12 +44,10 @@ if ! cmp -s scripts/peers/requirements.txt "$stamp"; then
 fi
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
-cargo build --release --quiet -p zz-unify -p wb-encoder -p wb-retrieval --example encode_bench --example train_bench --example flat_bench
+cargo build --release --quiet --workspace --example encode_bench --example train_bench --example flat_bench
 
 texts="$("$environment/bin/python" scripts/peers/inputs.py "$work" --shared "$shared")"
 export RAYON_NUM_THREADS="$threads" OMP_NUM_THREADS="$threads" MKL_NUM_THREADS="$threads" TOKENIZERS_PARALLELISM=true
-# Threads that spin while they wait would take time from the other side.
-export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" KMP_BLOCKTIME="${KMP_BLOCKTIME:-0}"
 export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
 exec "$environment/bin/python" scripts/peers/compare.py --examples "$CARGO_TARGET_DIR/release/examples" --model "$model" \
   --work "$work" --texts "$texts" "${arguments[@]}"

@@ -44,6 +44,7 @@ pub fn best_and_worst(ranked: &Ranked, placed: &[Placed], scorer: &Scorer<'_>, n
                 relevant: relevant(hit.document),
             });
             let example = QueryExample {
+                protocol: (ranked.id.clone(), ranked.language.clone(), ranked.split.clone()),
                 id: query.id.clone(),
                 query: texts.queries.text(query.text).to_owned(),
                 rank: placed[index].rank as u64,

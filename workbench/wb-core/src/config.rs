@@ -154,7 +154,7 @@ fn plain(message: String) -> String {
     format!("got {given}, expected {expected}")
 }
 
-/// ``unknown field `scal`, expected one of `scale`, `symmetric` `` holds all that a suggestion needs.
+/// ``unknown field `scal`, expected one of `scale`, `temperature` `` holds all that a suggestion needs.
 fn hint_for(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
         return None;

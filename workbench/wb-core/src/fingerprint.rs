@@ -56,6 +56,17 @@ impl fmt::Display for Fingerprint {
     }
 }
 
+/// The first 128 bits of a text's BLAKE3 hash, as a key of maps: equal ones are equal texts for every practical purpose.
+pub fn text_key(text: &str) -> [u64; 2] {
+    let hash = blake3::hash(text.as_bytes());
+    let word = |at: usize| {
+        let mut word = [0; 8];
+        word.copy_from_slice(&hash.as_bytes()[at..at + 8]);
+        u64::from_le_bytes(word)
+    };
+    [word(0), word(8)]
+}
+
 /// Takes fields one by one; each carries its length, so `ab`+`c` differs from `a`+`bc`.
 pub struct FingerprintBuilder(blake3::Hasher);
 

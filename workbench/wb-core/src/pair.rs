@@ -33,10 +33,14 @@ pub struct Origin {
     pub lines: [u32; 2],
     /// Licence as an SPDX expression, empty where it is not known.
     pub license: String,
+    /// The data set that it belongs to, by the name that its source has in the YAML; empty where nothing named it.
+    /// Batches, curricula and prompts may depend on it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dataset: String,
 }
 
 /// One training record.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
     /// Unique in its set.
@@ -54,6 +58,10 @@ pub struct Pair {
     /// Hard negatives, best first; empty before mining.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub negatives: Vec<String>,
+    /// How well documents answer the anchor, as a teacher or a person said: the positive, then each hard negative;
+    /// empty where nobody did, and the positive's alone where only that was scored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<f32>,
     /// Where it came from.
     #[serde(default)]
     pub origin: Origin,
@@ -104,13 +112,23 @@ impl PairSet {
     pub fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::builder();
         for pair in &self.pairs {
-            for text in [&pair.id, &pair.language, &pair.anchor, &pair.positive, &pair.origin.group] {
+            for text in
+                [&pair.id, &pair.language, &pair.anchor, &pair.positive, &pair.origin.group, &pair.origin.dataset]
+            {
                 fingerprint.text(text);
             }
             fingerprint.number(pair.task as u64);
             fingerprint.number(pair.negatives.len() as u64);
             for negative in &pair.negatives {
                 fingerprint.text(negative);
+            }
+        }
+        // Pairs without any scores have the fingerprint that they had before there were scores.
+        if self.pairs.iter().any(|pair| !pair.scores.is_empty()) {
+            fingerprint.text("scores").number(self.pairs.len() as u64);
+            for pair in &self.pairs {
+                let bytes: Vec<u8> = pair.scores.iter().flat_map(|score| score.to_le_bytes()).collect();
+                fingerprint.bytes(&bytes);
             }
         }
         fingerprint.finish()
@@ -137,5 +155,17 @@ mod tests {
         let one = PairSet::new(vec![pair("a"), pair("b")]).unwrap().fingerprint();
         let other = PairSet::new(vec![pair("b"), pair("a")]).unwrap().fingerprint();
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn the_fingerprint_sees_scores_and_whose_they_are() {
+        let of = |a: &[f32], b: &[f32]| {
+            let scored = |id, scores: &[f32]| Pair { scores: scores.to_vec(), ..pair(id) };
+            PairSet::new(vec![scored("a", a), scored("b", b)]).unwrap().fingerprint()
+        };
+        let all = [of(&[], &[]), of(&[0.5], &[]), of(&[], &[0.5]), of(&[0.5], &[0.25]), of(&[0.5, 0.25], &[])];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "{at}");
+        }
     }
 }

@@ -141,6 +141,11 @@ impl RunDir {
         self.folder.join("validation.jsonl")
     }
 
+    /// The list of [`crate::records::journal::StageRecord`]s, where training has a curriculum.
+    pub fn curriculum(&self) -> PathBuf {
+        self.folder.join("curriculum.json")
+    }
+
     /// The folder of checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
         self.folder.join("checkpoints")

@@ -1,6 +1,6 @@
 //! The data card as Markdown: what a person wants to know of a data set before training on it.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use wb_core::records::data::DataCard;
 
@@ -14,26 +14,20 @@ pub fn render(card: &DataCard) -> String {
 
 fn write(card: &DataCard, page: &mut String) -> std::fmt::Result {
     writeln!(page, "# Data card\n")?;
-    writeln!(page, "| part | pairs | groups | languages |\n|---|---:|---:|---|")?;
+    writeln!(page, "| part | pairs | groups | languages | data sets |\n|---|---:|---:|---|---|")?;
     for name in ["train", "validation", "test"] {
         let Some(split) = card.splits.get(name) else { continue };
-        let mut languages: Vec<(&String, &u64)> = split.languages.iter().collect();
-        languages.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        let languages: Vec<String> = languages.iter().map(|(name, count)| format!("{} {count}", cell(name))).collect();
-        writeln!(page, "| {name} | {} | {} | {} |", split.pairs, split.groups, languages.join(", "))?;
+        let (languages, datasets) = (counts(&split.languages), counts(&split.datasets));
+        writeln!(page, "| {name} | {} | {} | {languages} | {datasets} |", split.pairs, split.groups)?;
     }
     writeln!(page, "\n## Sources\n\n| source | pairs | left out |\n|---|---:|---|")?;
     for source in &card.sources {
-        let skipped: Vec<String> =
-            source.skipped.iter().map(|(reason, count)| format!("{} {count}", cell(reason))).collect();
-        writeln!(page, "| {} | {} | {} |", cell(&source.name), source.pairs, skipped.join(", "))?;
+        writeln!(page, "| {} | {} | {} |", cell(&source.name), source.pairs, counts(&source.skipped))?;
     }
     writeln!(page, "\n## Gates\n\n| gate | before | after | dropped |\n|---|---:|---:|---|")?;
     for gate in &card.gates {
-        let mut dropped: Vec<(&String, &u64)> = gate.dropped.iter().collect();
-        dropped.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        let dropped: Vec<String> = dropped.iter().map(|(reason, count)| format!("{} {count}", cell(reason))).collect();
-        writeln!(page, "| {} | {} | {} | {} |", cell(&gate.name), gate.before, gate.after, dropped.join(", "))?;
+        let dropped = counts(&gate.dropped);
+        writeln!(page, "| {} | {} | {} | {dropped} |", cell(&gate.name), gate.before, gate.after)?;
     }
     if card.gates.iter().any(|gate| !gate.examples.is_empty()) {
         writeln!(page, "\n### Dropped, for example\n\n| gate | reason | pair | anchor |\n|---|---|---|---|")?;
@@ -57,6 +51,13 @@ fn write(card: &DataCard, page: &mut String) -> std::fmt::Result {
         writeln!(page, "| {} | {count} |", cell(license))?;
     }
     Ok(())
+}
+
+/// Names with their counts, the highest first; a name that is empty is left out.
+fn counts(counts: &BTreeMap<String, u64>) -> String {
+    let mut sorted: Vec<(&String, &u64)> = counts.iter().filter(|(name, _)| !name.is_empty()).collect();
+    sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    sorted.iter().map(|(name, count)| format!("{} {count}", cell(name))).collect::<Vec<_>>().join(", ")
 }
 
 /// A text that stays inside its table cell and is shown as it is.

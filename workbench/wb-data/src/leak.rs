@@ -117,7 +117,13 @@ pub fn audit(train: &[Pair], test: &[Pair], config: &LeakConfig, split: &SplitCo
 }
 
 /// The counts of an audit over the training pairs that are still there, every kind with its examples.
-pub fn leaks(matches: &[Match], train: &[Pair], test: &[Pair], removed: &BTreeMap<usize, String>) -> Vec<Leak> {
+/// `train` gives a training pair's id.
+pub fn leaks(
+    matches: &[Match],
+    train: &dyn Fn(usize) -> String,
+    test: &[Pair],
+    removed: &BTreeMap<usize, String>,
+) -> Vec<Leak> {
     Kind::ALL
         .into_iter()
         .map(|kind| {
@@ -125,7 +131,7 @@ pub fn leaks(matches: &[Match], train: &[Pair], test: &[Pair], removed: &BTreeMa
             let mut examples = Vec::new();
             for found in matches.iter().filter(|found| found.kind == kind && !removed.contains_key(&found.train)) {
                 if seen.insert(found.test) && examples.len() < 5 {
-                    examples.push(format!("{} = {}", test[found.test].id, train[found.train].id));
+                    examples.push(format!("{} = {}", test[found.test].id, train(found.train)));
                 }
             }
             Leak { kind: kind.name().to_owned(), count: seen.len() as u64, of: test.len() as u64, examples }

@@ -1,10 +1,11 @@
 //! From pairs as they were read to train, validation and test, every dropped pair accounted for.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Pair, PairSet, Progress, Seed,
+    fingerprint::text_key,
     records::data::{DataCard, Gate, SourceCount, SplitCount},
 };
 
@@ -13,6 +14,10 @@ use crate::{
     balance::{BalanceConfig, balance},
     dedupe::{DedupeConfig, dedupe},
     filter::{FilterConfig, filter},
+    judge::{
+        ConsistencyConfig, DifficultyConfig, FirstOfEach, Judge, JudgeConfig, JudgeEncoder, JudgeError, SemanticConfig,
+        consistency, difficulty, semantic, semantic_texts,
+    },
     leak::{LeakConfig, audit, drop_leaks, leaking, leaks},
     split::{SplitConfig, split},
 };
@@ -25,10 +30,16 @@ pub struct PrepareConfig {
     pub filter: FilterConfig,
     /// Duplicates.
     pub dedupe: DedupeConfig,
+    /// Duplicates by meaning.
+    pub semantic: Option<SemanticConfig>,
     /// Train, validation, test.
     pub split: SplitConfig,
     /// What training shares with the others.
     pub leaks: LeakConfig,
+    /// Training pairs whose two sides find each other.
+    pub consistency: Option<ConsistencyConfig>,
+    /// Training pairs that are neither solved already nor out of reach.
+    pub difficulty: Option<DifficultyConfig>,
     /// Pairs a language, in training.
     pub balance: BalanceConfig,
 }
@@ -40,7 +51,18 @@ impl PrepareConfig {
         self.dedupe.validate(&format!("{key}.dedupe"))?;
         self.split.validate(&format!("{key}.split"))?;
         self.leaks.validate(&format!("{key}.leaks"))?;
+        self.semantic.as_ref().map_or(Ok(()), |config| config.validate(&format!("{key}.semantic")))?;
+        self.consistency.as_ref().map_or(Ok(()), |config| config.validate(&format!("{key}.consistency")))?;
+        self.difficulty.as_ref().map_or(Ok(()), |config| config.validate(&format!("{key}.difficulty")))?;
         self.balance.validate(&format!("{key}.balance"))
+    }
+
+    /// The encoders that its gates ask.
+    pub fn encoders(&self) -> Vec<&JudgeEncoder> {
+        let judges: [Option<&JudgeConfig>; 2] =
+            [self.consistency.as_ref().map(|config| &config.by), self.difficulty.as_ref().map(|config| &config.by)];
+        let ranking = judges.into_iter().flatten().filter_map(JudgeConfig::encoder);
+        self.semantic.iter().map(|config| &config.encoder).chain(ranking).collect()
     }
 }
 
@@ -57,18 +79,31 @@ pub struct Prepared {
     pub card: DataCard,
 }
 
-/// Filters, deduplicates, splits, audits and balances. The same input, config and seed give the same pairs in the same
-/// order, for any number of threads.
-///
-/// Pairs keep the order of the sources. Where two sources give the same id, the later one gets `#2` (its source's
-/// position) after it. Balancing comes last and touches training only, so that repeats are never measured on.
+/// [`prepare_with`] for gates that need no judge; one that does is an error.
 pub fn prepare(
     read: Vec<SourceRead>,
     config: &PrepareConfig,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Prepared> {
+    prepare_with(read, config, seed, None, progress)
+}
+
+/// Filters, deduplicates, splits, audits and balances. The same input, config and seed give the same pairs in the same
+/// order, for any number of threads.
+///
+/// Pairs keep the order of the sources. Where two sources give the same id, the later one gets `#2` (its source's
+/// position) after it. Consistency, difficulty and balance come last and touch training only, so that what is measured
+/// stays what it is.
+pub fn prepare_with(
+    read: Vec<SourceRead>,
+    config: &PrepareConfig,
+    seed: Seed,
+    judge: Option<&mut dyn Judge>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Prepared> {
     config.validate("data")?;
+    let mut judge = Asked(judge);
     let mut card = DataCard { sources: read.iter().map(count_source).collect(), ..DataCard::default() };
     let pairs = merge(read);
     if pairs.is_empty() {
@@ -79,20 +114,27 @@ pub fn prepare(
         );
         return Err(Error::Empty { what, hint: Some("look at `path` and `fields` of the sources".into()) });
     }
-    let mut stage = |done, note: &str| progress(Progress::new("preparing pairs", done, 4).note(note));
-    stage(0, "filter");
+    fn stage(progress: &mut dyn FnMut(Progress), done: usize, note: &str) {
+        progress(Progress::new("preparing pairs", done, 4).note(note));
+    }
+    stage(progress, 0, "filter");
     let (pairs, account) = filter(pairs, &config.filter);
     card.gates.push(account);
-    stage(1, "duplicates");
-    let (pairs, accounts) = dedupe(pairs, &config.dedupe);
+    stage(progress, 1, "duplicates");
+    let (mut pairs, accounts) = dedupe(pairs, &config.dedupe);
     card.gates.extend(accounts);
+    if let Some(semantic) = &config.semantic {
+        let (kept, account) = judge.semantic(pairs, semantic, progress)?;
+        card.gates.push(account);
+        pairs = kept;
+    }
     if pairs.is_empty() {
         return Err(nothing_left(&card.gates));
     }
-    stage(2, "split");
+    stage(progress, 2, "split");
     let (parts, account) = split(pairs, &config.split, seed)?;
     card.gates.extend(account);
-    stage(3, "leaks");
+    stage(progress, 3, "leaks");
     let (mut train, validation, test) = (parts.train, parts.validation, parts.test);
     let of_test = audit(&train, &test, &config.leaks, &config.split);
     let mut removed = BTreeMap::new();
@@ -101,9 +143,21 @@ pub fn prepare(
         removed = leaking(&[("test", &of_test), ("validation", &of_validation)]);
     }
     // What is counted is what the test pairs share with the training pairs that stay.
-    card.leaks = leaks(&of_test, &train, &test, &removed);
+    card.leaks = leaks(&of_test, &|at| train[at].id.clone(), &test, &removed);
     if config.leaks.drop_leaks {
         let (kept, account) = drop_leaks(train, &removed);
+        card.gates.push(account);
+        train = kept;
+    }
+    if let Some(config) = &config.consistency {
+        let ranks = judge.ranks(&config.by, &train, "data.consistency", progress)?;
+        let (kept, account) = consistency(train, &ranks, config);
+        card.gates.push(account);
+        train = kept;
+    }
+    if let Some(config) = &config.difficulty {
+        let ranks = judge.ranks(&config.by, &train, "data.difficulty", progress)?;
+        let (kept, account) = difficulty(train, &ranks, config);
         card.gates.push(account);
         train = kept;
     }
@@ -116,18 +170,64 @@ pub fn prepare(
         return Err(nothing_left(&card.gates));
     }
     for (name, pairs) in [("train", &train), ("validation", &validation), ("test", &test)] {
-        card.splits.insert(name.to_owned(), count_split(pairs));
-        for pair in pairs {
-            let license = if pair.origin.license.is_empty() { "unknown" } else { &pair.origin.license };
-            *card.licenses.entry(license.to_owned()).or_default() += 1;
-        }
+        let mut counter = SplitCounter::default();
+        pairs.iter().for_each(|pair| counter.count(pair));
+        counter.write(name, &mut card);
     }
-    stage(4, "");
+    stage(progress, 4, "");
     Ok(Prepared { train: PairSet::new(train)?, validation: PairSet::new(validation)?, test: PairSet::new(test)?, card })
 }
 
-/// All pairs in source order with unique ids.
-fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
+/// A judge, who may be missing.
+struct Asked<'a>(Option<&'a mut dyn Judge>);
+
+impl Asked<'_> {
+    fn judge(&mut self, key: &str) -> Result<&mut dyn Judge> {
+        match &mut self.0 {
+            Some(judge) => Ok(&mut **judge),
+            None => {
+                let message = "needs an encoder or an index, and there is nobody here to ask";
+                Err(wb_core::Error::value(key, message).into())
+            }
+        }
+    }
+
+    fn ranks(
+        &mut self,
+        by: &JudgeConfig,
+        pairs: &[Pair],
+        key: &str,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<usize>> {
+        let ranks = self.judge(key)?.ranks(by, pairs, progress).map_err(|error| failed(key, error))?;
+        if ranks.len() != pairs.len() {
+            return Err(failed(key, format!("{} ranks for {} pairs", ranks.len(), pairs.len()).into()));
+        }
+        Ok(ranks)
+    }
+
+    fn semantic(
+        &mut self,
+        pairs: Vec<Pair>,
+        config: &SemanticConfig,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Vec<Pair>, Gate)> {
+        let mut first = FirstOfEach::default();
+        let texts = semantic_texts(&pairs, config.text);
+        let key = "data.semantic";
+        self.judge(key)?
+            .similar(&config.encoder, &texts, config.cosine, &mut |_, earlier| first.take(earlier), progress)
+            .map_err(|error| failed(key, error))?;
+        Ok(semantic(pairs, first.repeats(), config))
+    }
+}
+
+fn failed(key: &str, error: JudgeError) -> Error {
+    Error::File { path: key.to_owned(), message: "pairs could not be judged".into(), hint: None, source: Some(error) }
+}
+
+/// All pairs in source order with unique ids: an id that stands in an earlier source gets its own source's number.
+pub fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut pairs = Vec::with_capacity(read.iter().map(|source| source.pairs.len()).sum());
     for (position, source) in read.into_iter().enumerate() {
@@ -141,24 +241,43 @@ fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
     pairs
 }
 
-fn count_source(source: &SourceRead) -> SourceCount {
+pub(crate) fn count_source(source: &SourceRead) -> SourceCount {
     SourceCount { name: source.name.clone(), pairs: source.pairs.len() as u64, skipped: source.skipped.clone() }
 }
 
-fn count_split(pairs: &[Pair]) -> SplitCount {
-    let groups: BTreeSet<&str> = pairs
-        .iter()
-        .map(|pair| if pair.origin.group.is_empty() { pair.id.as_str() } else { pair.origin.group.as_str() })
-        .collect();
-    let mut languages: BTreeMap<String, u64> = BTreeMap::new();
-    for pair in pairs {
-        let language = if pair.language.is_empty() { "unknown" } else { &pair.language };
-        *languages.entry(language.to_owned()).or_default() += 1;
-    }
-    SplitCount { pairs: pairs.len() as u64, groups: groups.len() as u64, languages }
+/// Counts the pairs of one side of the split.
+#[derive(Debug, Default)]
+pub(crate) struct SplitCounter {
+    groups: HashSet<[u64; 2]>,
+    split: SplitCount,
+    licenses: BTreeMap<String, u64>,
 }
 
-fn nothing_left(gates: &[Gate]) -> Error {
+impl SplitCounter {
+    pub(crate) fn count(&mut self, pair: &Pair) {
+        let or = |name: &str, other: &str| if name.is_empty() { other.to_owned() } else { name.to_owned() };
+        self.groups.insert(text_key(if pair.origin.group.is_empty() { &pair.id } else { &pair.origin.group }));
+        self.split.pairs += 1;
+        *self.split.languages.entry(or(&pair.language, "unknown")).or_default() += 1;
+        *self.split.datasets.entry(pair.origin.dataset.clone()).or_default() += 1;
+        *self.licenses.entry(or(&pair.origin.license, "unknown")).or_default() += 1;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.split.pairs == 0
+    }
+
+    /// Puts the counts into a card.
+    pub(crate) fn write(self, name: &str, card: &mut DataCard) {
+        let groups = self.groups.len() as u64;
+        card.splits.insert(name.to_owned(), SplitCount { groups, ..self.split });
+        for (license, count) in self.licenses {
+            *card.licenses.entry(license).or_default() += count;
+        }
+    }
+}
+
+pub(crate) fn nothing_left(gates: &[Gate]) -> Error {
     let story: Vec<String> = gates
         .iter()
         .filter(|gate| gate.before != gate.after)

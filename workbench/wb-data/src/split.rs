@@ -3,9 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Pair, Seed, records::data::Gate};
+use wb_core::{
+    Pair, Seed,
+    records::data::{DroppedPair, Gate},
+};
 
-use crate::{Error, Result, balance::draw, gate::gate};
+use crate::{
+    Error, Result,
+    balance::draw,
+    gate::{Account, gate},
+    text::shorten,
+};
 
 /// How pairs are split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,6 +110,23 @@ impl SplitConfig {
         Ok(())
     }
 
+    /// The side that a pair's key draws, by the seed and the key alone.
+    pub(crate) fn part(&self, pair: &Pair, seed: Seed) -> Part {
+        self.drawn(&self.key(pair), seed).0
+    }
+
+    fn drawn(&self, key: &str, seed: Seed) -> (Part, u64) {
+        let drawn = draw(seed, "split", key);
+        // The top 53 bits are a uniform number in [0, 1).
+        let uniform = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
+        let part = match uniform {
+            u if u < self.test => Part::Test,
+            u if u < self.test + self.validation => Part::Validation,
+            _ => Part::Train,
+        };
+        (part, drawn)
+    }
+
     /// What must stand on one side with this pair.
     pub fn key(&self, pair: &Pair) -> String {
         let group = pair.origin.group.as_str();
@@ -133,17 +158,7 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
     let keys: Vec<String> = pairs.iter().map(|pair| config.key(pair)).collect();
     let mut parts: BTreeMap<&str, (Part, u64)> = BTreeMap::new();
     for key in &keys {
-        parts.entry(key).or_insert_with(|| {
-            let drawn = draw(seed, "split", key);
-            // The top 53 bits are a uniform number in [0, 1).
-            let uniform = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
-            let part = match uniform {
-                u if u < config.test => Part::Test,
-                u if u < config.test + config.validation => Part::Validation,
-                _ => Part::Train,
-            };
-            (part, drawn)
-        });
+        parts.entry(key).or_insert_with(|| config.drawn(key, seed));
     }
     for (part, share) in [(Part::Test, config.test), (Part::Validation, config.validation)] {
         if share > 0.0 && !parts.values().any(|(other, _)| *other == part) {
@@ -190,6 +205,70 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
         }
     }
     Ok((split, limited.then_some(account)))
+}
+
+/// A held-out side as it comes in: at most so many pairs, those with the lowest draws, as [`split`] chooses them.
+pub(crate) struct HeldOut {
+    name: &'static str,
+    limit: usize,
+    seed: Seed,
+    /// By draw, or by position where there is no limit.
+    pairs: BTreeMap<(u64, usize), Pair>,
+    over: u64,
+    /// The first of those over the limit, by position.
+    first_over: Vec<(usize, DroppedPair)>,
+}
+
+/// How many dropped pairs are held before all but the first are forgotten.
+const HELD: usize = 1000;
+
+impl HeldOut {
+    /// `name` is the limit's; 0 for no limit.
+    pub(crate) fn new(name: &'static str, limit: usize, seed: Seed) -> Self {
+        Self { name, limit, seed, pairs: BTreeMap::new(), over: 0, first_over: Vec::new() }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The next pair; positions ascend.
+    pub(crate) fn take(&mut self, at: usize, pair: Pair) {
+        let drawn = if self.limit > 0 { draw(self.seed, self.name, &pair.id) } else { 0 };
+        self.pairs.insert((drawn, at), pair);
+        if self.limit > 0
+            && self.pairs.len() > self.limit
+            && let Some(((_, at), pair)) = self.pairs.pop_last()
+        {
+            self.over += 1;
+            let anchor = shorten(&pair.anchor, 120);
+            self.first_over.push((at, DroppedPair { reason: self.reason(), id: pair.id, anchor }));
+            if self.first_over.len() > HELD {
+                self.forget();
+            }
+        }
+    }
+
+    fn reason(&self) -> String {
+        format!("over {} = {}", self.name, self.limit)
+    }
+
+    fn forget(&mut self) {
+        self.first_over.sort_by_key(|(at, _)| *at);
+        self.first_over.truncate(16);
+    }
+
+    /// The pairs in order; those over the limit go to the account.
+    pub(crate) fn finish(mut self, account: &mut Account) -> Vec<Pair> {
+        self.forget();
+        if self.over > 0 {
+            let first = self.first_over.iter().map(|(_, dropped)| dropped.clone()).collect();
+            account.drop_counted(&self.reason(), self.over, first);
+        }
+        let mut pairs: Vec<(usize, Pair)> = self.pairs.into_iter().map(|((_, at), pair)| (at, pair)).collect();
+        pairs.sort_by_key(|(at, _)| *at);
+        pairs.into_iter().map(|(_, pair)| pair).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
 //! Prepared pairs on disk: `train.parquet`, `validation.parquet`, `test.parquet`, `data.json`, `README.md`.
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use arrow::{
-    array::{ArrayRef, AsArray, ListBuilder, RecordBatch, StringArray, StringBuilder, UInt32Array},
-    datatypes::UInt32Type,
+    array::{
+        Array, ArrayRef, AsArray, Float32Builder, ListBuilder, RecordBatch, StringArray, StringBuilder, UInt32Array,
+    },
+    datatypes::{Float32Type, UInt32Type},
 };
 use parquet::{
     arrow::ArrowWriter,
@@ -19,31 +25,45 @@ use crate::{Error, Prepared, Result, card, sources::batches};
 /// Rows and bytes of text that are encoded at once.
 const BATCH: (usize, usize) = (8192, 64 << 20);
 
+/// Bytes of a row group; it is in memory until it is written.
+const ROW_GROUP: usize = 64 << 20;
+
 /// Writes everything; the folder appears whole or not at all, and one that is there already is an error.
 /// The same pairs give the same bytes.
 pub fn write(prepared: &Prepared, folder: &Path) -> Result<()> {
     atomic::folder_with(folder, |inside| {
         write_pairs(&inside.join("train.parquet"), prepared.train.pairs())?;
-        write_pairs(&inside.join("validation.parquet"), prepared.validation.pairs())?;
-        write_pairs(&inside.join("test.parquet"), prepared.test.pairs())?;
-        let mut json = serde_json::to_vec_pretty(&prepared.card)
-            .map_err(|error| Error::file(&inside.join("data.json"), "not written").with_cause(error))?;
-        json.push(b'\n');
-        atomic::write(&inside.join("data.json"), &json)?;
-        atomic::write(&inside.join("README.md"), card::render(&prepared.card).as_bytes())?;
-        Ok(())
+        write_rest(prepared, inside)
     })
+}
+
+/// Everything but the training pairs.
+pub(crate) fn write_rest(prepared: &Prepared, inside: &Path) -> Result<()> {
+    write_pairs(&inside.join("validation.parquet"), prepared.validation.pairs())?;
+    write_pairs(&inside.join("test.parquet"), prepared.test.pairs())?;
+    let mut json = serde_json::to_vec_pretty(&prepared.card)
+        .map_err(|error| Error::file(&inside.join("data.json"), "not written").with_cause(error))?;
+    json.push(b'\n');
+    atomic::write(&inside.join("data.json"), &json)?;
+    atomic::write(&inside.join("README.md"), card::render(&prepared.card).as_bytes())?;
+    Ok(())
 }
 
 /// Reads what [`write()`] wrote.
 pub fn load(folder: &Path) -> Result<Prepared> {
+    let train = PairSet::new(read_pairs(&folder.join("train.parquet"))?)?;
+    Ok(Prepared { train, ..load_held_out(folder)? })
+}
+
+/// Reads what [`write()`] wrote, without the training pairs.
+pub fn load_held_out(folder: &Path) -> Result<Prepared> {
     let pairs = |name: &str| Ok::<_, Error>(PairSet::new(read_pairs(&folder.join(name))?)?);
     let path = folder.join("data.json");
     let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &path))?;
     let card =
         serde_json::from_slice(&bytes).map_err(|error| Error::file(&path, "not a data card").with_cause(error))?;
     Ok(Prepared {
-        train: pairs("train.parquet")?,
+        train: PairSet::default(),
         validation: pairs("validation.parquet")?,
         test: pairs("test.parquet")?,
         card,
@@ -52,28 +72,16 @@ pub fn load(folder: &Path) -> Result<Prepared> {
 
 /// Writes pairs as one Parquet file, whole or not at all.
 ///
-/// Columns: `id, task, language, anchor, positive` text, `negatives` list of text, `group, path` text,
-/// `first_line, last_line` 32 bits, `license` text.
+/// Columns: `id, task, language, anchor, positive` text, `negatives` list of text,
+/// `scores` list of 32-bit floats, `group, path` text,
+/// `first_line, last_line` 32 bits, `license, dataset` text.
 pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
-    let properties = || -> std::result::Result<_, ParquetError> {
-        Ok(WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-            .set_created_by("wb-data".into())
-            .build())
-    };
     let fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
         let mut writer = ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))?;
         let mut rest = pairs;
         while !rest.is_empty() {
-            let mut bytes = 0;
-            let rows = rest.iter().take(BATCH.0).take_while(|pair| {
-                let fits = bytes < BATCH.1;
-                bytes +=
-                    pair.anchor.len() + pair.positive.len() + pair.negatives.iter().map(String::len).sum::<usize>();
-                fits
-            });
-            let (now, later) = rest.split_at(rows.count());
-            writer.write(&batch(now)?)?;
+            let (now, later) = rest.split_at(count_of_batch(rest));
+            write_batch(&mut writer, now)?;
             rest = later;
         }
         writer.close()?;
@@ -82,9 +90,102 @@ pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
     Ok(atomic::write_with(path, |file| fill(file).map_err(io::Error::other))?)
 }
 
+fn properties() -> std::result::Result<WriterProperties, ParquetError> {
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_created_by("wb-data".into())
+        .build())
+}
+
+/// How many of the first pairs are encoded at once.
+fn count_of_batch(pairs: &[Pair]) -> usize {
+    let mut bytes = 0;
+    let fits = |pair: &&Pair| {
+        let fits = bytes < BATCH.1;
+        bytes += text_bytes(pair);
+        fits
+    };
+    pairs.iter().take(BATCH.0).take_while(fits).count()
+}
+
+fn text_bytes(pair: &Pair) -> usize {
+    pair.anchor.len() + pair.positive.len() + pair.negatives.iter().map(String::len).sum::<usize>()
+}
+
+/// Writes a batch. A row group ends where it has grown to a size that a reader can hold.
+fn write_batch<W: io::Write + Send>(
+    writer: &mut ArrowWriter<W>,
+    pairs: &[Pair],
+) -> std::result::Result<(), ParquetError> {
+    writer.write(&batch(pairs)?)?;
+    if writer.in_progress_size() > ROW_GROUP { writer.flush() } else { Ok(()) }
+}
+
+/// Writes pairs one by one, in the layout of [`write_pairs`]. The file is there before it is whole: put it into a folder
+/// that appears whole.
+pub(crate) struct PairWriter {
+    path: PathBuf,
+    writer: ArrowWriter<fs::File>,
+    waiting: Vec<Pair>,
+    bytes: usize,
+}
+
+impl PairWriter {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let file = fs::File::create(path).map_err(wb_core::Error::io("create", path))?;
+        let open = || -> std::result::Result<_, ParquetError> {
+            ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))
+        };
+        let writer = open().map_err(|error| not_written(path, error))?;
+        Ok(Self { path: path.to_owned(), writer, waiting: Vec::new(), bytes: 0 })
+    }
+
+    pub(crate) fn push(&mut self, pair: Pair) -> Result<()> {
+        self.bytes += text_bytes(&pair);
+        self.waiting.push(pair);
+        if self.waiting.len() == BATCH.0 || self.bytes >= BATCH.1 { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        write_batch(&mut self.writer, &self.waiting).map_err(|error| not_written(&self.path, error))?;
+        self.waiting.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if !self.waiting.is_empty() {
+            self.write()?;
+        }
+        let file = self.writer.into_inner().map_err(|error| not_written(&self.path, error))?;
+        Ok(file.sync_all().map_err(wb_core::Error::io("write", &self.path))?)
+    }
+}
+
+fn not_written(path: &Path, error: ParquetError) -> Error {
+    match error {
+        // The system's own words: no space left, for example.
+        ParquetError::External(source) if source.is::<io::Error>() => match source.downcast::<io::Error>() {
+            Ok(source) => wb_core::Error::io("write", path)(*source).into(),
+            Err(source) => Error::file(path, "not written").with_cause(source),
+        },
+        other => Error::file(path, "not written").with_cause(other),
+    }
+}
+
 /// Reads what [`write_pairs`] wrote, in order.
 pub fn read_pairs(path: &Path) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
+    each_pair(path, &mut |pair| {
+        pairs.push(pair);
+        Ok(())
+    })?;
+    Ok(pairs)
+}
+
+/// Gives every pair of what [`write_pairs`] wrote to `take`, in order and a few thousand at a time in memory.
+/// An error of `take` ends it.
+pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
     batches(path, |_| true, &mut |batch, _| {
         let text = |name: &str| {
             let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
@@ -96,31 +197,43 @@ pub fn read_pairs(path: &Path) -> Result<Vec<Pair>> {
         };
         let lists = batch.column_by_name("negatives").and_then(|column| column.as_list_opt::<i32>());
         let lists = lists.ok_or_else(|| not_ours(path, "negatives"))?;
+        // Pairs that were prepared before there were scores have none.
+        let scores = batch.column_by_name("scores").map(|column| column.as_list_opt::<i32>());
+        let scores = scores.map(|lists| lists.ok_or_else(|| not_ours(path, "scores"))).transpose()?;
         let (id, task, language) = (text("id")?, text("task")?, text("language")?);
         let (anchor, positive, group) = (text("anchor")?, text("positive")?, text("group")?);
-        let (file, license) = (text("path")?, text("license")?);
+        let (file, license, dataset) = (text("path")?, text("license")?, text("dataset")?);
         let (first, last) = (number("first_line")?, number("last_line")?);
         for row in 0..batch.num_rows() {
             let negatives = lists.value(row);
             let negatives = negatives.as_string_opt::<i32>().ok_or_else(|| not_ours(path, "negatives"))?;
-            pairs.push(Pair {
+            let scores = match scores {
+                None => Vec::new(),
+                Some(lists) => {
+                    let list = lists.value(row);
+                    let list = list.as_primitive_opt::<Float32Type>().filter(|list| list.null_count() == 0);
+                    list.ok_or_else(|| not_ours(path, "scores"))?.values().to_vec()
+                }
+            };
+            take(Pair {
                 id: id.value(row).to_owned(),
                 task: task_of(task.value(row)).ok_or_else(|| not_ours(path, "task"))?,
                 language: language.value(row).to_owned(),
                 anchor: anchor.value(row).to_owned(),
                 positive: positive.value(row).to_owned(),
                 negatives: negatives.iter().flatten().map(str::to_owned).collect(),
+                scores,
                 origin: Origin {
                     group: group.value(row).to_owned(),
                     path: file.value(row).to_owned(),
                     lines: [first.value(row), last.value(row)],
                     license: license.value(row).to_owned(),
+                    dataset: dataset.value(row).to_owned(),
                 },
-            });
+            })?;
         }
         Ok(())
-    })?;
-    Ok(pairs)
+    })
 }
 
 fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
@@ -133,18 +246,25 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
         pair.negatives.iter().for_each(|negative| negatives.values().append_value(negative));
         negatives.append(true);
     }
-    let columns: [(&str, ArrayRef); 11] = [
+    let mut scores = ListBuilder::new(Float32Builder::new());
+    for pair in pairs {
+        scores.values().append_slice(&pair.scores);
+        scores.append(true);
+    }
+    let columns: [(&str, ArrayRef); 13] = [
         ("id", text(|pair| &pair.id)),
         ("task", text(|pair| task_name(pair.task))),
         ("language", text(|pair| &pair.language)),
         ("anchor", text(|pair| &pair.anchor)),
         ("positive", text(|pair| &pair.positive)),
         ("negatives", Arc::new(negatives.finish())),
+        ("scores", Arc::new(scores.finish())),
         ("group", text(|pair| &pair.origin.group)),
         ("path", text(|pair| &pair.origin.path)),
         ("first_line", number(|pair| pair.origin.lines[0])),
         ("last_line", number(|pair| pair.origin.lines[1])),
         ("license", text(|pair| &pair.origin.license)),
+        ("dataset", text(|pair| &pair.origin.dataset)),
     ];
     Ok(RecordBatch::try_from_iter(columns)?)
 }

@@ -11,16 +11,16 @@ use ndarray::{Axis, concatenate, s};
 use wb_core::{Seed, Side};
 use wb_encoder::{
     Backbone, BiEncoder, DeviceConfig, Dropout, Folder, Gradients, LoraConfig, TokenBatch,
-    losses::{Blocked, LossConfig, LossOnEmbeddings},
+    losses::{Labels, LossConfig, LossOnEmbeddings},
     similarities::SimilarityConfig,
     train::{OptimizerConfig, optimizer::AdamW},
 };
 
-/// The anchors' texts and then the documents', and which documents must not count.
+/// The anchors' texts and then the documents', and whose they are.
 struct Batch {
     tokens: TokenBatch,
     anchors: usize,
-    blocked: Blocked,
+    labels: Labels,
 }
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -61,7 +61,7 @@ fn tokenize(encoder: &BiEncoder, pairs: &[[String; 2]]) -> wb_encoder::Result<Ba
     let side = |which: usize| pairs.iter().map(|pair| pair[which].as_str()).collect::<Vec<_>>();
     let (queries, documents) = (encoder.tokenize(&side(0), Side::Query)?, encoder.tokenize(&side(1), Side::Document)?);
     let tokens = TokenBatch::new(queries.iter().chain(&documents).map(Vec::as_slice));
-    Ok(Batch { tokens, anchors: pairs.len(), blocked: Blocked::default() })
+    Ok(Batch { tokens, anchors: pairs.len(), labels: Labels::distinct(pairs.len(), 0) })
 }
 
 /// Adds one batch's gradients and returns its loss.
@@ -74,7 +74,7 @@ fn accumulate(
 ) -> wb_encoder::Result<f64> {
     let (embeddings, tape) = backbone.embed_tracked(&batch.tokens, dropout)?;
     let (anchors, documents) = (embeddings.slice(s![..batch.anchors, ..]), embeddings.slice(s![batch.anchors.., ..]));
-    let found = loss.forward_backward(anchors, documents, &batch.blocked);
+    let found = loss.forward_backward(anchors, documents, &batch.labels)?;
     let at_embeddings = concatenate![Axis(0), found.at_anchors, found.at_documents];
     backbone.backward(tape, at_embeddings.view(), gradients)?;
     Ok(found.loss)

@@ -7,8 +7,9 @@ use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
 
 use crate::{
     Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
+    dense::Dense,
     folder::{MaxTokens, Prompts},
-    lora::LoraConfig,
+    lora::{Adapter, LoraConfig},
 };
 
 /// Texts that are tokenized, ordered by length and encoded together; the next ones are tokenized meanwhile.
@@ -22,6 +23,8 @@ pub struct BiEncoder {
     architecture: Architecture,
     pooling: Pooling,
     lora: Option<LoraConfig>,
+    adapter: Option<Adapter>,
+    dense: Vec<Dense>,
     tokenizer: Tokenizer,
     normalize: bool,
     max_tokens: MaxTokens,
@@ -33,10 +36,22 @@ impl BiEncoder {
     /// Brings an encoder to a device.
     pub fn open(folder: Folder, device: &OpenDevice) -> Result<Self> {
         folder.check_lengths("encoder")?;
-        let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
-        let (architecture, pooling) = (model.architecture.clone(), model.pooling);
+        let Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+        let (architecture, pooling, adapter) = (model.architecture.clone(), model.pooling, model.adapter.clone());
         let backbone = device.open_backbone(model)?;
-        Ok(Self { name, architecture, pooling, lora, tokenizer, normalize, max_tokens, prompts, backbone })
+        Ok(Self {
+            name,
+            architecture,
+            pooling,
+            lora,
+            adapter,
+            dense,
+            tokenizer,
+            normalize,
+            max_tokens,
+            prompts,
+            backbone,
+        })
     }
 
     /// The encoder as it lies in a folder, with the weights as they are now.
@@ -47,9 +62,10 @@ impl BiEncoder {
                 architecture: self.architecture.clone(),
                 parameters: self.backbone.parameters().clone(),
                 pooling: self.pooling,
-                adapter: self.lora.as_ref().map(LoraConfig::adapter),
+                adapter: self.adapter.clone(),
             },
             lora: self.lora.clone(),
+            dense: self.dense.clone(),
             tokenizer: self.tokenizer.clone(),
             normalize: self.normalize,
             max_tokens: self.max_tokens,
@@ -116,7 +132,7 @@ impl BiEncoder {
             Side::Query => "encoding queries",
             Side::Document => "encoding documents",
         };
-        let mut all = Array2::zeros((texts.len(), self.dim()));
+        let mut all = Array2::zeros((texts.len(), self.backbone.dim()));
         progress(Progress::new(stage, 0, texts.len()));
         let mut done = 0;
         thread::scope(|scope| {
@@ -146,7 +162,7 @@ impl BiEncoder {
             }
             Ok(())
         })?;
-        let embeddings = Embeddings::dense(all);
+        let embeddings = Embeddings::dense(self.dense.iter().fold(all, |x, dense| dense.forward(&x)));
         Ok(if self.normalize { embeddings.normalized() } else { embeddings })
     }
 
@@ -183,7 +199,7 @@ impl Encoder for BiEncoder {
     }
 
     fn dim(&self) -> usize {
-        self.backbone.dim()
+        self.dense.last().map_or_else(|| self.backbone.dim(), Dense::dim)
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -193,7 +209,11 @@ impl Encoder for BiEncoder {
         // A tokenizer that cannot be written as JSON would not have been read from it.
         fingerprint.text(&self.tokenizer.to_json().unwrap_or_default());
         fingerprint.number(self.tokenizer.special_tokens() as u64);
-        for parameter in self.backbone.parameters().iter() {
+        for dense in &self.dense {
+            fingerprint.text(&format!("{:?}", dense.activation));
+        }
+        let of_dense: Vec<_> = self.dense.iter().flat_map(|dense| dense.parameters("dense")).collect();
+        for parameter in self.backbone.parameters().iter().chain(&of_dense) {
             fingerprint.text(&parameter.name);
             let bytes: Vec<u8> = parameter.values.iter().flat_map(|v| v.to_le_bytes()).collect();
             fingerprint.bytes(&bytes);

@@ -62,7 +62,7 @@ impl BurnBackbone {
         let limit = self.architecture.max_tokens();
         let padded = Padded::new(&texts, self.architecture.vocab_size(), limit, &self.device)?;
         let places = group.iter().map(|at| batch.place(*at)).collect();
-        let pass = Pass { weights, adapter: self.adapter, dropout, places };
+        let pass = Pass { weights, adapter: self.adapter.as_ref(), dropout, places };
         let (embeddings, states) = match &self.architecture {
             Architecture::Bert(config) => {
                 let states = bert::forward(config, &pass, &padded)?;

@@ -83,7 +83,7 @@ fn absent(name: &str) -> Error {
 /// What one forward pass computes with.
 pub(crate) struct Pass<'a> {
     pub(crate) weights: &'a Weights,
-    pub(crate) adapter: Option<Adapter>,
+    pub(crate) adapter: Option<&'a Adapter>,
     pub(crate) dropout: Option<Dropout>,
     /// The texts' places in the whole batch, which decide their dropout masks.
     pub(crate) places: Vec<u64>,
@@ -102,7 +102,7 @@ impl Pass<'_> {
         let Ok(a) = self.weights.matrix(&format!("{layer}.lora_A.weight")) else { return Ok(y) };
         let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
         let x = self.drop(x, dropout::adapter_site(layer), adapter.dropout);
-        Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale))
+        Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale_of(layer)))
     }
 
     /// Layer normalization over the last dimension.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Name as in the model's `model.safetensors` (`encoder.layer.0.attention.self.query.weight`),
-    /// or that plus `.lora_A` / `.lora_B` for an adapter.
+    /// or that plus `.lora_A.weight` / `.lora_B.weight` for an adapter.
     pub name: String,
     /// Shape as in `model.safetensors`: a linear weight is `[out, in]`; `lora_A` is `[rank, in]`, `lora_B` `[out, rank]`.
     pub shape: Vec<usize>,

@@ -243,6 +243,11 @@ impl Tokenizer {
         self.inner.id_to_token(id)
     }
 
+    /// The id of a token's text.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
     /// The whole tokenizer as JSON: what is written, and what decides its ids.
     pub fn to_json(&self) -> Result<String> {
         let json = self.inner.to_string(true).map_err(failed("writing itself as JSON"))?;
@@ -298,7 +303,7 @@ mod tests {
     fn real_code_gets_the_same_ids_quickly() {
         let bert = tiny("tiny-bert");
         assert_eq!(bert.splitter, Some(WordSplitter::Bert { lowercase: true }));
-        let sources = [include_str!("tokenizer.rs"), include_str!("weights.rs"), include_str!("word_splitter.rs")];
+        let sources = [include_str!("tokenizer.rs"), include_str!("weights/mod.rs"), include_str!("word_splitter.rs")];
         let texts: Vec<&str> = sources.iter().flat_map(|s| s.split_inclusive("\n}\n")).collect();
         for tokenizer in [bert, tiny("tiny-roberta")] {
             // Its file's own truncation and padding are off.

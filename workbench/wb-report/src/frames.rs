@@ -2,7 +2,11 @@
 
 use polars::prelude::*;
 
-use crate::{Error, Result, gather::Run};
+use crate::{
+    Error, Result,
+    gather::Run,
+    stages::{self, Begin},
+};
 
 /// The tables of one run.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub struct Frames {
     pub scores: DataFrame,
     /// One row a bin of ranks: `benchmark`, `protocol`, `split`, `contestant`, `bin`, `queries`.
     pub rank_bins: DataFrame,
+    /// Where the stages of a curriculum begin; nothing where there is one stage only.
+    pub stages: Vec<Begin>,
     /// Over how many steps the loss is smoothed.
     pub smoothing: usize,
 }
@@ -32,6 +38,7 @@ impl Frames {
             validations: validations(run).map_err(Error::frame("validations"))?,
             scores: scores(run).map_err(Error::frame("scores"))?,
             rank_bins: rank_bins(run).map_err(Error::frame("rank_bins"))?,
+            stages: stages::begins(run),
             smoothing,
         })
     }

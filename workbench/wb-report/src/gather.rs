@@ -9,7 +9,7 @@ use wb_core::{
     manifest::Manifest,
     records::{
         data::DataCard,
-        journal::{StepRecord, ValidationRecord},
+        journal::{StageRecord, StepRecord, ValidationRecord},
         outcome::Outcome,
     },
 };
@@ -33,6 +33,8 @@ pub struct Run {
     pub steps: Vec<StepRecord>,
     /// `validation.jsonl`.
     pub validations: Vec<ValidationRecord>,
+    /// `curriculum.json`; a training without a curriculum has none.
+    pub stages: Vec<StageRecord>,
     /// `bench/*.json`, by file name.
     pub outcomes: Vec<Outcome>,
     /// `compare.json`.
@@ -118,6 +120,9 @@ pub fn gather(folder: &Path) -> Result<Run> {
     run.data = run.read_json(&place.data(), "what was read, what was dropped and why, the splits and the leak audit");
     run.steps = run.read_lines(&place.metrics(), "the loss and learning-rate curves");
     run.validations = run.read_lines(&place.validation(), "the validation curve");
+    if place.curriculum().is_file() {
+        run.stages = run.read_json(&place.curriculum(), "the stages of the curriculum").unwrap_or_default();
+    }
     run.outcomes = run.read_bench(&place)?;
     run.compared = run.read_compared(&place.compare());
     run.verdict = run.read_json(&place.verdict(), "the verdict");

@@ -17,6 +17,7 @@ mod page;
 mod queries;
 mod report;
 mod sections;
+mod stages;
 mod table;
 mod template;
 mod words;

@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::records::outcome::{Outcome, QueryExample, QueryRank};
+use wb_core::records::outcome::{Outcome, ProtocolScore, QueryExample};
 
 use crate::{
     contestants::{Contestant, Role},
@@ -18,6 +18,8 @@ pub struct Queries {
     pub contestant: String,
     /// In which benchmark.
     pub benchmark: String,
+    /// Under which protocol, in which language and split.
+    pub protocol: String,
     /// Everyone whose ranks are shown, with the color.
     pub legend: Vec<(String, usize)>,
     /// Answered first.
@@ -65,12 +67,15 @@ pub fn queries(run: &Run, contestants: &[Contestant]) -> Vec<Queries> {
         examples.sort_by_key(|example| std::cmp::Reverse(if example.rank == 0 { u64::MAX } else { example.rank }));
         let (first, late): (Vec<&QueryExample>, Vec<&QueryExample>) =
             examples.into_iter().partition(|example| example.rank == 1);
-        let view = |example: &QueryExample| query(example, outcome, &of_benchmark, contestants);
+        let view = |example: &QueryExample| query(example, &of_benchmark, contestants);
+        let (id, language, split) = &outcome.examples[0].protocol;
+        let protocol = format!("{id}, {language}, {split}");
         let measured =
             contestants.iter().filter(|known| of_benchmark.iter().any(|other| other.contestant == known.key));
         parts.push(Queries {
             contestant: label.to_owned(),
             benchmark: benchmark.to_owned(),
+            protocol,
             legend: measured.map(|known| (known.label.clone(), known.color)).collect(),
             best: first.into_iter().map(view).collect(),
             worst: late.into_iter().map(view).collect(),
@@ -79,12 +84,12 @@ pub fn queries(run: &Run, contestants: &[Contestant]) -> Vec<Queries> {
     parts
 }
 
-fn query(example: &QueryExample, outcome: &Outcome, all: &[&Outcome], contestants: &[Contestant]) -> QueryView {
+fn query(example: &QueryExample, all: &[&Outcome], contestants: &[Contestant]) -> QueryView {
     QueryView {
         id: example.id.clone(),
         rank: rank(example.rank),
         query: example.query.clone(),
-        ranks: other_ranks(example, outcome, all, contestants),
+        ranks: other_ranks(example, all, contestants),
         answer: highlight::code(&example.answer),
         returned: example
             .returned
@@ -105,26 +110,18 @@ fn rank(rank: u64) -> String {
     if rank == 0 { "not found".to_owned() } else { count(rank) }
 }
 
-/// How the others ranked the same answer, under the protocol in which the example's rank is the one recorded.
+/// How the contestants ranked the same answer under the same protocol.
 fn other_ranks(
     example: &QueryExample,
-    outcome: &Outcome,
     all: &[&Outcome],
     contestants: &[Contestant],
 ) -> Vec<(String, usize, String)> {
-    let holds = |query: &QueryRank| query.id == example.id && query.rank == example.rank;
-    let Some(protocol) = outcome.protocols.iter().find(|protocol| protocol.queries.iter().any(holds)) else {
-        return Vec::new();
-    };
+    let (id, language, split) = &example.protocol;
+    let is_asked = |score: &&ProtocolScore| (&score.id, &score.language, &score.split) == (id, language, split);
     let mut ranks = Vec::new();
     for contestant in contestants {
         let Some(other) = all.iter().find(|other| other.contestant == contestant.key) else { continue };
-        let same = other.protocols.iter().find(|score| {
-            score.id == protocol.id
-                && score.language == protocol.language
-                && score.split == protocol.split
-                && score.metric == protocol.metric
-        });
+        let same = other.protocols.iter().find(|score| is_asked(score) && !score.queries.is_empty());
         if let Some(found) = same.and_then(|score| score.queries.iter().find(|query| query.id == example.id)) {
             ranks.push((contestant.label.clone(), contestant.color, rank(found.rank)));
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use wb_encoder::DeviceConfig;
+use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]
@@ -53,6 +53,7 @@ Examples:
   wb bench codesearchnet --dataset datasets/codesearchnet --encoder models/all-MiniLM-L6-v2
   wb bench codesearchnet --dataset datasets/codesearchnet --retriever bm25 --json bm25.json
   wb bench cosqa --dataset datasets/cosqa --encoder latest --trec run.trec
+  wb bench pairs --dataset held-out.jsonl --encoder latest
   wb bench pairs --encoder latest")]
     Bench(Bench),
     /// Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict.
@@ -64,6 +65,23 @@ Examples:
     /// Makes the HTML page and PNGs of a run.
     #[command(after_help = "Examples:\n  wb report\n  wb report quickstart-1a2b3c4d --reports pages")]
     Report(Report),
+    /// Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT.
+    #[command(after_help = "\
+Examples:
+  wb export latest --out models/mine
+  wb export minilm-lora --out models/mine-small --dtype f16
+  wb export minilm-lora --out models/mine-adapter --format peft --base sentence-transformers/all-MiniLM-L6-v2
+  wb export quickstart --out models/mine-whole --format safetensors
+
+Formats:
+  st           a sentence-transformers folder in the layout that every version and server reads
+  st6          the same in the layout of sentence-transformers 5.4 and later
+  peft         the adapters alone, as PEFT saves them
+  safetensors  the folder of wb itself, with everything that wb computes by
+
+What was written is read back and compared on 32 texts before it appears; nothing is written over.
+Its README.md is a model card with the run's data, configuration and results.")]
+    Export(Export),
     /// Runs with their scores, or what there is to choose from.
     #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks")]
     Ls(Ls),
@@ -128,8 +146,8 @@ pub struct Bench {
     /// Benchmarks: codesearchnet, cosqa, beir, pairs.
     #[arg(required = true)]
     pub names: Vec<String>,
-    /// The folder with the benchmark's data (not for `pairs`).
-    #[arg(long, value_name = "DIR")]
+    /// The folder with the benchmark's data; for `pairs` a file of pairs, instead of the run's own test pairs.
+    #[arg(long, value_name = "DIR|FILE")]
     pub dataset: Option<PathBuf>,
     /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
     #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
@@ -182,6 +200,31 @@ pub struct Report {
     /// Runs; the latest one if none is named.
     #[arg(value_name = "RUN")]
     pub named: Vec<String>,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// What to write, and how.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The encoder: a run, `latest`, a folder, or a hub id (owner/name@revision).
+    #[arg(value_name = "RUN|DIR")]
+    pub encoder: String,
+    /// The folder to make; it must not exist yet.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// What is written: st, st6, peft, safetensors.
+    #[arg(long, default_value = "st")]
+    pub format: ExportFormat,
+    /// Adds adapters into the weights (st and st6 always do).
+    #[arg(long)]
+    pub merge: bool,
+    /// Type of the weights: f32, f16, bf16.
+    #[arg(long, default_value = "f32")]
+    pub dtype: WeightType,
+    /// The model that adapters belong to, as PEFT is to be told; the run's own unless named.
+    #[arg(long, value_name = "ID|DIR")]
+    pub base: Option<String>,
     #[command(flatten)]
     pub places: Places,
 }

@@ -327,6 +327,11 @@ fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>, wanted: &[Strin
             plan.skip(id, format!("{language}: judged, but annotated/corpus.jsonl has no function of it"));
         }
     }
+    for language in wanted.iter().filter(|language| !annotated.relevance.contains_key(*language)) {
+        for id in ["csn-ndcg-within", "csn-ndcg-all"] {
+            plan.skip(id, format!("{language}: nobody judged a query for it"));
+        }
+    }
 }
 
 fn add_beir(plan: &mut Plan, files: &mut Files, found: Vec<(String, std::path::PathBuf)>) -> Result<()> {

@@ -14,6 +14,8 @@ pub struct TreeConfig {
     /// A folder of sources; without it, Cargo's registry sources (`$CARGO_HOME/registry/src`, else
     /// `$HOME/.cargo/registry/src`).
     pub path: Option<String>,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    pub dataset: String,
     /// Languages to read; empty for all of them, for the registry Rust alone.
     pub languages: Vec<Language>,
     /// What must not be split between training and test.
@@ -34,6 +36,7 @@ impl Default for TreeConfig {
     fn default() -> Self {
         Self {
             path: None,
+            dataset: String::new(),
             languages: Vec::new(),
             group: GroupBy::Auto,
             max_file_bytes: 1 << 20,

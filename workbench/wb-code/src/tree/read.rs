@@ -125,11 +125,13 @@ fn read_file(config: &TreeConfig, listing: &Listing, file: &SourceFile, place: &
             anchor,
             positive: function.code,
             negatives: Vec::new(),
+            scores: Vec::new(),
             origin: Origin {
                 group: place.group.clone(),
                 path: place.path.clone(),
                 lines: function.lines,
                 license: place.license.clone(),
+                dataset: String::new(),
             },
         });
     }

@@ -65,6 +65,9 @@ pub struct SplitCount {
     pub groups: u64,
     /// Pairs per language.
     pub languages: BTreeMap<String, u64>,
+    /// Pairs per data set.
+    #[serde(default)]
+    pub datasets: BTreeMap<String, u64>,
 }
 
 /// One kind of overlap between train and test.

@@ -1,4 +1,4 @@
-//! The lines of `metrics.jsonl` and `validation.jsonl`.
+//! The lines of `metrics.jsonl` and `validation.jsonl`, and the stages of `curriculum.json`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct StepRecord {
     pub step: u64,
     /// Epochs done, with a fraction.
     pub epoch: f64,
-    /// Curriculum stage, from 0.
+    /// Stage of the curriculum, from 0; 0 where there is none.
     pub stage: u32,
     /// Mean loss of the batch, of its pairs alone.
     pub loss: f64,
@@ -37,10 +37,38 @@ pub struct ValidationRecord {
     pub mrr: f64,
     /// Share of pairs whose positive is first.
     pub recall_at_1: f64,
-    /// Mean loss over the validation pairs, in batches like training's.
-    pub loss: f64,
+    /// Mean loss over the validation pairs, in batches like training's; nothing where they lack what the loss needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
     /// How many pairs.
     pub pairs: u64,
     /// Whether this is the best so far.
     pub best: bool,
+}
+
+/// One stage of a curriculum, as it was planned: `curriculum.json` is the list of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// From 0, as in [`StepRecord::stage`].
+    pub stage: u32,
+    /// Its name in the config.
+    pub name: String,
+    /// Its first step, from 1.
+    pub first_step: u64,
+    /// Its last step.
+    pub last_step: u64,
+    /// Epochs done after it, with a fraction.
+    pub epoch: f64,
+    /// The data sets that its batches come from.
+    pub datasets: Vec<String>,
+    /// Pairs in them.
+    pub pairs: u64,
+    /// At most so many hard negatives of each pair.
+    pub negatives: u64,
+    /// What scores are multiplied by, where the loss has such a number; the inverse of a temperature.
+    pub scale: Option<f64>,
+    /// What the scheduled learning rate is multiplied by.
+    pub learning_rate_factor: f64,
+    /// Longest anchor and longest document in tokens, where the stage has limits of its own.
+    pub max_tokens: Option<[u64; 2]>,
 }

@@ -99,6 +99,9 @@ pub struct AuditLine {
 /// A query with its answer and what was returned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueryExample {
+    /// Under which protocol it was asked, in which language and split: what its rank means.
+    #[serde(default)]
+    pub protocol: (String, String, String),
     /// The query's id.
     pub id: String,
     /// Its text.

@@ -12,7 +12,7 @@ use super::{
     gather::{Gather, stem},
     jsonl::not_json,
     python_doc,
-    source::{OnBad, Source, SourceRead},
+    source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result, text};
 
@@ -22,6 +22,9 @@ use crate::{Error, Place, Result, text};
 pub struct CodeMapConfig {
     /// The file.
     pub path: PathBuf,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Which part of the docstring: `whole` or `first_paragraph`.
     #[serde(default)]
     pub anchor_part: AnchorPart,
@@ -50,7 +53,7 @@ impl Source for CodeMapConfig {
         fingerprint(self, &[self.input()])
     }
 
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         let Input { path, stem } = self.input();
         let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &*path))?;
         progress(Progress::new("reading pairs", bytes.len(), bytes.len()));
@@ -61,7 +64,6 @@ impl Source for CodeMapConfig {
                 false => not_json(place, &error),
             }
         })?;
-        let mut gather = Gather::new(on_bad);
         for (item, (code, index)) in codes.into_iter().enumerate() {
             // One entry a line is how such files are written; the opening brace is the first.
             let place = Place::line(&path, item + 2);

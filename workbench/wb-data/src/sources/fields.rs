@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wb_core::{Pair, Task, suggest};
 
-use super::python_doc;
+use super::{python_doc, scores::scores};
 use crate::{Error, Place, Result, text};
 
 /// Names of the fields that make a pair.
@@ -23,6 +23,9 @@ pub struct Fields {
     pub positive: String,
     /// Hard negatives: one string or an array of strings; may be absent from a record.
     pub negatives: String,
+    /// A teacher's or a person's scores: one number for the positive, or an array with that of the positive and then
+    /// one for each hard negative; may be absent from a record.
+    pub scores: String,
     /// The id; null for `<file>:<line>`, which records without the field get too.
     pub id: Option<String>,
     /// Programming language; may be absent from a record.
@@ -33,6 +36,8 @@ pub struct Fields {
     pub path: String,
     /// Licence; may be absent from a record.
     pub license: String,
+    /// Data set; may be absent from a record. A source with a data set of its own does not ask.
+    pub dataset: String,
 }
 
 impl Default for Fields {
@@ -41,11 +46,13 @@ impl Default for Fields {
             anchor: "anchor|query".into(),
             positive: "positive|pos".into(),
             negatives: "negatives|negative|neg".into(),
+            scores: "scores".into(),
             id: Some("id".into()),
             language: "language".into(),
             group: "origin.group|group|repo".into(),
             path: "origin.path|path".into(),
             license: "origin.license|license".into(),
+            dataset: "origin.dataset|dataset".into(),
         }
     }
 }
@@ -142,10 +149,10 @@ impl Shape {
     pub(crate) fn roots(&self) -> Vec<String> {
         let fields = &self.fields;
         let names =
-            [&fields.anchor, &fields.positive, &fields.negatives, &fields.language, &fields.group, &fields.path];
+            [&fields.anchor, &fields.positive, &fields.negatives, &fields.scores, &fields.language, &fields.group];
         let mut roots: Vec<String> = names
             .into_iter()
-            .chain([&fields.license])
+            .chain([&fields.path, &fields.license, &fields.dataset])
             .chain(&fields.id)
             .chain(self.only.keys())
             .flat_map(|name| name.split(['|', '+']).chain([name.as_str()]))
@@ -193,6 +200,7 @@ impl Shape {
         pair.origin.group = optional(record, &fields.group)?;
         pair.origin.path = optional(record, &fields.path)?;
         pair.origin.license = optional(record, &fields.license)?;
+        pair.origin.dataset = optional(record, &fields.dataset)?;
         if let Some(lines) = lookup(&record.fields, "origin.lines") {
             pair.origin.lines = serde_json::from_value(lines.clone()).unwrap_or_default();
         }
@@ -203,6 +211,7 @@ impl Shape {
             }
         };
         pair.negatives = negatives(record, &fields.negatives)?;
+        pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
         Ok(Picked::Pair(Box::new(pair)))
     }
 
@@ -307,7 +316,7 @@ fn negatives(record: &Record<'_>, expression: &str) -> Result<Vec<String>> {
     Ok(Vec::new())
 }
 
-fn lookup<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(super) fn lookup<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     if let Some(value) = fields.get(name) {
         return Some(value);
     }
@@ -322,7 +331,7 @@ fn scalar(value: &Value) -> String {
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -353,7 +362,7 @@ fn wrong(record: &Record<'_>, name: &str, got: &str) -> Error {
 }
 
 /// The place of a key in the text of its record, as far as a search for it tells.
-fn place_of(record: &Record<'_>, name: &str) -> Place {
+pub(super) fn place_of(record: &Record<'_>, name: &str) -> Place {
     let key = format!("\"{}\"", name.rsplit('.').next().unwrap_or(name));
     let Some(at) = record.raw.windows(key.len()).position(|part| part == key.as_bytes()) else {
         return record.place.clone();

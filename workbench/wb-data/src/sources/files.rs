@@ -16,7 +16,7 @@ use super::{
     fields::{AnchorPart, Fields, Nulls, Picked, PositivePart, Record, Shape},
     gather::{Gather, stem},
     jsonl, parquet,
-    source::{OnBad, SourceRead},
+    source::SourceRead,
 };
 use crate::{Error, Result};
 
@@ -26,6 +26,9 @@ use crate::{Error, Result};
 pub struct FilesConfig {
     /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
     pub path: PathBuf,
+    /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Names of the fields.
     #[serde(default)]
     pub fields: Fields,
@@ -180,12 +183,11 @@ pub(crate) fn fingerprint(config: &impl Serialize, inputs: &[Input]) -> Result<F
 pub(crate) fn read(
     config: &FilesConfig,
     format: Format,
-    on_bad: OnBad,
+    mut gather: Gather<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<SourceRead> {
     let (inputs, others) = list(&config.path, format)?;
     let fingerprint = fingerprint(config, &inputs)?;
-    let mut gather = Gather::new(on_bad);
     if others > 0 {
         gather.leave_out("file of another format", others);
     }
@@ -201,7 +203,7 @@ pub(crate) fn read_file(
     input: &Input,
     format: Format,
     shape: &Shape,
-    gather: &mut Gather,
+    gather: &mut Gather<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     let mut sink = |item: Item<'_>| take(item, shape, gather, &input.stem);
@@ -225,7 +227,7 @@ pub(crate) enum Item<'a> {
 /// Where readers put what they come upon; an error ends the reading.
 pub(crate) type Sink<'s> = dyn FnMut(Item<'_>) -> Result<()> + 's;
 
-fn take(item: Item<'_>, shape: &Shape, gather: &mut Gather, stem: &str) -> Result<()> {
+fn take(item: Item<'_>, shape: &Shape, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
     match item {
         Item::Blank(count) => gather.leave_out("blank line", count),
         Item::Bad(error) => gather.refuse(error)?,

@@ -3,33 +3,57 @@
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     path::Path,
+    sync::Arc,
 };
 
-use wb_core::{Pair, fingerprint::Fingerprint};
+use wb_core::{
+    Pair,
+    fingerprint::{Fingerprint, text_key},
+};
 
 use super::source::{OnBad, SourceRead};
 use crate::{Error, Place, Result};
 
 /// The pairs of one source so far.
-pub(crate) struct Gather {
+pub struct Gather<'a> {
     on_bad: OnBad,
     pairs: Vec<Pair>,
-    seen: HashMap<String, Place>,
+    /// Where pairs go instead, where they are not kept.
+    take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
+    count: u64,
+    seen: HashMap<[u64; 2], Seen>,
+    files: Vec<Arc<Path>>,
     skipped: BTreeMap<String, u64>,
     bad: BTreeMap<String, u64>,
     first_bad: Option<Box<Error>>,
 }
 
-impl Gather {
+/// Where an id stands, in few bytes: there is one for each pair.
+#[derive(Clone, Copy)]
+struct Seen {
+    file: u32,
+    line: u32,
+    column: u32,
+}
+
+impl<'a> Gather<'a> {
     pub(crate) fn new(on_bad: OnBad) -> Self {
         Self {
             on_bad,
             pairs: Vec::new(),
+            take: None,
+            count: 0,
             seen: HashMap::new(),
+            files: Vec::new(),
             skipped: BTreeMap::new(),
             bad: BTreeMap::new(),
             first_bad: None,
         }
+    }
+
+    /// Gives pairs away one by one.
+    pub(crate) fn to(on_bad: OnBad, take: &'a mut dyn FnMut(Pair) -> Result<()>) -> Self {
+        Self { take: Some(take), ..Self::new(on_bad) }
     }
 
     /// Takes a pair; one without an id is named `stem:line`.
@@ -37,14 +61,31 @@ impl Gather {
         if pair.id.is_empty() {
             pair.id = format!("{stem}:{}", place.line);
         }
-        match self.seen.entry(pair.id.clone()) {
+        let file = match self.files.last() {
+            Some(last) if *last == place.path => self.files.len() - 1,
+            _ => {
+                self.files.push(Arc::clone(&place.path));
+                self.files.len() - 1
+            }
+        };
+        let here = Seen { file: file as u32, line: place.line as u32, column: place.column as u32 };
+        match self.seen.entry(text_key(&pair.id)) {
             Entry::Vacant(free) => {
-                free.insert(place);
-                self.pairs.push(pair);
-                Ok(())
+                free.insert(here);
+                self.count += 1;
+                match &mut self.take {
+                    Some(take) => take(pair),
+                    None => {
+                        self.pairs.push(pair);
+                        Ok(())
+                    }
+                }
             }
             Entry::Occupied(taken) => {
-                let message = format!("the id `{}` was given before at {}, expected unique ids", pair.id, taken.get());
+                let Seen { file, line, column } = *taken.get();
+                let path = Arc::clone(&self.files[file as usize]);
+                let before = Place { path, line: line as usize, column: column as usize };
+                let message = format!("the id `{}` was given before at {before}, expected unique ids", pair.id);
                 let error = Error::record(place, "duplicate id", message)
                     .with_hint("set `fields: { id: null }` so that pairs are named by file and line");
                 self.refuse(error)
@@ -72,7 +113,7 @@ impl Gather {
     /// Everything, or the error that there was too much to skip.
     pub(crate) fn finish(mut self, name: String, fingerprint: Fingerprint) -> Result<SourceRead> {
         let bad: u64 = self.bad.values().sum();
-        let of = bad + self.pairs.len() as u64;
+        let of = bad + self.count;
         if let Some(first) = self.first_bad
             && bad * 100 > of
         {

@@ -14,7 +14,7 @@ use super::{
     fields::{AnchorPart, Fields, Nulls, PositivePart, Shape},
     files::{Format, Input, fingerprint, read_file},
     gather::{Gather, stem},
-    source::{OnBad, Source, SourceRead},
+    source::{Source, SourceRead},
 };
 use crate::{Error, Result};
 
@@ -28,6 +28,9 @@ pub struct HubConfig {
     pub revision: String,
     /// Files in the repository, read in this order; the suffix says the format.
     pub files: Vec<String>,
+    /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Names of the fields.
     #[serde(default)]
     pub fields: Fields,
@@ -109,10 +112,9 @@ impl Source for HubConfig {
         fingerprint(self, &self.inputs(&mut wb_core::progress::silent)?)
     }
 
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         let inputs = self.inputs(progress)?;
         let shape = self.shape();
-        let mut gather = Gather::new(on_bad);
         for (file, input) in self.files.iter().zip(&inputs) {
             let format = Format::of(file.as_ref()).unwrap_or(Format::Jsonl);
             read_file(input, format, &shape, &mut gather, progress)?;
@@ -128,6 +130,16 @@ pub enum Kind {
     Dataset,
     /// A model.
     Model,
+}
+
+impl Kind {
+    /// What works without the hub.
+    fn elsewhere(self) -> &'static str {
+        match self {
+            Self::Dataset => "name a file on this disk with a `jsonl` or `parquet` source",
+            Self::Model => "name a folder with config.json, model.safetensors and tokenizer.json",
+        }
+    }
 }
 
 /// Refuses a repository name or revision that cannot be one; `key` is the config path of both.
@@ -150,8 +162,13 @@ pub fn check(key: &str, repo: &str, revision: &str) -> wb_core::Result<()> {
 
 /// A file of a repository on this disk: the cached one, else downloaded, unless `WB_OFFLINE=1` or the build has no `hub`.
 pub fn fetch(kind: Kind, repo: &str, revision: &str, file: &str) -> Result<PathBuf> {
-    let offline = std::env::var_os("WB_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");
-    Hub { folder: cache_folder(), offline, endpoint: None }.fetch(kind, repo, revision, file)
+    Hub::of_environment().fetch(kind, repo, revision, file)
+}
+
+/// [`fetch`] for a file that a repository need not have: nothing where the hub says that there is none, or where
+/// the hub may not be asked and the cache has none. Any other failure is an error: half a model is none.
+pub fn fetch_optional(kind: Kind, repo: &str, revision: &str, file: &str) -> Result<Option<PathBuf>> {
+    Hub::of_environment().fetch_optional(kind, repo, revision, file)
 }
 
 /// Where files are kept, and whether and whom to ask for those that are not there.
@@ -163,15 +180,17 @@ struct Hub {
 }
 
 impl Hub {
+    fn of_environment() -> Self {
+        let offline = std::env::var_os("WB_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");
+        Self { folder: cache_folder(), offline, endpoint: None }
+    }
+
     fn fetch(&self, kind: Kind, repo: &str, revision: &str, file: &str) -> Result<PathBuf> {
-        let Some(folder) = &self.folder else {
-            return Err(failed(repo, revision, file, "there is no home folder for the hub's cache")
-                .with_hint("set HF_HOME to a folder"));
-        };
+        let folder = self.cache(repo, revision, file)?;
         if let Some(path) = cached(folder, kind, repo, revision, file) {
             return Ok(path);
         }
-        let elsewhere = "name a file on this disk with a `jsonl` or `parquet` source";
+        let elsewhere = kind.elsewhere();
         if self.offline {
             let message = "not in the hub's cache, and WB_OFFLINE forbids to ask for it";
             return Err(
@@ -184,7 +203,26 @@ impl Hub {
                 failed(repo, revision, file, message).with_hint(format!("build with `--features hub`, or {elsewhere}"))
             );
         }
+        download(folder, self.endpoint.as_deref(), kind, repo, revision, file)?.ok_or_else(|| {
+            failed(repo, revision, file, "the hub has no such file, revision or repository")
+                .with_hint("its page on the hub lists them; one that is not public needs HF_TOKEN")
+        })
+    }
+
+    fn fetch_optional(&self, kind: Kind, repo: &str, revision: &str, file: &str) -> Result<Option<PathBuf>> {
+        let folder = self.cache(repo, revision, file)?;
+        let path = cached(folder, kind, repo, revision, file);
+        if path.is_some() || self.offline || !cfg!(feature = "hub") {
+            return Ok(path);
+        }
         download(folder, self.endpoint.as_deref(), kind, repo, revision, file)
+    }
+
+    fn cache(&self, repo: &str, revision: &str, file: &str) -> Result<&Path> {
+        self.folder.as_deref().ok_or_else(|| {
+            failed(repo, revision, file, "there is no home folder for the hub's cache")
+                .with_hint("set HF_HOME to a folder")
+        })
     }
 }
 
@@ -213,10 +251,11 @@ fn cache_folder() -> Option<PathBuf> {
 }
 
 #[cfg(not(feature = "hub"))]
-fn download(_: &Path, _: Option<&str>, _: Kind, repo: &str, revision: &str, file: &str) -> Result<PathBuf> {
+fn download(_: &Path, _: Option<&str>, _: Kind, repo: &str, revision: &str, file: &str) -> Result<Option<PathBuf>> {
     Err(failed(repo, revision, file, "this build cannot ask the hub"))
 }
 
+/// Nothing where the hub answers that there is no such file.
 #[cfg(feature = "hub")]
 fn download(
     folder: &Path,
@@ -225,7 +264,7 @@ fn download(
     repo: &str,
     revision: &str,
     file: &str,
-) -> Result<PathBuf> {
+) -> Result<Option<PathBuf>> {
     let ask = || -> std::result::Result<(PathBuf, u64), hf_hub::api::sync::ApiError> {
         let mut builder =
             hf_hub::api::sync::ApiBuilder::from_env().with_progress(false).with_cache_dir(folder.to_owned());
@@ -244,8 +283,9 @@ fn download(
     // The client asserts what a server sends; a server that sends something else is an error here, not the end.
     let (path, size) = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)) {
         Ok(Ok(downloaded)) => downloaded,
+        Ok(Err(error)) if is_absent(&error) => return Ok(None),
         Ok(Err(error)) => {
-            let hint = "see whether the machine has a network and the repository, revision and file exist";
+            let hint = "see whether the machine has a network and the hub can be reached; what came is kept";
             return Err(failed(repo, revision, file, "not fetched").with_cause(error).with_hint(hint));
         }
         Err(_) => return Err(failed(repo, revision, file, "not fetched: the server's answer makes no sense")),
@@ -261,7 +301,18 @@ fn download(
     }
     // A server that answers with another commit has not been asked for a commit.
     cached(folder, kind, repo, revision, file)
+        .map(Some)
         .ok_or_else(|| failed(repo, revision, file, "the hub answered with another revision"))
+}
+
+#[cfg(feature = "hub")]
+fn is_absent(error: &hf_hub::api::sync::ApiError) -> bool {
+    use hf_hub::api::sync::ApiError;
+    match error {
+        ApiError::RequestError(error) => matches!(**error, ureq::Error::StatusCode(404)),
+        ApiError::TooManyRetries(error) => is_absent(error),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -330,11 +381,17 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"anchor\": 1}\n");
         assert_eq!(hub(folder.path(), true, None).fetch(Kind::Dataset, "o/n", REVISION, "data/a.jsonl").unwrap(), path);
         let error = online.fetch(Kind::Dataset, "o/n", REVISION, "data/b.jsonl").unwrap_err();
-        assert!(error.to_string().ends_with("data/b.jsonl: not fetched") && error.hint().is_some(), "{error}");
-        let error = hub(folder.path(), false, Some("http://127.0.0.1:1".into()))
-            .fetch(Kind::Model, "o/n", REVISION, "c")
-            .unwrap_err();
+        let absent = "data/b.jsonl: the hub has no such file, revision or repository";
+        assert!(error.to_string().ends_with(absent) && error.hint().is_some(), "{error}");
+        let unreachable = hub(folder.path(), false, Some("http://127.0.0.1:1".into()));
+        let error = unreachable.fetch(Kind::Model, "o/n", REVISION, "c").unwrap_err();
         assert!(error.to_string().ends_with("c: not fetched"), "{error}");
+        // A file that may be absent is absent where the hub says so, not where the hub cannot be asked.
+        assert_eq!(online.fetch_optional(Kind::Dataset, "o/n", REVISION, "data/b.jsonl").unwrap(), None);
+        assert_eq!(online.fetch_optional(Kind::Dataset, "o/n", REVISION, "data/a.jsonl").unwrap(), Some(path));
+        let error = unreachable.fetch_optional(Kind::Model, "o/n", REVISION, "c").unwrap_err();
+        assert!(error.to_string().ends_with("c: not fetched"), "{error}");
+        assert_eq!(hub(folder.path(), true, None).fetch_optional(Kind::Model, "o/n", REVISION, "c").unwrap(), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     files::{Input, Item, fingerprint},
     gather::{Gather, stem},
     jsonl,
-    source::{OnBad, Source, SourceRead},
+    source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result};
 
@@ -34,6 +34,9 @@ pub struct JoinedConfig {
     pub left: JoinedSide,
     /// The positives.
     pub right: JoinedSide,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// Only what follows the last of this in a key is compared (`/`: `Python/3` is `Java/3`); nothing for whole keys.
     #[serde(default)]
     pub key_after: String,
@@ -74,7 +77,7 @@ impl JoinedConfig {
         &self,
         side: &JoinedSide,
         input: &Input,
-        gather: &mut Gather,
+        gather: &mut Gather<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<(String, String, Place)>> {
         let mut rows: Vec<(String, String, Place)> = Vec::new();
@@ -117,9 +120,8 @@ impl Source for JoinedConfig {
         fingerprint(self, &self.inputs())
     }
 
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         let [left, right] = self.inputs();
-        let mut gather = Gather::new(on_bad);
         let anchors = self.side(&self.left, &left, &mut gather, progress)?;
         let mut positives: BTreeMap<String, String> = self
             .side(&self.right, &right, &mut gather, progress)?

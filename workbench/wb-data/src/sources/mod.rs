@@ -12,6 +12,7 @@ mod jsonl;
 mod parallel_lines;
 mod parquet;
 pub mod python_doc;
+mod scores;
 mod source;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ use wb_core::{Progress, fingerprint::Fingerprint};
 pub use code_map::CodeMapConfig;
 pub use fields::{AnchorPart, Fields, Nulls, PositivePart, Shape};
 pub use files::FilesConfig;
+pub use gather::Gather;
 pub use hub::HubConfig;
 pub use joined::{JoinedConfig, JoinedSide};
 pub use parallel_lines::ParallelLinesConfig;
@@ -91,10 +93,10 @@ impl Source for SourceConfig {
         }
     }
 
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+    fn gather(&self, gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         match self.files() {
-            Ok((config, format)) => files::read(config, format, on_bad, progress),
-            Err(source) => source.read(on_bad, progress),
+            Ok((config, format)) => files::read(config, format, gather, progress),
+            Err(source) => source.gather(gather, progress),
         }
     }
 }

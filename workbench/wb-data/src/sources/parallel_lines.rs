@@ -13,7 +13,7 @@ use super::{
     files::{Input, fingerprint},
     gather::{Gather, stem},
     jsonl::{Opened, check_line, open, read_error},
-    source::{OnBad, Source, SourceRead},
+    source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result};
 
@@ -25,6 +25,9 @@ pub struct ParallelLinesConfig {
     pub anchors: PathBuf,
     /// File of positives.
     pub positives: PathBuf,
+    /// The data set that its pairs belong to; without it, the source's kind and position.
+    #[serde(default)]
+    pub dataset: String,
     /// The language of the positives.
     #[serde(default)]
     pub language: String,
@@ -61,9 +64,8 @@ impl Source for ParallelLinesConfig {
         fingerprint(self, &self.inputs())
     }
 
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         let [left, right] = self.inputs();
-        let mut gather = Gather::new(on_bad);
         let mut files = (open(&left.path)?, open(&right.path)?);
         let mut number = 0;
         loop {

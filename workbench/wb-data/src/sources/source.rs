@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
+use super::gather::Gather;
 use crate::Result;
 
 /// Somewhere pairs come from. The same files and config give the same pairs in the same order.
@@ -16,7 +17,23 @@ pub trait Source {
     fn fingerprint(&self) -> Result<Fingerprint>;
 
     /// Reads everything.
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;
+    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+        self.gather(Gather::new(on_bad), progress)
+    }
+
+    /// Gives every pair to `take`, in order; an error of `take` ends it. What it returns has no pairs.
+    /// Files of records are read record by record; other sources may hold all of theirs in memory.
+    fn each(
+        &self,
+        on_bad: OnBad,
+        take: &mut dyn FnMut(Pair) -> Result<()>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<SourceRead> {
+        self.gather(Gather::to(on_bad, take), progress)
+    }
+
+    /// Reads everything into what gathers pairs.
+    fn gather(&self, gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;
 }
 
 /// What to do with a record that is not a pair.

@@ -43,7 +43,8 @@ fn planted_leaks_are_found_counted_and_dropped() {
         Match { kind: Kind::AnchorContained, test: 4, train: 4 },
     ];
     assert_eq!(found, expected);
-    let counted = leaks(&found, &train, &test, &BTreeMap::new());
+    let ids: Vec<String> = train.iter().map(|pair| pair.id.clone()).collect();
+    let counted = leaks(&found, &|at| ids[at].clone(), &test, &BTreeMap::new());
     assert_eq!(
         counted.iter().map(|leak| (leak.kind.as_str(), leak.count, leak.of)).collect::<Vec<_>>(),
         [
@@ -56,7 +57,7 @@ fn planted_leaks_are_found_counted_and_dropped() {
     );
     assert_eq!(counted[3].examples, ["e3 = t3"]);
     let removed = leaking(&[("test", &found)]);
-    let after = leaks(&found, &train, &test, &removed);
+    let after = leaks(&found, &|at| ids[at].clone(), &test, &removed);
     let (kept, gate) = drop_leaks(train, &removed);
     assert_eq!(kept.iter().map(|pair| pair.id.as_str()).collect::<Vec<_>>(), ["t0", "t5"]);
     assert_eq!(gate.dropped.get("test: near positive"), Some(&1));

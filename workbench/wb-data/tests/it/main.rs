@@ -9,4 +9,5 @@ mod real;
 mod sources;
 mod split;
 mod store;
+mod streaming;
 mod support;

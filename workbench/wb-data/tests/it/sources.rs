@@ -207,6 +207,33 @@ fn fields_are_mapped() {
 }
 
 #[test]
+fn scores_are_one_or_one_for_each_document() {
+    let scores = |negatives: serde_json::Value, scores: serde_json::Value| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        let record = json!({"anchor": "a", "positive": "p", "negatives": negatives, "scores": scores});
+        fs::write(&path, format!("{record}\n")).unwrap();
+        read(json!({"jsonl": {"path": path}})).map(|read| read.pairs[0].scores.clone()).map_err(|e| e.to_string())
+    };
+    assert_eq!(scores(json!(null), json!(0.5)).unwrap(), [0.5]);
+    assert_eq!(scores(json!(["n", "m"]), json!([0.5, -1, 2.25])).unwrap(), [0.5, -1.0, 2.25]);
+    assert_eq!(scores(json!(["n"]), json!([3])).unwrap(), [3.0]);
+    assert_eq!(scores(json!(["n"]), json!("[0.5, 0.25]")).unwrap(), [0.5, 0.25]);
+    assert_eq!(scores(json!(null), json!(null)).unwrap(), [0.0; 0]);
+    let refused = [
+        (json!(["n"]), json!([1, 2, 3]), "field `scores` is 3 numbers, expected one number, or 2: the positive's"),
+        (json!(null), json!([1, 2]), "field `scores` is 2 numbers, expected one number"),
+        (json!(null), json!("good"), "field `scores` is a string, expected one number"),
+        (json!(null), json!([1, null]), "field `scores` is null, expected one number"),
+        (json!(null), json!(1e300), "field `scores` is a number out of range, expected one number"),
+    ];
+    for (negatives, given, expected) in refused {
+        let found = scores(negatives, given).unwrap_err();
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
 fn yaml_is_read_with_its_positions() {
     #[derive(serde::Serialize, serde::Deserialize)]
     #[serde(deny_unknown_fields)]

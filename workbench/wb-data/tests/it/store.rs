@@ -19,11 +19,13 @@ fn odd() -> Vec<Pair> {
             anchor: (*text).into(),
             positive: text.repeat(3),
             negatives: texts[..at].iter().map(|text| (*text).to_owned()).collect(),
+            scores: (0..=at).map(|score| score as f32 / 3.0 - 1.0).take(if at % 2 == 0 { at + 1 } else { 0 }).collect(),
             origin: Origin {
                 group: (*text).into(),
                 path: (*text).into(),
                 lines: [at as u32, u32::MAX],
                 license: (*text).into(),
+                dataset: (*text).into(),
             },
         })
         .collect()

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Value, json as value};
 
 use super::{json, model_error};
 use crate::{
     Result,
     models::{Activation, BertConfig},
+    weights::WeightType,
 };
 
 /// The keys that decide what is computed; others describe training or tools.
@@ -81,4 +83,36 @@ pub(super) fn read(path: &Path) -> Result<BertConfig> {
     let place = path.display().to_string();
     crate::Architecture::Bert(config.clone()).validate(&place)?;
     Ok(config)
+}
+
+/// `config.json` for transformers and whatever reads its folders.
+pub(crate) fn to_json(config: &BertConfig, pad_token_id: usize, dtype: WeightType) -> Value {
+    let roberta = config.first_position > 0;
+    value!({
+        "architectures": [if roberta { "RobertaModel" } else { "BertModel" }],
+        "attention_probs_dropout_prob": config.attention_dropout,
+        "classifier_dropout": null,
+        // Both names of the type: transformers renamed it.
+        "dtype": dtype.torch_name(),
+        "hidden_act": match config.activation {
+            Activation::Gelu => "gelu",
+            Activation::GeluTanh => "gelu_new",
+            Activation::Relu => "relu",
+        },
+        "hidden_dropout_prob": config.hidden_dropout,
+        "hidden_size": config.hidden_size,
+        "initializer_range": 0.02,
+        "intermediate_size": config.intermediate_size,
+        "layer_norm_eps": config.layer_norm_eps,
+        "max_position_embeddings": config.max_position_embeddings,
+        "model_type": if roberta { "roberta" } else { "bert" },
+        "num_attention_heads": config.num_attention_heads,
+        "num_hidden_layers": config.num_hidden_layers,
+        "pad_token_id": pad_token_id,
+        "position_embedding_type": "absolute",
+        "torch_dtype": dtype.torch_name(),
+        "type_vocab_size": config.type_vocab_size,
+        "use_cache": true,
+        "vocab_size": config.vocab_size,
+    })
 }

@@ -1,7 +1,9 @@
 //! A folder with an encoder in it: a sentence-transformers or Hugging Face model, or what a run of ours left.
 
-mod hub_config;
-mod own;
+pub(crate) mod hub_config;
+pub(crate) mod own;
+pub(crate) mod peft;
+pub(crate) mod peft_config;
 mod sentence_transformers;
 mod vocabulary;
 
@@ -12,6 +14,7 @@ use wb_core::{Seed, Side};
 
 use crate::{
     Architecture, Error, Model, Pooling, Result, Tokenizer,
+    dense::Dense,
     lora::{self, LoraConfig},
 };
 
@@ -69,6 +72,8 @@ pub struct Folder {
     pub model: Model,
     /// Adapters among the weights, if there are any.
     pub lora: Option<LoraConfig>,
+    /// Layers after the pooling; they are computed and not trained.
+    pub dense: Vec<Dense>,
     /// Text to token ids.
     pub tokenizer: Tokenizer,
     /// Whether embeddings get length 1.
@@ -82,7 +87,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Reads an encoder: a run's weights folder if there is an `encoder.json`, else a model of the hub.
+    /// Reads an encoder: a run's weights folder if there is an `encoder.json`, else a model of the hub,
+    /// or adapters of PEFT whose base model is a folder too.
     pub fn read(path: &Path) -> Result<Self> {
         if !path.is_dir() {
             let message = if path.exists() { "is not a folder" } else { "does not exist, expected a folder" };
@@ -92,9 +98,16 @@ impl Folder {
                 "an encoder is a folder with `model.safetensors` and `tokenizer.json`",
             ));
         }
-        let folder = match path.join(own::FILE).is_file() {
-            true => own::read(path)?,
-            false => sentence_transformers::read(path)?,
+        let has = |file: &str| path.join(file).is_file();
+        let folder = if has(own::FILE) {
+            own::read(path)?
+        } else if has(peft_config::FILE) && !has("modules.json") && !has("config.json") {
+            let mut folder = Self::read(&peft::base_of(path)?)?;
+            folder.add_peft(path)?;
+            folder.name = name(path);
+            folder
+        } else {
+            sentence_transformers::read(path)?
         };
         folder.tokenizer.check_fits(folder.model.architecture.vocab_size())?;
         Ok(folder)
@@ -115,6 +128,7 @@ impl Folder {
             name: name.to_owned(),
             model: Model { architecture, parameters, pooling: Pooling::Mean, adapter: None },
             lora: None,
+            dense: Vec::new(),
             tokenizer,
             normalize: true,
             max_tokens,
@@ -125,9 +139,19 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Length of an embedding.
+    pub fn dim(&self) -> usize {
+        self.dense.last().map_or_else(|| self.model.architecture.dim(), Dense::dim)
+    }
+
     /// Writes a run's weights folder, which appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         own::write(self, path)
+    }
+
+    /// Puts the adapters that PEFT saved in a folder onto this encoder; they can be trained further.
+    pub fn add_peft(&mut self, adapter: &Path) -> Result<()> {
+        peft::apply(self, adapter)
     }
 
     /// Adds adapters and freezes everything else.
@@ -137,17 +161,17 @@ impl Folder {
                 .with_hint("merge them first, or go on training them without `lora`")
                 .into());
         }
-        lora::attach(&mut self.model.parameters, &self.model.architecture, config, seed, &self.name)?;
-        self.model.adapter = Some(config.adapter());
+        let adapter = lora::attach(&mut self.model.parameters, &self.model.architecture, config, seed, &self.name)?;
+        self.model.adapter = Some(adapter);
         self.lora = Some(config.clone());
         Ok(())
     }
 
     /// Adds adapters into the weights that they stand beside.
     pub fn merge(&mut self) -> Result<()> {
-        if let Some(config) = self.lora.take() {
-            self.model.parameters = lora::merge(&self.model.parameters, &config)?;
-            self.model.adapter = None;
+        self.lora = None;
+        if let Some(adapter) = self.model.adapter.take() {
+            self.model.parameters = lora::merge(&self.model.parameters, &adapter)?;
         }
         Ok(())
     }
@@ -171,7 +195,7 @@ impl Folder {
 }
 
 /// Reads a JSON file into a type; errors name the file, line and column.
-fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+pub(crate) fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
     serde_json::from_slice(&text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
@@ -181,7 +205,19 @@ fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     })
 }
 
-fn model_error(path: &Path, message: impl Into<String>, hint: &str) -> Error {
+/// A folder's own name.
+fn name(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    whole.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The first three of a list.
+fn short_list(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+    shown.join(", ") + if names.len() > 3 { ", ..." } else { "" }
+}
+
+pub(crate) fn model_error(path: &Path, message: impl Into<String>, hint: &str) -> Error {
     let hint = (!hint.is_empty()).then(|| hint.to_owned());
     Error::Model { path: path.to_owned(), message: message.into(), hint }
 }

@@ -8,8 +8,9 @@ use wb_core::{Seed, atomic};
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
     Architecture, Model, Pooling, Result, Tokenizer,
+    dense::{Dense, DenseActivation},
     lora::{self, LoraConfig},
-    weights,
+    weights::{self, WeightType},
 };
 
 /// Its presence tells our folders from others'.
@@ -30,11 +31,27 @@ struct Settings {
     prompts: Prompts,
     special_tokens: bool,
     lora: Option<LoraConfig>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dense: Vec<DenseSettings>,
+}
+
+/// A dense layer, whose weights are `<place>.weight` and `<place>.bias` in `dense-<place>.safetensors`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DenseSettings {
+    inside: usize,
+    dim: usize,
+    bias: bool,
+    activation: DenseActivation,
+}
+
+fn dense_file(place: usize) -> String {
+    format!("dense-{place}.safetensors")
 }
 
 pub(super) fn read(path: &Path) -> Result<Folder> {
     let file = path.join(FILE);
-    let Settings { format, name, architecture, pooling, normalize, max_tokens, prompts, special_tokens, lora } =
+    let Settings { format, name, architecture, pooling, normalize, max_tokens, prompts, special_tokens, lora, dense } =
         json(&file)?;
     if format != FORMAT {
         return Err(model_error(
@@ -46,24 +63,34 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     architecture.validate("architecture")?;
     let loaded = weights::read(&path.join("model.safetensors"), &architecture.weights(), &str::to_owned)?;
     let mut parameters = loaded.parameters;
+    let mut adapter = None;
     if let Some(config) = &lora {
         // The seed does not matter: every adapter weight is then read from the file.
-        lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?;
+        adapter = Some(lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?);
         weights::read_adapters(&path.join("adapter.safetensors"), &mut parameters)?;
     }
     let mut tokenizer = Tokenizer::read(&path.join("tokenizer.json"))?;
     if !special_tokens {
         tokenizer = tokenizer.without_special_tokens();
     }
-    let adapter = lora.as_ref().map(LoraConfig::adapter);
+    let read_dense = |(place, d): (usize, &DenseSettings)| {
+        let file = path.join(dense_file(place));
+        Dense::read_weights(&file, &place.to_string(), [d.dim, d.inside], d.bias, d.activation)
+    };
+    let dense = dense.iter().enumerate().map(read_dense).collect::<Result<Vec<_>>>()?;
     let model = Model { architecture, parameters, pooling, adapter };
-    let folder = Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
+    let folder = Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
     folder.check_lengths("encoder")?;
     Ok(folder)
 }
 
 pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
-    let Folder { name, model, lora, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+    atomic::folder_with(path, |inside| write_into(folder, inside, WeightType::F32))
+}
+
+/// Writes the files into a folder that is there.
+pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Result<()> {
+    let Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
     let settings = Settings {
         format: FORMAT,
         name: name.clone(),
@@ -74,16 +101,31 @@ pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
         prompts: prompts.clone(),
         special_tokens: tokenizer.special_tokens() > 0,
         lora: lora.clone(),
+        dense: dense
+            .iter()
+            .map(|d| DenseSettings {
+                inside: d.weight.ncols(),
+                dim: d.dim(),
+                bias: d.bias.is_some(),
+                activation: d.activation,
+            })
+            .collect(),
     };
-    atomic::folder_with(path, |inside| {
-        let (adapters, base): (Vec<_>, Vec<_>) = model.parameters.iter().partition(|p| lora::is_adapter(&p.name));
-        weights::write(&inside.join("model.safetensors"), base.into_iter())?;
-        if lora.is_some() {
-            weights::write(&inside.join("adapter.safetensors"), adapters.into_iter())?;
-        }
-        tokenizer.write(&inside.join("tokenizer.json"))?;
-        let json = serde_json::to_string_pretty(&settings)
-            .map_err(|error| model_error(path, format!("its settings cannot be written: {error}"), ""))?;
-        Ok(atomic::write(&inside.join(FILE), (json + "\n").as_bytes())?)
-    })
+    for (place, dense) in dense.iter().enumerate() {
+        let parameters = dense.parameters(&place.to_string());
+        let named = parameters.iter().map(|p| (p.name.clone(), p));
+        weights::write_as(&path.join(dense_file(place)), named, dtype)?;
+    }
+    let of = |adapters: bool| {
+        let wanted = model.parameters.iter().filter(move |p| lora::is_adapter(&p.name) == adapters);
+        wanted.map(|p| (p.name.clone(), p))
+    };
+    weights::write_as(&path.join("model.safetensors"), of(false), dtype)?;
+    if lora.is_some() {
+        weights::write_as(&path.join("adapter.safetensors"), of(true), dtype)?;
+    }
+    tokenizer.write(&path.join("tokenizer.json"))?;
+    let json = serde_json::to_string_pretty(&settings)
+        .map_err(|error| model_error(path, format!("its settings cannot be written: {error}"), ""))?;
+    Ok(atomic::write(&path.join(FILE), (json + "\n").as_bytes())?)
 }

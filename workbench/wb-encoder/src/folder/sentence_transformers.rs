@@ -8,8 +8,10 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Folder, MaxTokens, Prompts, hub_config, json, model_error, vocabulary};
-use crate::{Architecture, Model, Pooling, Result, Tokenizer, models::StaticConfig, weights};
+use super::{
+    Folder, MaxTokens, Prompts, hub_config, json, model_error, name, peft, peft_config, short_list, vocabulary,
+};
+use crate::{Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights};
 
 /// One line of `modules.json`.
 #[derive(Deserialize)]
@@ -28,6 +30,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut transformer = path.to_owned();
     let mut pooling = Pooling::Mean;
     let mut normalize = false;
+    let mut dense_folders = Vec::new();
     if modules_file.is_file() {
         let modules: Vec<Module> = json(&modules_file)?;
         let mut pooled = false;
@@ -41,15 +44,16 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
                     pooling = read_pooling(&folder.join("config.json"))?;
                     pooled = true;
                 }
+                (_, "Dense") if pooled && !normalize => dense_folders.push(folder),
                 (_, "Normalize") if pooled => normalize = true,
                 _ => {
                     return Err(model_error(
                         &modules_file,
                         format!(
-                            "has `{}` in place {place}, expected Transformer, Pooling and perhaps Normalize",
+                            "has `{}` in place {place}, expected Transformer, Pooling, perhaps Dense, and perhaps Normalize",
                             module.class
                         ),
-                        "models with a Dense layer or other modules cannot be loaded yet",
+                        "models with other modules cannot be loaded",
                     ));
                 }
             }
@@ -60,14 +64,20 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     } else {
         notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
     }
-    let config_file = transformer.join("config.json");
+    // sentence-transformers saves a model with adapters as the adapters alone, without the model that they belong to.
+    let adapted = transformer.join(peft_config::FILE).is_file();
+    let source = match adapted && !transformer.join("config.json").is_file() {
+        true => peft::base_of(&transformer)?,
+        false => transformer.clone(),
+    };
+    let config_file = source.join("config.json");
     if !config_file.is_file() {
         let hint = "expected a model folder with config.json, model.safetensors and tokenizer.json";
         return Err(model_error(path, "has no config.json", hint));
     }
     let config = hub_config::read(&config_file)?;
     let architecture = Architecture::Bert(config.clone());
-    let loaded = weights::read(&weights_file(&transformer)?, &architecture.weights(), &weights::bert_name)?;
+    let loaded = weights::read(&weights_file(&source)?, &architecture.weights(), &weights::bert_name)?;
     if !loaded.ignored.is_empty() {
         notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
     }
@@ -87,10 +97,16 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     } else if wanted > positions {
         notes.push(format!("max_seq_length is {wanted}, there are {positions} positions: texts are cut there"));
     }
-    let folder = Folder {
+    let mut dense: Vec<Dense> = Vec::new();
+    for place in dense_folders {
+        let inside = dense.last().map_or(config.hidden_size, Dense::dim);
+        dense.push(Dense::read(&place, inside)?);
+    }
+    let mut folder = Folder {
         name: name(path),
         model: Model { architecture, parameters: loaded.parameters, pooling, adapter: None },
         lora: None,
+        dense,
         tokenizer,
         normalize,
         max_tokens: MaxTokens::both(wanted.min(positions)),
@@ -98,6 +114,9 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         notes,
     };
     folder.check_lengths("encoder")?;
+    if adapted {
+        peft::apply(&mut folder, &transformer)?;
+    }
     Ok(folder)
 }
 
@@ -116,7 +135,12 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
             }
         }
     }
-    let tokenizer = Tokenizer::read(&folder.join("tokenizer.json"))?.without_special_tokens();
+    let tokenizer_file = folder.join("tokenizer.json");
+    let tokenizer = Tokenizer::read(&tokenizer_file)?.without_special_tokens();
+    // The module knows no length, but its tokenizer may cut texts by itself.
+    let cut: Value = json(&tokenizer_file)?;
+    let cut = cut["truncation"]["max_length"].as_u64().map(|tokens| tokens as usize);
+    let max_tokens = cut.unwrap_or(STATIC_MAX_TOKENS).min(STATIC_MAX_TOKENS);
     let file = weights_file(folder)?;
     let rename = |name: &str| if name == "embedding.weight" { "embeddings.weight".to_owned() } else { name.to_owned() };
     let [vocab_size, dim] = weights::shape(&file, "embedding.weight")?[..] else {
@@ -129,11 +153,12 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
         name: name(path),
         model: Model { architecture, parameters: loaded.parameters, pooling: Pooling::Mean, adapter: None },
         lora: None,
+        dense: Vec::new(),
         tokenizer,
         normalize,
-        max_tokens: MaxTokens::both(STATIC_MAX_TOKENS),
+        max_tokens: MaxTokens::both(max_tokens),
         prompts: prompts(path)?,
-        notes: vec![format!("a bag of token vectors: texts are cut at {STATIC_MAX_TOKENS} tokens")],
+        notes: vec![format!("a bag of token vectors: texts are cut at {max_tokens} tokens")],
     })
 }
 
@@ -232,14 +257,4 @@ fn prompts(path: &Path) -> Result<Prompts> {
         names.iter().find_map(|name| named(name)).filter(|p| !p.is_empty()).unwrap_or_else(|| default.clone())
     };
     Ok(Prompts { query: of(&["query"]), document: of(&["document", "passage", "corpus"]) })
-}
-
-fn name(path: &Path) -> String {
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    whole.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-fn short_list(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
-    shown.join(", ") + if names.len() > 3 { ", ..." } else { "" }
 }

@@ -1,96 +1,105 @@
-//! What a loss gets, a score matrix, and what it gives, one number and its gradient at the scores.
+//! What a loss is: the scores of a batch to one number, and its gradient at the scores.
 
-use std::{collections::HashMap, fmt::Debug};
+use std::fmt::Debug;
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
-use ndarray::Array2;
+use burn::tensor::Tensor;
+use wb_core::{Error, Pair, Result};
 
-/// A score matrix to one number.
+use super::{
+    labels::Labels,
+    sides::{HostSides, TensorSides},
+};
+
+/// The scores of a batch to one number, to be made small.
 ///
-/// Each loss is written twice, like each [`Similarity`](crate::similarities::Similarity).
+/// A loss asks the sides for the scores that it needs: everyone against everyone
+/// ([`Block`](super::Block)), or each document with its own anchor. What the sides are made of and what turns them
+/// into scores is the matter of the [`Similarity`](crate::similarities::Similarity).
+///
+/// Each loss is written twice, like each similarity: composed of tensors, and by hand for host memory.
 pub trait Loss: Debug + Send + Sync {
+    /// What the data must have for it.
+    fn needs(&self) -> Needs;
+
     /// The loss, `[1]`.
-    fn forward(&self, matrix: ScoreMatrix) -> Tensor<1>;
+    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1>;
 
-    /// The loss in host memory. `scores` comes in as in [`ScoreMatrix`] and leaves as the loss's gradient at the scores.
-    fn forward_backward_host(&self, scores: &mut Array2<f32>, blocked: &Blocked) -> f64;
-
-    /// Whether documents that are right answers to another anchor too are taken out of its candidates.
-    fn masks_duplicates(&self) -> bool;
+    /// The loss in host memory. Its gradient at the scores goes to the sides.
+    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64;
 }
 
-/// Scores of anchors against candidates.
-#[derive(Debug, Clone)]
-pub struct ScoreMatrix {
-    /// `[B, D]`, D ≥ B: column `i` is the positive of row `i`; all first hard negatives follow, then all second ones, ...
-    pub scores: Tensor<2>,
-    /// True where a score must not count, `[B, D]`; absent where all count.
-    pub blocked: Option<Tensor<2, Bool>>,
+/// What a loss needs of the data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The loss's name in YAML.
+    pub loss: &'static str,
+    /// Whether other pairs of the batch are an anchor's negatives, so that bigger batches are harder.
+    pub in_batch: bool,
+    /// Whether every pair has to bring a hard negative.
+    pub negatives: bool,
+    /// Whether every document has to have a score.
+    pub scores: bool,
+    /// Whether a guide has to embed the texts too.
+    pub guide: bool,
 }
 
-/// Cells (row, column) of a score matrix that must not count. A row's own positive is never among them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Blocked {
-    cells: Vec<(usize, usize)>,
-}
-
-impl Blocked {
-    /// Candidates that are right answers after all: documents whose text equals the row's positive,
-    /// and positives of other pairs with the row's anchor. Equal numbers stand for equal texts;
-    /// the first `anchors.len()` documents are the positives.
-    pub fn duplicates(anchors: &[u32], documents: &[u32]) -> Self {
-        let rows = anchors.len();
-        let mut by_positive: HashMap<u32, Vec<usize>> = HashMap::with_capacity(rows);
-        let mut by_anchor: HashMap<u32, Vec<usize>> = HashMap::with_capacity(rows);
-        for row in 0..rows {
-            by_positive.entry(documents[row]).or_default().push(row);
-            by_anchor.entry(anchors[row]).or_default().push(row);
+impl Needs {
+    /// Refuses a batch that lacks something.
+    pub fn check(&self, labels: &Labels) -> Result<()> {
+        let lack = |message: &str| Err(Error::data("a batch", format!("{message}, and `{}` needs it", self.loss)));
+        if self.scores && labels.scores().iter().any(Option::is_none) {
+            return lack("has a document without a score");
         }
-        let mut cells = Vec::new();
-        for (column, document) in documents.iter().enumerate() {
-            let same_positive = by_positive.get(document).map_or(&[][..], Vec::as_slice);
-            let same_anchor =
-                anchors.get(column).and_then(|anchor| by_anchor.get(anchor)).map_or(&[][..], Vec::as_slice);
-            let others = same_positive.iter().chain(same_anchor).filter(|row| **row != column);
-            cells.extend(others.map(|row| (*row, column)));
+        if self.guide && labels.guide().is_none() {
+            return lack("has no embeddings of a guide");
         }
-        cells.sort_unstable();
-        cells.dedup();
-        Self { cells }
+        if self.negatives {
+            let mut has = vec![false; labels.pairs()];
+            labels.owners().iter().skip(labels.pairs()).for_each(|owner| has[*owner as usize] = true);
+            if has.contains(&false) {
+                return lack("has a pair without a hard negative");
+            }
+        }
+        Ok(())
     }
 
-    /// The cells in order.
-    pub fn cells(&self) -> &[(usize, usize)] {
-        &self.cells
+    /// Refuses pairs that lack something, by the id of the first one; `negatives` are used of each at most.
+    pub fn check_pairs(&self, pairs: &[Pair], negatives: usize) -> Result<()> {
+        let counts = |pair: usize| (pairs[pair].negatives.len().min(negatives), pairs[pair].scores.len());
+        self.check_counts(pairs.len(), &counts, &|pair| Ok(pairs[pair].id.clone()))
     }
 
-    /// Whether all scores count.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-
-    /// As a tensor of truth values, `[rows, columns]`.
-    pub fn tensor(&self, rows: usize, columns: usize, device: &Device) -> Option<Tensor<2, Bool>> {
-        if self.is_empty() {
-            return None;
+    /// The same for `pairs` pairs, of each of which is known how many hard negatives are used and how many scores there are.
+    pub fn check_counts(
+        &self,
+        pairs: usize,
+        counts: &dyn Fn(usize) -> (usize, usize),
+        id: &dyn Fn(usize) -> Result<String>,
+    ) -> Result<()> {
+        let first = |lacks: &dyn Fn((usize, usize)) -> bool| {
+            let first = (0..pairs).find(|pair| lacks(counts(*pair)))?;
+            Some((first, (0..pairs).filter(|pair| lacks(counts(*pair))).count()))
+        };
+        if self.negatives
+            && let Some((pair, count)) = first(&|(negatives, _)| negatives == 0)
+        {
+            let message = format!("has no hard negative, as {count} of {pairs} pairs, and `{}` needs one", self.loss);
+            return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(
+                "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0",
+            ));
         }
-        let mut blocked = vec![false; rows * columns];
-        for (row, column) in &self.cells {
-            blocked[row * columns + column] = true;
+        if self.scores
+            && let Some((pair, count)) = first(&|(negatives, scores)| scores < 1 + negatives)
+        {
+            let (negatives, found) = counts(pair);
+            let message = format!(
+                "has {found} scores, expected {}: the positive's and one for each hard negative; so have {count} of {pairs} pairs, and `{}` needs them",
+                1 + negatives,
+                self.loss
+            );
+            let hint = "name the field of the scores in the source: `fields: { scores: NAME }`";
+            return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(hint));
         }
-        Some(Tensor::from_data(TensorData::new(blocked, [rows, columns]), device))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_positives_equal_anchors_and_a_positive_among_the_negatives_are_blocked() {
-        // Pairs 0 and 2 share the positive 10, pairs 1 and 2 share the anchor 6; negatives: 10 of pair 1 is the positive of 0 and 2.
-        let blocked = Blocked::duplicates(&[5, 6, 6], &[10, 11, 10, 12, 10, 13]);
-        assert_eq!(blocked.cells(), [(0, 2), (0, 4), (1, 2), (2, 0), (2, 1), (2, 4)]);
-        assert!(Blocked::duplicates(&[1, 2], &[3, 4, 5]).is_empty());
+        Ok(())
     }
 }

@@ -1,17 +1,40 @@
-//! The choice among losses: how a score matrix becomes one number to lower.
+//! The choice among losses: how the scores of a batch become one number to lower.
 
+pub mod blocked;
+pub mod cosent;
+pub mod distill_kl;
+pub mod gist;
+pub mod labels;
 pub mod loss;
+pub mod margin_mse;
+pub mod matryoshka;
 pub mod mnrl;
+pub mod mnrl_config;
 pub mod on_embeddings;
+pub mod sides;
+mod softmax;
+pub mod triplet;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use loss::{Blocked, Loss, ScoreMatrix};
-pub use mnrl::{Mnrl, MnrlConfig};
+pub use blocked::Blocked;
+pub use cosent::CosentConfig;
+pub use distill_kl::DistillKlConfig;
+pub use gist::{GistConfig, GuideConfig, Margin};
+pub use labels::{GuideEmbeddings, Labels, PairLabels};
+pub use loss::{Loss, Needs};
+pub use margin_mse::MarginMseConfig;
+pub use matryoshka::MatryoshkaConfig;
+pub use mnrl::Mnrl;
+pub use mnrl_config::{Direction, Hardness, MnrlConfig, Partition};
 pub use on_embeddings::{LossGradients, LossOnEmbeddings};
+pub use sides::{Block, HostSides, TensorSides};
+pub use triplet::{TripletConfig, TripletDistance};
+
+use crate::similarities::{Similarity, SimilarityConfig};
 
 /// Which loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +42,18 @@ pub use on_embeddings::{LossGradients, LossOnEmbeddings};
 pub enum LossConfig {
     /// Multiple Negatives Ranking Loss.
     Mnrl(MnrlConfig),
+    /// Multiple negatives ranking without the negatives that a guide takes for answers.
+    Gist(GistConfig),
+    /// The positive closer than each hard negative.
+    Triplet(TripletConfig),
+    /// A teacher's differences of scores.
+    MarginMse(MarginMseConfig),
+    /// A teacher's choice among the documents of a pair.
+    DistillKl(DistillKlConfig),
+    /// Scored pairs in the right order.
+    Cosent(CosentConfig),
+    /// Another loss on the first numbers of each embedding too.
+    Matryoshka(MatryoshkaConfig),
 }
 
 impl Default for LossConfig {
@@ -28,10 +63,68 @@ impl Default for LossConfig {
 }
 
 impl LossConfig {
-    /// The loss, ready to use.
+    /// The loss at one length of embeddings, ready to use; [`LossOnEmbeddings`] is the whole of it.
     pub fn init(&self) -> Box<dyn Loss> {
         match self {
             Self::Mnrl(config) => Box::new(config.init()),
+            Self::Gist(config) => Box::new(config.init()),
+            Self::Triplet(config) => Box::new(config.init()),
+            Self::MarginMse(config) => Box::new(config.init()),
+            Self::DistillKl(config) => Box::new(config.init()),
+            Self::Cosent(config) => Box::new(config.init()),
+            Self::Matryoshka(config) => config.loss.init(),
+        }
+    }
+
+    /// What it compares embeddings by: a distance of its own, or the given similarity.
+    pub fn similarity(&self, given: SimilarityConfig) -> Box<dyn Similarity> {
+        match self {
+            Self::Matryoshka(config) => config.loss.similarity(given),
+            Self::Triplet(config) => config.similarity(),
+            Self::Mnrl(_) | Self::Gist(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => given.init(),
+        }
+    }
+
+    /// What the data must have for it.
+    pub fn needs(&self) -> Needs {
+        self.init().needs()
+    }
+
+    /// The encoder that has to embed the texts too, where the loss asks one.
+    pub fn guide(&self) -> Option<&GuideConfig> {
+        match self {
+            Self::Gist(config) => Some(&config.guide),
+            Self::Matryoshka(config) => config.loss.guide(),
+            Self::Mnrl(_) | Self::Triplet(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => None,
+        }
+    }
+
+    /// What scores are multiplied by before a softmax, where the loss has such a number: the inverse of a temperature.
+    pub fn scale(&self) -> Option<f64> {
+        match self {
+            Self::Mnrl(config) => Some(config.scale()),
+            Self::Gist(config) => Some(config.temperature.recip()),
+            Self::DistillKl(config) => Some(config.init().student.recip()),
+            Self::Cosent(config) => Some(config.scale),
+            Self::Matryoshka(config) => config.loss.scale(),
+            Self::Triplet(_) | Self::MarginMse(_) => None,
+        }
+    }
+
+    /// The same loss with another scale; nothing where it has no such number. A teacher's temperature stays.
+    pub fn with_scale(&self, scale: f64) -> Option<Self> {
+        match self {
+            Self::Mnrl(config) => Some(Self::Mnrl(config.with_scale(scale))),
+            Self::Gist(config) => Some(Self::Gist(GistConfig { temperature: scale.recip(), ..config.clone() })),
+            Self::DistillKl(config) => {
+                Some(Self::DistillKl(DistillKlConfig { student_temperature: Some(scale.recip()), ..config.clone() }))
+            }
+            Self::Cosent(_) => Some(Self::Cosent(CosentConfig { scale })),
+            Self::Matryoshka(config) => {
+                let loss = Box::new(config.loss.with_scale(scale)?);
+                Some(Self::Matryoshka(MatryoshkaConfig { loss, ..config.clone() }))
+            }
+            Self::Triplet(_) | Self::MarginMse(_) => None,
         }
     }
 
@@ -39,6 +132,12 @@ impl LossConfig {
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         match self {
             Self::Mnrl(config) => config.validate(&format!("{key}.mnrl")),
+            Self::Gist(config) => config.validate(&format!("{key}.gist")),
+            Self::Triplet(config) => config.validate(&format!("{key}.triplet")),
+            Self::MarginMse(_) => Ok(()),
+            Self::DistillKl(config) => config.validate(&format!("{key}.distill_kl")),
+            Self::Cosent(config) => config.validate(&format!("{key}.cosent")),
+            Self::Matryoshka(config) => config.validate(&format!("{key}.matryoshka")),
         }
     }
 }

@@ -1,18 +1,24 @@
 //! A similarity and a loss together: embeddings of a batch to the loss and its gradients at the embeddings.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 
 use super::{
     LossConfig,
-    loss::{Blocked, Loss, ScoreMatrix},
+    labels::Labels,
+    loss::{Loss, Needs},
+    matryoshka::Cut,
+    sides::{HostSides, TensorSides},
 };
-use crate::similarities::{Similarity, SimilarityConfig};
+use crate::{
+    Result,
+    similarities::{Similarity, SimilarityConfig},
+};
 
 /// A loss with its gradients at the embeddings.
 #[derive(Debug, Clone)]
 pub struct LossGradients {
-    /// The loss, mean over the anchors.
+    /// The loss; what it is a mean of, each loss says.
     pub loss: f64,
     /// Gradient at the anchors' embeddings, `[B, dim]`.
     pub at_anchors: Array2<f32>,
@@ -25,12 +31,18 @@ pub struct LossGradients {
 pub struct LossOnEmbeddings {
     similarity: Box<dyn Similarity>,
     loss: Box<dyn Loss>,
+    cuts: Vec<Cut>,
 }
 
 impl LossOnEmbeddings {
-    /// A similarity and a loss.
+    /// A similarity and a loss. A loss that has a distance of its own takes that instead of the similarity.
     pub fn new(similarity: SimilarityConfig, loss: &LossConfig) -> Self {
-        Self { similarity: similarity.init(), loss: loss.init() }
+        let whole = || vec![Cut { dim: usize::MAX, weight: 1.0 }];
+        let (inner, cuts) = match loss {
+            LossConfig::Matryoshka(config) => (&*config.loss, config.cuts()),
+            other => (other, whole()),
+        };
+        Self { similarity: inner.similarity(similarity), loss: inner.init(), cuts }
     }
 
     /// The similarity.
@@ -38,33 +50,53 @@ impl LossOnEmbeddings {
         self.similarity.as_ref()
     }
 
-    /// What must not count among these texts; see [`Blocked::duplicates`]. Nothing where the loss does not mask.
-    pub fn blocked(&self, anchors: &[u32], documents: &[u32]) -> Blocked {
-        if self.loss.masks_duplicates() { Blocked::duplicates(anchors, documents) } else { Blocked::default() }
+    /// What the data must have for the loss.
+    pub fn needs(&self) -> Needs {
+        self.loss.needs()
     }
 
     /// Loss and gradients, computed by hand in host memory.
     ///
     /// # Shapes
-    /// `anchors` is `[B, dim]`, `documents` is `[D, dim]`, D ≥ B: the positives in the anchors' order,
-    /// then all first hard negatives, and so on.
+    /// `anchors` is `[B, dim]`, `documents` is `[D, dim]`, D ≥ B, in the order of the labels.
     pub fn forward_backward(
         &self,
         anchors: ArrayView2<'_, f32>,
         documents: ArrayView2<'_, f32>,
-        blocked: &Blocked,
-    ) -> LossGradients {
-        let mut forward = self.similarity.forward_host(anchors, documents);
-        let mut scores = std::mem::take(&mut forward.scores);
-        let loss = self.loss.forward_backward_host(&mut scores, blocked);
-        let (at_anchors, at_documents) = self.similarity.backward_host(&forward, scores.view());
-        LossGradients { loss, at_anchors, at_documents }
+        labels: &Labels,
+    ) -> Result<LossGradients> {
+        self.check(anchors, documents, labels)?;
+        let mut sum = LossGradients {
+            loss: 0.0,
+            at_anchors: Array2::zeros(anchors.dim()),
+            at_documents: Array2::zeros(documents.dim()),
+        };
+        for (cut, columns) in self.columns(anchors.ncols()) {
+            let [a, d] = [&anchors, &documents].map(|side| side.slice(s![.., ..columns]));
+            let mut sides = HostSides::new(self.similarity(), a, d, true);
+            sum.loss += cut.weight * self.loss.forward_backward_host(&mut sides, labels);
+            let (at_anchors, at_documents) = sides.finish();
+            sum.at_anchors.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_anchors);
+            sum.at_documents.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_documents);
+        }
+        Ok(sum)
     }
 
     /// The loss alone, in host memory.
-    pub fn forward(&self, anchors: ArrayView2<'_, f32>, documents: ArrayView2<'_, f32>, blocked: &Blocked) -> f64 {
-        let mut scores = self.similarity.forward_host(anchors, documents).scores;
-        self.loss.forward_backward_host(&mut scores, blocked)
+    pub fn forward(
+        &self,
+        anchors: ArrayView2<'_, f32>,
+        documents: ArrayView2<'_, f32>,
+        labels: &Labels,
+    ) -> Result<f64> {
+        self.check(anchors, documents, labels)?;
+        let mut sum = 0.0;
+        for (cut, columns) in self.columns(anchors.ncols()) {
+            let [a, d] = [&anchors, &documents].map(|side| side.slice(s![.., ..columns]));
+            let mut sides = HostSides::new(self.similarity(), a, d, false);
+            sum += cut.weight * self.loss.forward_backward_host(&mut sides, labels);
+        }
+        Ok(sum)
     }
 
     /// [`LossOnEmbeddings::forward_backward`] composed of tensor operations with automatic differentiation on a device:
@@ -74,8 +106,9 @@ impl LossOnEmbeddings {
         device: &Device,
         anchors: ArrayView2<'_, f32>,
         documents: ArrayView2<'_, f32>,
-        blocked: &Blocked,
-    ) -> LossGradients {
+        labels: &Labels,
+    ) -> Result<LossGradients> {
+        self.check(anchors, documents, labels)?;
         let device = device.clone().autodiff();
         let tensor = |rows: ArrayView2<'_, f32>| {
             let shape = [rows.nrows(), rows.ncols()];
@@ -83,9 +116,13 @@ impl LossOnEmbeddings {
                 .require_grad()
         };
         let (a, d) = (tensor(anchors), tensor(documents));
-        let scores = self.similarity.forward(a.clone(), d.clone());
-        let mask = blocked.tensor(anchors.nrows(), documents.nrows(), &device);
-        let loss = self.loss.forward(ScoreMatrix { scores, blocked: mask });
+        let at_cut = |(cut, columns): (Cut, usize)| {
+            let [anchors, documents] = [&a, &d].map(|side| side.clone().slice([0..side.dims()[0], 0..columns]));
+            let sides = TensorSides { similarity: self.similarity(), anchors, documents };
+            self.loss.forward(&sides, labels).mul_scalar(cut.weight)
+        };
+        let losses: Vec<Tensor<1>> = self.columns(anchors.ncols()).map(at_cut).collect();
+        let loss = Tensor::cat(losses, 0).sum();
         let gradients = loss.backward();
         let array = |of: &Tensor<2>| {
             let [rows, columns] = of.dims();
@@ -99,6 +136,28 @@ impl LossOnEmbeddings {
             .ok()
             .and_then(|values| values.first().copied())
             .map_or(f64::NAN, f64::from);
-        LossGradients { loss, at_anchors, at_documents }
+        Ok(LossGradients { loss, at_anchors, at_documents })
+    }
+
+    /// The cuts, each with how many columns it leaves.
+    fn columns(&self, dim: usize) -> impl Iterator<Item = (Cut, usize)> {
+        self.cuts.iter().map(move |cut| (*cut, cut.dim.min(dim)))
+    }
+
+    fn check(&self, anchors: ArrayView2<'_, f32>, documents: ArrayView2<'_, f32>, labels: &Labels) -> Result<()> {
+        labels.check_sides(anchors, documents)?;
+        self.needs().check(labels)?;
+        self.check_dim(anchors.ncols())
+    }
+
+    /// Refuses an embedding shorter than what the loss cuts it to.
+    pub fn check_dim(&self, dim: usize) -> Result<()> {
+        match self.cuts.iter().find(|cut| cut.dim != usize::MAX && cut.dim > dim) {
+            None => Ok(()),
+            Some(cut) => {
+                let message = format!("{} is longer than the model's embeddings, which have {dim} numbers", cut.dim);
+                Err(wb_core::Error::value("train.loss.matryoshka.dims", message).into())
+            }
+        }
     }
 }

@@ -1,31 +1,38 @@
 //! Losses against hand-made numbers, sentence-transformers, finite differences, and each other.
 
-use burn::tensor::{Device, Tensor};
-use ndarray::{Array2, ArrayView2, s};
+use burn::tensor::Device;
+use ndarray::{Array2, ArrayView2, arr2, s};
 use rand::RngExt;
 use serde::Deserialize;
-use wb_core::Seed;
+use wb_core::{Pair, Seed};
 
 use super::*;
 use crate::similarities::SimilarityConfig;
 
 #[derive(Deserialize)]
 struct Golden {
-    mnrl: Vec<GoldenCase>,
+    cases: Vec<GoldenCase>,
 }
 
 /// Made by `scripts/golden-losses.py`.
 #[derive(Deserialize)]
 struct GoldenCase {
     name: String,
+    loss: LossConfig,
+    similarity: SimilarityConfig,
     batch: usize,
     dim: usize,
-    scale: f64,
-    symmetric: bool,
-    similarity: SimilarityConfig,
     anchors: Vec<f32>,
     documents: Vec<f32>,
-    loss: f64,
+    #[serde(default)]
+    scores: Vec<f32>,
+    #[serde(default)]
+    guide_dim: usize,
+    #[serde(default)]
+    guide_anchors: Vec<f32>,
+    #[serde(default)]
+    guide_documents: Vec<f32>,
+    value: f64,
     at_anchors: Vec<f32>,
     at_documents: Vec<f32>,
 }
@@ -35,8 +42,14 @@ fn random(rows: usize, columns: usize, stream: &str) -> Array2<f32> {
     Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0))
 }
 
-fn mnrl(similarity: SimilarityConfig, scale: f64, symmetric: bool) -> LossOnEmbeddings {
-    LossOnEmbeddings::new(similarity, &LossConfig::Mnrl(MnrlConfig { scale, symmetric, mask_duplicates: true }))
+fn rows(values: &[f32], width: usize) -> Array2<f32> {
+    Array2::from_shape_vec((values.len() / width, width), values.to_vec()).unwrap()
+}
+
+pub(crate) fn config(json: &str) -> LossConfig {
+    let config: LossConfig = serde_json::from_str(json).unwrap();
+    config.validate("loss").unwrap();
+    config
 }
 
 fn largest_difference(a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>) -> f32 {
@@ -48,104 +61,307 @@ fn both(
     loss: &LossOnEmbeddings,
     anchors: &Array2<f32>,
     documents: &Array2<f32>,
-    blocked: &Blocked,
+    labels: &Labels,
 ) -> [LossGradients; 2] {
-    let host = loss.forward_backward(anchors.view(), documents.view(), blocked);
-    let composed = loss.forward_backward_on(&Device::flex(), anchors.view(), documents.view(), blocked);
+    let host = loss.forward_backward(anchors.view(), documents.view(), labels).unwrap();
+    let composed = loss.forward_backward_on(&Device::flex(), anchors.view(), documents.view(), labels).unwrap();
+    assert_eq!(loss.forward(anchors.view(), documents.view(), labels).unwrap(), host.loss);
     [host, composed]
 }
 
 #[test]
 fn two_pairs_that_are_told_apart_by_one() {
     // Scores [[1, 0], [0, 1]], scale 1: log(1 + e^-1) = 0.31326 in each row.
-    let mut scores = ndarray::arr2(&[[1.0f32, 0.0], [0.0, 1.0]]);
-    let loss = MnrlConfig { scale: 1.0, ..MnrlConfig::default() }.init();
-    let tensor = Tensor::<2>::from_floats([[1.0, 0.0], [0.0, 1.0]], &Device::flex());
-    let composed =
-        loss.forward(ScoreMatrix { scores: tensor, blocked: None }).into_data().try_into_vec::<f32>().unwrap();
-    let host = loss.forward_backward_host(&mut scores, &Blocked::default());
-    assert!((host - 0.313_261_687_5).abs() < 1e-7, "{host}");
-    assert!((composed[0] - 0.313_261_7).abs() < 1e-6, "{composed:?}");
-    // (softmax - 1)/2 and softmax/2, softmax = 1/(1 + e) = 0.26894 beside the diagonal.
-    let expected = [-0.134_470_7, 0.134_470_7, 0.134_470_7, -0.134_470_7];
-    assert!(scores.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{scores}");
+    let loss = LossOnEmbeddings::new(SimilarityConfig::Dot, &config(r#"{"mnrl": {"scale": 1}}"#));
+    let unit = arr2(&[[1.0f32, 0.0], [0.0, 1.0]]);
+    for found in both(&loss, &unit, &unit, &Labels::distinct(2, 0)) {
+        assert!((found.loss - 0.313_261_687_5).abs() < 1e-6, "{}", found.loss);
+        // (softmax - 1)/2 and softmax/2, softmax = 1/(1 + e) = 0.26894 beside the diagonal.
+        let expected = arr2(&[[-0.134_470_7, 0.134_470_7], [0.134_470_7, -0.134_470_7]]);
+        assert!(largest_difference(found.at_anchors.view(), expected.view()) < 1e-6, "{}", found.at_anchors);
+        assert!(largest_difference(found.at_documents.view(), expected.view()) < 1e-6, "{}", found.at_documents);
+    }
 }
 
 #[test]
 fn equals_sentence_transformers() {
     let golden: Golden = serde_json::from_str(include_str!("../../tests/golden/losses.json")).unwrap();
-    assert_eq!(golden.mnrl.len(), 5);
-    for case in golden.mnrl {
-        let rows = |values: Vec<f32>| Array2::from_shape_vec((values.len() / case.dim, case.dim), values).unwrap();
-        let (anchors, documents) = (rows(case.anchors), rows(case.documents));
+    assert_eq!(golden.cases.len(), 35);
+    for case in golden.cases {
+        case.loss.validate("loss").unwrap();
+        let (anchors, documents) = (rows(&case.anchors, case.dim), rows(&case.documents, case.dim));
         assert_eq!(anchors.nrows(), case.batch);
-        let (at_anchors, at_documents) = (rows(case.at_anchors), rows(case.at_documents));
-        let loss = mnrl(case.similarity, case.scale, case.symmetric);
-        for found in both(&loss, &anchors, &documents, &Blocked::default()) {
-            assert!((found.loss - case.loss).abs() < 1e-5, "{}: {} is not {}", case.name, found.loss, case.loss);
-            assert!(largest_difference(found.at_anchors.view(), at_anchors.view()) < 1e-5, "{}", case.name);
-            assert!(largest_difference(found.at_documents.view(), at_documents.view()) < 1e-5, "{}", case.name);
+        let mut labels = labels(case.batch, documents.nrows() / case.batch - 1, &case.scores);
+        if case.guide_dim > 0 {
+            let anchors = rows(&case.guide_anchors, case.guide_dim);
+            let documents = rows(&case.guide_documents, case.guide_dim);
+            labels = labels.with_guide(GuideEmbeddings { anchors, documents }).unwrap();
+        }
+        let (at_anchors, at_documents) = (rows(&case.at_anchors, case.dim), rows(&case.at_documents, case.dim));
+        let loss = LossOnEmbeddings::new(case.similarity, &case.loss);
+        for (way, found) in ["host", "composed"].into_iter().zip(both(&loss, &anchors, &documents, &labels)) {
+            let (name, off) = (&case.name, (found.loss - case.value).abs());
+            assert!(off < 1e-5 * case.value.max(1.0), "{way} {name}: {} is not {}", found.loss, case.value);
+            let anchors = largest_difference(found.at_anchors.view(), at_anchors.view());
+            let documents = largest_difference(found.at_documents.view(), at_documents.view());
+            assert!(anchors < 1e-5 && documents < 1e-5, "{way} {name}: gradients differ by {anchors}, {documents}");
         }
     }
 }
 
+/// Pairs with different texts and the same number of negatives; scores by column.
+fn labels(pairs: usize, negatives: usize, scores: &[f32]) -> Labels {
+    let of_pair = |pair: usize| scores.iter().skip(pair).step_by(pairs).copied().collect::<Vec<f32>>();
+    let scores: Vec<Vec<f32>> = (0..pairs).map(of_pair).collect();
+    let texts: Vec<u32> = (0..(pairs * (2 + negatives)) as u32).collect();
+    let pairs: Vec<_> = texts
+        .chunks_exact(2 + negatives)
+        .zip(&scores)
+        .map(|(texts, scores)| PairLabels { anchor: texts[0], documents: &texts[1..], scores })
+        .collect();
+    Labels::by_column(&pairs)
+}
+
+/// Pairs of which the third of three brings one negative less, with scores (some equal) and a guide,
+/// and with texts that stand in several places.
+pub(crate) fn mixed_labels(pairs: usize, negatives: usize) -> Labels {
+    let mut rng = Seed(8).stream("scores");
+    let counts = (0..pairs).map(|pair| 1 + negatives - usize::from(pair % 3 == 2 && negatives > 1));
+    let made: Vec<(u32, Vec<u32>, Vec<f32>)> = counts
+        .enumerate()
+        .map(|(pair, count)| {
+            let text = |rank: usize| ((pair * 7 + rank * 31) % (5 * pairs)) as u32;
+            let scores = (0..count).map(|_| rng.random_range(-8..8) as f32 / 4.0).collect();
+            ((pair * pair % (pairs - 3)) as u32, (0..count).map(text).collect(), scores)
+        })
+        .collect();
+    let pairs: Vec<_> =
+        made.iter().map(|(anchor, documents, scores)| PairLabels { anchor: *anchor, documents, scores }).collect();
+    let labels = Labels::by_column(&pairs);
+    assert!(labels.owners().len() < pairs.len() * (1 + negatives) || negatives < 2);
+    let anchors = random(pairs.len(), 5, "guide");
+    let mut documents = random(labels.owners().len(), 5, "guide of documents");
+    for (mut document, owner) in documents.outer_iter_mut().zip(labels.owners()).take(pairs.len()) {
+        document.scaled_add(0.8, &anchors.row(*owner as usize));
+    }
+    labels.with_guide(GuideEmbeddings { anchors, documents }).unwrap()
+}
+
+/// Every loss, with a number of hard negatives of a pair.
+pub(crate) const ALL: [(&str, usize); 16] = [
+    (r#"{"mnrl": {}}"#, 0),
+    (r#"{"mnrl": {"mask_duplicates": false}}"#, 3),
+    (r#"{"mnrl": {"directions": ["query_to_doc", "doc_to_query"], "partition": "per_direction"}}"#, 2),
+    (r#"{"mnrl": {"scale": 5, "directions": ["doc_to_doc", "query_to_query", "query_to_doc", "doc_to_query"]}}"#, 2),
+    (r#"{"mnrl": {"directions": ["doc_to_query", "query_to_doc"], "hardness": {"all_negatives": 3}}}"#, 2),
+    (r#"{"mnrl": {"hardness": {"hard_negatives": 5}, "directions": ["query_to_doc", "doc_to_doc"]}}"#, 3),
+    (r#"{"gist": {"guide": {"id": "x"}, "temperature": 0.05}}"#, 2),
+    (
+        r#"{"gist": {"guide": {"id": "x"}, "temperature": 0.1, "margin": {"relative": 0.3}, "contrast_anchors": false}}"#,
+        0,
+    ),
+    (r#"{"triplet": {"margin": 0.4}}"#, 2),
+    (r#"{"triplet": {"distance": "euclidean", "margin": 1}}"#, 2),
+    (r#"{"triplet": {"distance": "manhattan", "margin": 2}}"#, 1),
+    (r#"{"margin_mse": {}}"#, 3),
+    (r#"{"distill_kl": {"temperature": 0.5}}"#, 3),
+    (r#"{"cosent": {"scale": 5}}"#, 0),
+    (r#"{"cosent": {}}"#, 2),
+    (r#"{"matryoshka": {"dims": [24, 7, 16], "weights": [1, 0.5, 2], "loss": {"mnrl": {"temperature": 0.1}}}}"#, 2),
+];
+
 #[test]
 fn the_host_loss_equals_the_composed_one() {
     for similarity in [SimilarityConfig::Cosine, SimilarityConfig::Dot] {
-        for (symmetric, negatives, masked) in
-            [(false, 0, false), (true, 0, true), (false, 2, true), (true, 3, true), (true, 1, false)]
-        {
+        for (json, negatives) in ALL {
             let pairs = 37;
+            let labels = mixed_labels(pairs, negatives);
             let mut anchors = random(pairs, 24, "anchors");
             anchors.row_mut(4).fill(0.0); // An empty text may have no direction.
-            let documents = random(pairs * (1 + negatives) - negatives, 24, "documents");
-            let numbers = |n: usize, of: u32| (0..n as u32).map(|i| (i * i + 3 * i) % of).collect::<Vec<_>>();
-            let blocked = match masked {
-                true => Blocked::duplicates(&numbers(pairs, 29), &numbers(documents.nrows(), 41)),
-                false => Blocked::default(),
-            };
-            assert_eq!(masked, !blocked.is_empty());
-            let scale = if similarity == SimilarityConfig::Cosine { 20.0 } else { 1.5 };
-            let [host, composed] = both(&mnrl(similarity, scale, symmetric), &anchors, &documents, &blocked);
-            let case = format!("{similarity:?} {symmetric} {negatives} {masked}");
-            assert!((host.loss - composed.loss).abs() < 1e-5, "{case}: {} and {}", host.loss, composed.loss);
-            assert!(largest_difference(host.at_anchors.view(), composed.at_anchors.view()) < 1e-5, "{case}");
-            assert!(largest_difference(host.at_documents.view(), composed.at_documents.view()) < 1e-5, "{case}");
+            let mut documents = random(labels.owners().len(), 24, "documents");
+            if similarity == SimilarityConfig::Dot {
+                (anchors, documents) = (anchors * 0.3, documents * 0.3);
+            }
+            let loss = LossOnEmbeddings::new(similarity, &config(json));
+            let [host, composed] = both(&loss, &anchors, &documents, &labels);
+            let case = format!("{similarity:?} {json}");
+            assert!(
+                (host.loss - composed.loss).abs() < 1e-5 * host.loss.max(1.0),
+                "{case}: {} {}",
+                host.loss,
+                composed.loss
+            );
+            let largest = host.at_anchors.iter().chain(&host.at_documents).fold(0.0f32, |m, g| m.max(g.abs()));
+            assert!(largest > 1e-4, "{case}: no gradient");
+            let apart = [(&host.at_anchors, &composed.at_anchors), (&host.at_documents, &composed.at_documents)]
+                .map(|(host, composed)| largest_difference(host.view(), composed.view()));
+            assert!(apart[0].max(apart[1]) < 1e-5 * largest.max(1.0), "{case}: {apart:?} of {largest}");
         }
     }
 }
 
 #[test]
 fn gradients_equal_finite_differences() {
-    let (anchors, documents) = (random(5, 6, "a"), random(12, 6, "d"));
-    let blocked = Blocked::duplicates(&[0, 1, 2, 1, 4], &[10, 11, 12, 10, 14, 15, 11, 17, 18, 19, 20, 21]);
-    let loss = mnrl(SimilarityConfig::Cosine, 3.0, true);
-    let found = loss.forward_backward(anchors.view(), documents.view(), &blocked);
-    let step = 1e-2;
-    for (row, column) in (0..5).flat_map(|row| (0..6).map(move |column| (row, column))) {
-        let at = |side: usize, by: f32| {
-            let (mut a, mut d) = (anchors.clone(), documents.clone());
-            [&mut a, &mut d][side][[row, column]] += by;
-            loss.forward(a.view(), d.view(), &blocked)
+    for (json, negatives) in ALL {
+        let json = json.replace("[24, 7, 16]", "[6, 3, 5]");
+        let labels = mixed_labels(5, negatives);
+        let (anchors, documents) = (random(5, 6, "a"), random(labels.owners().len(), 6, "d"));
+        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(&json));
+        let found = loss.forward_backward(anchors.view(), documents.view(), &labels).unwrap();
+        // Only the addend of hardness is held fast, and differences move it too.
+        if json.contains("hardness") {
+            continue;
+        }
+        let step = 2e-3;
+        for (side, at) in (0..2).flat_map(|side| (0..30).map(move |at| (side, (at / 6, at % 6)))) {
+            let moved = |by: f32| {
+                let (mut a, mut d) = (anchors.clone(), documents.clone());
+                [&mut a, &mut d][side][at] += by;
+                loss.forward(a.view(), d.view(), &labels).unwrap()
+            };
+            let slope = (moved(step) - moved(-step)) / (2.0 * f64::from(step));
+            let gradient = f64::from([&found.at_anchors, &found.at_documents][side][at]);
+            assert!(
+                (slope - gradient).abs() < 2e-3 * gradient.abs().max(1.0),
+                "{json} {side} {at:?}: {slope} {gradient}"
+            );
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    for (json, negatives) in ALL {
+        let labels = mixed_labels(150, negatives);
+        let (anchors, documents) = (random(150, 32, "a"), random(labels.owners().len(), 32, "d"));
+        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let found = pool.install(|| loss.forward_backward(anchors.view(), documents.view(), &labels).unwrap());
+            (found.loss.to_bits(), found.at_anchors, found.at_documents)
         };
-        let slope = |side| ((at(side, step) - at(side, -step)) / (2.0 * f64::from(step))) as f32;
-        assert!((slope(0) - found.at_anchors[[row, column]]).abs() < 2e-3);
-        assert!((slope(1) - found.at_documents[[row, column]]).abs() < 2e-3);
+        assert!(run(1) == run(3), "{json}");
     }
 }
 
 #[test]
 fn a_blocked_document_neither_counts_nor_moves() {
-    let (anchors, documents) = (random(4, 6, "a"), random(5, 6, "d"));
-    // Document 4 equals every positive's text for row 0 only, so all others still see it.
-    let blocked = Blocked::duplicates(&[0, 1, 2, 3], &[10, 11, 12, 13, 10]);
-    assert_eq!(blocked.cells(), [(0, 4)]);
-    let loss = mnrl(SimilarityConfig::Cosine, 20.0, false);
-    let first =
-        |d: ArrayView2<'_, f32>, blocked: &Blocked| loss.forward_backward(anchors.slice(s![..1, ..]), d, blocked);
-    let mut two = documents.slice(s![..2, ..]).to_owned();
-    two.row_mut(1).assign(&documents.row(4));
-    let alone = first(two.view(), &Blocked::duplicates(&[0], &[10, 10]));
+    let (anchors, documents) = (random(1, 6, "a"), random(2, 6, "d"));
+    let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
+    // The hard negative equals the positive's text.
+    let pair = [PairLabels { anchor: 0, documents: &[10, 10], scores: &[] }];
+    let alone = loss.forward_backward(anchors.view(), documents.view(), &Labels::by_column(&pair)).unwrap();
     assert_eq!(alone.loss, 0.0);
     assert!(alone.at_documents.iter().all(|g| g.abs() < 1e-6));
+    let unmasked = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(r#"{"mnrl": {"mask_duplicates": false}}"#));
+    let counted = unmasked.forward_backward(anchors.view(), documents.view(), &Labels::by_column(&pair)).unwrap();
+    assert!(counted.loss > 0.0 && counted.at_documents.row(1).iter().any(|g| g.abs() > 1e-3));
+}
+
+/// A guide that sees a negative closer than the positive takes it out, and what is left is the loss without it.
+#[test]
+fn a_guide_takes_out_what_it_takes_for_an_answer() {
+    let (anchors, documents) = (random(2, 6, "a"), random(4, 6, "d"));
+    let guide_anchors = arr2(&[[1.0f32, 0.0], [0.0, 1.0]]);
+    // Positives at a cosine of 0.8; the first pair's negative at 0.96, the second's at 0.6; for the other anchor 0.28 and 0.8.
+    let guide_documents = arr2(&[[0.8f32, 0.6], [0.6, 0.8], [0.96, 0.28], [0.8, 0.6]]);
+    let guide = GuideEmbeddings { anchors: guide_anchors, documents: guide_documents };
+    let labels = labels(2, 1, &[]).with_guide(guide).unwrap();
+    let gist = |margin: &str| {
+        let json = format!(
+            r#"{{"gist": {{"guide": {{"id": "x"}}, "temperature": 0.05, "contrast_anchors": false, "contrast_positives": false, "margin": {margin}}}}}"#
+        );
+        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(&json));
+        loss.forward_backward(anchors.view(), documents.view(), &labels).unwrap()
+    };
+    let cosines = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
+    let cosines = cosines.similarity().forward_host(anchors.view(), documents.view());
+    let by_hand = |counted: [&[usize]; 2]| {
+        let row = |row: usize| {
+            let z = |column: usize| 20.0 * f64::from(cosines[[row, column]]);
+            counted[row].iter().map(|column| z(*column).exp()).sum::<f64>().ln() - z(row)
+        };
+        (row(0) + row(1)) / 2.0
+    };
+    let found = gist(r#"{"absolute": 0.001}"#);
+    // Anchor 0: out are its own negative (0.96) and the other's (0.8); anchor 1: nothing, 0.8 - 0.001 is above 0.6.
+    let expected = by_hand([&[0, 1], &[0, 1, 2, 3]]);
+    assert!((found.loss - expected).abs() < 1e-6, "{} {expected}", found.loss);
+    // Within 0.25 of the positive, document 0 (0.6 for anchor 1, 0.8 less 0.25) is out too, and so is negative 1.
+    let expected = by_hand([&[0], &[1, 2]]);
+    let found = gist(r#"{"absolute": 0.25}"#);
+    assert!((found.loss - expected).abs() < 1e-6, "{} {expected}", found.loss);
+    // 0.8 - 0.8 · 0.2 = 0.64: for anchor 0 negatives and not positive 1, for anchor 1 nothing.
+    let expected = by_hand([&[0, 1], &[0, 1, 2, 3]]);
+    let found = gist(r#"{"relative": 0.2}"#);
+    assert!((found.loss - expected).abs() < 1e-6, "{} {expected}", found.loss);
+}
+
+#[test]
+fn what_a_loss_needs_and_does_not_get_is_named() {
+    let (anchors, documents) = (random(3, 6, "a"), random(3, 6, "d"));
+    let check = |json: &str, labels: &Labels| {
+        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
+        loss.forward_backward(anchors.view(), documents.slice(s![..labels.owners().len(), ..]), labels)
+            .map(|found| found.loss)
+            .map_err(|error| error.to_string())
+    };
+    let plain = Labels::distinct(3, 0);
+    let cases = [
+        (r#"{"triplet": {}}"#, "a batch: has a pair without a hard negative, and `triplet` needs it"),
+        (r#"{"margin_mse": {}}"#, "a batch: has a document without a score, and `margin_mse` needs it"),
+        (r#"{"cosent": {}}"#, "a batch: has a document without a score, and `cosent` needs it"),
+        (r#"{"gist": {"guide": {"id": "x"}}}"#, "a batch: has no embeddings of a guide, and `gist` needs it"),
+        (
+            r#"{"matryoshka": {"dims": [7]}}"#,
+            "train.loss.matryoshka.dims: 7 is longer than the model's embeddings, which have 6 numbers",
+        ),
+    ];
+    for (json, expected) in cases {
+        assert_eq!(check(json, &plain).unwrap_err(), expected);
+    }
+    assert!(check(r#"{"mnrl": {}}"#, &plain).is_ok());
+    assert!(check(r#"{"mnrl": {}}"#, &Labels::distinct(2, 0)).unwrap_err().contains("expected 2 and 2 rows"));
+
+    let pair = |id: &str, negatives: usize, scores: &[f32]| Pair {
+        id: id.into(),
+        negatives: vec!["n".into(); negatives],
+        scores: scores.to_vec(),
+        ..Pair::default()
+    };
+    let pairs = [pair("a", 2, &[1.0, 0.5, 0.5]), pair("b", 1, &[1.0]), pair("c", 0, &[])];
+    let check = |json: &str, pairs: &[Pair], negatives| {
+        let needs = config(json).needs();
+        needs.check_pairs(pairs, negatives).map_err(|error| error.to_string())
+    };
+    check(r#"{"mnrl": {}}"#, &pairs, 5).unwrap();
+    check(r#"{"cosent": {}}"#, &pairs[..2], 0).unwrap();
+    let found = check(r#"{"triplet": {}}"#, &pairs, 5).unwrap_err();
+    assert_eq!(found, "pair c: has no hard negative, as 1 of 3 pairs, and `triplet` needs one");
+    let found = check(r#"{"triplet": {}}"#, &pairs[..2], 0).unwrap_err();
+    assert!(found.starts_with("pair a: has no hard negative, as 2 of 2 pairs"), "{found}");
+    let found = check(r#"{"distill_kl": {}}"#, &pairs[..2], 5).unwrap_err();
+    assert!(found.starts_with("pair b: has 1 scores, expected 2: the positive's and one for"), "{found}");
+    let found = check(r#"{"matryoshka": {"dims": [4], "loss": {"cosent": {}}}}"#, &pairs, 0).unwrap_err();
+    assert!(found.starts_with("pair c: has 0 scores, expected 1"), "{found}");
+}
+
+#[test]
+fn a_scale_can_be_given_to_losses_that_have_one() {
+    for (json, _) in ALL {
+        let config = config(json);
+        assert_eq!(config.scale().is_some(), config.with_scale(4.0).is_some());
+        match config.with_scale(4.0) {
+            None => assert!(json.contains("triplet") || json.contains("margin_mse"), "{json}"),
+            Some(other) => {
+                other.validate("loss").unwrap();
+                assert_eq!(other.scale(), Some(4.0));
+                // Nothing else changes.
+                assert_eq!(other.with_scale(config.scale().unwrap()).unwrap().init().needs(), config.init().needs());
+                assert_eq!(std::mem::discriminant(&other), std::mem::discriminant(&config));
+            }
+        }
+    }
+    assert_eq!(config(r#"{"mnrl": {"temperature": 0.1}}"#).scale(), Some(10.0));
+    assert_eq!(config(r#"{"distill_kl": {"temperature": 0.5}}"#).scale(), Some(2.0));
 }

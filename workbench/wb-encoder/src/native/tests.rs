@@ -31,9 +31,7 @@ fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architec
 /// Weights larger than fresh ones, so that every part of the network matters.
 fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&LoraConfig>) -> Model {
     let mut parameters = architecture.fresh(Seed(5));
-    if let Some(config) = lora_config {
-        lora::attach(&mut parameters, &architecture, config, Seed(6), "tiny").unwrap();
-    }
+    let adapter = lora_config.map(|c| lora::attach(&mut parameters, &architecture, c, Seed(6), "tiny").unwrap());
     for (at, parameter) in parameters.iter_mut().enumerate() {
         let mut rng = Seed(at as u64).stream("shake");
         use rand::RngExt;
@@ -41,7 +39,7 @@ fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&Lora
             *value = *value * 2.0 + rng.random_range(-0.2..0.2);
         }
     }
-    Model { architecture, parameters, pooling, adapter: lora_config.map(LoraConfig::adapter) }
+    Model { architecture, parameters, pooling, adapter }
 }
 
 /// Many lengths, enough tokens for several groups.
@@ -131,9 +129,16 @@ fn all_weights_of_a_bert_equal_burn() {
 #[test]
 fn adapters_on_every_layer_equal_burn() {
     let targets = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.0, targets: targets.map(String::from).to_vec() };
+    let targets = targets.map(String::from).to_vec().into();
+    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.0, targets, ..LoraConfig::default() };
     check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
-    let config = LoraConfig { targets: vec!["encoder.layer.1.attention.self.query".into(), "value".into()], ..config };
+    let targets = ["encoder.layer.1.attention.self.query", "value"].map(String::from).to_vec().into();
+    let config = LoraConfig { targets, ..config };
+    check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
+    // Ranks and scales that differ from layer to layer, and a module that trains whole.
+    let patterns = r#"{"rank": 3, "alpha": 6, "dropout": 0, "targets": "all-linear", "use_rslora": true,
+        "rank_pattern": {"query": 1}, "alpha_pattern": {"layer.1.*": 2}, "modules_to_save": ["embeddings.LayerNorm"]}"#;
+    let config = serde_json::from_str(patterns).unwrap();
     check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
 }
 
@@ -149,7 +154,13 @@ fn a_bag_of_token_vectors_equals_burn() {
 #[test]
 fn dropout_equals_burn() {
     let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let config = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets: all.map(String::from).to_vec() };
+    let config = LoraConfig {
+        rank: 3,
+        alpha: 6.0,
+        dropout: 0.3,
+        targets: all.map(String::from).to_vec().into(),
+        ..LoraConfig::default()
+    };
     for lora_config in [None, Some(&config)] {
         let model = model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config);
         check_against_burn_with(model, Some(Dropout { seed: 4 }));
@@ -159,7 +170,13 @@ fn dropout_equals_burn() {
 /// A text's masks depend on its place in the batch and on nothing else that is in the batch.
 #[test]
 fn parts_of_a_batch_meet_the_masks_of_the_whole() {
-    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets: vec!["query".into(), "output.dense".into()] };
+    let config = LoraConfig {
+        rank: 2,
+        alpha: 4.0,
+        dropout: 0.3,
+        targets: vec!["query".to_owned(), "output.dense".to_owned()].into(),
+        ..LoraConfig::default()
+    };
     let model = model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, Some(&config));
     let (batch, dropout) = (batch(), Some(Dropout { seed: 11 }));
     let native = open(model.clone()).unwrap();
@@ -187,7 +204,8 @@ fn parts_of_a_batch_meet_the_masks_of_the_whole() {
 /// With dropout the passes are replayed by their seed, and the gradient is that of the masked network.
 #[test]
 fn with_dropout_the_gradient_equals_differences() {
-    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets: vec!["query".into(), "output.dense".into()] };
+    let targets = ["query", "output.dense"].map(String::from).to_vec().into();
+    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets, ..LoraConfig::default() };
     for lora_config in [None, Some(&config)] {
         let batch = batch();
         let mut backbone = open(model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, lora_config)).unwrap();

@@ -6,8 +6,10 @@ use rayon::prelude::*;
 
 use super::{
     product,
-    similarity::{HostScores, Similarity},
+    rows::{self, by_owner},
+    similarity::{Prepared, Similarity},
 };
+use crate::kernels::vector::{add_scaled, dot, vectorized};
 
 /// Cosine or dot product of two vectors.
 ///
@@ -31,36 +33,23 @@ impl Dense {
 }
 
 impl Similarity for Dense {
-    fn forward(&self, anchors: Tensor<2>, documents: Tensor<2>) -> Tensor<2> {
+    fn forward(&self, left: Tensor<2>, right: Tensor<2>) -> Tensor<2> {
         if self.normalize {
-            return unit(anchors).matmul(unit(documents).transpose());
+            return unit(left).matmul(unit(right).transpose());
         }
-        anchors.matmul(documents.transpose())
+        left.matmul(right.transpose())
     }
 
-    fn forward_host(&self, anchors: ArrayView2<'_, f32>, documents: ArrayView2<'_, f32>) -> HostScores {
-        let (anchors, anchor_factors) = self.prepare(anchors);
-        let (documents, document_factors) = self.prepare(documents);
-        let scores = product::by_rows(anchors.view(), documents.view());
-        HostScores { scores, anchors, documents, anchor_factors, document_factors }
+    fn forward_rows(&self, left: Tensor<2>, right: Tensor<2>) -> Tensor<1> {
+        let rows = left.dims()[0];
+        let products = if self.normalize { unit(left) * unit(right) } else { left * right };
+        products.sum_dim(1).reshape([rows])
     }
 
-    fn backward_host(&self, forward: &HostScores, at_scores: ArrayView2<'_, f32>) -> (Array2<f32>, Array2<f32>) {
-        let mut at_anchors = product::plain(at_scores, forward.documents.view());
-        let mut at_documents = product::by_columns(at_scores, forward.anchors.view());
-        if self.normalize {
-            through_length(&mut at_anchors, &forward.anchors, &forward.anchor_factors);
-            through_length(&mut at_documents, &forward.documents, &forward.document_factors);
-        }
-        (at_anchors, at_documents)
-    }
-}
-
-impl Dense {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> (Array2<f32>, Vec<f32>) {
+    fn prepare_host(&self, rows: ArrayView2<'_, f32>) -> Prepared {
         let mut rows = rows.as_standard_layout().into_owned();
         if !self.normalize {
-            return (rows, Vec::new());
+            return Prepared { rows, factors: Vec::new() };
         }
         let divide = |mut row: ArrayViewMut1<'_, f32>| {
             let squares: f32 = row.iter().map(|x| x * x).sum();
@@ -69,17 +58,67 @@ impl Dense {
             factor
         };
         let factors = rows.outer_iter_mut().collect::<Vec<_>>().into_par_iter().map(divide).collect();
-        (rows, factors)
+        Prepared { rows, factors }
+    }
+
+    fn scores_host(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
+        product::by_rows(left, right)
+    }
+
+    fn backward_host(
+        &self,
+        left: ArrayView2<'_, f32>,
+        right: ArrayView2<'_, f32>,
+        at_scores: ArrayView2<'_, f32>,
+    ) -> (Array2<f32>, Array2<f32>) {
+        (product::plain(at_scores, right), product::by_columns(at_scores, left))
+    }
+
+    fn own_scores_host(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
+        let (left, right) = (rows::slices(&left), rows::slices(&right));
+        let score = |(owner, right): (&u32, &&[f32])| {
+            vectorized(
+                #[inline(always)]
+                || dot(left[*owner as usize], right),
+            )
+        };
+        owners.par_iter().zip(&right).map(score).collect()
+    }
+
+    fn own_backward_host(
+        &self,
+        left: ArrayView2<'_, f32>,
+        right: ArrayView2<'_, f32>,
+        owners: &[u32],
+        at_scores: &[f32],
+    ) -> (Array2<f32>, Array2<f32>) {
+        let (left_rows, right_rows) = (rows::slices(&left), rows::slices(&right));
+        let mut at_right = Array2::zeros(right.dim());
+        rows::each(&mut at_right, |j, row| add(row, at_scores[j], left_rows[owners[j] as usize]));
+        let owned = by_owner(owners, left.nrows());
+        let mut at_left = Array2::zeros(left.dim());
+        rows::each(&mut at_left, |i, row| owned[i].iter().for_each(|j| add(row, at_scores[*j], right_rows[*j])));
+        (at_left, at_right)
+    }
+
+    /// From the gradient at unit rows u = x·f to the gradient at x: f·(g − u·(u·g)).
+    fn unprepare_host(&self, prepared: &Prepared, gradient: &mut Array2<f32>) {
+        if !self.normalize {
+            return;
+        }
+        let rows: Vec<_> = gradient.outer_iter_mut().zip(prepared.rows.outer_iter()).zip(&prepared.factors).collect();
+        rows.into_par_iter().for_each(|((mut g, unit), factor)| {
+            let along = g.dot(&unit);
+            g.zip_mut_with(&unit, |g, u| *g = factor * (*g - u * along));
+        });
     }
 }
 
-/// From the gradient at unit rows u = x·f to the gradient at x: f·(g − u·(u·g)).
-fn through_length(gradients: &mut Array2<f32>, units: &Array2<f32>, factors: &[f32]) {
-    let rows: Vec<_> = gradients.outer_iter_mut().zip(units.outer_iter()).zip(factors).collect();
-    rows.into_par_iter().for_each(|((mut g, unit), factor)| {
-        let along = g.dot(&unit);
-        g.zip_mut_with(&unit, |g, u| *g = factor * (*g - u * along));
-    });
+fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
+    vectorized(
+        #[inline(always)]
+        || add_scaled(sum, factor, row),
+    );
 }
 
 /// Rows divided by their Euclidean length; rows of zeros stay zeros.

@@ -1,13 +1,16 @@
 //! The choice among similarities: how two sides of embeddings become scores.
 
 pub mod dense;
+pub mod distance;
 pub mod product;
+pub(crate) mod rows;
 pub mod similarity;
 
 use serde::{Deserialize, Serialize};
 
 pub use dense::Dense;
-pub use similarity::{HostScores, Similarity};
+pub use distance::Distance;
+pub use similarity::{Prepared, Similarity};
 
 /// Which similarity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -7,13 +7,15 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use wb_core::{Error, Result, atomic, fingerprint::Fingerprint};
 
-use super::{optimizer::AdamW, tensors};
+use super::{ema::Ema, optimizer::AdamW, refresh::Mined, tensors};
 use crate::Parameters;
 
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
+const AVERAGE: &str = "average.safetensors";
 const STATE: &str = "state.json";
 const MANIFEST: &str = "MANIFEST.json";
 
@@ -27,8 +29,30 @@ pub struct State {
     pub step: u64,
     /// The step whose weights validated best so far, and their MRR; none before the first validation.
     pub best: Option<(u64, f64)>,
+    /// The step after which the hard negatives at hand were mined, and the fingerprint of their file;
+    /// none for those of the pairs.
+    pub negatives: Option<(u64, Fingerprint)>,
     /// Fingerprints of all that must be the same to go on: config, seed, pairs, weights that do not train.
     pub made_with: BTreeMap<String, String>,
+    /// The config itself, to say what changed in it.
+    pub config: Value,
+}
+
+/// What a checkpoint keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// Steps done.
+    pub step: u64,
+    /// See [`State::best`].
+    pub best: Option<(u64, f64)>,
+    /// See [`State::negatives`].
+    pub negatives: Option<&'a (u64, Fingerprint)>,
+    /// The weights that train.
+    pub parameters: &'a Parameters,
+    /// Their moments.
+    pub optimizer: &'a AdamW,
+    /// Their average, where there is one.
+    pub average: Option<&'a Ema>,
 }
 
 /// Hashes of a checkpoint's files; written last.
@@ -39,16 +63,17 @@ struct Manifest {
 }
 
 /// The folder of checkpoints: `step-000800/` with `weights.safetensors` (what trains), `optimizer.safetensors`,
-/// `state.json` and `MANIFEST.json`, and a text file `best` with the name of the best.
+/// `average.safetensors` where there is a moving average of the weights, `state.json` and `MANIFEST.json`, `negatives-000600.json` with hard negatives that were mined while training, and a text file `best` with the name of the best.
 #[derive(Debug)]
 pub struct Checkpoints {
     folder: PathBuf,
     made_with: BTreeMap<String, String>,
+    config: Value,
 }
 
 impl Checkpoints {
     /// A folder of checkpoints; what a crash left half-written in it is removed.
-    pub fn open(folder: &Path, made_with: BTreeMap<String, String>) -> Result<Self> {
+    pub fn open(folder: &Path, made_with: BTreeMap<String, String>, config: Value) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         for name in names(folder)? {
             if name.starts_with('.') && name.ends_with(".tmp") {
@@ -57,7 +82,7 @@ impl Checkpoints {
                 removed.map_err(Error::io("remove", &path))?;
             }
         }
-        Ok(Self { folder: folder.to_owned(), made_with })
+        Ok(Self { folder: folder.to_owned(), made_with, config })
     }
 
     /// Steps that have a checkpoint, first to last.
@@ -70,18 +95,23 @@ impl Checkpoints {
 
     /// Writes a checkpoint; it appears when all of it is on the disk. Then `best` is brought up to date,
     /// and only then older ones go: the newest two stay, and the best that each of them knows.
-    pub fn save(&self, step: u64, best: Option<(u64, f64)>, parameters: &Parameters, optimizer: &AdamW) -> Result<()> {
-        let state = State { step, best, made_with: self.made_with.clone() };
+    pub fn save(&self, kept: Kept<'_>) -> Result<()> {
+        let Kept { step, best, .. } = kept;
+        let (made_with, config) = (self.made_with.clone(), self.config.clone());
+        let state = State { step, best, negatives: kept.negatives.cloned(), made_with, config };
         let path = self.path(step);
         if path.exists() {
             // It was found damaged and its step was done again, or it was written before its step was validated.
             fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
         }
-        let files = [
-            (WEIGHTS, tensors::weights_to_bytes(parameters)?),
-            (OPTIMIZER, tensors::moments_to_bytes(parameters, optimizer)?),
+        let mut files = vec![
+            (WEIGHTS, tensors::weights_to_bytes(kept.parameters)?),
+            (OPTIMIZER, tensors::moments_to_bytes(kept.parameters, kept.optimizer)?),
             (STATE, json(&state)?),
         ];
+        if let Some(average) = kept.average {
+            files.push((AVERAGE, tensors::values_to_bytes(kept.parameters, &average.values)?));
+        }
         atomic::folder_with(&path, |inside| -> Result<()> {
             let mut manifest = Manifest { version: 1, files: BTreeMap::new() };
             for (name, bytes) in &files {
@@ -120,6 +150,18 @@ impl Checkpoints {
         tensors::weights_from_bytes(&self.verified(step, WEIGHTS)?, &path, parameters)
     }
 
+    /// Puts the average of a checkpoint's weights in the place of the weights.
+    pub fn load_average(&self, step: u64, parameters: &mut Parameters) -> Result<()> {
+        let path = self.path(step).join(AVERAGE);
+        tensors::weights_from_bytes(&self.verified(step, AVERAGE)?, &path, parameters)
+    }
+
+    /// Puts a checkpoint's average in place, for training to go on.
+    pub fn load_average_into(&self, step: u64, parameters: &Parameters, average: &mut Ema) -> Result<()> {
+        let path = self.path(step).join(AVERAGE);
+        tensors::values_from_bytes(&self.verified(step, AVERAGE)?, &path, parameters, &mut average.values)
+    }
+
     /// Puts a checkpoint's moments in place.
     pub fn load_optimizer(&self, step: u64, parameters: &Parameters, optimizer: &mut AdamW) -> Result<()> {
         let path = self.path(step).join(OPTIMIZER);
@@ -131,6 +173,25 @@ impl Checkpoints {
     /// Writes which checkpoint is the best.
     pub fn point_to_best(&self, step: u64) -> Result<()> {
         atomic::write(&self.folder.join("best"), format!("{}\n", name(step)).as_bytes())
+    }
+
+    /// Writes hard negatives that were mined after a step, and gives the fingerprint of their file.
+    pub fn write_negatives(&self, step: u64, mined: &Mined) -> Result<Fingerprint> {
+        let bytes = serde_json::to_vec(mined).map_err(|error| Error::data("checkpoint", error.to_string()))?;
+        atomic::write(&self.negatives_path(step), &bytes)?;
+        Ok(Fingerprint::of_bytes(&bytes))
+    }
+
+    /// Reads what [`Checkpoints::write_negatives`] wrote.
+    pub fn read_negatives(&self, (step, expected): &(u64, Fingerprint)) -> Result<Mined> {
+        let path = self.negatives_path(*step);
+        let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+        let found = Fingerprint::of_bytes(&bytes);
+        if found != *expected {
+            let message = format!("blake3 {}, expected {}", found.short(), expected.short());
+            return Err(Error::data(path.display().to_string(), message));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| Error::data(path.display().to_string(), error.to_string()))
     }
 
     /// Writes the pairs of a step that could not be done, and gives the file.
@@ -153,17 +214,36 @@ impl Checkpoints {
             let path = self.path(step);
             fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
         }
+        self.prune_negatives()
+    }
+
+    /// Takes out mined negatives that no checkpoint goes on with.
+    fn prune_negatives(&self) -> Result<()> {
+        let of_step = |step: u64| self.read::<State>(step, STATE).ok().and_then(|state| state.negatives);
+        let used: BTreeSet<u64> = self.steps()?.into_iter().filter_map(of_step).map(|(step, _)| step).collect();
+        for name in names(&self.folder)? {
+            let step = name.strip_prefix("negatives-").and_then(|rest| rest.strip_suffix(".json")?.parse().ok());
+            if step.is_some_and(|step: u64| !used.contains(&step)) {
+                let path = self.folder.join(&name);
+                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            }
+        }
         Ok(())
     }
 
     fn check(&self, step: u64) -> Result<State> {
-        for file in [WEIGHTS, OPTIMIZER, STATE] {
+        let manifest: Manifest = self.read(step, MANIFEST)?;
+        let needed = [WEIGHTS, OPTIMIZER, STATE].into_iter();
+        for file in needed.chain(manifest.files.keys().map(String::as_str)).collect::<BTreeSet<&str>>() {
             self.verified(step, file)?;
         }
         let state: State = self.read(step, STATE)?;
         if state.step != step {
             let place = self.path(step).join(STATE);
             return Err(Error::data(place.display().to_string(), format!("step {}, expected {step}", state.step)));
+        }
+        if let Some(negatives) = &state.negatives {
+            self.read_negatives(negatives)?;
         }
         Ok(state)
     }
@@ -179,7 +259,12 @@ impl Checkpoints {
             return Ok(());
         }
         let place = self.path(state.step).display().to_string();
-        let message = format!("cannot go on from here: changed since then: {}", changed.join(", "));
+        let mut differences = Vec::new();
+        if changed.contains(&"config") {
+            compare("train", &state.config, &self.config, &mut differences);
+        }
+        let listed = if differences.is_empty() { String::new() } else { format!(" ({})", differences.join("; ")) };
+        let message = format!("cannot go on from here: changed since then: {}{listed}", changed.join(", "));
         Err(Error::data(place, message).with_hint("undo the change, or start a new run"))
     }
 
@@ -203,8 +288,26 @@ impl Checkpoints {
         serde_json::from_slice(&bytes).map_err(|error| Error::data(path.display().to_string(), error.to_string()))
     }
 
+    fn negatives_path(&self, step: u64) -> PathBuf {
+        self.folder.join(format!("negatives-{step:06}.json"))
+    }
+
     fn path(&self, step: u64) -> PathBuf {
         self.folder.join(name(step))
+    }
+}
+
+/// What differs between two configs, as `train.clip_norm: 1.0, now 2.0`.
+fn compare(key: &str, before: &Value, now: &Value, differences: &mut Vec<String>) {
+    match (before, now) {
+        (Value::Object(a), Value::Object(b)) => {
+            for name in a.keys().chain(b.keys()).collect::<BTreeSet<&String>>() {
+                let of = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or(Value::Null);
+                compare(&format!("{key}.{name}"), &of(a), &of(b), differences);
+            }
+        }
+        _ if before == now => {}
+        _ => differences.push(format!("{key}: {before}, now {now}")),
     }
 }
 

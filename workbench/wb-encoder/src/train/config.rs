@@ -4,7 +4,14 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 use super::{
-    objectives::ObjectivesConfig, optimizer::OptimizerConfig, sampler::SamplerConfig, schedule::ScheduleConfig,
+    curriculum::{self, StageConfig},
+    mix::MixConfig,
+    objectives::ObjectivesConfig,
+    optimizer::OptimizerConfig,
+    refresh::RefreshConfig,
+    sampler::SamplerConfig,
+    schedule::ScheduleConfig,
+    views::PromptsConfig,
 };
 use crate::{losses::LossConfig, similarities::SimilarityConfig};
 
@@ -18,9 +25,17 @@ pub struct TrainConfig {
     pub loss: LossConfig,
     /// Which pairs share a batch.
     pub batch: BatchConfig,
+    /// How much of each data set an epoch holds.
+    pub mix: MixConfig,
+    /// Put before texts in training and validation; without it, the encoder's own prompts.
+    pub prompts: PromptsConfig,
+    /// Stages with their own data sets, negatives, temperature, learning rate and lengths; empty for none.
+    pub curriculum: Vec<StageConfig>,
     /// At most so many hard negatives of each pair, those it lists first; a pair with fewer brings fewer.
     /// Each makes a batch longer by one document a pair.
     pub negatives: usize,
+    /// When hard negatives are mined again with the weights of the moment; without it, never.
+    pub refresh: Option<RefreshConfig>,
     /// How weights change.
     pub optimizer: OptimizerConfig,
     /// How the learning rate moves.
@@ -41,6 +56,9 @@ pub struct TrainConfig {
     /// Each different token is left out of a text with this probability, anew in every batch.
     /// Keeps a model from learning single texts by heart; 0 turns it off.
     pub token_dropout: f64,
+    /// How slowly a moving average of the weights follows them, below 1; what is validated and kept is the average.
+    /// 0 turns it off.
+    pub ema: f64,
     /// When and on how much the model is measured while it trains.
     pub validate: ValidateConfig,
     /// Which weights are left at the end.
@@ -53,7 +71,11 @@ impl Default for TrainConfig {
             similarity: SimilarityConfig::default(),
             loss: LossConfig::default(),
             batch: BatchConfig::default(),
+            mix: MixConfig::default(),
+            prompts: PromptsConfig::default(),
+            curriculum: Vec::new(),
             negatives: 15,
+            refresh: None,
             optimizer: OptimizerConfig::default(),
             schedule: ScheduleConfig::default(),
             epochs: 1,
@@ -63,6 +85,7 @@ impl Default for TrainConfig {
             objectives: ObjectivesConfig::default(),
             dropout: true,
             token_dropout: 0.0,
+            ema: 0.0,
             validate: ValidateConfig::default(),
             keep: Keep::default(),
         }
@@ -76,25 +99,57 @@ pub struct BatchConfig {
     /// Pairs in a batch: each anchor is told apart from all documents of the batch, so more is harder and better.
     pub pairs: usize,
     /// Batches whose gradients are averaged into one step. Each keeps its own in-batch negatives:
-    /// 8 batches of 8 are not one batch of 64. For that, set `micro_tokens`.
+    /// 8 batches of 8 are not one batch of 64. For that, set `micro_tokens` or `micro_texts`.
     pub accumulate: usize,
     /// Which pairs share a batch.
     pub sampler: SamplerConfig,
+    /// Whether the pairs of a batch come from one data set.
+    pub from: BatchFrom,
     /// Leaves out the last batch of an epoch where it is not full.
     pub drop_last: bool,
     /// Gradient caching: a batch is embedded in parts of at most so many tokens, once for the loss and
     /// once more for the gradients. Costs about a third more time, and memory no longer grows with `pairs`.
     /// 0 embeds the batch at once.
     pub micro_tokens: usize,
+    /// Gradient caching in parts of at most so many texts, anchors and documents counted alike. Together with
+    /// `micro_tokens`, a part ends where the first of the two says. 0 for no limit.
+    pub micro_texts: usize,
 }
 
 impl Default for BatchConfig {
     fn default() -> Self {
-        Self { pairs: 64, accumulate: 1, sampler: SamplerConfig::default(), drop_last: true, micro_tokens: 0 }
+        Self {
+            pairs: 64,
+            accumulate: 1,
+            sampler: SamplerConfig::default(),
+            from: BatchFrom::default(),
+            drop_last: true,
+            micro_tokens: 0,
+            micro_texts: 0,
+        }
     }
 }
 
-/// Validation while training; also before the first step and after the last.
+/// Whether the pairs of a batch come from one data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchFrom {
+    /// Each batch from one, as in sentence-transformers: negatives are then of the same kind as the positive,
+    /// and cannot be told apart by where they come from.
+    #[default]
+    OneDataset,
+    /// From all of the stage together.
+    AllDatasets,
+}
+
+impl BatchFrom {
+    /// Whether batches hold pairs of several data sets.
+    pub fn is_mixed(self) -> bool {
+        self == Self::AllDatasets
+    }
+}
+
+/// Validation while training; also before the first step and after the last. A checkpoint is written at each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValidateConfig {
@@ -110,7 +165,7 @@ impl Default for ValidateConfig {
     }
 }
 
-/// A distance between validations. A checkpoint is written at each.
+/// A distance between validations, or between other things that come again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Every {
@@ -127,6 +182,19 @@ impl Default for Every {
 }
 
 impl Every {
+    /// Refuses values that make no sense.
+    pub fn validate(self, key: &str) -> Result<()> {
+        match self {
+            Self::Share(share) if !(share > 0.0 && share <= 1.0) => {
+                let message = format!("got {share}, expected a share of all steps above 0 and at most 1");
+                Err(Error::value(format!("{key}.share"), message)
+                    .with_hint("for a number of steps: every: {steps: 100}"))
+            }
+            Self::Steps(0) => Err(Error::value(format!("{key}.steps"), "got 0, expected at least 1")),
+            Self::Share(_) | Self::Steps(_) => Ok(()),
+        }
+    }
+
     /// The distance in steps, at least 1.
     pub fn steps(self, total: u64) -> u64 {
         match self {
@@ -148,11 +216,23 @@ pub enum Keep {
 }
 
 impl TrainConfig {
+    /// Refuses names of data sets that are not among the known ones, and known ones that have no weight where they need one.
+    pub fn check_datasets(&self, known: &[String]) -> Result<()> {
+        self.mix.check_names(known)?;
+        self.prompts.check_names(known)?;
+        for stage in curriculum::stages(self, known)? {
+            for set in stage.datasets {
+                self.mix.weight(&known[set], 1)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         self.loss.validate(&format!("{key}.loss"))?;
         at_least_one(&format!("{key}.batch.pairs"), self.batch.pairs)?;
-        if self.batch.pairs == 1 && self.negatives == 0 {
+        if self.batch.pairs == 1 && curriculum::fewest_negatives(self) == 0 {
             return Err(Error::value(
                 format!("{key}.batch.pairs"),
                 "got 1, expected at least 2: the other pairs of a batch are the negatives",
@@ -163,6 +243,12 @@ impl TrainConfig {
             let message = format!("got {}, expected at least 0 and less than 1", self.token_dropout);
             return Err(Error::value(format!("{key}.token_dropout"), message));
         }
+        if !(0.0..1.0).contains(&self.ema) {
+            let message = format!("got {}, expected at least 0 and less than 1", self.ema);
+            return Err(Error::value(format!("{key}.ema"), message).with_hint("0.99 to 0.9999, or 0 for off"));
+        }
+        self.mix.validate(&format!("{key}.mix"))?;
+        curriculum::validate(self, &format!("{key}.curriculum"))?;
         self.objectives.validate(&format!("{key}.objectives"))?;
         self.optimizer.validate(&format!("{key}.optimizer"))?;
         self.schedule.validate(&format!("{key}.schedule"))?;
@@ -174,15 +260,10 @@ impl TrainConfig {
             return Err(Error::value(format!("{key}.clip_norm"), message));
         }
         at_least_one(&format!("{key}.validate.pairs"), self.validate.pairs)?;
-        match self.validate.every {
-            Every::Share(share) if !(share > 0.0 && share <= 1.0) => {
-                let message = format!("got {share}, expected a share of all steps above 0 and at most 1");
-                Err(Error::value(format!("{key}.validate.every.share"), message)
-                    .with_hint("for a number of steps: every: {steps: 100}"))
-            }
-            Every::Steps(0) => Err(Error::value(format!("{key}.validate.every.steps"), "got 0, expected at least 1")),
-            Every::Share(_) | Every::Steps(_) => Ok(()),
+        if let Some(refresh) = &self.refresh {
+            refresh.validate(&format!("{key}.refresh"))?;
         }
+        self.validate.every.validate(&format!("{key}.validate.every"))
     }
 }
 
@@ -206,15 +287,15 @@ mod tests {
         check(|c| c.batch.pairs = 0, "train.batch.pairs: got 0");
         check(|c| (c.batch.pairs, c.negatives) = (1, 0), "train.batch.pairs: got 1");
         check(|c| c.batch.accumulate = 0, "train.batch.accumulate: got 0");
+        check(|c| c.ema = 1.0, "train.ema: got 1");
         check(|c| c.epochs = 0, "train.epochs: got 0");
         check(|c| c.clip_norm = -1.0, "train.clip_norm: got -1");
         check(|c| c.clip_norm = f64::NAN, "train.clip_norm: got NaN");
         check(|c| c.validate.pairs = 0, "train.validate.pairs: got 0");
         check(|c| c.validate.every = Every::Share(1.5), "train.validate.every.share: got 1.5");
         check(|c| c.validate.every = Every::Steps(0), "train.validate.every.steps: got 0");
-        let LossConfig::Mnrl(mut mnrl) = LossConfig::default();
-        mnrl.scale = 0.0;
-        let error = LossConfig::Mnrl(mnrl).validate("train.loss").unwrap_err();
+        let loss = LossConfig::Mnrl(crate::losses::MnrlConfig { scale: Some(0.0), ..Default::default() });
+        let error = loss.validate("train.loss").unwrap_err();
         assert_eq!(error.to_string(), "train.loss.mnrl.scale: got 0, expected a number above 0");
     }
 

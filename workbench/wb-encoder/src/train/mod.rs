@@ -2,19 +2,28 @@
 
 pub mod checkpoint;
 pub mod config;
+pub mod curriculum;
+pub mod ema;
+pub mod epochs;
 pub mod journal;
+pub mod lints;
+pub mod mix;
 pub mod objectives;
 pub mod optimizer;
 pub mod plan;
 pub mod prefetch;
+pub mod refresh;
 pub mod sampler;
 pub mod schedule;
 pub mod session;
 pub mod step;
+pub mod table;
 mod tensors;
 pub mod texts;
+pub mod token_cache;
 pub mod token_dropout;
 pub mod validate;
+pub mod views;
 
 #[cfg(test)]
 mod tests;
@@ -25,22 +34,30 @@ use std::{
     time::Instant,
 };
 
-use wb_core::{PairSet, Progress, RunDir, Seed};
+use wb_core::{Encoder, Error as CoreError, PairSet, Progress, RunDir, Seed, run_dir::write_json};
 
-pub use config::{BatchConfig, Every, Keep, TrainConfig, ValidateConfig};
+pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfig};
+pub use curriculum::{StageConfig, Until};
+pub use lints::{DataFacts, lints};
+pub use mix::MixConfig;
 pub use objectives::{CodeTokens, ObjectivesConfig};
 pub use optimizer::{AdamwConfig, OptimizerConfig};
+pub use refresh::{Mined, Refresh, RefreshConfig};
 pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
-pub use texts::Tokenize;
+pub use table::{PairStream, TrainPairs};
+pub use token_cache::{Tokenize, Wanted};
+pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
     objectives::Objectives,
     plan::Plan,
-    prefetch::{BatchMaker, default_threads, with_batches},
-    session::Session,
-    texts::{PairTable, TokenCache},
+    prefetch::{BatchMaker, Planned, default_threads, with_batches},
+    session::{Course, Session},
+    table::PairTable,
+    token_cache::TokenCache,
     validate::Validation,
+    views::Views,
 };
 use crate::{Backbone, Result, losses::LossOnEmbeddings};
 
@@ -50,7 +67,7 @@ const TOKEN_CACHE: usize = 1 << 30;
 /// What is trained on, and where it is written.
 pub struct TrainJob<'a> {
     /// The pairs to learn from.
-    pub pairs: &'a PairSet,
+    pub pairs: TrainPairs<'a>,
     /// Held-out pairs.
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
@@ -63,6 +80,10 @@ pub struct TrainJob<'a> {
     pub config: &'a TrainConfig,
     /// Decides order, dropout and the choice of validation pairs.
     pub seed: Seed,
+    /// Mines hard negatives, where the config asks for that while training.
+    pub refresh: Option<&'a Refresh<'a>>,
+    /// Embeds the texts of each batch too, where the loss asks a guide.
+    pub guide: Option<&'a Guide<'a>>,
     /// Where journals and checkpoints go.
     pub files: TrainFiles,
     /// Goes on from the newest whole checkpoint, if there is one. Without it, files of an earlier training are an error.
@@ -71,6 +92,9 @@ pub struct TrainJob<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// A second encoder, which is asked from several threads at once and does not train.
+pub type Guide<'a> = dyn Encoder + Sync + 'a;
+
 /// Where training writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainFiles {
@@ -78,13 +102,20 @@ pub struct TrainFiles {
     pub metrics: PathBuf,
     /// One [`wb_core::records::journal::ValidationRecord`] a line.
     pub validation: PathBuf,
+    /// The list of [`wb_core::records::journal::StageRecord`]s; written where there is a curriculum.
+    pub curriculum: PathBuf,
     /// See [`checkpoint::Checkpoints`].
     pub checkpoints: PathBuf,
 }
 
 impl From<&RunDir> for TrainFiles {
     fn from(run: &RunDir) -> Self {
-        Self { metrics: run.metrics(), validation: run.validation(), checkpoints: run.checkpoints() }
+        Self {
+            metrics: run.metrics(),
+            validation: run.validation(),
+            curriculum: run.curriculum(),
+            checkpoints: run.checkpoints(),
+        }
     }
 }
 
@@ -103,11 +134,11 @@ pub struct TrainOutcome {
     pub seconds: f64,
     /// Pairs per second of this session's steps, without validation and checkpoints.
     pub pairs_per_second: f64,
-    /// Pairs that no batch of an epoch could take, by epoch.
+    /// Pairs that no batch of an epoch holds, by epoch.
     pub left_out: Vec<usize>,
-    /// Pairs with fewer hard negatives than `negatives` asks for, where any pair has some.
+    /// Pairs that brought fewer hard negatives than those that brought most, of those that are asked for.
     pub short_of_negatives: usize,
-    /// What the user should know: checkpoints that were found damaged.
+    /// What the user should know: checkpoints that were found damaged, stages that were not reached.
     pub warnings: Vec<String>,
 }
 
@@ -120,63 +151,118 @@ pub fn train(
     job: &TrainJob<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<TrainOutcome> {
-    job.config.validate("train")?;
-    backbone.set_gradient_checkpointing(job.config.gradient_checkpointing)?;
-    let pairs = job.pairs.pairs();
-    let objectives = Objectives::open(&job.config.objectives, job.code.as_ref(), pairs, job.seed, backbone)?;
-    let outcome = run(backbone, job, objectives.as_ref(), progress);
+    let outcome = train_with_heads(backbone, job, progress);
+    // The heads of objectives are no part of the encoder.
     Objectives::close(backbone)?;
     outcome
 }
 
-fn run(
+fn train_with_heads(
     backbone: &mut dyn Backbone,
     job: &TrainJob<'_>,
-    objectives: Option<&Objectives<'_>>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<TrainOutcome> {
     let started = Instant::now();
     let config = job.config;
-    let table = PairTable::new(job.pairs.pairs(), config.negatives);
+    config.validate("train")?;
+    backbone.set_gradient_checkpointing(config.gradient_checkpointing)?;
+    if config.refresh.is_some() && job.refresh.is_none() {
+        return Err(CoreError::value("train.refresh", "there is nothing here that mines hard negatives").into());
+    }
+    let guide = if config.loss.needs().guide { job.guide } else { None };
+    if config.loss.needs().guide && guide.is_none() {
+        return Err(CoreError::value("train.loss", "the loss asks a guide, and there is none here").into());
+    }
+    let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;
     let plan = Plan::new(&table, config, job.seed)?;
-    let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
+    let short_of_negatives = table.short_of_negatives();
+    if config.refresh.is_none() {
+        table.freeze();
+    }
     progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
-    let validation =
-        Validation::new(job.validation.pairs(), config.validate.pairs, config.batch.pairs, job.seed, job.tokenize)?;
-    let mut session = Session::open(backbone, job, &loss, objectives, &validation, plan.len())?;
-    let cache = TokenCache::new(table.texts(), TOKEN_CACHE);
-    let maker = BatchMaker { table: &table, tokenize: job.tokenize, cache: &cache, loss: &loss };
-    let left = &plan.steps[session.step() as usize..];
-    let planned: Vec<&[u32]> = left.iter().flat_map(|step| step.batches.iter().map(Vec::as_slice)).collect();
-    let every = config.validate.every.steps(plan.len());
-    let stopped = with_batches(&maker, &planned, default_threads(), |mut batches| -> Result<bool> {
-        let mut measured = session.validate_if_due(every, progress)?;
-        for step in left {
-            if !measured || job.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            session.update(step, &mut batches)?;
-            measured = session.validate_if_due(every, progress)?;
-            progress(Progress { stage: "training", done: session.step(), total: plan.len(), note: session.note() });
+    let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
+    loss.check_dim(backbone.dim())?;
+    table.check(loss.needs(), config)?;
+    let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)?;
+    let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
+    let losses: Vec<LossOnEmbeddings> = plan.stages.iter().map(of_stage).collect();
+    let views = Views::new(&plan.stages, table.datasets(), &config.prompts);
+    let objectives = Objectives::open(&config.objectives, job.code.as_ref(), &table, job.seed, backbone)?;
+    let course = Course {
+        stages: &plan.stages,
+        losses: &losses,
+        objectives: objectives.as_ref(),
+        views: &views,
+        total: plan.len(),
+        held_out: &held_out,
+        loss: &loss,
+    };
+    let mut session = Session::open(backbone, job, course)?;
+    if !config.curriculum.is_empty() {
+        write_json(&job.files.curriculum, &plan.records(&table))?;
+    }
+    let cache = TokenCache::new(TOKEN_CACHE);
+    let stopped = loop {
+        // From one refresh of the hard negatives to the next; all at once where there is none.
+        let more = session.step() < plan.len();
+        if more && (job.stop.load(Ordering::Relaxed) || !session.refresh(&mut table, progress)?) {
+            break true;
         }
-        session.checkpoint()?;
-        Ok(!measured || session.step() < plan.len())
-    })?;
+        let end = config.refresh.map_or(plan.len(), |refresh| refresh.next(session.step(), plan.len()));
+        let maker = BatchMaker {
+            table: &table,
+            tokenize: job.tokenize,
+            cache: &cache,
+            views: &views,
+            stages: &plan.stages,
+            guide,
+        };
+        if run(&mut session, &plan, end, &maker, job, progress)? {
+            break true;
+        }
+        if session.step() == plan.len() {
+            break false;
+        }
+    };
+    session.checkpoint()?;
 
-    let outcome = TrainOutcome {
+    let mut outcome = TrainOutcome {
         stopped,
         seconds: started.elapsed().as_secs_f64(),
         left_out: plan.left_out,
-        short_of_negatives: short_of_negatives(job.pairs, config.negatives),
+        short_of_negatives,
         ..session.outcome()
     };
-    if !stopped && config.keep == Keep::Best {
-        session.load_best()?;
+    outcome.warnings.extend(plan.notes);
+    if !stopped {
+        session.keep(config.keep)?;
     }
     Ok(outcome)
 }
 
-fn short_of_negatives(pairs: &PairSet, wanted: usize) -> usize {
-    let most = pairs.pairs().iter().map(|pair| pair.negatives.len()).max().unwrap_or(0).min(wanted);
-    pairs.pairs().iter().filter(|pair| pair.negatives.len() < most).count()
+/// Trains up to a step. True where it was stopped before that.
+fn run(
+    session: &mut Session<'_>,
+    plan: &Plan,
+    end: u64,
+    maker: &BatchMaker<'_>,
+    job: &TrainJob<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<bool> {
+    let every = job.config.validate.every.steps(plan.len());
+    let steps = &plan.steps[session.step() as usize..end as usize];
+    let batches = steps.iter().flat_map(|step| step.batches.iter().map(|batch| (step.stage, batch.as_slice())));
+    let planned: Vec<Planned<'_>> = batches.collect();
+    with_batches(maker, &planned, default_threads(), |mut batches| {
+        let mut measured = session.validate_if_due(every, progress)?;
+        for step in steps {
+            if !measured || job.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            session.update(step, maker.table, &mut batches)?;
+            measured = session.validate_if_due(every, progress)?;
+            progress(Progress { stage: "training", done: session.step(), total: plan.len(), note: session.note() });
+        }
+        Ok(!measured || session.step() < end)
+    })
 }

@@ -41,6 +41,9 @@ pub struct AdamwConfig {
     /// Learning rates of their own: a part of weights' names to what their rate is multiplied by,
     /// `{token_weights: 10}`. The first fitting part in alphabetical order counts.
     pub rate_factors: BTreeMap<String, f64>,
+    /// Layer-wise learning rates: the last layer has the full rate, each layer below it that of the one above times this,
+    /// and the embeddings below the first one more; 1 is the same rate for all.
+    pub layer_decay: f64,
 }
 
 impl Default for OptimizerConfig {
@@ -58,6 +61,7 @@ impl Default for AdamwConfig {
             betas: [0.9, 0.999],
             eps: 1e-8,
             rate_factors: BTreeMap::new(),
+            layer_decay: 1.0,
         }
     }
 }
@@ -84,6 +88,8 @@ impl OptimizerConfig {
         expect("betas", one, (0.0..1.0).contains(&one), "two numbers from 0 to below 1")?;
         expect("betas", two, (0.0..1.0).contains(&two), "two numbers from 0 to below 1")?;
         expect("eps", config.eps, config.eps > 0.0, "a number above 0")?;
+        let decay = config.layer_decay;
+        expect("layer_decay", decay, decay > 0.0 && decay <= 1.0, "a number above 0 and at most 1")?;
         for (part, factor) in &config.rate_factors {
             expect(&format!("rate_factors.{part}"), *factor, *factor >= 0.0, "0 or more")?;
         }
@@ -126,9 +132,16 @@ impl AdamW {
                     .with_hint(format!("trained weights here: {}", names.join(", "))));
             }
         }
+        let layers = parameters.iter().filter_map(|p| layer(&p.name)).map(|layer| layer + 1).max().unwrap_or(0);
+        if config.layer_decay != 1.0 && layers == 0 {
+            let message = "the model has no numbered layers, expected names like `encoder.layer.0.output.dense.weight`";
+            return Err(Error::value("train.optimizer.adamw.layer_decay", message)
+                .with_hint("rate_factors gives weights rates by their names"));
+        }
         let group = |p: &crate::Parameter| {
             let factor =
                 config.rate_factors.iter().find(|(part, _)| p.name.contains(part.as_str())).map_or(1.0, |(_, f)| *f);
+            let factor = factor * config.layer_decay.powi(layers_above(&p.name, layers) as i32);
             let decays = p.shape.len() > 1 && (config.decay_embeddings || !p.name.contains("embeddings"));
             Group { rate_factor: factor, decay: if decays { config.weight_decay } else { 0.0 } }
         };
@@ -178,6 +191,25 @@ impl AdamW {
             let chunks = chunks.zip(first.par_chunks_mut(CHUNK).zip(second.par_chunks_mut(CHUNK)));
             chunks.for_each(|((w, g), (m, v))| kernel.run(w, g, m, v));
         }
+    }
+}
+
+/// The number of the layer that a weight belongs to: `encoder.layer.3.output.dense.weight` is in layer 3.
+fn layer(name: &str) -> Option<usize> {
+    let mut parts = name.split('.');
+    parts.find(|part| ["layer", "layers", "block", "blocks", "h"].contains(part))?;
+    parts.next()?.parse().ok()
+}
+
+/// How many layers stand above a weight's: all of them above embeddings, none above what comes after the last.
+///
+/// As in ELECTRA's fine-tuning (Clark et al. 2020, layer-wise learning-rate decay after Howard and Ruder 2018), whose
+/// powers are all higher by one or two: there the full rate is that of a new layer on top, and here there is none.
+fn layers_above(name: &str, layers: usize) -> usize {
+    match layer(name) {
+        Some(layer) => layers - 1 - layer,
+        None if name.contains("embeddings") => layers,
+        None => 0,
     }
 }
 
@@ -233,4 +265,46 @@ fn squares(values: &[f32]) -> f64 {
 /// min(1, clip_norm/(norm + 1e-6)), as `torch.nn.utils.clip_grad_norm_`.
 pub fn clip_factor(norm: f64, clip_norm: f64) -> f64 {
     if clip_norm == 0.0 { 1.0 } else { (clip_norm / (norm + 1e-6)).min(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameter;
+
+    fn rates(names: &[&str], config: AdamwConfig) -> Result<Vec<f64>> {
+        let mut parameters = Parameters::default();
+        for name in names {
+            let parameter = Parameter {
+                name: (*name).into(),
+                shape: vec![1, 1],
+                values: vec![1.0],
+                trainable: !name.ends_with("frozen"),
+            };
+            parameters.insert(parameter);
+        }
+        let optimizer = AdamW::new(&OptimizerConfig::Adamw(config), &parameters)?;
+        Ok(optimizer.groups.iter().map(|group| group.rate_factor).collect())
+    }
+
+    #[test]
+    fn each_layer_below_has_a_smaller_rate() {
+        let names = [
+            "embeddings.word_embeddings.weight",
+            "encoder.layer.0.attention.self.query.weight.lora_A",
+            "encoder.layer.1.output.LayerNorm.bias",
+            "encoder.layer.2.frozen",
+            "pooler.dense.weight",
+        ];
+        let half = AdamwConfig { layer_decay: 0.5, ..AdamwConfig::default() };
+        assert_eq!(rates(&names, half.clone()).unwrap(), [0.125, 0.25, 0.5, 1.0, 1.0]);
+        let both = AdamwConfig { rate_factors: [("layer.1".to_owned(), 3.0)].into(), ..half.clone() };
+        assert_eq!(rates(&names, both).unwrap(), [0.125, 0.25, 1.5, 1.0, 1.0]);
+        assert_eq!(rates(&names, AdamwConfig::default()).unwrap(), [1.0; 5]);
+        let error = rates(&names[..1], half).unwrap_err().to_string();
+        assert!(error.starts_with("train.optimizer.adamw.layer_decay: the model has no numbered layers"), "{error}");
+        let error = OptimizerConfig::Adamw(AdamwConfig { layer_decay: 1.5, ..AdamwConfig::default() });
+        let error = error.validate("train.optimizer").unwrap_err().to_string();
+        assert_eq!(error, "train.optimizer.adamw.layer_decay: got 1.5, expected a number above 0 and at most 1");
+    }
 }

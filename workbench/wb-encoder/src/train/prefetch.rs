@@ -7,10 +7,16 @@ use std::{
 
 use wb_core::Side;
 
-use super::texts::{PairTable, TokenCache, Tokenize};
+use super::{
+    Guide,
+    curriculum::Stage,
+    table::PairTable,
+    token_cache::{TokenCache, Tokenize, Wanted},
+    views::Views,
+};
 use crate::{
     Error, Result, TokenBatch,
-    losses::{Blocked, LossOnEmbeddings},
+    losses::{GuideEmbeddings, Labels},
 };
 
 /// Batches that each tokenizing thread may be ahead.
@@ -23,8 +29,8 @@ pub struct TrainBatch {
     pub pairs: Vec<u32>,
     /// The anchors, then the documents by column.
     pub tokens: TokenBatch,
-    /// What the loss must not count.
-    pub blocked: Blocked,
+    /// What the loss knows of these texts.
+    pub labels: Labels,
 }
 
 /// Makes batches out of pairs.
@@ -35,27 +41,49 @@ pub struct BatchMaker<'a> {
     pub tokenize: &'a Tokenize<'a>,
     /// Token ids of texts met before.
     pub cache: &'a TokenCache,
-    /// Says which duplicates do not count.
-    pub loss: &'a LossOnEmbeddings,
+    /// How texts are tokenized.
+    pub views: &'a Views,
+    /// How many hard negatives count.
+    pub stages: &'a [Stage],
+    /// Embeds texts for the loss.
+    pub guide: Option<&'a Guide<'a>>,
 }
+
+/// A batch to make: its stage and its pairs.
+pub type Planned<'a> = (usize, &'a [u32]);
 
 impl BatchMaker<'_> {
     /// One batch.
-    pub fn make(&self, pairs: &[u32]) -> Result<TrainBatch> {
-        let anchors: Vec<u32> = pairs.iter().map(|pair| self.table.anchor(*pair)).collect();
-        let documents = self.table.columns(pairs);
+    pub fn make(&self, (stage, pairs): Planned<'_>) -> Result<TrainBatch> {
+        let labels = self.table.labels(pairs, self.stages[stage].negatives);
         let mut ids = Vec::new();
         let mut ends = vec![0];
-        let sided = anchors
-            .iter()
-            .map(|number| (*number, Side::Query))
-            .chain(documents.iter().map(|number| (*number, Side::Document)));
-        for (number, side) in sided {
-            self.cache.append(number, side, &mut ids, || (self.tokenize)(self.table.text(number), side))?;
+        let anchors = pairs.iter().zip(labels.anchors()).map(|(pair, text)| (Side::Query, *pair, *text));
+        let documents = labels.owners().iter().zip(labels.documents());
+        let documents = documents.map(|(owner, text)| (Side::Document, pairs[*owner as usize], *text));
+        for (side, pair, text) in anchors.chain(documents) {
+            let view = self.views.number(stage, self.table.dataset(pair), side);
+            self.cache.append(text, view, &mut ids, || self.tokenize(text, view))?;
             ends.push(ids.len());
         }
         let tokens = TokenBatch::new(ends.windows(2).map(|ends| &ids[ends[0]..ends[1]]));
-        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, blocked: self.loss.blocked(&anchors, &documents) })
+        Ok(TrainBatch { pairs: pairs.to_vec(), tokens, labels: self.guided(labels)? })
+    }
+
+    fn guided(&self, labels: Labels) -> Result<Labels> {
+        let Some(guide) = self.guide else { return Ok(labels) };
+        let texts =
+            |numbers: &[u32]| numbers.iter().map(|text| self.table.text(*text)).collect::<wb_core::Result<Vec<_>>>();
+        let (anchors, documents) = (texts(labels.anchors())?, texts(labels.documents())?);
+        let [anchors, documents] =
+            [&anchors, &documents].map(|texts| texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>());
+        Ok(labels.with_guide(GuideEmbeddings::of(guide, &anchors, &documents)?)?)
+    }
+
+    fn tokenize(&self, text: u32, view: u32) -> Result<Vec<u32>> {
+        let (text, view) = (self.table.text(text)?, self.views.view(view));
+        let prompt = view.prompt.as_deref();
+        (self.tokenize)(Wanted { text: &text, side: view.side, prompt, max_tokens: view.max_tokens })
     }
 }
 
@@ -81,7 +109,7 @@ impl Batches {
 /// When `consume` returns, early or not, the threads end.
 pub fn with_batches<R>(
     maker: &BatchMaker<'_>,
-    planned: &[&[u32]],
+    planned: &[Planned<'_>],
     threads: usize,
     consume: impl FnOnce(Batches) -> R,
 ) -> R {
@@ -92,7 +120,7 @@ pub fn with_batches<R>(
             scope.spawn(move || {
                 for pairs in planned.iter().skip(lane).step_by(threads) {
                     // An error ends the lane after it is handed over; so does a receiver that is gone.
-                    let made = maker.make(pairs);
+                    let made = maker.make(*pairs);
                     let failed = made.is_err();
                     if sender.send(made).is_err() || failed {
                         return;
@@ -118,7 +146,7 @@ mod tests {
     use wb_core::Pair;
 
     use super::*;
-    use crate::{losses::LossConfig, similarities::SimilarityConfig};
+    use crate::train::{TrainConfig, curriculum};
 
     fn pairs() -> Vec<Pair> {
         let pair = |i: usize| Pair {
@@ -130,28 +158,43 @@ mod tests {
         (0..40).map(pair).collect()
     }
 
-    fn lengths(text: &str, _: Side) -> Result<Vec<u32>> {
+    fn lengths(wanted: Wanted<'_>) -> Result<Vec<u32>> {
+        let text = wanted.text;
         // Long texts take longer, so that threads overtake each other.
         std::thread::sleep(std::time::Duration::from_micros(200 / text.len() as u64));
         Ok(vec![text.len() as u32; text.len().min(3)])
     }
 
+    fn one_stage() -> (Vec<Stage>, Views) {
+        let config = TrainConfig { negatives: 0, ..TrainConfig::default() };
+        let stages = curriculum::stages(&config, &[String::new()]).unwrap();
+        let views = Views::new(&stages, &[String::new()], &config.prompts);
+        (stages, views)
+    }
+
     #[test]
     fn batches_come_in_order_with_any_number_of_threads() {
         let pairs = pairs();
-        let table = PairTable::new(&pairs, 0);
-        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
+        let table = PairTable::in_memory(&pairs, 0);
+        let (stages, views) = one_stage();
         let planned: Vec<Vec<u32>> = (0..60u32).map(|i| vec![i % 40, (i * 7) % 40]).collect();
-        let planned: Vec<&[u32]> = planned.iter().map(Vec::as_slice).collect();
+        let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
         let all = |threads| {
-            let cache = TokenCache::new(table.texts(), 100);
-            let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, loss: &loss };
+            let cache = TokenCache::new(300);
+            let maker = BatchMaker {
+                table: &table,
+                tokenize: &lengths,
+                cache: &cache,
+                views: &views,
+                stages: &stages,
+                guide: None,
+            };
             with_batches(&maker, &planned, threads, |mut batches| {
                 (0..planned.len()).map(|_| batches.next_batch().unwrap()).collect::<Vec<_>>()
             })
         };
         let one = all(1);
-        assert_eq!(one.iter().map(|b| b.pairs.as_slice()).collect::<Vec<_>>(), planned);
+        assert_eq!(one.iter().map(|b| (0, b.pairs.as_slice())).collect::<Vec<_>>(), planned);
         assert_eq!(one[3].tokens.len(), 4);
         assert_eq!(one, all(3));
         assert_eq!(one, all(64));
@@ -160,21 +203,28 @@ mod tests {
     #[test]
     fn leaving_early_and_errors_do_not_hang() {
         let pairs = pairs();
-        let table = PairTable::new(&pairs, 0);
-        let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
-        let cache = TokenCache::new(table.texts(), 0);
+        let table = PairTable::in_memory(&pairs, 0);
+        let (stages, views) = one_stage();
+        let cache = TokenCache::new(0);
         let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
-        let planned: Vec<&[u32]> = planned.iter().map(Vec::as_slice).collect();
-        let maker = BatchMaker { table: &table, tokenize: &lengths, cache: &cache, loss: &loss };
+        let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
+        let maker = BatchMaker {
+            table: &table,
+            tokenize: &lengths,
+            cache: &cache,
+            views: &views,
+            stages: &stages,
+            guide: None,
+        };
         let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
         assert_eq!(first.pairs, [0]);
-        let refuse = |text: &str, _: Side| {
-            if text == "a5" {
+        let refuse = |wanted: Wanted<'_>| {
+            if wanted.text == "a5" {
                 return Err(wb_core::Error::data("tokenizer", "no").into());
             }
             Ok(vec![1])
         };
-        let maker = BatchMaker { table: &table, tokenize: &refuse, cache: &cache, loss: &loss };
+        let maker = BatchMaker { tokenize: &refuse, ..maker };
         let came = with_batches(&maker, &planned, 4, |mut batches| {
             (0..planned.len()).map_while(|_| batches.next_batch().ok()).count()
         });

@@ -1,9 +1,8 @@
-//! Which pairs share a batch: an epoch's batches, planned before it starts.
+//! Which pairs share a batch: batches out of pairs in a given order, planned before training starts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use wb_core::Seed;
 
 /// Which pairs share a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,39 +15,30 @@ pub enum SamplerConfig {
     Shuffle,
 }
 
-/// Batches of one epoch, as positions of pairs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EpochPlan {
-    /// The batches in order.
-    pub batches: Vec<Vec<u32>>,
-    /// Pairs that are in no batch of this epoch: the last batch, or batches that duplicates kept from filling up.
-    pub left_out: usize,
-}
-
 /// What a sampler needs to know of a pair: the numbers of its texts, equal for equal texts.
 pub type PairTexts = [u32; 2];
 
 impl SamplerConfig {
-    /// Batches of `size` pairs for an epoch, from a permutation drawn by seed and epoch.
-    /// A batch that is not full is left out with `drop_last`, and in any case where it holds fewer than 2 pairs.
-    pub fn plan(self, pairs: &[PairTexts], size: usize, drop_last: bool, seed: Seed, epoch: u64) -> EpochPlan {
-        let order = seed.permutation_at("sampler", epoch, pairs.len());
-        let batches = match self {
-            Self::Shuffle => order.chunks(size.max(1)).map(|batch| batch.iter().map(|i| *i as u32).collect()).collect(),
-            Self::NoDuplicates => without_duplicates(pairs, &order, size.max(1)),
+    /// Batches of `size` pairs out of pairs in a given order; `texts` are those of all pairs.
+    /// A batch that is not full (the last one, or where duplicates kept it from filling up) is left out with `drop_last`,
+    /// and in any case where it holds fewer than 2 pairs.
+    pub fn batches(self, texts: &[PairTexts], order: Vec<u32>, size: usize, drop_last: bool) -> Vec<Vec<u32>> {
+        let mut batches = match self {
+            Self::Shuffle => order.chunks(size.max(1)).map(<[u32]>::to_vec).collect(),
+            Self::NoDuplicates => without_duplicates(texts, order, size.max(1)),
         };
         let least = if drop_last { size } else { size.min(2) };
-        let (kept, left): (Vec<Vec<u32>>, Vec<Vec<u32>>) = batches.into_iter().partition(|batch| batch.len() >= least);
-        EpochPlan { batches: kept, left_out: left.iter().map(Vec::len).sum() }
+        batches.retain(|batch| batch.len() >= least);
+        batches
     }
 }
 
 /// Fills batches greedily in the given order. A pair whose text is in the batch already waits for that text:
 /// when a batch that holds the text is closed, the first pair that waits for it comes before all others.
 /// So a pair is looked at a few times, not once for every batch, however many duplicates there are.
-fn without_duplicates(pairs: &[PairTexts], order: &[usize], size: usize) -> Vec<Vec<u32>> {
+fn without_duplicates(pairs: &[PairTexts], order: Vec<u32>, size: usize) -> Vec<Vec<u32>> {
     let mut batches = Vec::with_capacity(order.len() / size + 1);
-    let mut fresh = order.iter().map(|i| *i as u32);
+    let mut fresh = order.into_iter();
     let mut released: VecDeque<u32> = VecDeque::new();
     let mut waiting: HashMap<u32, VecDeque<u32>> = HashMap::new();
     loop {
@@ -85,8 +75,23 @@ fn without_duplicates(pairs: &[PairTexts], order: &[usize], size: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use wb_core::Seed;
 
     use super::*;
+
+    /// Batches of one epoch over all pairs, and how many pairs are in none.
+    struct EpochPlan {
+        batches: Vec<Vec<u32>>,
+        left_out: usize,
+    }
+
+    impl SamplerConfig {
+        fn plan(self, pairs: &[PairTexts], size: usize, drop_last: bool, seed: Seed, epoch: u64) -> EpochPlan {
+            let order = seed.permutation_at("sampler", epoch, pairs.len()).into_iter().map(|i| i as u32).collect();
+            let batches = self.batches(pairs, order, size, drop_last);
+            EpochPlan { left_out: pairs.len() - batches.iter().map(Vec::len).sum::<usize>(), batches }
+        }
+    }
 
     fn all(plan: &EpochPlan) -> Vec<u32> {
         let mut all: Vec<u32> = plan.batches.iter().flatten().copied().collect();
@@ -99,8 +104,8 @@ mod tests {
         let pairs: Vec<PairTexts> = (0..100).map(|i| [2 * i, 2 * i + 1]).collect();
         for sampler in [SamplerConfig::NoDuplicates, SamplerConfig::Shuffle] {
             let plan = |epoch| sampler.plan(&pairs, 16, true, Seed(7), epoch);
-            assert_eq!(plan(1), plan(1));
-            assert_ne!(plan(1), plan(2));
+            assert_eq!(plan(1).batches, plan(1).batches);
+            assert_ne!(plan(1).batches, plan(2).batches);
             assert_eq!((plan(1).batches.len(), plan(1).left_out), (6, 4));
             let kept = sampler.plan(&pairs, 16, false, Seed(7), 1);
             assert_eq!((kept.batches.len(), kept.batches[6].len(), kept.left_out), (7, 4, 0));

@@ -3,35 +3,57 @@
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::Instant};
 
 use wb_core::{
-    Error as CoreError, Pair, Progress,
+    Error as CoreError, Progress,
     fingerprint::Fingerprint,
     records::journal::{StepRecord, ValidationRecord},
 };
 
 use super::{
     Keep, TrainJob, TrainOutcome,
-    checkpoint::Checkpoints,
+    checkpoint::{Checkpoints, Kept},
+    curriculum::Stage,
+    ema::Ema,
     journal::Journal,
-    objectives::{ObjectiveLoss, Objectives},
+    objectives::{BatchCode, ObjectiveLoss, Objectives},
     optimizer::{AdamW, clip_factor, gradient_norm},
     plan::PlannedStep,
     prefetch::Batches,
     step::{StepOptions, accumulate},
+    table::PairTable,
     token_dropout::drop_tokens,
     validate::{Measured, Validation},
+    views::Views,
 };
 use crate::{Backbone, Error, Gradients, Parameters, Result, losses::LossOnEmbeddings};
+
+/// What a training goes through.
+#[derive(Clone, Copy)]
+pub struct Course<'a> {
+    /// Its stages.
+    pub stages: &'a [Stage],
+    /// Their losses.
+    pub losses: &'a [LossOnEmbeddings],
+    /// What else is lowered.
+    pub objectives: Option<&'a Objectives<'a>>,
+    /// How texts are tokenized.
+    pub views: &'a Views,
+    /// How many steps.
+    pub total: u64,
+    /// What it is measured on.
+    pub held_out: &'a Validation,
+    /// By which loss it is measured: that of the config, so that stages can be compared.
+    pub loss: &'a LossOnEmbeddings,
+}
 
 /// A training under way.
 pub struct Session<'a> {
     backbone: &'a mut dyn Backbone,
     job: &'a TrainJob<'a>,
-    loss: &'a LossOnEmbeddings,
-    objectives: Option<&'a Objectives<'a>>,
-    held_out: &'a Validation,
-    total: u64,
+    course: Course<'a>,
     optimizer: AdamW,
+    average: Option<Ema>,
     gradients: Gradients,
+    negatives: Option<(u64, Fingerprint)>,
     metrics: Journal,
     validations: Journal,
     checkpoints: Checkpoints,
@@ -48,25 +70,24 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Begins, or goes on from the newest whole checkpoint.
-    pub fn open(
-        backbone: &'a mut dyn Backbone,
-        job: &'a TrainJob<'a>,
-        loss: &'a LossOnEmbeddings,
-        objectives: Option<&'a Objectives<'a>>,
-        held_out: &'a Validation,
-        total: u64,
-    ) -> Result<Self> {
-        if held_out.is_empty() && job.config.keep == Keep::Best {
+    pub fn open(backbone: &'a mut dyn Backbone, job: &'a TrainJob<'a>, course: Course<'a>) -> Result<Self> {
+        if course.held_out.is_empty() && job.config.keep == Keep::Best {
             return Err(CoreError::value("train.keep", "`best` needs validation pairs, and there are none")
                 .with_hint("train.keep=last, or a bigger share of pairs for validation")
                 .into());
         }
         let mut optimizer = AdamW::new(&job.config.optimizer, backbone.parameters())?;
+        let mut average = Ema::new(job.config.ema, backbone.parameters());
         let gradients = Gradients::zeros(backbone.parameters());
-        let made_with = made_with(job, backbone.parameters(), objectives);
-        let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with)?;
+        let config = serde_json::to_value(job.config).unwrap_or_default();
+        let checkpoints = Checkpoints::open(
+            &job.files.checkpoints,
+            made_with(job, backbone.parameters(), course.objectives)?,
+            config,
+        )?;
         let (state, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
+        let warnings: Vec<String> = warnings.into_iter().chain(course.held_out.warning()).collect();
         let step = state.as_ref().map(|state| state.step);
         let (metrics, steps, _) = Journal::open(&job.files.metrics, step)?;
         let (validations, _, validated) = Journal::open(&job.files.validation, step)?;
@@ -79,23 +100,26 @@ impl<'a> Session<'a> {
             backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, parameters))?;
             loaded?;
             checkpoints.load_optimizer(step, backbone.parameters(), &mut optimizer)?;
+            if let Some(average) = &mut average {
+                checkpoints.load_average_into(step, backbone.parameters(), average)?;
+            }
         }
+        let (best, negatives) = state.map_or((None, None), |state| (state.best, state.negatives));
         Ok(Self {
             backbone,
             job,
-            loss,
-            objectives,
-            held_out,
-            total,
+            course,
             optimizer,
+            average,
             gradients,
+            negatives,
             metrics,
             validations,
             checkpoints,
             step: step.unwrap_or(0),
             saved: step.is_some(),
             validated,
-            best: state.and_then(|state| state.best),
+            best,
             last: None,
             last_mrr: f64::NAN,
             pairs_done: 0,
@@ -109,16 +133,41 @@ impl<'a> Session<'a> {
         self.step
     }
 
+    /// Puts the hard negatives of this step in place: those of the last refresh, which is now or was before the resume.
+    /// False where mining was stopped from outside; it is done after a resume.
+    pub fn refresh(&mut self, table: &mut PairTable<'_>, progress: &mut dyn FnMut(Progress)) -> Result<bool> {
+        let (Some(config), Some(mine)) = (&self.job.config.refresh, self.job.refresh) else { return Ok(true) };
+        let Some(due) = config.last(self.step, self.course.total) else { return Ok(true) };
+        let most = super::curriculum::most_negatives(self.job.config);
+        if let Some(kept) = self.negatives.as_ref().filter(|(step, _)| *step == due) {
+            table.set_negatives(self.checkpoints.read_negatives(kept)?, most)?;
+            return Ok(true);
+        }
+        if due != self.step {
+            let message = format!("has no hard negatives of step {due}, with which step {} goes on", self.step + 1);
+            return Err(CoreError::data(self.job.files.checkpoints.display().to_string(), message).into());
+        }
+        self.swap_average()?;
+        let mined = mine(self.backbone, self.step, progress);
+        self.swap_average()?;
+        let Some(mined) = mined? else { return Ok(false) };
+        self.negatives = Some((due, self.checkpoints.write_negatives(due, &mined)?));
+        table.set_negatives(mined, most)?;
+        Ok(true)
+    }
+
     /// One optimizer step over the step's batches.
-    pub fn update(&mut self, planned: &PlannedStep, batches: &mut Batches) -> Result<()> {
+    pub fn update(&mut self, planned: &PlannedStep, table: &PairTable<'_>, batches: &mut Batches) -> Result<()> {
         let started = Instant::now();
         let config = self.job.config;
         let step = self.step + 1;
         let options = StepOptions {
             dropout: config.dropout.then_some(self.job.seed),
             micro_tokens: config.batch.micro_tokens,
+            micro_texts: config.batch.micro_texts,
             weight: 1.0 / planned.batches.len() as f32,
         };
+        let stage = &self.course.stages[planned.stage];
         let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
         let mut of_objectives = BTreeMap::new();
         for part in 0..planned.batches.len() {
@@ -127,13 +176,14 @@ impl<'a> Session<'a> {
             let number = (step - 1) * config.batch.accumulate as u64 + part as u64;
             batch.tokens =
                 drop_tokens(batch.tokens, config.token_dropout, self.job.special_ends, self.job.seed, number);
-            let found = accumulate(self.backbone, self.loss, &batch, number, options, &mut self.gradients)?;
+            let of_stage = &self.course.losses[planned.stage];
+            let found = accumulate(self.backbone, of_stage, &batch, number, options, &mut self.gradients)?;
             if !found.is_finite() {
-                return Err(self.not_a_number(step, "loss", found, planned));
+                return Err(self.not_a_number(step, "loss", found, planned, table));
             }
-            for found in self.lower_objectives(&batch.pairs, number, options)? {
+            for found in self.lower_objectives(&batch.pairs, planned.stage, table, number, options)? {
                 if !found.loss.is_finite() {
-                    return Err(self.not_a_number(step, &format!("loss of {}", found.name), found.loss, planned));
+                    return Err(self.not_a_number(step, found.name, found.loss, planned, table));
                 }
                 let sum = of_objectives.entry(found.name.to_owned()).or_insert(0.0);
                 *sum += found.loss * f64::from(options.weight);
@@ -144,24 +194,20 @@ impl<'a> Session<'a> {
         }
         let norm = gradient_norm(&self.gradients);
         if !norm.is_finite() {
-            return Err(self.not_a_number(step, "gradient norm", norm, planned));
+            return Err(self.not_a_number(step, "gradient norm", norm, planned, table));
         }
-        let learning_rate = config.optimizer.learning_rate() * config.schedule.factor(step, self.total);
+        let scheduled = config.schedule.factor(step, self.course.total);
+        let learning_rate = config.optimizer.learning_rate() * scheduled * stage.rate_factor;
         let clip = clip_factor(norm, config.clip_norm);
         let (optimizer, gradients) = (&mut self.optimizer, &mut self.gradients);
         self.backbone.update(&mut |parameters| optimizer.update(parameters, gradients, learning_rate, clip))?;
+        if let Some(average) = &mut self.average {
+            average.follow(self.backbone.parameters(), step);
+        }
 
-        let record = StepRecord {
-            step,
-            epoch: planned.epoch,
-            stage: 0,
-            loss,
-            objectives: of_objectives,
-            learning_rate,
-            grad_norm: norm,
-            pairs,
-            tokens,
-        };
+        let (epoch, stage) = (planned.epoch, planned.stage as u32);
+        let objectives = of_objectives;
+        let record = StepRecord { step, epoch, stage, loss, objectives, learning_rate, grad_norm: norm, pairs, tokens };
         self.metrics.append(&record)?;
         self.step = step;
         self.saved = false;
@@ -172,28 +218,38 @@ impl<'a> Session<'a> {
     }
 
     /// Adds the gradients of the objectives on the batch's code; nothing where there are none.
-    fn lower_objectives(&mut self, pairs: &[u32], number: u64, options: StepOptions) -> Result<Vec<ObjectiveLoss>> {
-        let Some(objectives) = self.objectives else { return Ok(Vec::new()) };
-        let all = self.job.pairs.pairs();
-        let pairs: Vec<&Pair> = pairs.iter().map(|pair| &all[*pair as usize]).collect();
-        objectives.accumulate(self.backbone, &pairs, number, options, &mut self.gradients)
+    fn lower_objectives(
+        &mut self,
+        pairs: &[u32],
+        stage: usize,
+        table: &PairTable<'_>,
+        number: u64,
+        options: StepOptions,
+    ) -> Result<Vec<ObjectiveLoss>> {
+        let Some(objectives) = self.course.objectives else { return Ok(Vec::new()) };
+        let code = BatchCode { pairs, stage, table, views: self.course.views };
+        objectives.accumulate(self.backbone, code, number, options, &mut self.gradients)
     }
 
-    /// Measures the weights as they are on the held-out pairs, where it is time to and was not done,
+    /// Measures the weights as they are, or their average, on the held-out pairs, where it is time to and was not done,
     /// and writes a checkpoint. False where `stop` broke it off; it is done again after a resume.
     pub fn validate_if_due(&mut self, every: u64, progress: &mut dyn FnMut(Progress)) -> Result<bool> {
-        let due = self.step.is_multiple_of(every) || self.step == self.total;
-        if !due || (self.saved && (self.validated == Some(self.step) || self.held_out.is_empty())) {
+        let Course { held_out, loss, total, .. } = self.course;
+        let due = self.step.is_multiple_of(every) || self.step == total;
+        if !due || (self.saved && (self.validated == Some(self.step) || held_out.is_empty())) {
             return Ok(true);
         }
-        let (done, total, texts) = (self.step, self.total, 2 * self.held_out.len());
+        let (done, texts, stop) = (self.step, held_out.texts(), self.job.stop);
         let mut go_on = |embedded| {
             let note = format!("validating, {embedded} of {texts} texts");
             progress(Progress { stage: "training", done, total, note });
-            !self.job.stop.load(Ordering::Relaxed)
+            !stop.load(Ordering::Relaxed)
         };
-        if !self.held_out.is_empty() {
-            let Some(found) = self.held_out.measure(self.backbone, self.loss, &mut go_on)? else { return Ok(false) };
+        if !held_out.is_empty() {
+            self.swap_average()?;
+            let found = held_out.measure(self.backbone, loss, &mut go_on);
+            self.swap_average()?;
+            let Some(found) = found? else { return Ok(false) };
             self.record(found)?;
         }
         self.saved = false;
@@ -208,7 +264,7 @@ impl<'a> Session<'a> {
         }
         self.last_mrr = found.mrr;
         self.validated = Some(self.step);
-        let (step, pairs) = (self.step, self.held_out.len() as u64);
+        let (step, pairs) = (self.step, self.course.held_out.len() as u64);
         let record =
             ValidationRecord { step, mrr: found.mrr, recall_at_1: found.recall_at_1, loss: found.loss, pairs, best };
         Ok(self.validations.append(&record)?)
@@ -221,19 +277,39 @@ impl<'a> Session<'a> {
         }
         self.metrics.sync()?;
         self.validations.sync()?;
-        self.checkpoints.save(self.step, self.best, self.backbone.parameters(), &self.optimizer)?;
+        self.checkpoints.save(Kept {
+            step: self.step,
+            best: self.best,
+            negatives: self.negatives.as_ref(),
+            parameters: self.backbone.parameters(),
+            optimizer: &self.optimizer,
+            average: self.average.as_ref(),
+        })?;
         self.saved = true;
         Ok(())
     }
 
-    /// Puts the best weights into the backbone.
-    pub fn load_best(&mut self) -> Result<()> {
-        let Some((step, _)) = self.best else { return Ok(()) };
+    /// Puts the weights that are kept into the backbone: the best or the last ones, or their average.
+    pub fn keep(&mut self, keep: Keep) -> Result<()> {
+        let Some((step, _)) = self.best.filter(|_| keep == Keep::Best) else { return self.swap_average() };
         self.checkpoints.point_to_best(step)?;
-        let checkpoints = &self.checkpoints;
+        let (checkpoints, averaged) = (&self.checkpoints, self.average.is_some());
         let mut loaded = Ok(());
-        self.backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, parameters))?;
+        self.backbone.update(&mut |parameters| {
+            loaded = match averaged {
+                true => checkpoints.load_average(step, parameters),
+                false => checkpoints.load_weights(step, parameters),
+            }
+        })?;
         Ok(loaded?)
+    }
+
+    /// Exchanges the weights and their average, where there is one.
+    fn swap_average(&mut self) -> Result<()> {
+        match &mut self.average {
+            Some(average) => self.backbone.update(&mut |parameters| average.swap(parameters)),
+            None => Ok(()),
+        }
     }
 
     /// The line beside the progress bar.
@@ -263,9 +339,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn not_a_number(&self, step: u64, what: &str, value: f64, planned: &PlannedStep) -> Error {
-        let all = self.job.pairs.pairs();
-        let ids = |batch: &Vec<u32>| batch.iter().map(|pair| all[*pair as usize].id.clone()).collect::<Vec<_>>();
+    fn not_a_number(&self, step: u64, what: &str, value: f64, planned: &PlannedStep, table: &PairTable<'_>) -> Error {
+        let id = |pair: &u32| table.id(*pair).unwrap_or_else(|_| format!("pair {pair}"));
+        let ids = |batch: &Vec<u32>| batch.iter().map(id).collect::<Vec<_>>();
         let batches: Vec<Vec<String>> = planned.batches.iter().map(ids).collect();
         let first: Vec<&str> = batches.iter().flatten().map(String::as_str).take(3).collect();
         let count = batches.iter().flatten().count();
@@ -296,7 +372,7 @@ fn made_with(
     job: &TrainJob<'_>,
     parameters: &Parameters,
     objectives: Option<&Objectives<'_>>,
-) -> BTreeMap<String, String> {
+) -> Result<BTreeMap<String, String>> {
     let mut names = Fingerprint::builder();
     let mut frozen = Fingerprint::builder();
     for parameter in parameters.iter() {
@@ -312,11 +388,13 @@ fn made_with(
     let entries = [
         ("config", Fingerprint::of_json(job.config).to_string()),
         ("frozen weights", frozen.finish().to_string()),
+        ("guide", job.guide.map(|guide| guide.fingerprint().to_string()).unwrap_or_default()),
         ("names and shapes of weights", names.finish().to_string()),
-        ("pairs", job.pairs.fingerprint().to_string()),
+        ("pairs", job.pairs.fingerprint()?.to_string()),
         ("seed", job.seed.0.to_string()),
         ("validation pairs", job.validation.fingerprint().to_string()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
     let classes = objectives.map(|objectives| ("classes of objectives", objectives.fingerprint().to_string()));
-    entries.into_iter().chain(classes).map(|(key, value)| (key.to_owned(), value)).collect()
+    Ok(entries.into_iter().chain(classes).map(|(key, value)| (key.to_owned(), value)).collect())
 }

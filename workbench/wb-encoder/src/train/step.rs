@@ -13,8 +13,10 @@ use crate::{Backbone, Dropout, Gradients, Result, Tape, TokenBatch, losses::Loss
 pub struct StepOptions {
     /// Draws dropout masks; `None` for no dropout.
     pub dropout: Option<Seed>,
-    /// Parts of at most so many tokens with cached gradients; 0 for the batch at once.
+    /// Parts of at most so many tokens with cached gradients; 0 for no limit.
     pub micro_tokens: usize,
+    /// Parts of at most so many texts with cached gradients; 0 for no limit. Without either, the batch at once.
+    pub micro_texts: usize,
     /// What the gradients are multiplied by: 1 / batches of the step.
     pub weight: f32,
 }
@@ -34,7 +36,7 @@ pub fn accumulate(
     options: StepOptions,
     gradients: &mut Gradients,
 ) -> Result<f64> {
-    let parts = parts(&batch.tokens, options.micro_tokens);
+    let parts = parts(&batch.tokens, options.micro_tokens, options.micro_texts);
     let cached = parts.len() > 1;
     let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
     let embed = |part: usize| -> Result<(Array2<f32>, Tape)> {
@@ -52,8 +54,8 @@ pub fn accumulate(
     }
 
     let anchors = batch.pairs.len();
-    let found =
-        loss.forward_backward(embeddings.slice(s![..anchors, ..]), embeddings.slice(s![anchors.., ..]), &batch.blocked);
+    let (of_anchors, of_documents) = (embeddings.slice(s![..anchors, ..]), embeddings.slice(s![anchors.., ..]));
+    let found = loss.forward_backward(of_anchors, of_documents, &batch.labels)?;
     if !found.loss.is_finite() {
         return Ok(found.loss);
     }
@@ -79,16 +81,15 @@ fn stack(anchors: &Array2<f32>, documents: &Array2<f32>) -> Array2<f32> {
     all
 }
 
-/// Neighbouring texts of together at most `limit` tokens, or one text that is longer; everything where `limit` is 0.
-pub(super) fn parts(tokens: &TokenBatch, limit: usize) -> Vec<Range<usize>> {
-    if limit == 0 {
-        return std::iter::once(0..tokens.len()).collect();
-    }
+/// Neighbouring texts, together at most so many tokens (or one text that is longer) and so many texts; 0 for no limit.
+pub(super) fn parts(tokens: &TokenBatch, most_tokens: usize, most_texts: usize) -> Vec<Range<usize>> {
+    let limit = |most: usize| if most == 0 { usize::MAX } else { most };
+    let (most_tokens, most_texts) = (limit(most_tokens), limit(most_texts));
     let mut parts = Vec::new();
     let (mut start, mut sum) = (0, 0);
     for (text, ends) in tokens.offsets().windows(2).enumerate() {
         let length = ends[1] - ends[0];
-        if text > start && sum + length > limit {
+        if text > start && (sum + length > most_tokens || text - start == most_texts) {
             parts.push(start..text);
             (start, sum) = (text, 0);
         }
@@ -100,16 +101,96 @@ pub(super) fn parts(tokens: &TokenBatch, limit: usize) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
+
     use super::*;
+    use crate::{
+        Architecture, BurnBackbone, LoraConfig, Model, Pooling, lora,
+        losses::tests::{ALL, config, mixed_labels},
+        models::{BertConfig, bert_config::Activation},
+        native,
+        similarities::SimilarityConfig,
+    };
+
+    /// A small transformer in which everything drops: the model, its attention, its adapters.
+    fn dropping() -> Model {
+        let architecture = Architecture::Bert(BertConfig {
+            vocab_size: 50,
+            hidden_size: 24,
+            num_hidden_layers: 2,
+            num_attention_heads: 3,
+            intermediate_size: 40,
+            max_position_embeddings: 40,
+            type_vocab_size: 2,
+            layer_norm_eps: 1e-5,
+            first_position: 0,
+            activation: Activation::Gelu,
+            hidden_dropout: 0.2,
+            attention_dropout: 0.2,
+        });
+        let adapters = LoraConfig {
+            rank: 3,
+            alpha: 6.0,
+            dropout: 0.3,
+            targets: vec!["query".to_owned()].into(),
+            ..LoraConfig::default()
+        };
+        let mut parameters = architecture.fresh(Seed(5));
+        let adapter = lora::attach(&mut parameters, &architecture, &adapters, Seed(6), "tiny").unwrap();
+        for parameter in parameters.iter_mut() {
+            // Fresh weights give embeddings that are nearly alike; and all weights train.
+            parameter.trainable = true;
+            let spread = |(at, value): (usize, &mut f32)| *value = *value * 4.0 + ((at * 7 % 13) as f32 - 6.0) / 60.0;
+            parameter.values.iter_mut().enumerate().for_each(spread);
+        }
+        Model { architecture, parameters, pooling: Pooling::Mean, adapter: Some(adapter) }
+    }
+
+    /// Loss and gradients with dropout on, however the batch is cut: also with one text in the last part.
+    #[test]
+    fn cached_gradients_equal_those_of_the_whole_batch_for_every_loss() {
+        let on_burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(dropping(), &Device::flex(), "flex").unwrap());
+        for (backbone, some) in [(native::open(dropping()).unwrap(), 1), (on_burn, 5)] {
+            for (json, negatives) in ALL.into_iter().step_by(some) {
+                let labels = mixed_labels(11, negatives);
+                let texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
+                    .map(|text| (0..1 + text * 7 % 19).map(|at| ((text * 13 + at * at * 5 + at) % 50) as u32).collect())
+                    .collect();
+                let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
+                let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
+                let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
+                let run = |micro_tokens, micro_texts, seed: u64| {
+                    let mut gradients = Gradients::zeros(backbone.parameters());
+                    let options = StepOptions { dropout: Some(Seed(seed)), micro_tokens, micro_texts, weight: 0.5 };
+                    (accumulate(&*backbone, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+                };
+                let (whole, expected) = run(0, 0, 9);
+                assert_ne!(run(0, 0, 10).0, whole, "{json}: dropout is off");
+                let largest = expected.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
+                assert!(largest > 1e-3, "{json}: no gradients");
+                let one_over = batch.tokens.len() - 1;
+                for (micro_tokens, micro_texts) in [(0, one_over), (0, 4), (60, 0), (50, 7)] {
+                    let (found, gradients) = run(micro_tokens, micro_texts, 9);
+                    assert!((found - whole).abs() < 1e-5 * whole.max(1.0), "{json}: {found} is not {whole}");
+                    let pairs = gradients.iter().flatten().zip(expected.iter().flatten());
+                    let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                    assert!(apart < 1e-5 * largest.max(1.0), "{json}: gradients differ by {apart} of {largest}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn parts_hold_neighbours_up_to_the_limit() {
         let lengths = [3usize, 3, 3, 9, 1, 1];
         let texts: Vec<Vec<u32>> = lengths.iter().map(|n| vec![0; *n]).collect();
         let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
-        assert_eq!(parts(&tokens, 0), vec![0..6]);
-        assert_eq!(parts(&tokens, 6), [0..2, 2..3, 3..4, 4..6]);
-        assert_eq!(parts(&tokens, 100), vec![0..6]);
-        assert_eq!(parts(&tokens, 1), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
+        assert_eq!(parts(&tokens, 0, 0), vec![0..6]);
+        assert_eq!(parts(&tokens, 6, 0), [0..2, 2..3, 3..4, 4..6]);
+        assert_eq!(parts(&tokens, 100, 0), vec![0..6]);
+        assert_eq!(parts(&tokens, 1, 0), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
+        assert_eq!(parts(&tokens, 0, 4), [0..4, 4..6]);
+        assert_eq!(parts(&tokens, 9, 2), [0..2, 2..3, 3..4, 4..6]);
+        assert_eq!(parts(&tokens, 0, 6), vec![0..6]);
     }
 }

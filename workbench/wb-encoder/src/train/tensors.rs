@@ -42,6 +42,19 @@ pub fn weights_to_bytes(parameters: &Parameters) -> Result<Vec<u8>> {
     to_bytes(trained.map(|p| (p.name.clone(), Floats { shape: &p.shape, values: &p.values })))
 }
 
+/// Other values of the weights that train, such as their average, by the weights' names.
+pub fn values_to_bytes(parameters: &Parameters, values: &[Vec<f32>]) -> Result<Vec<u8>> {
+    let trained = parameters.iter().zip(values).filter(|(p, _)| p.trainable);
+    to_bytes(trained.map(|(p, values)| (p.name.clone(), Floats { shape: &p.shape, values })))
+}
+
+/// Puts back what [`values_to_bytes`] wrote.
+pub fn values_from_bytes(bytes: &[u8], path: &Path, parameters: &Parameters, values: &mut [Vec<f32>]) -> Result<()> {
+    let tensors = open(bytes, path)?;
+    let mut trained = parameters.iter().zip(values).filter(|(p, _)| p.trainable);
+    trained.try_for_each(|(p, values)| fill(&tensors, path, &p.name, &p.shape, values))
+}
+
 /// Puts back what [`weights_to_bytes`] wrote.
 pub fn weights_from_bytes(bytes: &[u8], path: &Path, parameters: &mut Parameters) -> Result<()> {
     let tensors = open(bytes, path)?;

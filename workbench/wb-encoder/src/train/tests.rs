@@ -1,5 +1,8 @@
 //! Training from end to end, on a bag of token vectors small enough to see through.
 
+mod curriculum;
+mod killed;
+
 use std::{
     fs,
     path::Path,
@@ -12,6 +15,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 use wb_core::{
     Pair, PairSet, Progress, Seed, Side,
+    fingerprint::Fingerprint,
     progress::silent,
     records::journal::{StepRecord, ValidationRecord},
 };
@@ -31,6 +35,8 @@ const POISON: u32 = 399;
 /// Mean of token vectors, with dropout of whole numbers of an embedding, and a weight that does not train.
 struct Bag {
     parameters: Parameters,
+    /// The token ids of every batch that it is trained with, a line each, where somebody wants to know.
+    log: Option<std::sync::Mutex<fs::File>>,
 }
 
 struct BagTape {
@@ -55,7 +61,7 @@ impl Bag {
             values: vec![0.5, -0.5],
             trainable: false,
         });
-        Self { parameters }
+        Self { parameters, log: None }
     }
 
     fn weights(&self) -> Vec<u32> {
@@ -84,6 +90,10 @@ impl Backbone for Bag {
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
         let table = &self.parameters.at(0).values;
         let mut mask = Array2::ones((batch.len(), DIM));
+        if let Some(log) = self.log.as_ref().filter(|_| dropout.is_some()) {
+            let line = format!("{:?}\n", batch.ids());
+            std::io::Write::write_all(&mut *log.lock().unwrap(), line.as_bytes()).unwrap();
+        }
         if let Some(dropout) = dropout {
             for (text, mut row) in mask.outer_iter_mut().enumerate() {
                 let mut rng = Seed(dropout.seed).stream_at("mask", batch.place(text));
@@ -125,6 +135,45 @@ fn tokenize(text: &str, side: Side) -> Result<Vec<u32>> {
         if word.starts_with('p') { 100 + number } else { number }
     };
     Ok(text.split(' ').map(token).collect())
+}
+
+/// With prompts, which are words too, and limits.
+fn wanted(wanted: Wanted<'_>) -> Result<Vec<u32>> {
+    let mut ids = tokenize(&format!("{}{}", wanted.prompt.unwrap_or_default(), wanted.text), wanted.side)?;
+    ids.truncate(wanted.max_tokens.unwrap_or(usize::MAX));
+    Ok(ids)
+}
+
+/// Of each of the 64 pairs the three other positives that are nearest to its anchor.
+fn mine(backbone: &dyn Backbone, _: u64, progress: &mut dyn FnMut(Progress)) -> Result<Option<Mined>> {
+    progress(Progress::new("mining", 0, 64));
+    let pairs = apart();
+    let embed = |text: &dyn Fn(&Pair) -> &str, side| -> Result<Array2<f32>> {
+        let ids: Vec<Vec<u32>> = pairs.pairs().iter().map(|pair| tokenize(text(pair), side)).collect::<Result<_>>()?;
+        backbone.embed(&TokenBatch::new(ids.iter().map(Vec::as_slice)))
+    };
+    let scores = embed(&|pair| &pair.anchor, Side::Query)?.dot(&embed(&|pair| &pair.positive, Side::Document)?.t());
+    let hardest = |row: usize| {
+        let mut others: Vec<u32> = (0..64).filter(|other| *other != row as u32).collect();
+        others.sort_by(|a, b| scores[[row, *b as usize]].total_cmp(&scores[[row, *a as usize]]).then(a.cmp(b)));
+        others.truncate(3);
+        others
+    };
+    let texts = pairs.pairs().iter().map(|pair| pair.positive.clone()).collect();
+    Ok(Some(Mined { texts, negatives: (0..64).map(hardest).collect() }))
+}
+
+/// Pairs that are handed out one by one.
+struct Streamed(PairSet);
+
+impl PairStream for Streamed {
+    fn fingerprint(&self) -> wb_core::Result<Fingerprint> {
+        Ok(self.0.fingerprint())
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Pair) -> wb_core::Result<()>) -> wb_core::Result<()> {
+        self.0.pairs().iter().cloned().try_for_each(take)
+    }
 }
 
 fn pair(id: usize, anchor: String, positive: String) -> Pair {
@@ -171,13 +220,17 @@ struct Run {
     folder: Folder,
     pairs: PairSet,
     validation: PairSet,
+    /// The pairs again, to be read as if they did not fit into memory.
+    stream: Option<Streamed>,
     config: TrainConfig,
+    guide: Option<Matching>,
     stop: AtomicBool,
 }
 
 impl Run {
     fn new(config: TrainConfig) -> Self {
-        Self { folder: Folder::new(), pairs: apart(), validation: apart(), config, stop: AtomicBool::new(false) }
+        let stop = AtomicBool::new(false);
+        Self { folder: Folder::new(), pairs: apart(), validation: apart(), stream: None, config, guide: None, stop }
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -188,16 +241,19 @@ impl Run {
         let files = TrainFiles {
             metrics: self.path("metrics.jsonl"),
             validation: self.path("validation.jsonl"),
+            curriculum: self.path("curriculum.json"),
             checkpoints: self.path("checkpoints"),
         };
         let job = TrainJob {
-            pairs: &self.pairs,
+            pairs: self.stream.as_ref().map_or((&self.pairs).into(), |pairs| TrainPairs::Stream(pairs)),
             validation: &self.validation,
-            tokenize: &tokenize,
+            tokenize: &wanted,
             code: None,
             special_ends: false,
             config: &self.config,
             seed: Seed(17),
+            refresh: Some(&mine),
+            guide: self.guide.as_ref().map(|guide| guide as &Guide<'_>),
             files,
             resume,
             stop: &self.stop,
@@ -234,6 +290,34 @@ impl Run {
     }
 }
 
+/// A guide that sees which pair a text belongs to, by its number.
+struct Matching;
+
+impl wb_core::Encoder for Matching {
+    fn name(&self) -> String {
+        "matching".into()
+    }
+
+    fn dim(&self) -> usize {
+        64
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_bytes(b"matching")
+    }
+
+    fn encode(
+        &self,
+        texts: &[&str],
+        _: Side,
+        _: &mut dyn FnMut(Progress),
+    ) -> Result<wb_core::Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        let number = |text: &str| text[1..].split(' ').next().unwrap().parse::<usize>().unwrap() % 64;
+        let own = |(row, column): (usize, usize)| f32::from(u8::from(number(texts[row]) == column));
+        Ok(wb_core::Embeddings::dense(Array2::from_shape_fn((texts.len(), 64), own)))
+    }
+}
+
 /// All that two runs are compared by.
 #[derive(Debug, PartialEq)]
 struct Finished {
@@ -265,6 +349,57 @@ fn sixty_four_pairs_are_learned_by_heart() {
     let best: Vec<_> = validations.iter().filter(|v| v.best).collect();
     assert_eq!(best.last().unwrap().step, outcome.best_step);
     assert_eq!(fs::read_to_string(run.path("checkpoints/best")).unwrap(), format!("step-{:06}\n", outcome.best_step));
+}
+
+/// Every loss learns what it is for, from pairs that have what it needs, and says so where they have not.
+#[test]
+fn every_loss_learns() {
+    let losses = [
+        (r#"{"mnrl": {"directions": ["query_to_doc", "query_to_query", "doc_to_query", "doc_to_doc"]}}"#, 0.95),
+        (r#"{"mnrl": {"temperature": 0.1, "hardness": {"hard_negatives": 2}}}"#, 0.95),
+        (r#"{"gist": {"guide": {"id": "matching"}, "temperature": 0.05}}"#, 0.95),
+        (r#"{"triplet": {"margin": 0.5}}"#, 0.5),
+        (r#"{"triplet": {"distance": "euclidean", "margin": 0.5}}"#, 0.3),
+        (r#"{"margin_mse": {}}"#, 0.5),
+        (r#"{"distill_kl": {"student_temperature": 0.1}}"#, 0.5),
+        (r#"{"cosent": {}}"#, 0.5),
+        (r#"{"matryoshka": {"dims": [16, 8], "loss": {"mnrl": {}}}}"#, 0.95),
+    ];
+    for (json, least) in losses {
+        let mut run = Run::new(config(|c| (c.max_steps, c.loss) = (200, serde_json::from_str(json).unwrap())));
+        run.config.validate = ValidateConfig { every: Every::Steps(200), pairs: 64 };
+        let with_negatives = |(at, pair): (usize, Pair)| Pair {
+            negatives: (1..4).map(|k| format!("p{}", (at + 17 * k) % 64)).collect(),
+            scores: vec![0.9, 0.1, 0.2, 0.0],
+            ..pair
+        };
+        run.pairs = PairSet::new(apart().into_pairs().into_iter().enumerate().map(with_negatives).collect()).unwrap();
+        run.guide = json.contains("gist").then_some(Matching);
+        // Held-out pairs without negatives and scores: MRR is measured, and the loss where it can be.
+        let needs = run.config.loss.needs();
+        let lacks = needs.negatives || needs.scores;
+        let (finished, outcome) = run.finish(false);
+        let last = records::<ValidationRecord>(&finished.validation).pop().unwrap();
+        assert!(last.mrr > least, "{json}: MRR {}", last.mrr);
+        assert_eq!(last.loss.is_some(), !lacks, "{json}");
+        assert_eq!(outcome.warnings.len(), usize::from(lacks), "{:?}", outcome.warnings);
+        let steps: Vec<StepRecord> = records(&finished.metrics);
+        assert!(steps[199].loss < 0.8 * steps[0].loss, "{json}: {} {}", steps[0].loss, steps[199].loss);
+        // With what it needs, held-out pairs have a loss too.
+        let mut again = Run::new(TrainConfig { max_steps: 4, ..run.config.clone() });
+        again.validation = PairSet::new(run.pairs.pairs().to_vec()).unwrap();
+        (again.pairs, again.guide) = (run.pairs, run.guide);
+        let last = records::<ValidationRecord>(&again.finish(false).0.validation).pop().unwrap();
+        assert!(last.loss.is_some_and(f64::is_finite), "{json}");
+    }
+    let refused = |json: &str| {
+        let run = Run::new(config(|c| c.loss = serde_json::from_str(json).unwrap()));
+        run.train(&mut Bag::new(), false, &mut silent).unwrap_err().to_string()
+    };
+    let found = refused(r#"{"gist": {"guide": {"id": "x"}}}"#);
+    assert_eq!(found, "train.loss: the loss asks a guide, and there is none here");
+    assert!(refused(r#"{"cosent": {}}"#).starts_with("pair pair-0: has 0 scores, expected 1"));
+    assert!(refused(r#"{"matryoshka": {"dims": [17]}}"#).contains("17 is longer than the model's embeddings"));
 }
 
 #[test]
@@ -411,53 +546,13 @@ fn a_journal_that_lost_lines_is_an_error() {
     );
 }
 
-/// Where a killed child of [`killed_at_any_moment_and_resumed`] trains.
-const KILLED: &str = "WB_TEST_KILLED";
-
-/// Not a test: what the child processes of the next test do.
-#[test]
-#[ignore = "run by killed_at_any_moment_and_resumed in processes of its own"]
-fn train_to_be_killed() {
-    let Ok(folder) = std::env::var(KILLED) else { return };
-    let run = Run { folder: Folder::Given(folder.into()), ..Run::new(config(|c| c.batch.accumulate = 2)) };
-    let mut slowly = |_: Progress| std::thread::sleep(std::time::Duration::from_millis(2));
-    run.train(&mut Bag::new(), true, &mut slowly).unwrap();
-}
-
-#[test]
-fn killed_at_any_moment_and_resumed_equals_not_stopped() {
-    let reference = Run::new(config(|c| c.batch.accumulate = 2)).finish(false).0;
-    let mut kills = 0;
-    let mut delays = Seed(11).stream("kills");
-    while kills < 20 {
-        let run = Run::new(config(|c| c.batch.accumulate = 2));
-        loop {
-            let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "train::tests::train_to_be_killed", "--ignored", "--quiet"])
-                .env(KILLED, run.folder.path())
-                .stdout(std::process::Stdio::null())
-                .spawn()
-                .unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(delays.random_range(5..120)));
-            if let Some(status) = child.try_wait().unwrap() {
-                assert!(status.success());
-                break;
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            kills += 1;
-        }
-        assert_eq!(run.finish(true).0, reference);
-    }
-}
-
 #[test]
 fn a_changed_config_or_other_pairs_do_not_resume() {
     let mut run = Run::new(config(|_| {}));
     run.train_until(10, false);
     run.config.clip_norm = 2.0;
     let error = run.train(&mut Bag::new(), true, &mut silent).unwrap_err();
-    assert!(error.to_string().ends_with("changed since then: config"), "{error}");
+    assert!(error.to_string().ends_with("changed since then: config (train.clip_norm: 1.0, now 2.0)"), "{error}");
     run.config.clip_norm = 1.0;
     run.pairs = PairSet::new(run.pairs.pairs()[1..].to_vec()).unwrap();
     let error = run.train(&mut Bag::new(), true, &mut silent).unwrap_err();
@@ -504,13 +599,13 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
     let batch = prefetch::TrainBatch {
         pairs: (0..16).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(16, 1),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     for dropout in [None, Some(Seed(9))] {
         let run = |micro_tokens, weight| {
             let mut gradients = Gradients::zeros(&bag.parameters);
-            let options = StepOptions { dropout, micro_tokens, weight };
+            let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight };
             (accumulate(&bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
         };
         let (whole, expected) = run(0, 1.0);
@@ -533,13 +628,13 @@ fn cached_gradients_replay_dropout() {
     let batch = prefetch::TrainBatch {
         pairs: (0..6).collect(),
         tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-        blocked: crate::losses::Blocked::default(),
+        labels: crate::losses::Labels::distinct(6, 0),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     let mut bag = Bag::new();
     let run = |bag: &Bag| {
         let mut gradients = Gradients::zeros(&bag.parameters);
-        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, weight: 1.0 };
+        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0 };
         (accumulate(bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
     };
     let (_, gradients) = run(&bag);

@@ -1,138 +1,131 @@
-//! The texts of training pairs as numbers, equal for equal texts, and their tokens, made once where memory allows.
+//! The different texts of training pairs: in memory, or in a file that is read text by text.
 
 use std::{
-    collections::HashMap,
-    sync::{
-        OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    borrow::Cow,
+    fs::File,
+    io::{BufWriter, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
-use wb_core::{Pair, Side};
+use wb_core::{Error, Result};
 
-use super::sampler::PairTexts;
-use crate::Result;
-
-/// Text to token ids as the model wants them: prompts, special tokens and truncation included.
-pub type Tokenize<'a> = dyn Fn(&str, Side) -> Result<Vec<u32>> + Sync + 'a;
-
-/// Which text each pair's anchor, positive and hard negatives are.
+/// Texts by number.
 #[derive(Debug)]
-pub struct PairTable<'a> {
-    texts: Vec<&'a str>,
-    anchors: Vec<u32>,
-    /// The positive, then the hard negatives that are used, pair after pair.
-    documents: Vec<u32>,
-    ends: Vec<usize>,
+pub enum Texts<'a> {
+    /// In memory.
+    Memory(Vec<Cow<'a, str>>),
+    /// In a file, and in memory those that came later.
+    Disk(TextFile, Vec<String>),
 }
 
-impl<'a> PairTable<'a> {
-    /// Numbers the texts of pairs, with at most `negatives` hard negatives of each.
-    pub fn new(pairs: &'a [Pair], negatives: usize) -> Self {
-        let mut numbers: HashMap<&'a str, u32> = HashMap::with_capacity(2 * pairs.len());
-        let mut table =
-            Self { texts: Vec::new(), anchors: Vec::with_capacity(pairs.len()), documents: Vec::new(), ends: vec![0] };
-        for pair in pairs {
-            let texts = &mut table.texts;
-            let mut number = |text: &'a str| {
-                *numbers.entry(text).or_insert_with(|| {
-                    texts.push(text);
-                    texts.len() as u32 - 1
-                })
-            };
-            table.anchors.push(number(&pair.anchor));
-            table.documents.push(number(&pair.positive));
-            table.documents.extend(pair.negatives.iter().take(negatives).map(|text| number(text)));
-            table.ends.push(table.documents.len());
+impl Texts<'_> {
+    /// A text by its number.
+    pub fn get(&self, number: u32) -> Result<Cow<'_, str>> {
+        let at = number as usize;
+        match self {
+            Self::Memory(texts) => Ok(Cow::Borrowed(&texts[at])),
+            Self::Disk(file, _) if at < file.len() => Ok(Cow::Owned(file.read(at)?)),
+            Self::Disk(file, later) => Ok(Cow::Borrowed(&later[at - file.len()])),
         }
-        table
     }
 
-    /// How many pairs.
+    /// How many.
     pub fn len(&self) -> usize {
-        self.anchors.len()
+        match self {
+            Self::Memory(texts) => texts.len(),
+            Self::Disk(file, later) => file.len() + later.len(),
+        }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.anchors.is_empty()
+        self.len() == 0
     }
 
-    /// A text by its number.
-    pub fn text(&self, number: u32) -> &'a str {
-        self.texts[number as usize]
-    }
-
-    /// How many different texts.
-    pub fn texts(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// A pair's anchor.
-    pub fn anchor(&self, pair: u32) -> u32 {
-        self.anchors[pair as usize]
-    }
-
-    /// A pair's positive, then its hard negatives.
-    pub fn documents(&self, pair: u32) -> &[u32] {
-        &self.documents[self.ends[pair as usize]..self.ends[pair as usize + 1]]
-    }
-
-    /// Anchor and positive of each pair.
-    pub fn pair_texts(&self) -> Vec<PairTexts> {
-        (0..self.len() as u32).map(|pair| [self.anchor(pair), self.documents(pair)[0]]).collect()
-    }
-
-    /// Documents of a batch by column: all positives, all first hard negatives, all second ones, ...
-    pub fn columns(&self, pairs: &[u32]) -> Vec<u32> {
-        let longest = pairs.iter().map(|pair| self.documents(*pair).len()).max().unwrap_or(0);
-        let column = |rank: usize| pairs.iter().filter_map(move |pair| self.documents(*pair).get(rank).copied());
-        (0..longest).flat_map(column).collect()
+    /// Adds a text, which is kept in memory.
+    pub fn push(&mut self, text: String) {
+        match self {
+            Self::Memory(texts) => texts.push(Cow::Owned(text)),
+            Self::Disk(_, later) => later.push(text),
+        }
     }
 }
 
-/// Token ids by text and side, kept up to a number of bytes; what does not fit is made again each time.
+/// Texts one after the other in a file, with where each begins: 8 bytes of memory a text.
 #[derive(Debug)]
-pub struct TokenCache {
-    queries: Vec<OnceLock<Box<[u32]>>>,
-    documents: Vec<OnceLock<Box<[u32]>>>,
-    room: AtomicUsize,
+pub struct TextFile {
+    path: PathBuf,
+    file: Mutex<File>,
+    /// Where each text begins, and the end.
+    places: Vec<u64>,
 }
 
-impl TokenCache {
-    /// For so many texts, with room for so many bytes of ids.
-    pub fn new(texts: usize, bytes: usize) -> Self {
-        let empty = || (0..texts).map(|_| OnceLock::new()).collect();
-        Self { queries: empty(), documents: empty(), room: AtomicUsize::new(bytes) }
+impl TextFile {
+    /// How many texts.
+    pub fn len(&self) -> usize {
+        self.places.len() - 1
     }
 
-    /// Appends a text's token ids to `into`, from the cache or from `tokenize`. Returns how many.
-    pub fn append(
-        &self,
-        number: u32,
-        side: Side,
-        into: &mut Vec<u32>,
-        tokenize: impl FnOnce() -> Result<Vec<u32>>,
-    ) -> Result<usize> {
-        let slots = match side {
-            Side::Query => &self.queries,
-            Side::Document => &self.documents,
-        };
-        let slot = &slots[number as usize];
-        if let Some(ids) = slot.get() {
-            into.extend_from_slice(ids);
-            return Ok(ids.len());
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One text.
+    pub fn read(&self, at: usize) -> Result<String> {
+        let mut bytes = vec![0; (self.places[at + 1] - self.places[at]) as usize];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(self.places[at]))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(Error::io("read", &self.path))?;
+        drop(file);
+        String::from_utf8(bytes).map_err(|_| {
+            let message = format!("text {at} is not UTF-8: the file was changed while it was used");
+            Error::data(self.path.display().to_string(), message)
+        })
+    }
+}
+
+impl Drop for TextFile {
+    fn drop(&mut self) {
+        // It is made again whenever it is needed; what cannot be removed does no harm.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Writes a [`TextFile`].
+#[derive(Debug)]
+pub struct TextWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
+    places: Vec<u64>,
+}
+
+impl TextWriter {
+    /// A new file; one that is there is written over.
+    pub fn create(path: &Path) -> Result<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         }
-        let ids = tokenize()?;
-        into.extend_from_slice(&ids);
-        let bytes = size_of_val(ids.as_slice());
-        let count = ids.len();
-        let reserve = |room: usize| room.checked_sub(bytes);
-        if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve).is_ok() {
-            // Another thread may have been quicker with the same ids; then this copy is dropped.
-            let _ = slot.set(ids.into_boxed_slice());
-        }
-        Ok(count)
+        let open = File::options().read(true).write(true).create(true).truncate(true).open(path);
+        let file = BufWriter::with_capacity(1 << 20, open.map_err(Error::io("create", path))?);
+        Ok(Self { path: path.to_owned(), file, places: vec![0] })
+    }
+
+    /// Adds a text.
+    pub fn write(&mut self, text: &str) -> Result<()> {
+        self.file.write_all(text.as_bytes()).map_err(Error::io("write", &self.path))?;
+        self.places.push(self.places[self.places.len() - 1] + text.len() as u64);
+        Ok(())
+    }
+
+    /// The texts, ready to read.
+    pub fn finish(self) -> Result<TextFile> {
+        let mut places = self.places;
+        places.shrink_to_fit();
+        let file = self.file.into_inner().map_err(|error| Error::io("write", &self.path)(error.into_error()))?;
+        Ok(TextFile { path: self.path, file: Mutex::new(file), places })
     }
 }
 
@@ -140,34 +133,42 @@ impl TokenCache {
 mod tests {
     use super::*;
 
-    fn pair(id: &str, anchor: &str, positive: &str, negatives: &[&str]) -> Pair {
-        let negatives = negatives.iter().map(|n| (*n).to_owned()).collect();
-        Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), negatives, ..Pair::default() }
-    }
-
     #[test]
-    fn columns_are_positives_then_negatives_by_rank() {
-        let pairs = [pair("a", "q", "p", &["x", "y", "z"]), pair("b", "r", "q", &[]), pair("c", "q", "s", &["p"])];
-        let table = PairTable::new(&pairs, 2);
-        let texts: Vec<&str> = table.columns(&[0, 1, 2]).into_iter().map(|number| table.text(number)).collect();
-        assert_eq!(texts, ["p", "q", "s", "x", "p", "y"]);
-        assert_eq!(table.anchor(0), table.anchor(2));
-        assert_eq!(table.texts(), 7 - 1);
-    }
-
-    #[test]
-    fn what_does_not_fit_is_made_again() {
-        let cache = TokenCache::new(2, 12);
-        let (mut into, mut made) = (Vec::new(), 0);
-        for number in [0, 1, 0, 1] {
-            let ids = vec![number; 2];
-            let count = cache.append(number, Side::Query, &mut into, || {
-                made += 1;
-                Ok(ids)
-            });
-            assert_eq!(count.unwrap(), 2);
+    fn texts_come_back_from_memory_and_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/texts");
+        let all = ["", "λx.x", "fn main() {}", "a\nb"];
+        let mut writer = TextWriter::create(&path).unwrap();
+        all.iter().for_each(|text| writer.write(text).unwrap());
+        let mut disk = Texts::Disk(writer.finish().unwrap(), Vec::new());
+        let mut memory = Texts::Memory(all.iter().map(|text| Cow::Borrowed(*text)).collect());
+        for texts in [&mut disk, &mut memory] {
+            texts.push("later".into());
+            assert_eq!(texts.len(), 5);
+            let found: Vec<String> = [4, 1, 0, 3, 2, 1].map(|at| texts.get(at).unwrap().into_owned()).into();
+            assert_eq!(found, ["later", "λx.x", "", "a\nb", "fn main() {}", "λx.x"]);
         }
-        assert_eq!(into, [0, 0, 1, 1, 0, 0, 1, 1]);
-        assert_eq!(made, 3, "8 of 12 bytes hold the first text, the second does not fit");
+        assert!(path.is_file());
+        drop(disk);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_that_was_changed_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("texts");
+        let mut writer = TextWriter::create(&path).unwrap();
+        writer.write("some text").unwrap();
+        let texts = writer.finish().unwrap();
+        std::fs::write(&path, [255; 9]).unwrap();
+        assert!(
+            texts
+                .read(0)
+                .unwrap_err()
+                .to_string()
+                .ends_with("text 0 is not UTF-8: the file was changed while it was used")
+        );
+        std::fs::write(&path, "some").unwrap();
+        assert!(texts.read(0).unwrap_err().to_string().contains("texts"));
     }
 }

@@ -6,8 +6,16 @@ use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
 use wb_core::{Pair, Seed, Side};
 
-use super::texts::{PairTable, Tokenize};
-use crate::{Backbone, Result, TokenBatch, losses::LossOnEmbeddings};
+use super::{
+    Guide,
+    config::TrainConfig,
+    table::PairTable,
+    token_cache::{Tokenize, Wanted},
+};
+use crate::{
+    Backbone, Result, TokenBatch,
+    losses::{GuideEmbeddings, Labels, LossOnEmbeddings, PairLabels},
+};
 
 /// Texts embedded in one call.
 const TEXTS: usize = 128;
@@ -17,9 +25,19 @@ const TEXTS: usize = 128;
 pub struct Validation {
     anchors: Vec<Vec<u32>>,
     positives: Vec<Vec<u32>>,
+    /// Hard negatives, pair after pair; none where the loss can do without.
+    negatives: Vec<Vec<u32>>,
+    /// Where each pair's hard negatives begin, and the end.
+    negative_starts: Vec<usize>,
     anchor_texts: Vec<u32>,
-    positive_texts: Vec<u32>,
+    /// The positive, then the hard negatives.
+    document_texts: Vec<Vec<u32>>,
+    scores: Vec<Vec<f32>>,
     batch_pairs: usize,
+    /// What the loss's guide sees in the anchors and the positives, where it has one.
+    guide: Option<GuideEmbeddings>,
+    /// Why the loss cannot be measured.
+    without_loss: Option<String>,
 }
 
 /// What a validation found.
@@ -29,30 +47,56 @@ pub struct Measured {
     pub mrr: f64,
     /// Share of anchors whose positive is first.
     pub recall_at_1: f64,
-    /// Mean loss over the pairs, in batches like training's and without hard negatives.
-    pub loss: f64,
+    /// Mean loss over the pairs, in batches like training's, and without hard negatives where the loss can do without.
+    /// Nothing where the pairs lack what the loss needs.
+    pub loss: Option<f64>,
 }
 
 impl Validation {
-    /// Takes at most `most` of the pairs, drawn by seed and kept in order, and tokenizes them.
-    pub fn new(pairs: &[Pair], most: usize, batch_pairs: usize, seed: Seed, tokenize: &Tokenize<'_>) -> Result<Self> {
+    /// Takes at most as many of the pairs as the config says, drawn by seed and kept in order, and tokenizes them
+    /// with training's prompts and the encoder's own limits.
+    pub fn new(
+        pairs: &[Pair],
+        loss: &LossOnEmbeddings,
+        config: &TrainConfig,
+        seed: Seed,
+        tokenize: &Tokenize<'_>,
+        guide: Option<&Guide<'_>>,
+    ) -> Result<Self> {
         let mut chosen = seed.permutation_at("validation", 0, pairs.len());
-        chosen.truncate(most);
+        chosen.truncate(config.validate.pairs);
         chosen.sort_unstable();
-        let table = PairTable::new(pairs, 0);
-        let tokens = |side: Side| -> Result<Vec<Vec<u32>>> {
-            let text = |index: &usize| match side {
-                Side::Query => tokenize(&pairs[*index].anchor, side),
-                Side::Document => tokenize(&pairs[*index].positive, side),
+        let pairs: Vec<Pair> = chosen.into_iter().map(|index| pairs[index].clone()).collect();
+        let needs = loss.needs();
+        let without_loss = needs.check_pairs(&pairs, config.negatives).err().map(|error| error.to_string());
+        let used = if needs.negatives && without_loss.is_none() { config.negatives } else { 0 };
+        let table = PairTable::in_memory(&pairs, used);
+        let tokens = |side: Side, of: &dyn Fn(&Pair) -> Vec<String>| -> Result<Vec<Vec<u32>>> {
+            let wanted = pairs.iter().flat_map(|pair| {
+                let prompt = config.prompts.of(&pair.origin.dataset, side);
+                of(pair).into_iter().map(move |text| (text, prompt))
+            });
+            let tokens = |(text, prompt): (String, Option<&str>)| {
+                tokenize(Wanted { text: &text, side, prompt, max_tokens: None })
             };
-            chosen.par_iter().map(text).collect()
+            wanted.collect::<Vec<_>>().into_par_iter().map(tokens).collect()
         };
+        let hard = |pair: &Pair| pair.negatives.len().min(used);
+        let ends = pairs.iter().scan(0, |end, pair| {
+            *end += hard(pair);
+            Some(*end)
+        });
         Ok(Self {
-            anchors: tokens(Side::Query)?,
-            positives: tokens(Side::Document)?,
-            anchor_texts: chosen.iter().map(|i| table.anchor(*i as u32)).collect(),
-            positive_texts: chosen.iter().map(|i| table.documents(*i as u32)[0]).collect(),
-            batch_pairs: batch_pairs.max(2),
+            anchors: tokens(Side::Query, &|pair| vec![pair.anchor.clone()])?,
+            positives: tokens(Side::Document, &|pair| vec![pair.positive.clone()])?,
+            negatives: tokens(Side::Document, &|pair| pair.negatives[..hard(pair)].to_vec())?,
+            negative_starts: std::iter::once(0).chain(ends).collect(),
+            anchor_texts: (0..pairs.len() as u32).map(|pair| table.anchor(pair)).collect(),
+            document_texts: (0..pairs.len() as u32).map(|pair| table.documents(pair).to_vec()).collect(),
+            scores: pairs.iter().map(|pair| pair.scores.clone()).collect(),
+            batch_pairs: config.batch.pairs.max(2),
+            guide: guide.map(|guide| seen_by(guide, &pairs)).transpose()?,
+            without_loss,
         })
     }
 
@@ -66,6 +110,17 @@ impl Validation {
         self.anchors.is_empty()
     }
 
+    /// How many texts are embedded for a measurement.
+    pub fn texts(&self) -> usize {
+        2 * self.anchors.len() + self.negatives.len()
+    }
+
+    /// Why validations have no loss, where they have none.
+    pub fn warning(&self) -> Option<String> {
+        let reason = self.without_loss.as_ref().filter(|_| !self.is_empty())?;
+        Some(format!("no loss is measured on validation pairs: {reason}"))
+    }
+
     /// Measures a backbone. `go_on` is told how many texts are embedded; where it says no, nothing is measured.
     pub fn measure(
         &self,
@@ -73,25 +128,72 @@ impl Validation {
         loss: &LossOnEmbeddings,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<Measured>> {
+        let n = self.len();
         let Some(anchors) = embed(backbone, &self.anchors, go_on)? else { return Ok(None) };
-        let Some(positives) = embed(backbone, &self.positives, &mut |texts| go_on(self.len() + texts))? else {
+        let Some(positives) = embed(backbone, &self.positives, &mut |texts| go_on(n + texts))? else {
             return Ok(None);
         };
-        let scores = loss.similarity().forward_host(anchors.view(), positives.view()).scores;
-        let ranks = ranks(scores.view(), &self.positive_texts);
+        let Some(negatives) = embed(backbone, &self.negatives, &mut |texts| go_on(2 * n + texts))? else {
+            return Ok(None);
+        };
+        let scores = loss.similarity().forward_host(anchors.view(), positives.view());
+        let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
+        let ranks = ranks(scores.view(), &positive_texts);
         let count = ranks.len().max(1) as f64;
         let mut sum = 0.0;
-        for batch in batches(self.len(), self.batch_pairs) {
-            let blocked = loss.blocked(&self.anchor_texts[batch.clone()], &self.positive_texts[batch.clone()]);
-            let rows = s![batch.clone(), ..];
-            sum += loss.forward(anchors.slice(rows), positives.slice(rows), &blocked) * batch.len() as f64;
+        for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
+            let labels = self.labels(&batch)?;
+            let documents = self.documents(&labels, batch.start, positives.view(), negatives.view());
+            let found = loss.forward(anchors.slice(s![batch.clone(), ..]), documents.view(), &labels)?;
+            sum += found * batch.len() as f64;
         }
         Ok(Some(Measured {
             mrr: ranks.iter().map(|rank| 1.0 / *rank as f64).sum::<f64>() / count,
             recall_at_1: ranks.iter().filter(|rank| **rank == 1).count() as f64 / count,
-            loss: sum / count,
+            loss: self.without_loss.is_none().then_some(sum / count),
         }))
     }
+
+    fn labels(&self, pairs: &Range<usize>) -> Result<Labels> {
+        let of = |pair: usize| PairLabels {
+            anchor: self.anchor_texts[pair],
+            documents: &self.document_texts[pair],
+            scores: &self.scores[pair],
+        };
+        let labels = Labels::by_column(&pairs.clone().map(of).collect::<Vec<_>>());
+        let Some(guide) = &self.guide else { return Ok(labels) };
+        let rows = |side: &Array2<f32>| side.slice(s![pairs.clone(), ..]).to_owned();
+        let guide = GuideEmbeddings { anchors: rows(&guide.anchors), documents: rows(&guide.documents) };
+        Ok(labels.with_guide(guide)?)
+    }
+
+    /// The documents of a batch in their order, out of all positives and all hard negatives.
+    fn documents(
+        &self,
+        labels: &Labels,
+        first_pair: usize,
+        positives: ArrayView2<'_, f32>,
+        negatives: ArrayView2<'_, f32>,
+    ) -> Array2<f32> {
+        let mut documents = Array2::zeros((labels.owners().len(), positives.ncols()));
+        let mut taken = vec![0; labels.pairs()];
+        for (mut row, owner) in documents.outer_iter_mut().zip(labels.owners()) {
+            let owner = *owner as usize;
+            let (pair, rank) = (first_pair + owner, taken[owner]);
+            match rank {
+                0 => row.assign(&positives.row(pair)),
+                _ => row.assign(&negatives.row(self.negative_starts[pair] + rank - 1)),
+            }
+            taken[owner] += 1;
+        }
+        documents
+    }
+}
+
+fn seen_by(guide: &Guide<'_>, pairs: &[Pair]) -> Result<GuideEmbeddings> {
+    let anchors: Vec<&str> = pairs.iter().map(|pair| pair.anchor.as_str()).collect();
+    let positives: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
+    Ok(GuideEmbeddings::of(guide, &anchors, &positives)?)
 }
 
 /// Rank of column `i` in row `i`, from 1. Ties count against it, so that a model that gives everything

@@ -150,8 +150,8 @@ fn broken_folders_say_what_is_wrong_and_where() {
     refused(bert.path(), "modules.json:");
 
     let bert = copy("tiny-bert");
-    edit(&bert.path().join("modules.json"), "models.Normalize", "models.Dense");
-    refused(bert.path(), "has `sentence_transformers.models.Dense` in place 2");
+    edit(&bert.path().join("modules.json"), "models.Normalize", "models.LSTM");
+    refused(bert.path(), "has `sentence_transformers.models.LSTM` in place 2");
 
     let bert = copy("tiny-bert");
     edit(

@@ -155,8 +155,8 @@ fn with_adapters_only_adapters_get_gradients_and_change() {
         }
         // Merged weights compute the same.
         let mut merged = folder.model.clone();
-        let config = folder.lora.clone().unwrap();
-        merged.parameters = lora::merge(backbone.parameters(), &config).unwrap();
+        let adapter = folder.model.adapter.clone().unwrap();
+        merged.parameters = lora::merge(backbone.parameters(), &adapter).unwrap();
         merged.adapter = None;
         let with = backbone.embed(&batch).unwrap();
         for (_, other) in both(&merged) {
@@ -183,7 +183,14 @@ fn dropout_is_replayed_by_its_seed() {
 fn both_ways_of_the_cpu_agree_on_adapters() {
     let mut folder = tiny("tiny-roberta");
     folder
-        .attach(&LoraConfig { rank: 3, targets: vec!["dense".into(), "key".into()], ..LoraConfig::default() }, Seed(5))
+        .attach(
+            &LoraConfig {
+                rank: 3,
+                targets: vec!["dense".to_owned(), "key".to_owned()].into(),
+                ..LoraConfig::default()
+            },
+            Seed(5),
+        )
         .unwrap();
     for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
         p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);

@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod common;
+mod dense;
 mod encoder;
+mod export;
 mod gradients;
 mod minilm;
+mod peft;
 mod probe;
 mod speed;
 mod tiny;

@@ -40,6 +40,9 @@ impl Chart for LearningCurve {
             if steps.len() > BUCKETS { ", from the lowest to the highest of neighboring steps" } else { "" },
             count(frames.smoothing as u64),
         );
+        if !frames.stages.is_empty() {
+            caption.push_str(" Dashed: a new stage of the curriculum begins.");
+        }
         if unreadable > 0 {
             caption.push_str(&format!(" {} steps whose loss is no number are left out.", count(unreadable as u64)));
         }
@@ -76,6 +79,7 @@ fn draw_loss(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
     canvas.text(0.0, 34.0, "mean of the batch, as it is and smoothed", Pen(11.0, MUTED, false), Align::Left)?;
     plot.axes(canvas, axis_number, axis_number)?;
     plot.name_x(canvas, "step")?;
+    plot.stages(canvas, &frames.stages)?;
     let raw = pale(BLUE, 0.35);
     for (from, to) in low.iter().zip(&high) {
         canvas.line(&[plot.place(from.0, from.1), plot.place(to.0, to.1)], 1.0, raw)?;
@@ -106,6 +110,7 @@ fn draw_rate(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
     canvas.text(720.0, 34.0, "of the first parameter group", Pen(11.0, MUTED, false), Align::Left)?;
     plot.axes(canvas, axis_number, axis_number)?;
     plot.name_x(canvas, "step")?;
+    plot.stages(canvas, &frames.stages)?;
     let line: Vec<(f64, f64)> = thinned(&steps, &rates)
         .into_iter()
         .filter(|(_, rate)| rate.is_finite())

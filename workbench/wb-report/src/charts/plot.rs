@@ -1,7 +1,7 @@
 //! A rectangle with two axes: where a value stands, round ticks, level grid lines.
 
 use super::canvas::{AXIS, Align, Canvas, GRID, MUTED, Pen};
-use crate::{Result, numbers};
+use crate::{Result, numbers, stages::Begin};
 
 /// About how far apart level grid lines are, in CSS pixels.
 pub const LEVEL: f64 = 42.0;
@@ -50,6 +50,21 @@ impl Plot {
             canvas.text(x, self.bottom + 17.0, &write_x(tick), Pen(11.0, MUTED, false), Align::Center)?;
         }
         canvas.line(&[(self.left, self.bottom), (self.right, self.bottom)], 1.0, AXIS)
+    }
+
+    /// Draws where stages begin, as dashed lines with the stages' names beside them where there is room.
+    pub fn stages(&self, canvas: &Canvas, begins: &[Begin]) -> Result<()> {
+        for (at, begin) in begins.iter().enumerate() {
+            let (x, _) = self.place(begin.step, self.y.0);
+            if at > 0 {
+                canvas.dashes((x, self.top), (x, self.bottom), 1.0, MUTED)?;
+            }
+            let end = begins.get(at + 1).map_or(self.right, |next| self.place(next.step, self.y.0).0);
+            if canvas.width(&begin.name, 10.5, false)? + 6.0 <= end - x {
+                canvas.text(x + 4.0, self.top - 3.0, &begin.name, Pen(10.5, MUTED, false), Align::Left)?;
+            }
+        }
+        Ok(())
     }
 
     /// Names the axis below, at the right end.

@@ -12,6 +12,7 @@ use crate::{
     contestants::Contestant,
     frames::{Frames, numbers},
     numbers::{count, fraction},
+    stages::Begin,
 };
 
 const BLUE: RGBColor = RGBColor(0, 114, 178);
@@ -40,7 +41,7 @@ impl Chart for ValidationCurve {
         let Some(best) = best else { return Ok(Vec::new()) };
         let start = steps.iter().position(|step| *step == 0.0);
         let curve = Curve { recall: numbers(&frames.validations, "recall_at_1"), steps, mrr, best, start };
-        let picture = picture("validation_curve", WIDE, HEIGHT, |canvas| draw(canvas, &curve))?;
+        let picture = picture("validation_curve", WIDE, HEIGHT, |canvas| draw(canvas, &curve, &frames.stages))?;
         let at_best = format!("{} at step {}", fraction(curve.mrr[best]), count(curve.steps[best] as u64));
         let from =
             start.map(|index| format!(", from {} before training", fraction(curve.mrr[index]))).unwrap_or_default();
@@ -56,7 +57,7 @@ impl Chart for ValidationCurve {
     }
 }
 
-fn draw(canvas: &Canvas, curve: &Curve) -> Result<()> {
+fn draw(canvas: &Canvas, curve: &Curve, stages: &[Begin]) -> Result<()> {
     let Some(x) = range(curve.steps.iter().copied()) else { return Ok(()) };
     let Some((low, high)) = range(curve.mrr.iter().chain(&curve.recall).copied()) else { return Ok(()) };
     let y = to_ticks((low, high + (high - low) * 0.1), 190.0 / LEVEL);
@@ -65,6 +66,7 @@ fn draw(canvas: &Canvas, curve: &Curve) -> Result<()> {
     canvas.text(0.0, 34.0, "over the validation pairs, while training", Pen(11.0, MUTED, false), Align::Left)?;
     plot.axes(canvas, axis_number, axis_fraction)?;
     plot.name_x(canvas, "step")?;
+    plot.stages(canvas, stages)?;
     if let Some(start) = curve.start {
         let (_, y) = plot.place(0.0, curve.mrr[start]);
         canvas.dashes((plot.left, y), (plot.right, y), 1.2, MUTED)?;

@@ -158,7 +158,10 @@ fn data() -> DataCard {
         splits: [("train", 82_011, 968), ("validation", 1_434, 31), ("test", 2_534, 32)]
             .into_iter()
             .map(|(name, pairs, groups)| {
-                (name.to_owned(), SplitCount { pairs, groups, languages: counts(&[("rust", pairs)]) })
+                (
+                    name.to_owned(),
+                    SplitCount { pairs, groups, languages: counts(&[("rust", pairs)]), ..SplitCount::default() },
+                )
             })
             .collect(),
         leaks: vec![
@@ -223,7 +226,7 @@ fn validations() -> Vec<ValidationRecord> {
                 step: 40 * index as u64,
                 mrr: *mrr,
                 recall_at_1: mrr * 0.81,
-                loss: 3.0 - mrr,
+                loss: Some(3.0 - mrr),
                 pairs: 1_434,
                 best: is_best,
             }
@@ -350,6 +353,7 @@ fn examples(ranks: &[QueryRank]) -> Vec<QueryExample> {
                 vec![wrong.clone(), document("regex-1.11.1/src/find.rs#at", VERIFY, 0.7309, false)]
             };
             QueryExample {
+                protocol: ("pairs-full".into(), "rust".into(), "test".into()),
                 id: query.id.clone(),
                 query: (*text).into(),
                 rank: query.rank,

@@ -7,7 +7,7 @@ mod made_up;
 use std::{fs, path::PathBuf};
 
 use made_up::{MadeUp, RUN};
-use wb_core::progress::silent;
+use wb_core::{progress::silent, records::journal::StageRecord};
 use wb_report::{Error, ReportFiles, index, report};
 
 /// A report in a temporary folder.
@@ -97,6 +97,50 @@ fn pictures_are_whole_and_stand_in_the_page() {
     }
     assert_eq!(made.html.matches("<img src=\"data:image/png;base64,").count(), 6);
     assert!(made.html.len() < 2_000_000, "{}", made.html.len());
+}
+
+#[test]
+fn a_curriculum_is_shown_in_charts_and_as_a_table() {
+    let mut run = MadeUp::believable();
+    let plain = made(&run, |_| {});
+    for step in &mut run.steps {
+        step.stage = u32::from(step.step > 120) + u32::from(step.step > 300);
+    }
+    let stage = |stage, name: &str, first_step, last_step| StageRecord {
+        stage,
+        name: name.into(),
+        first_step,
+        last_step,
+        epoch: last_step as f64 / 160.0,
+        datasets: vec!["csn".into(), "<b>conala</b>".into()],
+        pairs: 82_011,
+        negatives: 7,
+        scale: Some(1.0 / 0.07),
+        learning_rate_factor: 0.1,
+        max_tokens: Some([64, 128]),
+    };
+    let stages = [stage(0, "easy & short", 1, 120), stage(1, "medium", 121, 300), stage(2, "hard", 301, 320)];
+    let staged = made(&run, |folder| wb_core::run_dir::write_json(&folder.join("curriculum.json"), &stages).unwrap());
+    let page = bare(&staged.html);
+    for text in [
+        "320 steps in 3 stages",
+        "easy &amp; short",
+        "csn, &lt;b&gt;conala&lt;",
+        "121 to 300",
+        "0.070 (scale 14.3)",
+        "× 0.10",
+        "64 / 128",
+        "Dashed: a new stage of the curriculum begins.",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    // Two dashed lines and three names in each panel.
+    for chart in [0, 1] {
+        let (before, after) = (ink(&plain.files.pngs[chart]).2, ink(&staged.files.pngs[chart]).2);
+        assert!(after > before + 300, "{before} {after}");
+    }
+    keep("curriculum.html", &staged.html);
+    assert!(!bare(&plain.html).contains("Stages of the curriculum"));
 }
 
 #[test]

@@ -7,12 +7,14 @@ use wb_core::{
     records::outcome::Outcome,
     run_dir::{read_json, write_json},
 };
+use wb_data::OnBad;
 use wb_encoder::{BiEncoder, folder::MaxTokens};
 use wb_retrieval::Bm25Config;
 
 use super::End;
 use crate::{
     args,
+    config::SourceChoice,
     output::{self, Bars},
     pipeline::{bench, data, device, encoder, manifest},
 };
@@ -43,7 +45,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     };
     let mut outcomes = Vec::new();
     for benchmark in &benchmarks {
-        let pairs = test_pairs(benchmark, arguments, run.as_ref())?;
+        let pairs = test_pairs(benchmark, arguments, run.as_ref(), &mut bars)?;
         let dataset = match (&pairs, &arguments.dataset) {
             (Some(pairs), _) => Dataset::Pairs(pairs),
             (None, Some(folder)) => Dataset::Folder(folder),
@@ -104,10 +106,19 @@ fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
     Ok(benchmark)
 }
 
-/// The test pairs of the run, for the benchmark that measures on them.
-fn test_pairs(benchmark: &BenchmarkConfig, arguments: &args::Bench, run: Option<&RunDir>) -> Result<Option<PairSet>> {
+/// The pairs of the file that was named, else the test pairs of the run, for the benchmark that measures on them.
+fn test_pairs(
+    benchmark: &BenchmarkConfig,
+    arguments: &args::Bench,
+    run: Option<&RunDir>,
+    bars: &mut Bars,
+) -> Result<Option<PairSet>> {
     if !matches!(benchmark, BenchmarkConfig::Pairs(_)) {
         return Ok(None);
+    }
+    if let Some(file) = &arguments.dataset {
+        let source = SourceChoice::of_file(file)?;
+        return Ok(Some(bench::pairs_of(&[source], OnBad::default(), &mut |p| bars.report(p))?));
     }
     let latest;
     let run = match run {

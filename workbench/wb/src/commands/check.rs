@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{End, experiment};
+use super::{End, data_lints, experiment};
 use crate::{
     args,
     config::{Experiment, ModelChoice},
     output,
-    pipeline::{data, encoder, preflight},
+    pipeline::{data, encoder, preflight, steps},
 };
 
 /// `wb check`
@@ -24,24 +24,32 @@ pub fn check(check: &args::Check) -> Result<End> {
     let fingerprint = data::fingerprint(&experiment)?;
     let folder = data::folder(&arguments.places.datasets, &fingerprint);
     let size = size(&experiment)?;
+    let steps = steps::planned(&experiment, &folder, &fingerprint)?;
     // Nothing was found wrong until here.
     output::line(format!("{}: fine", arguments.config.display()));
-    plan(&experiment, &folder, size);
-    for lint in lints(&experiment) {
+    plan(&experiment, &folder, &size, steps.as_ref());
+    let facts = steps.as_ref().map(|steps| steps.facts.clone().with_dim(size.dim));
+    let of_training = wb_encoder::train::lints(&experiment.train, facts.as_ref());
+    let of_data = data_lints::lints(&experiment, steps.as_ref());
+    for lint in lints(&experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
     }
     Ok(End::Done)
 }
 
 /// What would be done, in a few lines.
-fn plan(experiment: &Experiment, folder: &Path, (what, all, trainable): (String, usize, usize)) {
+fn plan(
+    experiment: &Experiment,
+    folder: &Path,
+    Size { what, all, trainable, .. }: &Size,
+    steps: Option<&steps::Planned>,
+) {
     for source in &experiment.data.sources {
         output::line(format!("data      {}", source.name()));
     }
-    let pairs = data::card(folder).ok().and_then(|card| card.splits.get("train").map(|split| split.pairs));
-    match pairs {
-        Some(pairs) => {
-            output::line(format!("          {pairs} training pairs, prepared already: {}", folder.display()))
+    match steps {
+        Some(steps) => {
+            output::line(format!("          {} training pairs, prepared already: {}", steps.pairs, folder.display()))
         }
         None => output::line(format!("          to be prepared in {}", folder.display())),
     }
@@ -50,14 +58,9 @@ fn plan(experiment: &Experiment, folder: &Path, (what, all, trainable): (String,
     let bytes = 4 * (all + 3 * trainable);
     output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
     let train = &experiment.train;
-    if let Some(pairs) = pairs {
-        let a_step = (train.batch.pairs * train.batch.accumulate) as u64;
-        let an_epoch = if train.batch.drop_last { pairs / a_step } else { pairs.div_ceil(a_step) };
-        let steps = train.epochs * an_epoch;
-        let steps = if train.max_steps > 0 { steps.min(train.max_steps) } else { steps };
-        output::line(format!("train     {steps} steps of {a_step} pairs, {} epochs", train.epochs));
-    } else {
-        output::line(format!("train     {} epochs in batches of {}", train.epochs, train.batch.pairs));
+    match steps {
+        Some(steps) => steps.lines(train).into_iter().for_each(output::line),
+        None => output::line(format!("train     {} epochs in batches of {}", train.epochs, train.batch.pairs)),
     }
     for line in objectives(experiment) {
         output::line(line);
@@ -67,7 +70,12 @@ fn plan(experiment: &Experiment, folder: &Path, (what, all, trainable): (String,
     }
     for entry in &experiment.bench.benchmarks {
         let card = entry.benchmark.benchmark().card();
-        let place = entry.dataset.as_ref().map(|path| format!(" on {}", path.display())).unwrap_or_default();
+        let sources: Vec<String> = entry.sources.iter().map(|source| source.name()).collect();
+        let place = match (&entry.dataset, sources.is_empty()) {
+            (Some(path), _) => format!(" on {}", path.display()),
+            (None, false) => format!(" on {}", sources.join(", ")),
+            (None, true) => String::new(),
+        };
         output::line(format!("bench     {}{place}", card.name));
     }
 }
@@ -94,8 +102,18 @@ fn objectives(experiment: &Experiment) -> Vec<String> {
     vec![format!("          also {}: one more pass over the code of each batch", list.join(", "))]
 }
 
-/// The encoder in words, its numbers, and those that are trained.
-fn size(experiment: &Experiment) -> Result<(String, usize, usize)> {
+/// An encoder in a few words.
+struct Size {
+    what: String,
+    /// Numbers in all.
+    all: usize,
+    /// Those that are trained.
+    trainable: usize,
+    /// Length of an embedding.
+    dim: usize,
+}
+
+fn size(experiment: &Experiment) -> Result<Size> {
     let config = &experiment.encoder;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         let mut folder = wb_encoder::Folder::read(&encoder::pretrained_folder(pretrained)?)?;
@@ -104,14 +122,16 @@ fn size(experiment: &Experiment) -> Result<(String, usize, usize)> {
             None => folder.model.parameters.iter_mut().for_each(|p| p.trainable = true),
         }
         let (all, trainable) = folder.model.parameters.counts();
-        return Ok((folder.name, all, trainable));
+        return Ok(Size { dim: folder.model.architecture.dim(), what: folder.name, all, trainable });
     }
-    let n = config.architecture(config.tokenizer.vocab_size).map_or(0, |architecture| {
-        architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum()
+    let architecture = config.architecture(config.tokenizer.vocab_size);
+    let (n, dim) = architecture.map_or((0, 0), |architecture| {
+        let numbers = architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum();
+        (numbers, architecture.dim())
     });
     let what =
         if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
-    Ok((format!("{what} from scratch"), n, n))
+    Ok(Size { what: format!("{what} from scratch"), all: n, trainable: n, dim })
 }
 
 /// What is allowed and probably not meant.
@@ -124,15 +144,6 @@ fn lints(experiment: &Experiment) -> Vec<String> {
         });
     }
     let train = &experiment.train;
-    if train.batch.accumulate > 1 {
-        lints.push(format!(
-            "train.batch.accumulate: {} batches of {} do not see each other's documents as negatives; for one batch of {} in little memory set train.batch.pairs to {} and train.batch.micro_tokens",
-            train.batch.accumulate,
-            train.batch.pairs,
-            train.batch.pairs * train.batch.accumulate,
-            train.batch.pairs * train.batch.accumulate
-        ));
-    }
     let has_layers = !matches!(experiment.encoder.model, ModelChoice::StaticEmbedding(_));
     let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);
     if asks_words && !has_layers {

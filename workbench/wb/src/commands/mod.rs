@@ -3,8 +3,10 @@
 mod bench;
 mod check;
 mod compare;
+mod data_lints;
 mod doctor;
 mod experiment;
+mod export;
 mod ls;
 mod report;
 
@@ -36,6 +38,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Probe(arguments) => doctor::probe(&arguments),

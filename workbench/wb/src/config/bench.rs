@@ -7,6 +7,8 @@ use wb_bench::BenchmarkConfig;
 use wb_core::{Error, Result};
 use wb_retrieval::{Bm25Config, FusionConfig};
 
+use super::data::SourceChoice;
+
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -55,7 +57,11 @@ impl ContestantName {
 impl Default for BenchConfig {
     fn default() -> Self {
         Self {
-            benchmarks: vec![BenchEntry { benchmark: BenchmarkConfig::Pairs(Default::default()), dataset: None }],
+            benchmarks: vec![BenchEntry {
+                benchmark: BenchmarkConfig::Pairs(Default::default()),
+                dataset: None,
+                sources: Vec::new(),
+            }],
             contestants: vec![
                 ContestantName::Bm25,
                 ContestantName::Untrained,
@@ -78,6 +84,9 @@ pub struct BenchEntry {
     /// The folder with its data; `pairs` measures on the run's own test pairs and needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<PathBuf>,
+    /// Other pairs for `pairs` to measure on, all of them and as they are read; empty for the run's own test pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceChoice>,
 }
 
 impl BenchConfig {
@@ -102,10 +111,16 @@ impl BenchConfig {
             let is_pairs = matches!(entry.benchmark, BenchmarkConfig::Pairs(_));
             if is_pairs == entry.dataset.is_some() {
                 let message = match is_pairs {
-                    true => "`pairs` measures on the run's own test pairs and takes no folder",
+                    true => "`pairs` measures on the run's own test pairs, or on `sources`, and takes no folder",
                     false => "is missing, expected the folder with the benchmark's data",
                 };
                 return Err(Error::value(format!("{key}.dataset"), message));
+            }
+            if !is_pairs && !entry.sources.is_empty() {
+                return Err(Error::value(format!("{key}.sources"), "only `pairs` measures on sources"));
+            }
+            for (at, source) in entry.sources.iter().enumerate() {
+                source.validate(&format!("{key}.sources[{at}]"))?;
             }
         }
         Ok(())

@@ -1,12 +1,21 @@
 //! The `data:` section: sources, and the gates that pairs pass.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use wb_code::TreeConfig;
-use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
+use wb_core::{Error, Pair, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
-    OnBad, PrepareConfig, Source, SourceConfig, SourceRead, balance::BalanceConfig, dedupe::DedupeConfig,
-    filter::FilterConfig, leak::LeakConfig, sources, split::SplitConfig,
+    OnBad, PrepareConfig, Source, SourceConfig, SourceRead,
+    balance::BalanceConfig,
+    dedupe::DedupeConfig,
+    filter::FilterConfig,
+    judge::{ConsistencyConfig, DifficultyConfig, SemanticConfig},
+    leak::LeakConfig,
+    sources,
+    split::SplitConfig,
 };
+use wb_encoder::train::mix::check_name;
 
 /// Where pairs come from, and what is done to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +23,9 @@ use wb_data::{
 pub struct DataConfig {
     /// Read in this order.
     pub sources: Vec<SourceChoice>,
+    /// Never holds all training pairs in memory: they are read, cleaned and split one by one, and trained on from the disk.
+    #[serde(default)]
+    pub streaming: bool,
     /// What to do with a record that is not a pair: `stop` or `skip`.
     #[serde(default)]
     pub on_bad: OnBad,
@@ -23,12 +35,21 @@ pub struct DataConfig {
     /// Duplicates.
     #[serde(default)]
     pub dedupe: DedupeConfig,
+    /// Duplicates by meaning; off unless it is given.
+    #[serde(default)]
+    pub semantic: Option<SemanticConfig>,
     /// Train, validation, test.
     #[serde(default)]
     pub split: SplitConfig,
     /// What training shares with the others.
     #[serde(default)]
     pub leaks: LeakConfig,
+    /// Training pairs whose two sides find each other; off unless it is given.
+    #[serde(default)]
+    pub consistency: Option<ConsistencyConfig>,
+    /// Training pairs that are neither solved already nor out of reach; off unless it is given.
+    #[serde(default)]
+    pub difficulty: Option<DifficultyConfig>,
     /// Pairs a language, in training.
     #[serde(default)]
     pub balance: BalanceConfig,
@@ -66,7 +87,43 @@ impl DataConfig {
         for (at, source) in self.sources.iter().enumerate() {
             source.validate(&format!("{key}.sources[{at}]"))?;
         }
-        self.prepare().validate(key)
+        self.prepare().validate(key)?;
+        if self.streaming {
+            wb_data::streaming::check(&self.prepare(), key)?;
+        }
+        let Some(names) = self.source_names() else { return Ok(()) };
+        let of_gates = [
+            ("consistency", self.consistency.as_ref().map(|gate| &gate.datasets)),
+            ("difficulty", self.difficulty.as_ref().map(|gate| &gate.datasets)),
+        ];
+        for (gate, datasets) in of_gates {
+            for (at, name) in datasets.into_iter().flatten().enumerate() {
+                check_name(&format!("{key}.{gate}.datasets[{at}]"), name, &names)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of all data sets of training pairs, in order; none where the records of a source may name them.
+    pub fn dataset_names(&self) -> Option<Vec<String>> {
+        let mut names = self.source_names()?;
+        let easy = self.difficulty.iter().map(|difficulty| difficulty.easy_dataset.clone());
+        names.extend(easy.filter(|name| !name.is_empty()));
+        Some(names)
+    }
+
+    fn source_names(&self) -> Option<Vec<String>> {
+        let mut names: Vec<String> = Vec::new();
+        for (at, source) in self.sources.iter().enumerate() {
+            let (name, is_named) = source.dataset(at);
+            if !is_named && source.has_records() {
+                return None;
+            }
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Some(names)
     }
 
     /// The gates.
@@ -76,16 +133,34 @@ impl DataConfig {
             dedupe: self.dedupe.clone(),
             split: self.split.clone(),
             leaks: self.leaks.clone(),
+            semantic: self.semantic.clone(),
+            consistency: self.consistency.clone(),
+            difficulty: self.difficulty.clone(),
             balance: self.balance.clone(),
         }
     }
 }
 
 impl SourceChoice {
-    fn validate(&self, key: &str) -> Result<()> {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
         match self.choice() {
             Choice::Tree(tree) => tree.validate(&format!("{key}.code")),
             Choice::Records(records) => records.validate(key),
+        }
+    }
+
+    /// A file of pairs with the usual names of fields; its suffix says the format.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let files = sources::FilesConfig { path: path.to_owned(), ..Default::default() };
+        let name = path.to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        match name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            Some("jsonl" | "json") => Ok(Self::Jsonl(files)),
+            Some("parquet") => Ok(Self::Parquet(files)),
+            Some("csv") => Ok(Self::Csv(files)),
+            _ => Err(Error::data(path.display().to_string(), "expected a file of pairs: .jsonl, .json, .parquet or .csv")
+                .with_hint("for other names of fields, other layouts and whole folders: `bench.benchmarks` with `sources` in a YAML")),
         }
     }
 
@@ -100,6 +175,27 @@ impl SourceChoice {
         }
     }
 
+    /// The data set that pairs of the source at a position belong to, and whether the source names it.
+    /// One without a name is called by its kind and its position from 1, as in `jsonl-2`.
+    pub fn dataset(&self, at: usize) -> (String, bool) {
+        let (kind, name) = match self {
+            Self::Code(config) => ("code", &config.dataset),
+            Self::Jsonl(config) => ("jsonl", &config.dataset),
+            Self::Parquet(config) => ("parquet", &config.dataset),
+            Self::Csv(config) => ("csv", &config.dataset),
+            Self::ParallelLines(config) => ("parallel_lines", &config.dataset),
+            Self::Joined(config) => ("joined", &config.dataset),
+            Self::CodeMap(config) => ("code_map", &config.dataset),
+            Self::Hub(config) => ("hub", &config.dataset),
+        };
+        if name.is_empty() { (format!("{kind}-{}", at + 1), false) } else { (name.clone(), true) }
+    }
+
+    /// Whether it reads records with fields of their own, which may name a data set.
+    fn has_records(&self) -> bool {
+        matches!(self, Self::Jsonl(_) | Self::Parquet(_) | Self::Csv(_) | Self::Hub(_))
+    }
+
     /// Changes whenever reading would give something else.
     pub fn fingerprint(&self) -> anyhow::Result<Fingerprint> {
         Ok(match self.choice() {
@@ -108,17 +204,42 @@ impl SourceChoice {
         })
     }
 
-    /// Reads everything.
-    pub fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> anyhow::Result<SourceRead> {
-        Ok(match self.choice() {
+    /// Reads everything; `at` is the source's position among all.
+    pub fn read(&self, at: usize, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> anyhow::Result<SourceRead> {
+        let mut pairs = Vec::new();
+        let mut take = |pair| {
+            pairs.push(pair);
+            Ok(())
+        };
+        let read = self.each(at, on_bad, &mut take, progress)?;
+        Ok(SourceRead { pairs, ..read })
+    }
+
+    /// Gives every pair to `take`, in order; what it returns has no pairs. A source tree is in memory as a whole.
+    pub fn each(
+        &self,
+        at: usize,
+        on_bad: OnBad,
+        take: &mut dyn FnMut(Pair) -> wb_data::Result<()>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<SourceRead> {
+        let (dataset, is_named) = self.dataset(at);
+        let mut take = |mut pair: Pair| {
+            if is_named || pair.origin.dataset.is_empty() {
+                pair.origin.dataset.clone_from(&dataset);
+            }
+            take(pair)
+        };
+        match self.choice() {
             Choice::Tree(tree) => {
                 let read = wb_code::read_tree(tree, progress)?;
                 let mut skipped = read.skipped;
                 skipped.extend(read.rejected);
-                SourceRead { name: self.name(), pairs: read.pairs, skipped, fingerprint: read.fingerprint }
+                read.pairs.into_iter().try_for_each(&mut take)?;
+                Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: read.fingerprint })
             }
-            Choice::Records(records) => records.read(on_bad, progress)?,
-        })
+            Choice::Records(records) => Ok(records.each(on_bad, &mut take, progress)?),
+        }
     }
 
     fn choice(&self) -> Choice<'_> {

@@ -1,12 +1,14 @@
 //! The `encoder:` section: a model from scratch or a pretrained one, and how it is adapted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
+use wb_data::judge::JudgeEncoder;
 use wb_encoder::{
     Architecture, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
+    losses::GuideConfig,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
 
@@ -96,16 +98,40 @@ pub struct PretrainedConfig {
     /// Commit of a hub id, 40 hex digits.
     #[serde(default)]
     pub revision: String,
+    /// Adapters that PEFT saved over this model: a folder with `adapter_config.json`. Without `lora` they train further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<PathBuf>,
+}
+
+impl From<&JudgeEncoder> for PretrainedConfig {
+    fn from(judge: &JudgeEncoder) -> Self {
+        Self { id: judge.id.clone(), revision: judge.revision.clone(), adapter: None }
+    }
+}
+
+impl From<&GuideConfig> for PretrainedConfig {
+    fn from(guide: &GuideConfig) -> Self {
+        Self { id: guide.id.clone(), revision: guide.revision.clone(), adapter: None }
+    }
 }
 
 impl PretrainedConfig {
     /// The folder, if the id is one.
     pub fn folder(&self) -> Option<PathBuf> {
-        let path = match self.id.strip_prefix("~/") {
-            Some(rest) => std::env::home_dir()?.join(rest),
-            None => PathBuf::from(&self.id),
-        };
-        path.is_dir().then_some(path)
+        Some(at_home(Path::new(&self.id))).filter(|path| path.is_dir())
+    }
+
+    /// The folder of the adapters, if there are any.
+    pub fn adapter_folder(&self) -> Option<PathBuf> {
+        self.adapter.as_deref().map(at_home)
+    }
+}
+
+/// A path with a leading `~` taken for the home folder.
+pub fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
     }
 }
 
@@ -145,6 +171,12 @@ impl EncoderConfig {
         }
     }
 
+    /// Whether texts get special tokens before and after them, for a model from scratch: a transformer reads
+    /// the beginning and the end of a text; a bag of vectors would average two constants in.
+    pub fn has_special_tokens(&self) -> bool {
+        self.tokenizer.special_tokens || matches!(self.model, ModelChoice::Transformer(_))
+    }
+
     /// Lengths that hold the special tokens and at least one more, and for which the model has positions.
     fn validate_max_tokens(&self, key: &str, special: usize, positions: Option<usize>) -> Result<()> {
         let tokens = self.scratch_max_tokens();
@@ -181,9 +213,9 @@ impl EncoderConfig {
             _ => {
                 let Some(architecture) = self.architecture(self.tokenizer.vocab_size) else { return Ok(()) };
                 let is_transformer = matches!(self.model, ModelChoice::Transformer(_));
+                let special = if self.has_special_tokens() { 2 } else { 0 };
                 let name = if is_transformer { "transformer" } else { "static_embedding" };
                 architecture.validate(&format!("{key}.model.{name}")).map_err(as_written)?;
-                let special = if self.tokenizer.special_tokens || is_transformer { 2 } else { 0 };
                 self.validate_max_tokens(&format!("{key}.max_tokens"), special, architecture.max_tokens())
             }
         }

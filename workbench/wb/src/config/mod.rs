@@ -8,11 +8,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
-use wb_encoder::{DeviceConfig, train::TrainConfig};
+use wb_encoder::{DeviceConfig, journals::JournalFormat, train::TrainConfig};
 
 pub use bench::{BenchConfig, BenchEntry, ContestantName};
-pub use data::DataConfig;
-pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig};
+pub use data::{DataConfig, SourceChoice};
+pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig, at_home};
 
 /// One YAML.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Experiment {
     /// How it is trained.
     #[serde(default)]
     pub train: TrainConfig,
+    /// Tools for which the journals of training are written too: `tensorboard`, `wandb`.
+    #[serde(default)]
+    pub journals: Vec<JournalFormat>,
     /// What is measured.
     #[serde(default)]
     pub bench: BenchConfig,
@@ -60,6 +63,9 @@ impl Experiment {
         self.data.validate("data")?;
         self.encoder.validate("encoder")?;
         self.train.validate("train")?;
+        if let Some(names) = self.data.dataset_names() {
+            self.train.check_datasets(&names)?;
+        }
         self.bench.validate("bench")
     }
 }

@@ -3,16 +3,17 @@
 use anyhow::{Context, Result};
 use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options, Plan, Scorer, benchmarks::NAMES};
 use wb_core::{
-    Encoder, Progress,
+    Encoder, PairSet, Progress,
     fingerprint::Fingerprint,
     records::outcome::Outcome,
     run_dir::{read_json, write_json},
 };
+use wb_data::OnBad;
 use wb_encoder::{BiEncoder, Folder};
 
 use super::{data::Data, device, train::Run};
 use crate::{
-    config::{BenchEntry, ContestantName, Experiment},
+    config::{BenchEntry, ContestantName, Experiment, SourceChoice},
     output,
 };
 
@@ -46,7 +47,7 @@ pub fn bench(
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
         let name = file_name(experiment, at);
         progress(Progress::new("reading benchmark", 0, 1).note(name.clone()));
-        let plan = plan(entry, data).with_context(|| format!("cannot read benchmark {name}"))?;
+        let plan = plan(experiment, entry, data, progress).with_context(|| format!("cannot read benchmark {name}"))?;
         let inputs = inputs(experiment, &plan, entry, run)?;
         let stage = format!("bench {name}");
         let files: Vec<_> = experiment.bench.contestants.iter().map(|c| run.dir.bench(&name, c.as_str())).collect();
@@ -59,7 +60,11 @@ pub fn bench(
         }
         run.dir.reopen()?;
         // The run's own test pairs were audited against its training pairs when they were made.
-        let training = entry.dataset.as_ref().map(|_| &data.prepared.train);
+        let is_own = entry.dataset.is_none() && entry.sources.is_empty();
+        let training = (!is_own && !data.streaming).then_some(&data.prepared.train);
+        if data.streaming && !is_own {
+            output::note(format!("{name}: not compared with the training pairs, which are not in memory"));
+        }
         let options = Options { seed: experiment.seed, examples: experiment.bench.examples, training };
         let mut outcomes = Vec::new();
         let mut of_trained = None;
@@ -102,12 +107,29 @@ fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -
     Ok(all.finish())
 }
 
-fn plan(entry: &BenchEntry, data: &Data) -> Result<Plan> {
+fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Plan> {
+    let benchmark = entry.benchmark.benchmark();
+    if !entry.sources.is_empty() {
+        return Ok(benchmark.plan(Dataset::Pairs(&pairs_of(&entry.sources, experiment.data.on_bad, progress)?))?);
+    }
     let dataset = match &entry.dataset {
         Some(folder) => Dataset::Folder(folder),
         None => Dataset::Pairs(&data.prepared.test),
     };
-    Ok(entry.benchmark.benchmark().plan(dataset)?)
+    Ok(benchmark.plan(dataset)?)
+}
+
+/// All pairs of some sources, as they are read: nothing is filtered and nothing is split.
+pub fn pairs_of(sources: &[SourceChoice], on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<PairSet> {
+    let mut read = Vec::new();
+    for (at, source) in sources.iter().enumerate() {
+        let of_source = source.read(at, on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?;
+        for (reason, count) in &of_source.skipped {
+            output::note(format!("{}: {count} records gave no pair: {reason}", of_source.name));
+        }
+        read.push(of_source);
+    }
+    Ok(PairSet::new(wb_data::merge(read))?)
 }
 
 /// The two encoders of a run, opened when they are asked for.

@@ -1,12 +1,24 @@
 //! Pairs: read, prepared, and kept under the fingerprint of their sources and gates.
 
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
-use wb_core::{Progress, fingerprint::Fingerprint, run_dir::read_json};
-use wb_data::{Prepared, store};
+use wb_core::{Pair, PairSet, Progress, fingerprint::Fingerprint, run_dir::read_json};
+use wb_data::{
+    Judge, Prepared, prepare_with, store,
+    streaming::{ReadSource, prepare_streaming},
+};
+use wb_encoder::train::{PairStream, TrainPairs};
 
-use crate::{config::Experiment, output};
+use super::{encoder, judge::Judges};
+use crate::{
+    config::{Experiment, PretrainedConfig},
+    output,
+};
 
 /// Prepared pairs and where they lie.
 pub struct Data {
@@ -14,28 +26,121 @@ pub struct Data {
     pub folder: PathBuf,
     /// Of sources, gates and seed.
     pub fingerprint: Fingerprint,
-    /// The pairs.
+    /// The pairs; with `streaming` those of training are on the disk only.
     pub prepared: Prepared,
+    /// Whether training pairs are on the disk only.
+    pub streaming: bool,
+    stored: Stored,
 }
 
 /// Makes the pairs of an experiment, or loads them where they were made before.
 pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Data> {
     let fingerprint = fingerprint(experiment)?;
     let folder = folder(datasets, &fingerprint);
+    let (streaming, stored) = (experiment.data.streaming, Stored::new(&folder, &fingerprint));
     if folder.join("data.json").is_file() {
-        let prepared = store::load(&folder).with_context(|| format!("cannot load {}", folder.display()))?;
+        let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
+        let prepared = loaded.with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
-        return Ok(Data { folder, fingerprint, prepared });
+        return Ok(Data { folder, fingerprint, prepared, streaming, stored });
     }
+    let prepared = if streaming {
+        stream(experiment, &folder, progress)?
+    } else {
+        let prepared = in_memory(experiment, progress)?;
+        store::write(&prepared, &folder)?;
+        prepared
+    };
+    Ok(Data { folder, fingerprint, prepared, streaming, stored })
+}
+
+fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     let mut read = Vec::new();
-    for source in &experiment.data.sources {
-        read.push(
-            source.read(experiment.data.on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?,
-        );
+    for (at, source) in experiment.data.sources.iter().enumerate() {
+        let pairs = source.read(at, experiment.data.on_bad, progress);
+        read.push(pairs.with_context(|| format!("cannot read {}", source.name()))?);
     }
-    let prepared = wb_data::prepare(read, &experiment.data.prepare(), experiment.seed, progress)?;
-    store::write(&prepared, &folder)?;
-    Ok(Data { folder, fingerprint, prepared })
+    let mut judges = Judges::new(experiment);
+    let judge: Option<&mut dyn Judge> = Some(&mut judges);
+    Ok(prepare_with(read, &experiment.data.prepare(), experiment.seed, judge, progress)?)
+}
+
+fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
+    let failed: RefCell<Option<anyhow::Error>> = RefCell::new(None);
+    let sources = experiment.data.sources.iter().enumerate();
+    let readers = sources.map(|(at, source)| -> ReadSource<'_> {
+        let failed = &failed;
+        Box::new(move |take, progress| {
+            source.each(at, experiment.data.on_bad, take, progress).map_err(|error| {
+                let error = error.context(format!("cannot read {}", source.name()));
+                let message = error.to_string();
+                *failed.borrow_mut() = Some(error);
+                wb_data::Error::Empty { what: message, hint: None }
+            })
+        })
+    });
+    let readers = readers.collect();
+    let prepared = prepare_streaming(readers, &experiment.data.prepare(), experiment.seed, folder, progress);
+    // A reader's own error, with all its causes, says more than what went through the gates.
+    prepared.map_err(|error| failed.borrow_mut().take().unwrap_or_else(|| error.into()))
+}
+
+impl Data {
+    /// The training pairs, as training wants them.
+    pub fn train(&self) -> TrainPairs<'_> {
+        if self.streaming { TrainPairs::Stream(&self.stored) } else { (&self.prepared.train).into() }
+    }
+
+    /// Training pairs to learn a tokenizer from: all of them, or, where they are not in memory,
+    /// evenly chosen ones with about so many bytes of text.
+    pub fn sample(&self, bytes: usize) -> Result<Cow<'_, PairSet>> {
+        if !self.streaming {
+            return Ok(Cow::Borrowed(&self.prepared.train));
+        }
+        let file = &self.stored.file;
+        let text = |pair: &Pair| pair.anchor.len() + pair.positive.len();
+        let mut all = 0;
+        store::each_pair(file, &mut |pair| {
+            all += text(&pair);
+            Ok(())
+        })?;
+        let every = all.div_ceil(bytes.max(1)).max(1);
+        let (mut at, mut chosen) = (0, Vec::new());
+        store::each_pair(file, &mut |pair| {
+            if at % every == 0 {
+                chosen.push(pair);
+            }
+            at += 1;
+            Ok(())
+        })?;
+        Ok(Cow::Owned(PairSet::new(chosen)?))
+    }
+}
+
+/// Training pairs on the disk.
+pub struct Stored {
+    file: PathBuf,
+    fingerprint: Fingerprint,
+}
+
+impl Stored {
+    /// Those of a folder of prepared pairs with this fingerprint.
+    pub fn new(folder: &Path, fingerprint: &Fingerprint) -> Self {
+        Self { file: folder.join("train.parquet"), fingerprint: fingerprint.clone() }
+    }
+}
+
+impl PairStream for Stored {
+    fn fingerprint(&self) -> wb_core::Result<Fingerprint> {
+        Ok(self.fingerprint.clone())
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Pair) -> wb_core::Result<()>) -> wb_core::Result<()> {
+        store::each_pair(&self.file, &mut |pair| Ok(take(pair)?)).map_err(|error| match error {
+            wb_data::Error::Core(error) => error,
+            other => wb_core::Error::data(self.file.display().to_string(), other.to_string()),
+        })
+    }
 }
 
 /// Where pairs with this fingerprint lie: the same pairs serve every experiment that asks for them.
@@ -51,6 +156,10 @@ pub fn fingerprint(experiment: &Experiment) -> Result<Fingerprint> {
     for source in &experiment.data.sources {
         let of_source = source.fingerprint().with_context(|| format!("cannot read {}", source.name()))?;
         all.text(of_source.as_str());
+    }
+    for judge in experiment.data.prepare().encoders() {
+        let folder = encoder::pretrained_folder(&PretrainedConfig::from(judge))?;
+        all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
     }
     Ok(all.finish())
 }

@@ -3,45 +3,56 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{PairSet, Progress, RunDir, fingerprint::Fingerprint, suggest};
-use wb_data::sources::hub::{Kind, fetch};
-use wb_encoder::{Folder, Tokenizer};
+use wb_core::{Progress, RunDir, fingerprint::Fingerprint, suggest};
+use wb_data::sources::hub::{Kind, fetch, fetch_optional};
+use wb_encoder::{Folder, Tokenizer, folder::MaxTokens};
 
+use super::data::Data;
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
-/// What a model on the hub may consist of; the first three must be there.
-const HUB_FILES: [&str; 7] = [
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
+/// What a model on the hub consists of.
+const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
+
+/// What it may have besides; plain transformers models have none of these.
+const OPTIONAL_HUB_FILES: [&str; 7] = [
     "modules.json",
     "sentence_bert_config.json",
     "1_Pooling/config.json",
     "config_sentence_transformers.json",
+    "tokenizer_config.json",
+    "2_Dense/config.json",
+    "2_Dense/model.safetensors",
 ];
+
+/// One of these makes a folder an encoder's.
+const ENCODER_FILES: [&str; 4] = ["config.json", "encoder.json", "modules.json", "adapter_config.json"];
 
 /// Of what an experiment's encoder begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        all.text(Fingerprint::of_file(&pretrained_folder(pretrained)?.join("model.safetensors"))?.as_str());
+        let folder = pretrained_folder(pretrained)?;
+        for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
+            // A folder of adapters alone has no weights of its own.
+            for file in ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"] {
+                let path = place.join(file);
+                if path.is_file() {
+                    all.text(Fingerprint::of_file(&path)?.as_str());
+                }
+            }
+        }
     }
     Ok(all.finish())
 }
 
 /// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
-pub fn begin(
-    experiment: &Experiment,
-    run: &RunDir,
-    pairs: &PairSet,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Folder> {
+pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
     let config = &experiment.encoder;
     let folder = match &config.model {
-        ModelChoice::Pretrained(pretrained) => Folder::read(&pretrained_folder(pretrained)?)?,
+        ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
-            let tokenizer = tokenizer(config, run, pairs, progress)?;
+            let tokenizer = tokenizer(config, run, data, progress)?;
             let architecture =
                 config.architecture(tokenizer.vocab_size()).context("a model from scratch has no sizes")?;
             Folder::fresh(&experiment.name, architecture, tokenizer, config.scratch_max_tokens(), experiment.seed)?
@@ -51,16 +62,34 @@ pub fn begin(
 }
 
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
-pub fn check(experiment: &Experiment) -> Result<()> {
-    if let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model {
-        adapted(Folder::read(&pretrained_folder(pretrained)?)?, experiment)?;
+/// Gives the encoder's limits, and how many special tokens stand around a text.
+pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
+    let config = &experiment.encoder;
+    if let ModelChoice::Pretrained(pretrained) = &config.model {
+        let folder = adapted(pretrained_encoder(pretrained)?, experiment)?;
+        return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
     }
-    Ok(())
+    Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
+}
+
+/// A pretrained model, with the adapters that are named beside it.
+fn pretrained_encoder(config: &PretrainedConfig) -> Result<Folder> {
+    let mut folder = Folder::read(&pretrained_folder(config)?)?;
+    if let Some(adapter) = config.adapter_folder() {
+        folder.add_peft(&adapter)?;
+    }
+    Ok(folder)
 }
 
 /// With the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = &experiment.encoder;
+    if !folder.dense.is_empty() {
+        let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
+        return Err(wb_core::Error::value("encoder.model.pretrained.id", message)
+            .with_hint("`wb bench --encoder` measures it; to train, begin with a model without such layers")
+            .into());
+    }
     if let Some(max_tokens) = config.max_tokens {
         folder.max_tokens = max_tokens;
     }
@@ -72,6 +101,8 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     }
     match &config.lora {
         Some(lora) => folder.attach(lora, experiment.seed)?,
+        // Adapters that were read train further; the weights that they stand beside stay frozen.
+        None if folder.lora.is_some() => {}
         None => folder.model.parameters.iter_mut().for_each(|parameter| parameter.trainable = true),
     }
     folder.check_lengths("encoder")?;
@@ -81,20 +112,17 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
 fn tokenizer(
     config: &EncoderConfig,
     run: &RunDir,
-    pairs: &PairSet,
+    data: &Data,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tokenizer> {
     let file = run.tokenizer();
     if !file.is_file() {
+        let pairs = data.sample(config.tokenizer.sample_bytes)?;
         let texts: Vec<&str> =
             pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
         progress(Progress::new("learning a tokenizer", 0, 1));
-        // A transformer reads the beginning and the end of a text; a bag of vectors would average two constants in.
-        let is_transformer = matches!(config.model, ModelChoice::Transformer(_));
-        let trainer = wb_encoder::TokenizerConfig {
-            special_tokens: config.tokenizer.special_tokens || is_transformer,
-            ..config.tokenizer.clone()
-        };
+        let trainer =
+            wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
         trainer.train(&texts, &file)?.write(&file)?;
         progress(Progress::new("learning a tokenizer", 1, 1));
     }
@@ -116,24 +144,26 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
         .into());
     }
     wb_data::sources::hub::check("encoder.model.pretrained", &config.id, &config.revision)?;
-    let mut folder = PathBuf::new();
-    for (at, file) in HUB_FILES.iter().enumerate() {
-        match fetch(Kind::Model, &config.id, &config.revision, file) {
-            Ok(path) if at == 0 => folder = path.parent().map(Path::to_path_buf).unwrap_or_default(),
-            Ok(_) => {}
-            // The later files are optional: plain transformers models have none of them.
-            Err(_) if at >= 3 => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot get {}", config.id)),
+    let of_hub = || -> wb_data::Result<PathBuf> {
+        let mut folder = PathBuf::new();
+        for file in HUB_FILES {
+            let path = fetch(Kind::Model, &config.id, &config.revision, file)?;
+            folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         }
-    }
-    Ok(folder)
+        for file in OPTIONAL_HUB_FILES {
+            fetch_optional(Kind::Model, &config.id, &config.revision, file)?;
+        }
+        Ok(folder)
+    };
+    of_hub().with_context(|| format!("cannot get {}", config.id))
 }
 
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.
 pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
-    let as_pretrained = |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into() };
+    let as_pretrained =
+        |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into(), adapter: None };
     if let Some(path) = as_pretrained(name, "").folder()
-        && (path.join("config.json").is_file() || path.join("encoder.json").is_file())
+        && ENCODER_FILES.iter().any(|file| path.join(file).is_file())
     {
         return Ok((Folder::read(&path)?, None));
     }

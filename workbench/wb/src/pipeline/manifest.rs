@@ -36,7 +36,7 @@ pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: &[(&str, &Fin
 }
 
 /// The command can be pasted into a shell.
-fn quoted(argument: String) -> String {
+pub fn quoted(argument: String) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
         argument

@@ -1,13 +1,27 @@
 //! What an experiment needs from elsewhere, looked at before anything is computed or written.
 
 use anyhow::{Context, Result};
+use wb_encoder::{folder::MaxTokens, train::TrainConfig};
 
 use super::encoder;
-use crate::config::Experiment;
+use crate::config::{Experiment, PretrainedConfig};
 
 /// Refuses an experiment whose pretrained encoder or benchmarks' data are not there or do not fit.
 pub fn preflight(experiment: &Experiment) -> Result<()> {
-    encoder::check(experiment)?;
+    let (max_tokens, special) = encoder::check(experiment)?;
+    check_stage_lengths(&experiment.train, max_tokens, special)?;
+    if experiment.train.refresh.is_some() {
+        let message = "there is nothing here yet that mines hard negatives while training";
+        return Err(wb_core::Error::value("train.refresh", message).with_hint("take `refresh` away").into());
+    }
+    for judge in experiment.data.prepare().encoders() {
+        wb_encoder::Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(judge))?)?;
+    }
+    if let Some(guide) = experiment.train.loss.guide() {
+        let folder =
+            encoder::pretrained_folder(&PretrainedConfig::from(guide)).context("cannot read the loss's guide")?;
+        wb_encoder::Folder::read(&folder)?;
+    }
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
         if let Some(folder) = entry.dataset.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(wb_core::Error::Unknown {
@@ -16,6 +30,26 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
                 hint: Some("paths are relative to the folder in which wb is started".into()),
             })
             .with_context(|| format!("cannot read bench.benchmarks[{at}].dataset"));
+        }
+        for (number, source) in entry.sources.iter().enumerate() {
+            source.fingerprint().with_context(|| format!("cannot read bench.benchmarks[{at}].sources[{number}]"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses stages whose texts would be longer than the encoder's, or would be nothing but special tokens.
+fn check_stage_lengths(train: &TrainConfig, encoder: MaxTokens, special: usize) -> wb_core::Result<()> {
+    for (at, stage) in train.curriculum.iter().enumerate() {
+        let Some(own) = stage.max_tokens else { continue };
+        for (side, own, most) in [("query", own.query, encoder.query), ("document", own.document, encoder.document)] {
+            if own <= special || own > most {
+                let message = format!("got {own}, expected more than {special} and at most {most}, the encoder's own");
+                let key = format!("train.curriculum[{at}].max_tokens.{side}");
+                return Err(
+                    wb_core::Error::value(key, message).with_hint("encoder.max_tokens is the limit of all stages")
+                );
+            }
         }
     }
     Ok(())

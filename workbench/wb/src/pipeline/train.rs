@@ -4,17 +4,20 @@ use std::{path::Path, sync::atomic::AtomicBool};
 
 use anyhow::Result;
 use wb_core::{
-    Progress, RunDir, Side, atomic,
+    Progress, RunDir, atomic,
     fingerprint::Fingerprint,
     run_dir::{RunLock, write_json},
 };
 use wb_encoder::{
     BiEncoder, Folder, OpenDevice,
-    train::{CodeTokens, TrainFiles, TrainJob, TrainOutcome, train},
+    train::{CodeTokens, Guide, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
-use super::{code_labels, data::Data, encoder, manifest, stages::Stages};
-use crate::{config::Experiment, output};
+use super::{code_labels, data::Data, encoder, journals, manifest, stages::Stages};
+use crate::{
+    config::{Experiment, PretrainedConfig},
+    output,
+};
 
 /// A run that is being worked on; nobody else can.
 pub struct Run {
@@ -49,6 +52,10 @@ fn inputs(experiment: &Experiment, data: &Data) -> Result<Fingerprint> {
     all.text(&experiment.device.to_string()).text(data.fingerprint.as_str());
     all.text(encoder::fingerprint(&experiment.encoder)?.as_str());
     all.text(Fingerprint::of_json(&experiment.train).as_str());
+    if let Some(guide) = experiment.train.loss.guide() {
+        let folder = encoder::pretrained_folder(&PretrainedConfig::from(guide))?;
+        all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
+    }
     Ok(all.finish())
 }
 
@@ -63,10 +70,11 @@ pub fn encoder(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Trained, Folder)> {
     let inputs = inputs(experiment, data)?;
-    let untrained = encoder::begin(experiment, &run.dir, &data.prepared.train, progress)?;
+    let untrained = encoder::begin(experiment, &run.dir, data, progress)?;
     if run.stages.is_done("train", &inputs) && run.dir.encoder().is_dir() {
         // What is measured may have changed.
         atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
+        journals::write(experiment, &run.dir)?;
         output::note(format!("training: unchanged, {}", run.dir.folder().display()));
         return Ok((Trained::Done, untrained));
     }
@@ -79,10 +87,17 @@ pub fn encoder(
     let mut encoder = BiEncoder::open(untrained.clone(), device)?;
     let (tokenizer, prompts, max_tokens) =
         (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
-    let tokenize = move |text: &str, side: Side| tokenizer.encode(prompts.of(side), text, max_tokens.of(side));
+    let tokenize = move |wanted: Wanted<'_>| {
+        let own = max_tokens.of(wanted.side);
+        let most = wanted.max_tokens.map_or(own, |most| most.min(own));
+        tokenizer.encode(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
+    };
     let (placed, prompts) = (untrained.tokenizer.clone(), untrained.prompts.clone());
-    let with_places =
-        move |text: &str, side: Side| placed.encode_with_places(prompts.of(side), text, max_tokens.of(side));
+    let with_places = move |wanted: Wanted<'_>| {
+        let own = max_tokens.of(wanted.side);
+        let most = wanted.max_tokens.map_or(own, |most| most.min(own));
+        placed.encode_with_places(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
+    };
     let code = CodeTokens {
         tokenize: &with_places,
         mask_token: untrained.tokenizer.mask_token(),
@@ -90,19 +105,32 @@ pub fn encoder(
         nodes: &code_labels::nodes,
         types: &code_labels::types,
     };
+    let guide = match experiment.train.loss.guide() {
+        None => None,
+        Some(guide) => {
+            let folder = Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(guide))?)?;
+            Some(BiEncoder::open(folder, device)?)
+        }
+    };
     let job = TrainJob {
-        code: Some(code),
-        pairs: &data.prepared.train,
+        pairs: data.train(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
+        code: Some(code),
         special_ends: untrained.tokenizer.special_tokens() > 0,
         config: &experiment.train,
         seed: experiment.seed,
+        refresh: None,
+        guide: guide.as_ref().map(|guide| guide as &Guide<'_>),
         files: TrainFiles::from(&run.dir),
         resume: true,
         stop,
     };
-    let outcome = train(encoder.backbone_mut(), &job, progress)?;
+    // What an earlier session left, and what this one leaves, however it ends.
+    journals::write(experiment, &run.dir)?;
+    let outcome = train(encoder.backbone_mut(), &job, progress);
+    journals::write(experiment, &run.dir)?;
+    let outcome = outcome?;
     for warning in &outcome.warnings {
         output::note(format!("warning: {warning}"));
     }

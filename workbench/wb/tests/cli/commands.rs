@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::sandbox::Sandbox;
+use wb_core::{records::outcome::Outcome, run_dir::read_json};
+
+use crate::sandbox::{Sandbox, TINY};
 
 #[test]
 fn an_empty_project_says_how_to_begin() {
@@ -110,6 +112,45 @@ fn a_benchmark_leaves_json_and_a_run_file() {
     assert!(out.lines().last().unwrap().contains("REGRESSION"), "{out}");
     let refused = sandbox.run(&["compare", "bm25.json", "dense.json", "--no-worse"]);
     assert_eq!(refused.status.code(), Some(1), "a gate that says no is 1");
+}
+
+#[test]
+fn pairs_of_other_sources_are_measured_too() {
+    let sandbox = Sandbox::new();
+    // Words that only the own code has: BM25 ranks every answer first; the third anchor names nobody's words.
+    let pair = |id: &str, anchor: &str, positive: &str| {
+        format!("{{\"id\": \"{id}\", \"anchor\": \"{anchor}\", \"positive\": \"{positive}\", \"language\": \"go\"}}\n")
+    };
+    sandbox.write(
+        "held.jsonl",
+        [
+            pair("a", "sorts apples by weight", "func apples(weight int) { sort(apples) }"),
+            pair("b", "counts pears in a bowl", "func pears(bowl int) { return count(bowl) }"),
+            pair("c", "paints the whole house", "func apples() { return 1 }"),
+        ]
+        .concat(),
+    );
+    sandbox.succeeds(&["bench", "pairs", "--dataset", "held.jsonl", "--retriever", "bm25", "--json", "held.json"]);
+    let of_command: Outcome = read_json(&sandbox.path("held.json")).unwrap();
+    let full = of_command.protocols.iter().find(|score| score.id == "pairs-full").unwrap();
+    assert_eq!((full.language.as_str(), full.pool), ("go", 3));
+    let ranks: Vec<u64> = full.queries.iter().map(|query| query.rank).collect();
+    // Nothing shares a word with the third anchor, so nothing is returned: 0 is "not found".
+    assert_eq!(ranks, [1, 1, 0]);
+
+    sandbox.write(
+        "more.yaml",
+        TINY.replace(
+            "benchmarks: [{ benchmark: { pairs: {} } }]",
+            "benchmarks: [{ benchmark: { pairs: {} } }, { benchmark: { pairs: { split: held } }, sources: [{ jsonl: { path: held.jsonl } }] }]",
+        ),
+    );
+    sandbox.succeeds(&["run", "more.yaml"]);
+    let of_run: Outcome = read_json(&sandbox.only_run("runs").join("bench/pairs2-bm25.json")).unwrap();
+    assert_eq!(of_run.protocols[0].split, "held");
+    assert_eq!(of_run.protocols[0].value, of_command.protocols[0].value);
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]"]), @"");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 9] = ["run", "check", "data", "train", "bench", "compare", "report", "ls", "doctor"];
+const COMMANDS: [&str; 10] = ["run", "check", "data", "train", "bench", "compare", "report", "export", "ls", "doctor"];
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -32,6 +32,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   bench        Measures an encoder, a run or BM25 under every protocol that the data can give
     out:   compare      Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report       Makes the HTML page and PNGs of a run
+    out:   export       Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls           Runs with their scores, or what there is to choose from
     out:   doctor       What this build and machine can do; tests a device before it is trusted
     out:   completions  Prints a completion script for a shell

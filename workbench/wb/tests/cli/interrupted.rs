@@ -9,13 +9,14 @@ use std::{
 use crate::sandbox::{Sandbox, TRANSFORMER};
 
 /// Long enough to be interrupted.
-const LONG: [&str; 6] = [
+const LONG: [&str; 7] = [
     "train",
     "tiny.yaml",
     "train.epochs=60",
     "train.validate.every={steps: 20}",
     TRANSFORMER,
     "encoder.max_tokens={query: 32, document: 64}",
+    "journals=[tensorboard, wandb]",
 ];
 
 fn start(sandbox: &Sandbox) -> Child {
@@ -82,6 +83,24 @@ fn journals_are_equal(sandbox: &Sandbox) {
     for name in ["metrics.jsonl", "validation.jsonl"] {
         assert_eq!(read("runs", name), read("reference", name), "{name}");
     }
+    // What other tools read is made of these, and says the same to the last byte.
+    for folder in ["tensorboard", "wandb"] {
+        let files = |runs: &str| -> Vec<(String, Vec<u8>)> {
+            let entries = std::fs::read_dir(sandbox.only_run(runs).join(folder)).unwrap();
+            let mut files: Vec<_> = entries
+                .map(|entry| entry.unwrap().path())
+                .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap()))
+                .collect();
+            files.sort();
+            files
+        };
+        let (found, reference) = (files("runs"), files("reference"));
+        assert_eq!(found.len(), if folder == "wandb" { 3 } else { 1 });
+        assert!(found == reference, "{folder} differs");
+    }
+    let rows = std::fs::read_to_string(sandbox.only_run("runs").join("wandb/wandb-history.jsonl")).unwrap();
+    let steps = read("runs", "metrics.jsonl").len();
+    assert_eq!(rows.lines().count(), steps + 1, "a row for each step, and one for the validation before the first");
 }
 
 #[test]
@@ -97,7 +116,7 @@ fn a_second_wb_on_the_same_run_is_refused_and_told_who_holds_it() {
     insta::assert_snapshot!(second, @r"
     exit 2
     err: data: unchanged, datasets/prepared/pairs-[hash]
-    err: error: runs/[date]-tiny-[hash] is in use by pid [pid] on [host] since [time] (wb train tiny.yaml train.epochs=60 train.validate.every={steps: 20} encoder.model={transformer: {hidden_size: 16, layers: 2, heads: 2, intermediate_size: 32, positions: 64}} encoder.max_tokens={query: 32, document: 64})
+    err: error: runs/[date]-tiny-[hash] is in use by pid [pid] on [host] since [time] (wb train tiny.yaml train.epochs=60 train.validate.every={steps: 20} encoder.model={transformer: {hidden_size: 16, layers: 2, heads: 2, intermediate_size: 32, positions: 64}} encoder.max_tokens={query: 32, document: 64} journals=[tensorboard, wandb])
     err:   hint: wait for it, or stop it, or give this run another name
     ");
     // Nobody holds it any more, however it ended.

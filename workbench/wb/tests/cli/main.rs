@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod commands;
+mod curriculum;
+mod export;
 mod files;
 mod help;
 mod interrupted;

@@ -106,7 +106,7 @@ fn a_hub_id_is_refused_offline() {
     exit 2
     err: error: cannot get owner/name
     err:   cause: owner/name@0123456789012345678901234567890123456789: config.json: not in the hub's cache, and WB_OFFLINE forbids to ask for it
-    err:   hint: run once without WB_OFFLINE, or name a file on this disk with a `jsonl` or `parquet` source
+    err:   hint: run once without WB_OFFLINE, or name a folder with config.json, model.safetensors and tokenizer.json
     ");
     insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: models/minilm/v2}}"]), @r"
     exit 2

@@ -17,7 +17,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "scale: 20", "scal: 20"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:19: train.loss.mnrl.scal: unknown field `scal`, expected one of `scale`, `symmetric`, `mask_duplicates`
+    err:   cause: bad.yaml:13:19: train.loss.mnrl.scal: unknown field `scal`, expected one of `scale`, `temperature`, `directions`, `partition`, `hardness`, `mask_duplicates`
     err:   hint: did you mean `scale`?
     ");
     insta::assert_snapshot!(error(&sandbox, "    - code:", "    - coed:"), @r"
@@ -29,13 +29,13 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `data`, `encoder`, `train`, `bench`
+    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `data`, `encoder`, `train`, `journals`, `bench`
     err:   hint: did you mean `train`?
     ");
     insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected `mnrl`
+    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, `gist`, `triplet`, `margin_mse`, `distill_kl`, `cosent`, `matryoshka`
     err:   hint: did you mean `mnrl`?
     ");
     insta::assert_snapshot!(error(&sandbox, "static_embedding: { dim: 16 }", "static_embeding: { dim: 16 }"), @r"
@@ -249,7 +249,7 @@ fn impossible_overrides_are_refused_before_anything_is_written() {
     insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]"]), @r"
     exit 2
     err: error: cannot load tiny.yaml
-    err:   cause: override `bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]`: bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs and takes no folder
+    err:   cause: override `bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]`: bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs, or on `sources`, and takes no folder
     ");
     insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {cosqa: {}}}]"]), @r"
     exit 2
@@ -284,7 +284,7 @@ fn overrides_change_values_and_are_named_where_they_do_not_fit() {
     insta::assert_snapshot!(refused("train.epoch=7"), @r"
     exit 2
     err: error: cannot load tiny.yaml
-    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `negatives`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `validate`, `keep`
+    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`
     err:   hint: did you mean `epochs`?
     ");
     insta::assert_snapshot!(refused("train.epochs"), @r"

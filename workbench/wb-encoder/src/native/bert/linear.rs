@@ -49,7 +49,7 @@ impl NativeBert {
         stride: usize,
         scratch: &mut AdapterScratch,
     ) {
-        let (Some((a, b)), Some(adapter)) = (linear.adapter, self.adapter) else { return };
+        let (Some((a, b)), Some(adapter)) = (linear.adapter, &self.adapter) else { return };
         let (t, rank) = (pass.n_tokens(), self.parameters.at(a).shape[0]);
         let AdapterScratch { dropped, narrow, .. } = scratch;
         let x = self.dropped(linear, pass, x, dropped);
@@ -66,13 +66,13 @@ impl NativeBert {
             true,
             Mat::new(u, t, rank),
             Mat::new(self.values(b), linear.outputs, rank).t(),
-            adapter.scale,
+            adapter.scale_of(&linear.name),
         );
     }
 
     /// The adapter's input after dropout.
     fn dropped<'a>(&self, linear: &LinearPlaces, pass: Pass<'_>, x: &'a [f32], buffer: &'a mut Vec<f32>) -> &'a [f32] {
-        let probability = self.adapter.map_or(0.0, |adapter| adapter.dropout);
+        let probability = self.adapter.as_ref().map_or(0.0, |adapter| adapter.dropout);
         match Mask::new(pass.dropout, adapter_site(&linear.name), probability) {
             None => x,
             Some(mask) => {
@@ -114,17 +114,17 @@ impl NativeBert {
                 vector::add_scaled(sum, 1.0, &row[..outputs]);
             }
         }
-        let (Some((a, b)), Some(adapter)) = (linear.adapter, self.adapter) else { return };
-        let rank = self.parameters.at(a).shape[0];
+        let (Some((a, b)), Some(adapter)) = (linear.adapter, &self.adapter) else { return };
+        let (rank, scale) = (self.parameters.at(a).shape[0], adapter.scale_of(&linear.name));
         let AdapterScratch { dropped, narrow, wide } = scratch;
         let dropped_x = self.dropped(linear, pass, x, dropped);
         let (a_matrix, b_matrix) = (Mat::new(self.values(a), rank, inputs), Mat::new(self.values(b), outputs, rank));
         let u = sized(narrow, t * rank);
         if let Some(sum) = lane.wanted(b) {
             matmul(MatMut::new(u, t, rank), false, Mat::new(dropped_x, t, inputs), a_matrix.t(), 1.0);
-            matmul(MatMut::new(sum, outputs, rank), true, dy_matrix.t(), Mat::new(u, t, rank), adapter.scale);
+            matmul(MatMut::new(sum, outputs, rank), true, dy_matrix.t(), Mat::new(u, t, rank), scale);
         }
-        matmul(MatMut::new(u, t, rank), false, dy_matrix, b_matrix, adapter.scale);
+        matmul(MatMut::new(u, t, rank), false, dy_matrix, b_matrix, scale);
         if let Some(sum) = lane.wanted(a) {
             matmul(MatMut::new(sum, rank, inputs), true, Mat::new(u, t, rank).t(), Mat::new(dropped_x, t, inputs), 1.0);
         }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use wb_core::{Error, Result as CoreResult, Side};
+use wb_core::{Error, Result as CoreResult};
 
-use crate::{Result, tokenizer::PlacedTokens};
+use crate::{Result, tokenizer::PlacedTokens, train::Wanted};
 
-/// Text and side to token ids with their places, as training has them otherwise.
-pub type TokenizeWithPlaces<'a> = dyn Fn(&str, Side) -> Result<PlacedTokens> + Sync + 'a;
+/// Text to token ids with their places, the same ids as [`crate::train::Tokenize`] gives.
+pub type TokenizeWithPlaces<'a> = dyn Fn(Wanted<'_>) -> Result<PlacedTokens> + Sync + 'a;
 
 /// Text and language to the named syntax nodes: bytes and kind (its position among the names of kinds), each node
 /// before those inside it. Nothing for a language that is not known.

@@ -1,7 +1,7 @@
 //! The `train.objectives` section.
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Pair, Result, Seed};
+use wb_core::{Error, Result, Seed};
 
 use super::{
     ast_nodes::{AstNodes, AstNodesConfig},
@@ -10,7 +10,7 @@ use super::{
     objective::Objective,
     types::{Types, TypesConfig},
 };
-use crate::Parameters;
+use crate::{Parameters, train::table::PairTable};
 
 /// What else is lowered while an encoder is trained, beside the loss on pairs; nothing unless named.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -47,12 +47,12 @@ impl ObjectivesConfig {
         &self,
         code: &CodeTokens<'a>,
         parameters: &Parameters,
-        pairs: &[Pair],
+        table: &PairTable<'_>,
         seed: Seed,
     ) -> Result<Vec<Box<dyn Objective + 'a>>> {
         let mut objectives: Vec<Box<dyn Objective + 'a>> = Vec::new();
         if let Some(types) = self.types.as_ref().filter(|types| types.weight > 0.0) {
-            objectives.push(Box::new(Types::open(types, code, pairs, seed)?));
+            objectives.push(Box::new(Types::open(types, code, table, seed)?));
         }
         if let Some(ast) = self.ast_nodes.as_ref().filter(|ast| ast.weight > 0.0) {
             objectives.push(Box::new(AstNodes::open(ast, code)));

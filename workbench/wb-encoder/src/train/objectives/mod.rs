@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, s};
 use rayon::prelude::*;
-use wb_core::{Error as CoreError, Pair, Seed, Side, Task, fingerprint::Fingerprint};
+use wb_core::{Error as CoreError, Seed, Side, Task, fingerprint::Fingerprint};
 
 pub use ast_nodes::AstNodesConfig;
 pub use code_tokens::{CodeTokens, DeclaredType, NodesOf, TokenizeWithPlaces, TypesOf};
@@ -32,7 +32,12 @@ pub use objective::Objective;
 use objective::{Answers, CodeText, Question};
 pub use types::TypesConfig;
 
-use super::step::{StepOptions, parts};
+use super::{
+    step::{StepOptions, parts},
+    table::PairTable,
+    token_cache::Wanted,
+    views::Views,
+};
 use crate::{Backbone, Dropout, Gradients, Parameters, Result, TokenBatch, Upstream, dropout, models::fresh_weight};
 
 /// The mask of [`dropout::key`] that draws which tokens are hidden; no layer has this place.
@@ -43,6 +48,19 @@ pub struct Objectives<'a> {
     list: Vec<Box<dyn Objective + 'a>>,
     code: CodeTokens<'a>,
     seed: Seed,
+}
+
+/// The pairs of a batch, and how their texts become tokens.
+#[derive(Clone, Copy)]
+pub struct BatchCode<'a> {
+    /// Positions of the pairs.
+    pub pairs: &'a [u32],
+    /// The stage of the training.
+    pub stage: usize,
+    /// The pairs' texts.
+    pub table: &'a PairTable<'a>,
+    /// How they are tokenized.
+    pub views: &'a Views,
 }
 
 /// An objective's loss in one batch.
@@ -67,7 +85,7 @@ impl<'a> Objectives<'a> {
     pub fn open(
         config: &ObjectivesConfig,
         code: Option<&CodeTokens<'a>>,
-        pairs: &[Pair],
+        table: &PairTable<'_>,
         seed: Seed,
         backbone: &mut dyn Backbone,
     ) -> Result<Option<Self>> {
@@ -78,7 +96,7 @@ impl<'a> Objectives<'a> {
             let message = "need texts whose tokens have places, and this training knows token ids alone";
             return Err(CoreError::value("train.objectives", message).into());
         };
-        let list = config.init(code, backbone.parameters(), pairs, seed)?;
+        let list = config.init(code, backbone.parameters(), table, seed)?;
         let dim = backbone.dim();
         backbone.update(&mut |parameters| {
             for spec in list.iter().flat_map(|objective| objective.head(dim)) {
@@ -108,23 +126,23 @@ impl<'a> Objectives<'a> {
         all.finish()
     }
 
-    /// Adds the gradients of all objectives on the code of some pairs, and returns their losses.
+    /// Adds the gradients of all objectives on a batch's code, and returns their losses.
     /// `number` counts batches over the whole training, and with the seed decides which tokens are hidden.
     pub fn accumulate(
         &self,
         backbone: &dyn Backbone,
-        pairs: &[&Pair],
+        code: BatchCode<'_>,
         number: u64,
         options: StepOptions,
         gradients: &mut Gradients,
     ) -> Result<Vec<ObjectiveLoss>> {
-        let asked = self.ask(pairs, number)?;
+        let asked = self.ask(code, number)?;
         let counts: Vec<usize> =
             (0..self.list.len()).map(|which| asked.iter().map(|text| text.questions[which].len()).sum()).collect();
         let tokens = TokenBatch::new(asked.iter().map(|text| text.ids.as_slice()));
         let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout of objectives", number) });
         let mut sums = vec![0.0; self.list.len()];
-        for part in parts(&tokens, options.micro_tokens) {
+        for part in parts(&tokens, options.micro_tokens, options.micro_texts) {
             if asked[part.clone()].iter().all(|text| text.questions.iter().all(Vec::is_empty)) {
                 continue;
             }
@@ -153,19 +171,22 @@ impl<'a> Objectives<'a> {
         Ok(found.collect())
     }
 
-    /// What is asked about the code of some pairs, text after text.
-    fn ask(&self, pairs: &[&Pair], number: u64) -> Result<Vec<Asked>> {
-        let texts: Vec<(&Pair, &str, Side)> = pairs
-            .iter()
-            .flat_map(|pair| code_sides(pair).into_iter().map(|(text, side)| (*pair, text, side)))
-            .collect();
+    /// What is asked about a batch's code, text after text.
+    fn ask(&self, code: BatchCode<'_>, number: u64) -> Result<Vec<Asked>> {
+        let BatchCode { pairs, stage, table, views } = code;
+        let of_pair = |pair: u32| code_sides(table, pair).into_iter().map(move |(text, side)| (pair, text, side));
+        let texts: Vec<(u32, u32, Side)> = pairs.iter().copied().flat_map(of_pair).collect();
         let draws = Dropout { seed: self.seed.number_at("objectives", number) };
-        let ask = |(place, (pair, text, side)): (usize, &(&Pair, &str, Side))| -> Result<Asked> {
-            let tokens = (self.code.tokenize)(text, *side)?;
-            let places = tokens.places.into_iter().map(|place| trimmed(text, place?)).collect();
+        let ask = |(place, (pair, text, side)): (usize, &(u32, u32, Side))| -> Result<Asked> {
+            let text = table.text(*text)?;
+            let view = views.view(views.number(stage, table.dataset(*pair), *side));
+            let prompt = view.prompt.as_deref();
+            let wanted = Wanted { text: &text, side: view.side, prompt, max_tokens: view.max_tokens };
+            let tokens = (self.code.tokenize)(wanted)?;
+            let places = tokens.places.into_iter().map(|place| trimmed(&text, place?)).collect();
             let mut code = CodeText {
-                text,
-                language: &pair.language,
+                text: &text,
+                language: table.language(*pair),
                 taken: vec![false; tokens.ids.len()],
                 ids: tokens.ids,
                 places,
@@ -178,11 +199,11 @@ impl<'a> Objectives<'a> {
     }
 }
 
-/// The code of a pair: the positive of a description or of a mixture, the anchor of what asks for a description,
-/// both of two pieces of code.
-pub(super) fn code_sides(pair: &Pair) -> Vec<(&str, Side)> {
-    let (anchor, positive) = ((pair.anchor.as_str(), Side::Query), (pair.positive.as_str(), Side::Document));
-    match pair.task {
+/// The code of a pair, as numbers of texts: the positive of a description or of a mixture, the anchor of what asks for
+/// a description, both of two pieces of code.
+fn code_sides(table: &PairTable<'_>, pair: u32) -> Vec<(u32, Side)> {
+    let (anchor, positive) = ((table.anchor(pair), Side::Query), (table.documents(pair)[0], Side::Document));
+    match table.task(pair) {
         Task::Text2code | Task::Hybrid => vec![positive],
         Task::Code2text => vec![anchor],
         Task::Code2code => vec![anchor, positive],

@@ -12,7 +12,7 @@ use crate::{
     native::open,
     train::{
         Every, Keep, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, TrainOutcome, ValidateConfig,
-        step::StepOptions, train,
+        curriculum::stages, step::StepOptions, train,
     },
 };
 
@@ -58,7 +58,7 @@ const KINDS: [&str; 3] = ["number", "word", "brackets"];
 
 /// Calls `work` with what objectives know of made-up code.
 fn with_code<R>(tokenizer: &Tokenizer, work: impl FnOnce(CodeTokens<'_>) -> R) -> R {
-    let tokenize = |text: &str, _| tokenizer.encode_with_places("", text, 24);
+    let tokenize = |wanted: Wanted<'_>| tokenizer.encode_with_places("", wanted.text, 24);
     let kinds = KINDS.map(String::from);
     work(CodeTokens {
         tokenize: &tokenize,
@@ -86,6 +86,14 @@ fn pairs() -> PairSet {
     PairSet::new((0..48).map(pair).collect()).unwrap()
 }
 
+/// Calls `work` with the pairs as training has them.
+fn with_table<R>(pairs: &[Pair], work: impl FnOnce(&PairTable<'_>, &Views) -> R) -> R {
+    let table = PairTable::in_memory(pairs, 0);
+    let config = TrainConfig::default();
+    let views = Views::new(&stages(&config, table.datasets()).unwrap(), table.datasets(), &config.prompts);
+    work(&table, &views)
+}
+
 fn config(json: &str) -> ObjectivesConfig {
     let config: ObjectivesConfig = serde_json::from_str(json).unwrap();
     config.validate("objectives").unwrap();
@@ -101,16 +109,20 @@ fn questions_hide_what_would_answer_them() {
     with_code(&folder.tokenizer, |code| {
         let pairs = pairs();
         let mut backbone = open(folder.model.clone()).unwrap();
-        let all: Vec<&Pair> = pairs.pairs().iter().collect();
-        let objectives =
-            Objectives::open(&config(ALL), Some(&code), pairs.pairs(), Seed(3), backbone.as_mut()).unwrap().unwrap();
+        let all: Vec<u32> = (0..pairs.len() as u32).collect();
+        let (objectives, asked, again, other) = with_table(pairs.pairs(), |table, views| {
+            let objectives =
+                Objectives::open(&config(ALL), Some(&code), table, Seed(3), backbone.as_mut()).unwrap().unwrap();
+            let batch = BatchCode { pairs: &all, stage: 0, table, views };
+            let [asked, again, other] = [7, 7, 8].map(|number| objectives.ask(batch, number).unwrap());
+            (objectives, asked, again, other)
+        });
         let names: Vec<&str> = objectives.list.iter().map(|objective| objective.name()).collect();
         assert_eq!(names, ["types", "ast_nodes", "mlm"]);
         // One class by the config: lists and numbers are equally common, and `list` is first in the alphabet.
         assert_eq!(objectives.list[0].classes(), ["list", "other"]);
-        let asked = objectives.ask(&all, 7).unwrap();
         let (mut told, mut random, mut same, mut candidates) = (0, 0, 0, 0);
-        for (pair, asked) in all.iter().zip(&asked) {
+        for (pair, asked) in pairs.pairs().iter().zip(&asked) {
             let whole = folder.tokenizer.encode_with_places("", &pair.positive, 24).unwrap();
             let [of_types, of_nodes, of_words] = &asked.questions[..] else { panic!("three objectives") };
             let written = types(&pair.positive, "made-up").remove(0);
@@ -152,9 +164,7 @@ fn questions_hide_what_would_answer_them() {
         assert!(candidates > 500 && (share - 0.15).abs() < 0.05, "{told} of {candidates}");
         assert!(same < told / 3 && random < told / 3, "{same} and {random} of {told}");
         // The same batch hides the same, another hides others.
-        let again = objectives.ask(&all, 7).unwrap();
         assert!(asked.iter().zip(&again).all(|(a, b)| a.ids == b.ids && a.questions == b.questions));
-        let other = objectives.ask(&all, 8).unwrap();
         assert!(asked.iter().zip(&other).any(|(a, b)| a.ids != b.ids));
     });
 }
@@ -251,8 +261,9 @@ fn gradients_equal_finite_differences_and_parts_change_nothing() {
     with_code(&folder.tokenizer, |code| {
         let pairs = pairs();
         let mut backbone = open(folder.model.clone()).unwrap();
+        let table = PairTable::in_memory(pairs.pairs(), 0);
         let objectives =
-            Objectives::open(&config(ALL), Some(&code), pairs.pairs(), Seed(3), backbone.as_mut()).unwrap().unwrap();
+            Objectives::open(&config(ALL), Some(&code), &table, Seed(3), backbone.as_mut()).unwrap().unwrap();
         // Fresh heads are so small that everything is nearly equally likely.
         backbone
             .update(&mut |parameters| {
@@ -261,18 +272,21 @@ fn gradients_equal_finite_differences_and_parts_change_nothing() {
                 }
             })
             .unwrap();
-        let batch: Vec<&Pair> = pairs.pairs()[..12].iter().collect();
-        let options = StepOptions { dropout: Some(Seed(4)), micro_tokens: 0, weight: 0.5 };
+        let batch: Vec<u32> = (0..12).collect();
+        let options = StepOptions { dropout: Some(Seed(4)), micro_tokens: 0, micro_texts: 0, weight: 0.5 };
         let run = |backbone: &dyn Backbone, options| {
             let mut gradients = Gradients::zeros(backbone.parameters());
-            let losses = objectives.accumulate(backbone, &batch, 5, options, &mut gradients).unwrap();
+            let losses = with_table(pairs.pairs(), |table, views| {
+                let code = BatchCode { pairs: &batch, stage: 0, table, views };
+                objectives.accumulate(backbone, code, 5, options, &mut gradients).unwrap()
+            });
             assert!(losses.iter().all(|found| found.asked > 5 && found.loss > 0.1), "{losses:?}");
             let weights = objectives.list.iter().map(|objective| objective.weight());
             (losses.iter().zip(weights).map(|(found, weight)| 0.5 * weight * found.loss).sum::<f64>(), gradients)
         };
         let (whole, gradients) = run(backbone.as_ref(), options);
-        for micro_tokens in [20, 70] {
-            let (loss, of_parts) = run(backbone.as_ref(), StepOptions { micro_tokens, ..options });
+        for (micro_tokens, micro_texts) in [(20, 0), (70, 0), (0, 5)] {
+            let (loss, of_parts) = run(backbone.as_ref(), StepOptions { micro_tokens, micro_texts, ..options });
             assert!((loss - whole).abs() < 1e-5 * whole, "{loss} {whole}");
             let largest = gradients.iter().flatten().fold(0.0f32, |size, g| size.max(g.abs()));
             for ((a, b), parameter) in of_parts.iter().zip(gradients.iter()).zip(backbone.parameters().iter()) {
@@ -340,18 +354,21 @@ impl Run {
         let (pairs, stop) = (pairs(), AtomicBool::new(false));
         let path = |name: &str| self.folder.path().join(name);
         let outcome = with_code(&folder.tokenizer, |code| {
-            let tokenize = |text: &str, _| folder.tokenizer.encode("", text, 24);
+            let tokenize = |wanted: Wanted<'_>| folder.tokenizer.encode("", wanted.text, 24);
             let job = TrainJob {
-                pairs: &pairs,
+                pairs: (&pairs).into(),
                 validation: &pairs,
                 tokenize: &tokenize,
                 code: Some(code),
                 special_ends: true,
                 config: &self.config,
                 seed: Seed(17),
+                refresh: None,
+                guide: None,
                 files: TrainFiles {
                     metrics: path("metrics.jsonl"),
                     validation: path("validation.jsonl"),
+                    curriculum: path("curriculum.json"),
                     checkpoints: path("checkpoints"),
                 },
                 resume,
@@ -446,13 +463,39 @@ fn what_cannot_be_is_told() {
     with_code(&folder.tokenizer, |code| {
         let mut backbone = open(bag.model.clone()).unwrap();
         let json = r#"{"ast_nodes": {}, "types": {}}"#;
-        let objectives =
-            Objectives::open(&config(json), Some(&code), pairs.pairs(), Seed(1), backbone.as_mut()).unwrap().unwrap();
-        let all: Vec<&Pair> = pairs.pairs().iter().collect();
-        let mut gradients = Gradients::zeros(backbone.parameters());
-        let options = StepOptions { dropout: None, micro_tokens: 0, weight: 1.0 };
-        let found = objectives.accumulate(backbone.as_ref(), &all, 0, options, &mut gradients).unwrap();
+        let all: Vec<u32> = (0..pairs.len() as u32).collect();
+        let mut gradients = Gradients::default();
+        let found = with_table(pairs.pairs(), |table, views| {
+            let objectives =
+                Objectives::open(&config(json), Some(&code), table, Seed(1), backbone.as_mut()).unwrap().unwrap();
+            gradients = Gradients::zeros(backbone.parameters());
+            let code = BatchCode { pairs: &all, stage: 0, table, views };
+            let options = StepOptions { dropout: None, micro_tokens: 0, micro_texts: 0, weight: 1.0 };
+            objectives.accumulate(backbone.as_ref(), code, 0, options, &mut gradients).unwrap()
+        });
         assert!(found.iter().all(|found| found.asked > 40 && found.loss.is_finite()));
         assert!(gradients.iter().all(|gradient| gradient.iter().any(|g| *g != 0.0)));
     });
+}
+
+/// Which side is code, by task; and whatever the data set, its language and prompts go with it.
+#[test]
+fn the_code_of_a_pair_is_that_of_its_task() {
+    let pair = |id: &str, task, anchor: &str, positive: &str| Pair {
+        id: id.into(),
+        task,
+        anchor: anchor.into(),
+        positive: positive.into(),
+        ..Pair::default()
+    };
+    let pairs = [
+        pair("a", Task::Text2code, "text", "code"),
+        pair("b", Task::Code2text, "code", "text"),
+        pair("c", Task::Code2code, "code", "other"),
+    ];
+    let table = PairTable::in_memory(&pairs, 0);
+    let sides = |pair| code_sides(&table, pair).into_iter().map(|(text, side)| (table.text(text).unwrap(), side));
+    assert_eq!(sides(0).collect::<Vec<_>>(), [("code".into(), Side::Document)]);
+    assert_eq!(sides(1).collect::<Vec<_>>(), [("code".into(), Side::Query)]);
+    assert_eq!(sides(2).collect::<Vec<_>>(), [("code".into(), Side::Query), ("other".into(), Side::Document)]);
 }

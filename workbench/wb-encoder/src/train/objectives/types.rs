@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Pair, Result, Seed};
+use wb_core::{Error, Result, Seed};
 
 use super::{
     code_sides,
@@ -13,7 +13,7 @@ use super::{
     objective::{Answers, CodeText, Objective, Question},
     weight_is_fine,
 };
-use crate::{Gradients, Parameters, models::WeightSpec};
+use crate::{Gradients, Parameters, models::WeightSpec, train::table::PairTable};
 
 const NAME: &str = "types";
 /// The class of all types that are too rare to have one.
@@ -62,18 +62,23 @@ pub struct Types<'a> {
 
 impl<'a> Types<'a> {
     /// Counts the types of the training pairs: of all, or of 20,000 drawn by seed.
-    pub fn open(config: &TypesConfig, code: &CodeTokens<'a>, pairs: &[Pair], seed: Seed) -> Result<Self> {
+    pub fn open(config: &TypesConfig, code: &CodeTokens<'a>, table: &PairTable<'_>, seed: Seed) -> Result<Self> {
         let key = "train.objectives.types";
         let mask_token = code.mask_token(key)?;
-        let mut chosen = seed.permutation_at("types", 0, pairs.len());
+        let mut chosen = seed.permutation_at("types", 0, table.len());
         chosen.truncate(COUNTED);
-        let types_of = |at: &usize| {
-            let pair = &pairs[*at];
-            let of_side = |(text, _)| (code.types)(text, &pair.language);
-            code_sides(pair).into_iter().flat_map(of_side).map(|typed| typed.type_name).collect::<Vec<_>>()
+        let types_of = |at: &usize| -> Result<Vec<String>> {
+            let pair = *at as u32;
+            let mut names = Vec::new();
+            for (text, _) in code_sides(table, pair) {
+                let typed = (code.types)(&table.text(text)?, table.language(pair));
+                names.extend(typed.into_iter().map(|typed| typed.type_name));
+            }
+            Ok(names)
         };
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for name in chosen.par_iter().map(types_of).collect::<Vec<_>>().into_iter().flatten() {
+        let names: Vec<Vec<String>> = chosen.par_iter().map(types_of).collect::<Result<_>>()?;
+        for name in names.into_iter().flatten() {
             *counts.entry(name).or_default() += 1;
         }
         if counts.is_empty() {

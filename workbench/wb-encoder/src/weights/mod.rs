@@ -1,9 +1,18 @@
 //! Weights in and out of safetensors files, strictly: what does not fit the architecture is an error, not a guess.
 
+mod dtype;
+mod write;
+
 use std::{collections::BTreeMap, path::Path};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
-use wb_core::{atomic, suggest};
+use wb_core::suggest;
+
+use self::dtype::{brain_to_float, half_to_float};
+pub use self::{
+    dtype::WeightType,
+    write::{write, write_as},
+};
 
 use crate::{Error, Parameter, Parameters, Result, lora, models::WeightSpec};
 
@@ -101,32 +110,24 @@ pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
     }
 }
 
-/// Writes weights as 32-bit floats; the file appears whole or not at all.
-pub fn write<'a>(path: &Path, weights: impl Iterator<Item = &'a Parameter>) -> Result<()> {
-    let bytes: Vec<(&str, &[usize], Vec<u8>)> = weights
-        .map(|p| (p.name.as_str(), p.shape.as_slice(), p.values.iter().flat_map(|v| v.to_le_bytes()).collect()))
-        .collect();
-    let mut views = Vec::with_capacity(bytes.len());
-    for (name, shape, bytes) in &bytes {
-        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes)
-            .map_err(|error| tensor_error(path, name, error.to_string(), None))?;
-        views.push((*name, view));
-    }
-    // `format: pt` is what transformers asks of a file that it is to load.
-    let metadata = [("format".to_owned(), "pt".to_owned())].into();
-    let file = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::Model {
-        path: path.to_owned(),
-        message: format!("cannot be written as safetensors: {error}"),
-        hint: None,
-    })?;
-    Ok(atomic::write(path, &file)?)
+/// All tensors of a file, by name.
+pub fn read_all(path: &Path) -> Result<Vec<Parameter>> {
+    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let tensors = open(path, &bytes)?;
+    let parameter = |(name, view): (&str, TensorView<'_>)| {
+        let values = floats(path, name, &view)?;
+        Ok(Parameter { name: name.to_owned(), shape: view.shape().to_vec(), values, trainable: false })
+    };
+    let mut all = tensors.iter().map(parameter).collect::<Result<Vec<_>>>()?;
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
 }
 
 /// Our name for a tensor of a BERT or RoBERTa file: no `bert.` or `roberta.` in front,
 /// and no `gamma` and `beta`, which files converted from TensorFlow have.
 pub fn bert_name(name: &str) -> String {
     let mut ours = name;
-    for prefix in ["0.auto_model.", "bert.", "roberta."] {
+    for prefix in ["0.auto_model.", "0.model.", "bert.", "roberta."] {
         ours = ours.strip_prefix(prefix).unwrap_or(ours);
     }
     match ours.rsplit_once("LayerNorm.") {
@@ -136,7 +137,8 @@ pub fn bert_name(name: &str) -> String {
     }
 }
 
-fn is_ignored(name: &str) -> bool {
+/// Whether a tensor, by our name for it, is one that an encoder does not use.
+pub(crate) fn is_ignored(name: &str) -> bool {
     IGNORED.iter().any(|ignored| if ignored.ends_with('.') { name.starts_with(ignored) } else { name == *ignored })
 }
 
@@ -156,7 +158,7 @@ fn floats(path: &Path, name: &str, view: &TensorView<'_>) -> Result<Vec<f32>> {
     let pairs = || data.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
     let values: Vec<f32> = match view.dtype() {
         Dtype::F32 => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
-        Dtype::BF16 => pairs().map(|half| f32::from_bits(u32::from(half) << 16)).collect(),
+        Dtype::BF16 => pairs().map(brain_to_float).collect(),
         Dtype::F16 => pairs().map(half_to_float).collect(),
         other => return Err(tensor_error(path, name, format!("has type {other:?}, expected F32, F16 or BF16"), None)),
     };
@@ -167,24 +169,11 @@ fn floats(path: &Path, name: &str, view: &TensorView<'_>) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// IEEE 754 binary16 to binary32, exactly.
-fn half_to_float(half: u16) -> f32 {
-    let sign = u32::from(half >> 15) << 31;
-    let exponent = u32::from(half >> 10) & 31;
-    let fraction = u32::from(half) & 1023;
-    match exponent {
-        // Subnormal: fraction · 2⁻²⁴.
-        0 => f32::from_bits(sign | (fraction as f32 * 2f32.powi(-24)).to_bits()),
-        31 => f32::from_bits(sign | 0x7f80_0000 | (fraction << 13)),
-        _ => f32::from_bits(sign | ((exponent + 112) << 23) | (fraction << 13)),
-    }
-}
-
 fn more(count: usize, what: &str) -> String {
     if count == 0 { String::new() } else { format!(" ({count} more {what})") }
 }
 
-fn tensor_error(path: &Path, tensor: &str, message: String, hint: Option<String>) -> Error {
+pub(crate) fn tensor_error(path: &Path, tensor: &str, message: String, hint: Option<String>) -> Error {
     Error::Tensor { path: path.to_owned(), tensor: tensor.to_owned(), message, hint }
 }
 
@@ -283,8 +272,32 @@ mod tests {
     }
 
     #[test]
+    fn sixteen_bit_files_hold_the_nearest_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let fresh = bag().fresh(Seed(3));
+        for dtype in [WeightType::F16, WeightType::Bf16] {
+            write_as(&path, fresh.iter().map(|p| (p.name.clone(), p)), dtype).unwrap();
+            let loaded = read(&path, &bag().weights(), &same).unwrap();
+            let rounded = |p: &Parameter| p.values.iter().map(|v| dtype.rounded(*v)).collect::<Vec<f32>>();
+            for (found, before) in loaded.parameters.iter().zip(fresh.iter()) {
+                assert_eq!(found.values, rounded(before), "{dtype} {}", before.name);
+            }
+            assert_ne!(loaded.parameters, fresh);
+        }
+        let large = parameter("embeddings.weight", &[5, 3], 1e6);
+        let error = write_as(&path, [("w".to_owned(), &large)].into_iter(), WeightType::F16).unwrap_err();
+        assert!(
+            error.to_string().contains("tensor `w`: has 1000000 at position 0, which is beyond the range of f16"),
+            "{error}"
+        );
+        assert_eq!(error.hint(), Some("write it as bf16 or f32"));
+    }
+
+    #[test]
     fn hub_names_become_ours() {
         assert_eq!(bert_name("bert.embeddings.LayerNorm.gamma"), "embeddings.LayerNorm.weight");
+        assert_eq!(bert_name("0.model.encoder.layer.0.output.dense.bias"), "encoder.layer.0.output.dense.bias");
         assert_eq!(bert_name("roberta.encoder.layer.3.output.LayerNorm.beta"), "encoder.layer.3.output.LayerNorm.bias");
         assert_eq!(bert_name("encoder.layer.0.output.dense.weight"), "encoder.layer.0.output.dense.weight");
     }

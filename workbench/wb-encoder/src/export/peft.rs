@@ -1,0 +1,46 @@
+//! Adapters as PEFT saves them, with sentence-transformers' modules beside them, so that both open the folder.
+
+use std::path::Path;
+
+use wb_core::run_dir::write_json;
+
+use super::{ExportConfig, layout::Layout};
+use crate::{
+    Folder, Parameter, Parameters, Result,
+    folder::{peft, peft_config},
+    lora, weights,
+};
+
+/// `adapter_config.json`, `adapter_model.safetensors`, and everything of a transformer's folder but its config and weights.
+pub(super) fn write(folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
+    let (Some(lora), Some(base)) = (&folder.lora, &config.base) else {
+        return Err(
+            wb_core::Error::data(folder.name.as_str(), "has no adapters, or none whose base model is known").into()
+        );
+    };
+    let architecture = &folder.model.architecture;
+    let layers = lora.layers(architecture, &folder.name)?;
+    let revision = config.base_revision.as_deref();
+    write_json(&to.join(peft_config::FILE), &peft_config::to_json(lora, architecture, &layers, base, revision))?;
+    let ours = folder.model.parameters.iter().filter(|p| lora::is_adapter(&p.name) || lora.saves(&p.name));
+    let named = ours.map(|p| (format!("{}{}", peft::PREFIX, p.name), p));
+    weights::write_as(&to.join(peft::WEIGHTS), named, config.dtype)?;
+    Layout::Legacy.write_around(folder, config, to)
+}
+
+/// The folder's adapters on the weights that they were trained on.
+pub(super) fn read_back(folder: &Folder, from: &Path) -> Result<Folder> {
+    let mut base = folder.clone();
+    let mut parameters = Parameters::default();
+    for parameter in folder.model.parameters.iter().filter(|p| !lora::is_adapter(&p.name)) {
+        // What trains whole has to come from the folder too.
+        let saved = folder.lora.as_ref().is_some_and(|lora| lora.saves(&parameter.name));
+        let values = if saved { vec![0.0; parameter.values.len()] } else { parameter.values.clone() };
+        parameters.insert(Parameter { values, ..parameter.clone() });
+    }
+    base.model.parameters = parameters;
+    base.model.adapter = None;
+    base.lora = None;
+    base.add_peft(from)?;
+    Ok(base)
+}

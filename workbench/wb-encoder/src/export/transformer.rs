@@ -1,0 +1,76 @@
+//! A BERT-family model as transformers reads it: `config.json`, `model.safetensors`, and the tokenizer's three files.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use wb_core::run_dir::write_json;
+
+use crate::{
+    Architecture, Error, Folder, Result, Tokenizer,
+    folder::hub_config,
+    weights::{self, WeightType},
+};
+
+/// Tokens by their role: BERT's name, RoBERTa's.
+const ROLES: [(&str, [&str; 2]); 5] = [
+    ("unk_token", ["[UNK]", "<unk>"]),
+    ("sep_token", ["[SEP]", "</s>"]),
+    ("pad_token", ["[PAD]", "<pad>"]),
+    ("cls_token", ["[CLS]", "<s>"]),
+    ("mask_token", ["[MASK]", "<mask>"]),
+];
+
+/// `config.json` and `model.safetensors`.
+pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Result<()> {
+    let Architecture::Bert(config) = &folder.model.architecture else {
+        return Err(wb_core::Error::data(folder.name.as_str(), "is no transformer").into());
+    };
+    let pad = pad_token(folder)?;
+    write_json(&to.join("config.json"), &hub_config::to_json(config, pad as usize, dtype))?;
+    let named = folder.model.parameters.iter().map(|p| (p.name.clone(), p));
+    weights::write_as(&to.join("model.safetensors"), named, dtype)
+}
+
+/// `tokenizer.json`, and beside it what transformers wants to be told of it.
+pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
+    let tokenizer = &folder.tokenizer;
+    tokenizer.write(&to.join("tokenizer.json"))?;
+    let mut special: Map<String, Value> = ROLES
+        .iter()
+        .filter_map(|(role, names)| {
+            names.iter().find(|name| tokenizer.id(name).is_some()).map(|name| ((*role).to_owned(), json!(name)))
+        })
+        .collect();
+    let pad = pad_token(folder)?;
+    if let Some(token) = tokenizer.token(pad) {
+        special.insert("pad_token".into(), json!(token));
+    }
+    write_json(&to.join("special_tokens_map.json"), &special)?;
+    let mut config = json!({
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": folder.max_tokens.document,
+        "clean_up_tokenization_spaces": false,
+        "padding_side": "right",
+        "truncation_side": "right",
+    });
+    if let Value::Object(map) = &mut config {
+        map.extend(special);
+    }
+    Ok(write_json(&to.join("tokenizer_config.json"), &config)?)
+}
+
+/// What shorter texts of a batch are filled up with. It is masked, so any token would do; but RoBERTa counts
+/// its positions from that token's id.
+fn pad_token(folder: &Folder) -> Result<u32> {
+    let Architecture::Bert(config) = &folder.model.architecture else { return Ok(0) };
+    let tokenizer: &Tokenizer = &folder.tokenizer;
+    if config.first_position > 0 {
+        return Ok(config.first_position as u32 - 1);
+    }
+    let named = ROLES.iter().filter(|(role, _)| *role == "pad_token").flat_map(|(_, names)| names);
+    named.copied().find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| Error::Model {
+        path: folder.name.clone().into(),
+        message: "has a tokenizer without a token of id 0, expected one to fill up with".into(),
+        hint: None,
+    })
+}

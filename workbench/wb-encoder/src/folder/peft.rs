@@ -1,0 +1,255 @@
+//! Adapters that PEFT saved, put onto the model that they belong to.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use wb_core::Seed;
+
+use super::{Folder, model_error, peft_config, peft_config::PeftConfig, short_list};
+use crate::{
+    Parameter, Parameters, Result,
+    lora::{self, Targets, merge},
+    weights::{self, tensor_error},
+};
+
+/// The weights' file.
+pub(crate) const WEIGHTS: &str = "adapter_model.safetensors";
+/// Before every tensor's name.
+pub(crate) const PREFIX: &str = "base_model.model.";
+/// A classifier is no part of an encoder; neither is what `weights` passes over.
+const HEADS: [&str; 2] = ["classifier.", "score."];
+
+/// The tensors of one layer's adapter.
+#[derive(Default)]
+struct Parts {
+    a: Option<Parameter>,
+    b: Option<Parameter>,
+    magnitude: Option<Parameter>,
+}
+
+/// The folder of the base model that `adapter_config.json` names.
+pub(super) fn base_of(place: &Path) -> Result<PathBuf> {
+    let file = place.join(peft_config::FILE);
+    let Some(id) = peft_config::read(&file)?.base.filter(|id| !id.is_empty()) else {
+        return Err(model_error(&file, "names no base model, expected base_model_name_or_path", &hint("BASE", place)));
+    };
+    let home = id.strip_prefix("~/").and_then(|rest| Some(std::env::home_dir()?.join(rest)));
+    let found =
+        [home, Some(PathBuf::from(&id)), Some(place.join(&id))].into_iter().flatten().find(|path| path.is_dir());
+    found.ok_or_else(|| model_error(&file, format!("belongs to `{id}`, which is no folder here"), &hint(&id, place)))
+}
+
+fn hint(base: &str, place: &Path) -> String {
+    format!("name both: encoder.model={{pretrained: {{id: {base}, adapter: {}}}}}", place.display())
+}
+
+/// Puts the adapters of a PEFT folder onto a model. DoRA's are merged into its weights.
+pub(super) fn apply(folder: &mut Folder, place: &Path) -> Result<()> {
+    if folder.lora.is_some() {
+        let message = format!("{} has adapters already, expected a model without", folder.name);
+        return Err(model_error(place, message, ""));
+    }
+    let config_file = place.join(peft_config::FILE);
+    let mut config = peft_config::read(&config_file)?;
+    let file = place.join(WEIGHTS);
+    if !file.is_file() {
+        return Err(model_error(place, format!("has no {WEIGHTS}, expected it beside {}", peft_config::FILE), ""));
+    }
+    let (mut adapters, mut saved, ignored) = sorted(&file)?;
+    let mut notes = Vec::new();
+    if !ignored.is_empty() {
+        notes.push(format!("{} adapter tensors not used: {}", ignored.len(), short_list(&ignored)));
+    }
+    if config.fan_in_fan_out {
+        notes.push("fan_in_fan_out means nothing for these layers and is not used, as in PEFT".to_owned());
+    }
+    let layers = fit(&mut config, folder, &config_file, &file, &adapters, &mut notes)?;
+
+    let parameters = &mut folder.model.parameters;
+    let adapter = lora::attach(parameters, &folder.model.architecture, &config.lora, Seed(0), &folder.name)?;
+    for parameter in parameters.iter_mut().filter(|p| !lora::is_adapter(&p.name) && config.lora.saves(&p.name)) {
+        fill(parameter, saved.remove(&parameter.name), &file)?;
+    }
+    if let Some((name, _)) = saved.pop_first() {
+        return Err(tensor_error(&file, &name, "belongs to no adapter and to no module to save".into(), None));
+    }
+    for layer in &layers {
+        let Parts { a, b, magnitude } = adapters.remove(layer).unwrap_or_default();
+        for (part, found) in [("lora_A", a), ("lora_B", b)] {
+            let mut parameter = named(parameters, &format!("{layer}.{part}.weight"))?;
+            fill(&mut parameter, found, &file)?;
+            parameters.insert(parameter);
+        }
+        match (config.use_dora, magnitude) {
+            (true, magnitude) => {
+                let scale = adapter.scale_of(layer);
+                merge_dora(parameters, layer, scale, magnitude, &file)?;
+            }
+            (false, Some(m)) => {
+                return Err(tensor_error(&file, &m.name, "is a magnitude vector, and use_dora is false".into(), None));
+            }
+            (false, None) => {}
+        }
+    }
+    if config.use_dora {
+        let all = std::mem::take(parameters);
+        all.iter().filter(|p| !lora::is_adapter(&p.name)).for_each(|p| {
+            parameters.insert(Parameter { trainable: true, ..p.clone() });
+        });
+        notes.push(format!("DoRA adapters of {} layers were merged into the weights", layers.len()));
+    } else {
+        folder.model.adapter = Some(adapter);
+        folder.lora = Some(config.lora);
+    }
+    folder.notes.extend(notes);
+    Ok(())
+}
+
+/// The file's tensors by layer, those of modules that were trained whole, and names of those without a use.
+#[expect(clippy::type_complexity, reason = "the three kinds of tensors, taken apart at once")]
+fn sorted(file: &Path) -> Result<(BTreeMap<String, Parts>, BTreeMap<String, Parameter>, Vec<String>)> {
+    let (mut adapters, mut saved, mut ignored) = (BTreeMap::<String, Parts>::new(), BTreeMap::new(), Vec::new());
+    for tensor in weights::read_all(file)? {
+        let Some(inner) = tensor.name.strip_prefix(PREFIX) else {
+            let message = format!("expected a name that begins with `{PREFIX}`");
+            return Err(tensor_error(file, &tensor.name, message, None));
+        };
+        let ours = weights::bert_name(inner);
+        if weights::is_ignored(&ours) || HEADS.iter().any(|head| ours.starts_with(head)) {
+            ignored.push(tensor.name);
+            continue;
+        }
+        let layer = |suffix: &str| ours.strip_suffix(suffix).map(str::to_owned);
+        if let Some(layer) = layer(".lora_A.weight") {
+            adapters.entry(layer).or_default().a = Some(tensor);
+        } else if let Some(layer) = layer(".lora_B.weight") {
+            adapters.entry(layer).or_default().b = Some(tensor);
+        } else if let Some(layer) = layer(".lora_magnitude_vector").or_else(|| layer(".lora_magnitude_vector.weight")) {
+            adapters.entry(layer).or_default().magnitude = Some(tensor);
+        } else if ours.contains(".lora_") {
+            let message = "is a part of an adapter that is not read, expected lora_A, lora_B or lora_magnitude_vector";
+            return Err(tensor_error(file, &tensor.name, message.into(), None));
+        } else {
+            saved.insert(ours, tensor);
+        }
+    }
+    Ok((adapters, saved, ignored))
+}
+
+/// Compares the layers that the config names with those that the file has, and gives them in the model's order.
+/// The config then names them and nothing that an encoder does not have.
+fn fit(
+    config: &mut PeftConfig,
+    folder: &Folder,
+    config_file: &Path,
+    file: &Path,
+    adapters: &BTreeMap<String, Parts>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<String>> {
+    let all = folder.model.architecture.linear_layers();
+    if let Some((layer, _)) = adapters.iter().find(|(layer, _)| !all.contains(layer)) {
+        let message = format!("is no linear layer of {}", folder.name);
+        return Err(tensor_error(file, layer, message, Some("is this the model that the adapters belong to?".into())));
+    }
+    // What this encoder does not have (poolers, heads) is not looked for in it.
+    let modules = lora::modules(&folder.model.architecture);
+    let mut dropped = Vec::new();
+    config
+        .lora
+        .modules_to_save
+        .retain(|saved| keep(modules.iter().any(|m| m.ends_with(saved.as_str())), saved, &mut dropped));
+    if let Targets::Names(names) = &mut config.lora.targets {
+        names.retain(|name| keep(all.iter().any(|layer| lora::ends_with(layer, name)), name, &mut dropped));
+        if names.is_empty() {
+            return Err(model_error(config_file, format!("has target_modules that {} does not have", folder.name), ""));
+        }
+    }
+    if !dropped.is_empty() {
+        notes.push(format!(
+            "{} names of adapted modules that are not in an encoder: {}",
+            dropped.len(),
+            short_list(&dropped)
+        ));
+    }
+    let excluded = |layer: &String| config.exclude.as_ref().is_some_and(|exclude| exclude.name(layer));
+    let without_patterns =
+        lora::LoraConfig { rank_pattern: Default::default(), alpha_pattern: Default::default(), ..config.lora.clone() };
+    let mut layers = without_patterns.layers(&folder.model.architecture, &folder.name)?;
+    layers.retain(|layer| !excluded(layer) && (!config.some_layers || adapters.contains_key(layer)));
+    if let Some(layer) = layers.iter().find(|layer| !adapters.contains_key(*layer)) {
+        return Err(tensor_error(
+            file,
+            &format!("{layer}.lora_A.weight"),
+            "is missing, target_modules names its layer".into(),
+            None,
+        ));
+    }
+    if let Some((layer, _)) = adapters.iter().find(|(layer, _)| !layers.contains(layer)) {
+        return Err(tensor_error(
+            file,
+            &format!("{layer}.lora_A.weight"),
+            "is not expected: target_modules does not name its layer".into(),
+            None,
+        ));
+    }
+    if config.exclude.is_some() || config.some_layers {
+        config.lora.targets = Targets::Names(layers.clone());
+    }
+    let unused =
+        config.lora.rank_pattern.keep_useful(&layers).into_iter().chain(config.lora.alpha_pattern.keep_useful(&layers));
+    let unused: Vec<String> = unused.collect();
+    if !unused.is_empty() {
+        notes.push(format!("{} patterns of ranks and alphas that fit no layer: {}", unused.len(), short_list(&unused)));
+    }
+    Ok(layers)
+}
+
+fn keep(useful: bool, name: &str, dropped: &mut Vec<String>) -> bool {
+    if !useful {
+        dropped.push(name.to_owned());
+    }
+    useful
+}
+
+/// Takes a tensor's values over, if the shapes agree.
+fn fill(parameter: &mut Parameter, found: Option<Parameter>, file: &Path) -> Result<()> {
+    let Some(found) = found else {
+        let message = format!("is missing, expected shape {:?}", parameter.shape);
+        return Err(tensor_error(file, &format!("{PREFIX}{}", parameter.name), message, None));
+    };
+    if found.shape != parameter.shape {
+        let message = format!("has shape {:?}, expected {:?} by {}", found.shape, parameter.shape, peft_config::FILE);
+        return Err(tensor_error(file, &found.name, message, None));
+    }
+    parameter.values = found.values;
+    Ok(())
+}
+
+fn named(parameters: &Parameters, name: &str) -> Result<Parameter> {
+    let missing = || wb_core::Error::data(name, "is not among the model's weights").into();
+    parameters.get(name).cloned().ok_or_else(missing)
+}
+
+/// W ← m · (W + s·B·A) / ‖W + s·B·A‖, row by row.
+fn merge_dora(
+    parameters: &mut Parameters,
+    layer: &str,
+    scale: f32,
+    magnitude: Option<Parameter>,
+    file: &Path,
+) -> Result<()> {
+    let get = |part: &str| named(parameters, &format!("{layer}.{part}"));
+    let (mut weight, a, b) = (get("weight")?, get("lora_A.weight")?, get("lora_B.weight")?);
+    let name = format!("{layer}.lora_magnitude_vector");
+    let mut lengths =
+        Parameter { name, shape: vec![weight.shape[0]], values: vec![0.0; weight.shape[0]], trainable: false };
+    // Older versions keep it as a column.
+    let flat = magnitude.map(|m| Parameter { shape: vec![m.values.len()], ..m });
+    fill(&mut lengths, flat, file)?;
+    merge::add_product(&mut weight, &a, &b, scale)?;
+    merge::scale_rows(&mut weight, &lengths.values);
+    parameters.insert(weight);
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! The `lora:` section: which layers get an adapter, and how large.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Patterns, Targets};
+
+/// Which layers get an adapter, and how large.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoraConfig {
+    /// Inner width of an adapter.
+    pub rank: usize,
+    /// The adapter's output is multiplied by alpha / rank.
+    pub alpha: f64,
+    /// Dropout on the adapter's input while training.
+    pub dropout: f64,
+    /// Which linear layers: `[query, value]`, a regular expression, or `all-linear`.
+    pub targets: Targets,
+    /// Multiplies by alpha / √rank instead, so that high ranks learn as fast as low ones.
+    pub use_rslora: bool,
+    /// Magnitude vectors beside the adapters. They are read from PEFT and merged, and not trained: must be false.
+    pub use_dora: bool,
+    /// Ranks of their own, by pattern of a layer's name.
+    pub rank_pattern: Patterns<usize>,
+    /// Alphas of their own, by pattern of a layer's name.
+    pub alpha_pattern: Patterns<f64>,
+    /// Modules that train whole, by the ending of their name: `embeddings.LayerNorm`.
+    pub modules_to_save: Vec<String>,
+}
+
+impl Default for LoraConfig {
+    fn default() -> Self {
+        Self {
+            rank: 8,
+            alpha: 16.0,
+            dropout: 0.1,
+            targets: Targets::Names(vec!["query".into(), "value".into()]),
+            use_rslora: false,
+            use_dora: false,
+            rank_pattern: Patterns::default(),
+            alpha_pattern: Patterns::default(),
+            modules_to_save: Vec::new(),
+        }
+    }
+}
+
+impl LoraConfig {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let value = |field: &str, message: String| Err(wb_core::Error::value(format!("{key}.{field}"), message));
+        if self.rank == 0 {
+            return value("rank", "is 0, expected at least 1".into());
+        }
+        if !positive(self.alpha) {
+            return value("alpha", format!("is {}, expected a positive number", self.alpha));
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return value("dropout", format!("is {}, expected at least 0 and less than 1", self.dropout));
+        }
+        if self.use_dora {
+            let message = "is true, expected false: DoRA adapters are read and merged, but not trained; \
+                           their row lengths would have to be computed anew at every step";
+            return Err(wb_core::Error::value(format!("{key}.use_dora"), message).with_hint("use_rslora: true"));
+        }
+        self.targets.validate(&format!("{key}.targets"))?;
+        self.rank_pattern.validate(&format!("{key}.rank_pattern"), "at least 1", |rank| rank > 0)?;
+        self.alpha_pattern.validate(&format!("{key}.alpha_pattern"), "a positive number", positive)?;
+        if self.modules_to_save.iter().any(String::is_empty) {
+            return value("modules_to_save", "holds an empty name, which every module ends with".into());
+        }
+        Ok(())
+    }
+
+    /// The rank of a layer.
+    pub fn rank_of(&self, layer: &str) -> usize {
+        self.rank_pattern.of(layer).unwrap_or(self.rank)
+    }
+
+    /// The alpha of a layer.
+    pub fn alpha_of(&self, layer: &str) -> f64 {
+        self.alpha_pattern.of(layer).unwrap_or(self.alpha)
+    }
+
+    /// s of a rank and an alpha.
+    pub(super) fn scale(&self, rank: usize, alpha: f64) -> f32 {
+        let rank = rank as f64;
+        (alpha / if self.use_rslora { rank.sqrt() } else { rank }) as f32
+    }
+}
+
+fn positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}

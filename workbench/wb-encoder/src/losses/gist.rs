@@ -1,0 +1,200 @@
+//! GISTEmbed: a second encoder says which negatives of a batch are probably none.
+
+use burn::tensor::{Bool, Tensor, TensorData};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+
+use super::{
+    blocked::Blocked,
+    labels::Labels,
+    loss::{Loss, Needs},
+    mnrl_config::positive,
+    sides::{Block, HostSides, TensorSides},
+    softmax::{pick_own_jointly, pick_own_on},
+};
+use crate::similarities::Dense;
+
+/// GISTEmbed (guided in-sample selection of training negatives).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GistConfig {
+    /// The encoder that is asked. It does not train.
+    pub guide: GuideConfig,
+    /// Scores are divided by this.
+    pub temperature: f64,
+    /// How close to the positive a candidate may come in the guide's eyes.
+    pub margin: Margin,
+    /// Whether the other anchors are candidates too.
+    pub contrast_anchors: bool,
+    /// Whether the other positives are candidates for a positive too.
+    pub contrast_positives: bool,
+    /// Takes texts out of the candidates that are right answers too: see [`Blocked::of`].
+    pub mask_duplicates: bool,
+}
+
+/// The encoder that says which negatives are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuideConfig {
+    /// A folder, or a hub id `owner/name`.
+    pub id: String,
+    /// Needed for a hub id: a commit, 40 hex digits.
+    pub revision: String,
+}
+
+/// A candidate counts only if the guide scores it no higher than the positive's score p, less a margin m.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Margin {
+    /// p − m.
+    Absolute(f64),
+    /// p − |p|·m.
+    Relative(f64),
+}
+
+impl Default for GistConfig {
+    fn default() -> Self {
+        Self {
+            guide: GuideConfig::default(),
+            temperature: 0.01,
+            margin: Margin::Absolute(0.0),
+            contrast_anchors: true,
+            contrast_positives: true,
+            mask_duplicates: true,
+        }
+    }
+}
+
+impl Margin {
+    /// The highest score of a candidate that counts, given the positive's.
+    fn limit(self, positive: f32) -> f32 {
+        match self {
+            Self::Absolute(margin) => positive - margin as f32,
+            Self::Relative(margin) => positive - positive.abs() * margin as f32,
+        }
+    }
+}
+
+impl GistConfig {
+    /// The loss, ready to use.
+    pub fn init(&self) -> Gist {
+        Gist { config: self.clone() }
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        if self.guide.id.is_empty() {
+            let error = Error::value(format!("{key}.guide.id"), "got nothing, expected the encoder that guides");
+            return Err(error.with_hint("guide: { id: path/to/an/encoder }"));
+        }
+        positive(&format!("{key}.temperature"), Some(self.temperature), "0.01 to 0.05 suit cosines")?;
+        let (Margin::Absolute(margin) | Margin::Relative(margin)) = self.margin;
+        if !margin.is_finite() {
+            return Err(Error::value(format!("{key}.margin"), format!("got {margin}, expected a number")));
+        }
+        Ok(())
+    }
+}
+
+/// GISTEmbed, ready to use.
+///
+/// Multiple negatives ranking with the candidates anchor–document, anchor–anchor and positive–positive in one softmax:
+/// mean over pairs of −z_ii + log Σ_c exp z_c, z = s/temperature. With g the guide's cosines, a candidate of pair `i`
+/// counts only if g_c ≤ g_ii − margin, or g_ii − |g_ii|·margin. The own positive always counts; an anchor or a positive
+/// against itself never does.
+///
+/// # Shapes
+/// Scores `[B, D]`, `[B, B]`, `[B, B]`; the guide's the same, of embeddings of any length.
+///
+/// Solatorio 2024, arXiv 2402.16829. Equals sentence-transformers' `CachedGISTEmbedLoss`, and `GISTEmbedLoss` for the up
+/// to one hard negative that it takes; those always compare by the cosine, here the model is compared by `train.similarity`.
+/// Two differences: there, a text counts against itself where the guide's score for the positive is above 1 + margin
+/// (with a margin below 0, that is); and masked duplicates are ours, as the guide scores them no higher than the positive.
+#[derive(Debug, Clone)]
+pub struct Gist {
+    config: GistConfig,
+}
+
+impl Loss for Gist {
+    fn needs(&self) -> Needs {
+        Needs { loss: "gist", in_batch: true, guide: true, ..Needs::default() }
+    }
+
+    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
+        let logits = self.blocks().into_iter().zip(self.masks(labels)).map(|(block, masked)| {
+            let scores = sides.scores(block);
+            let data = TensorData::new(masked.iter().copied().collect::<Vec<bool>>(), scores.dims());
+            let masked = Tensor::<2, Bool>::from_data(data, &sides.device());
+            scores.div_scalar(self.config.temperature).mask_fill(masked, -1e9)
+        });
+        pick_own_on(Tensor::cat(logits.collect(), 1))
+    }
+
+    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+        let of_blocks = self.blocks();
+        let candidates = |(block, masked): (&Block, Array2<bool>)| {
+            let mut scores = sides.scores(*block);
+            scores.zip_mut_with(&masked, |score, masked| *score = if *masked { f32::NEG_INFINITY } else { *score });
+            scores
+        };
+        let mut blocks: Vec<Array2<f32>> = of_blocks.iter().zip(self.masks(labels)).map(candidates).collect();
+        let loss = pick_own_jointly(&mut blocks, self.config.temperature.recip() as f32);
+        for (block, at_scores) in of_blocks.into_iter().zip(blocks) {
+            sides.add_gradient(block, at_scores.view());
+        }
+        loss
+    }
+}
+
+impl Gist {
+    fn blocks(&self) -> Vec<Block> {
+        let chosen = [
+            (Block::AnchorsDocuments, true),
+            (Block::AnchorsAnchors, self.config.contrast_anchors),
+            (Block::PositivesPositives, self.config.contrast_positives),
+        ];
+        chosen.into_iter().filter(|(_, wanted)| *wanted).map(|(block, _)| block).collect()
+    }
+
+    /// Which scores of each block must not count. Labels are checked before: they have a guide.
+    fn masks(&self, labels: &Labels) -> Vec<Array2<bool>> {
+        let Some(guide) = labels.guide() else { return Vec::new() };
+        let cosine = Dense::cosine();
+        let guide = HostSides::new(&cosine, guide.anchors.view(), guide.documents.view(), false);
+        let of_documents = guide.scores(Block::AnchorsDocuments);
+        let limits: Vec<f32> = of_documents.diag().iter().map(|positive| self.config.margin.limit(*positive)).collect();
+        let mask = |block: Block| {
+            let scores = if block == Block::AnchorsDocuments { of_documents.clone() } else { guide.scores(block) };
+            let mut masked = Array2::from_elem(scores.dim(), false);
+            for ((mut masked, scores), limit) in masked.outer_iter_mut().zip(scores.outer_iter()).zip(&limits) {
+                masked.zip_mut_with(&scores, |masked, score| *masked = score > limit);
+            }
+            if block == Block::AnchorsDocuments {
+                masked.diag_mut().fill(false);
+            }
+            for cell in Blocked::of(block, labels, self.config.mask_duplicates).cells() {
+                masked[*cell] = true;
+            }
+            masked
+        };
+        self.blocks().into_iter().map(mask).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_values_are_named_by_their_key() {
+        let check = |json: &str| {
+            let config: GistConfig = serde_json::from_str(json).unwrap();
+            config.validate("gist").map_err(|error| error.to_string())
+        };
+        assert!(check("{}").unwrap_err().starts_with("gist.guide.id: got nothing"));
+        let found = check(r#"{"guide": {"id": "x"}, "temperature": 0}"#).unwrap_err();
+        assert!(found.starts_with("gist.temperature: got 0"), "{found}");
+        check(r#"{"guide": {"id": "x"}, "margin": {"relative": 0.05}}"#).unwrap();
+    }
+}

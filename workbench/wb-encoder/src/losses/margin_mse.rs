@@ -1,0 +1,73 @@
+//! Margin-MSE: how much better the positive is than each hard negative, as a teacher says.
+
+use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    labels::Labels,
+    loss::{Loss, Needs},
+    sides::{HostSides, TensorSides},
+    triplet::{beside_sides, own_margins},
+};
+
+/// Margin-MSE from a teacher's scores.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MarginMseConfig {}
+
+impl MarginMseConfig {
+    /// The loss, ready to use.
+    pub fn init(&self) -> MarginMse {
+        MarginMse
+    }
+}
+
+/// Margin-MSE, ready to use.
+///
+/// With t the teacher's scores: mean over all hard negatives `n` of the batch, each with the anchor `a` and the positive
+/// `p` of its pair, of ((s(a, p) − s(a, n)) − (t_p − t_n))². The teacher's margins have to be within reach of the
+/// similarity: those of a cosine are at most 2.
+///
+/// # Shapes
+/// One score a document, `[D]`, D − B of them of hard negatives.
+///
+/// Hofstätter et al. 2021, arXiv 2010.02666. Equals sentence-transformers' `MarginMSELoss`, whose default similarity is
+/// the dot product.
+#[derive(Debug, Clone)]
+pub struct MarginMse;
+
+impl Loss for MarginMse {
+    fn needs(&self) -> Needs {
+        Needs { loss: "margin_mse", negatives: true, scores: true, ..Needs::default() }
+    }
+
+    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
+        let wanted = margins(labels).into_iter().map(|margin| margin as f32).collect();
+        (own_margins(sides, labels) - beside_sides(wanted, sides)).square().mean()
+    }
+
+    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+        let owners = labels.owners();
+        let scores = sides.own_scores(owners);
+        let wanted = margins(labels);
+        let count = wanted.len() as f64;
+        let mut at_scores = vec![0.0; scores.len()];
+        let mut sum = 0.0;
+        for ((negative, owner), wanted) in owners.iter().enumerate().skip(labels.pairs()).zip(wanted) {
+            let owner = *owner as usize;
+            let off = f64::from(scores[owner]) - f64::from(scores[negative]) - wanted;
+            sum += off * off;
+            at_scores[owner] += (2.0 * off / count) as f32;
+            at_scores[negative] -= (2.0 * off / count) as f32;
+        }
+        sides.add_own_gradient(owners, &at_scores);
+        sum / count
+    }
+}
+
+/// The teacher's margins, one for each hard negative. Labels are checked before: all have scores.
+fn margins(labels: &Labels) -> Vec<f64> {
+    let score = |document: usize| f64::from(labels.scores()[document].unwrap_or_default());
+    let negatives = labels.owners().iter().enumerate().skip(labels.pairs());
+    negatives.map(|(negative, owner)| score(*owner as usize) - score(negative)).collect()
+}

@@ -1,0 +1,103 @@
+//! Matryoshka: a loss on the first numbers of each embedding too, so that embeddings can be cut.
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+
+use super::LossConfig;
+
+/// A loss on the first `d` numbers of each embedding, for several d.
+///
+/// Σ_d weight_d · loss(embeddings[.., ..d]), not divided by the weights. What is cut is brought to length 1 by the
+/// cosine, and left as it is by the dot product and by distances.
+///
+/// Kusupati et al. 2022, "Matryoshka Representation Learning", arXiv 2205.13147. Equals sentence-transformers'
+/// `MatryoshkaLoss` for the cosine; there, parts are brought to length 1 for every similarity. It can also draw some of
+/// the lengths in each step, to save time; here, all of them together take a hundredth of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MatryoshkaConfig {
+    /// Lengths, each at least 1 and at most the model's; the model's own should be among them.
+    pub dims: Vec<usize>,
+    /// What the loss at each length counts; empty for 1 each.
+    pub weights: Vec<f64>,
+    /// The loss at each length.
+    pub loss: Box<LossConfig>,
+}
+
+impl Default for MatryoshkaConfig {
+    fn default() -> Self {
+        Self { dims: Vec::new(), weights: Vec::new(), loss: Box::default() }
+    }
+}
+
+/// A length that embeddings are cut to, and what the loss there counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cut {
+    /// The first so many numbers; `usize::MAX` for all.
+    pub dim: usize,
+    /// The loss is multiplied by this.
+    pub weight: f64,
+}
+
+impl MatryoshkaConfig {
+    /// The lengths with their weights.
+    pub fn cuts(&self) -> Vec<Cut> {
+        let weight = |at: usize| self.weights.get(at).copied().unwrap_or(1.0);
+        self.dims.iter().enumerate().map(|(at, dim)| Cut { dim: *dim, weight: weight(at) }).collect()
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        let refuse = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
+        if self.dims.is_empty() {
+            let error = Error::value(format!("{key}.dims"), "got none, expected lengths of embeddings");
+            return Err(error.with_hint("dims: [384, 192, 96]"));
+        }
+        for (at, dim) in self.dims.iter().enumerate() {
+            if *dim == 0 {
+                return refuse("dims", "got 0, expected at least 1".into());
+            }
+            if self.dims[..at].contains(dim) {
+                return refuse("dims", format!("{dim} stands there twice"));
+            }
+        }
+        if !self.weights.is_empty() && self.weights.len() != self.dims.len() {
+            let message = format!("got {}, expected {}, one for each of `dims`", self.weights.len(), self.dims.len());
+            return refuse("weights", message);
+        }
+        if let Some(weight) = self.weights.iter().find(|weight| !(weight.is_finite() && **weight > 0.0)) {
+            return refuse("weights", format!("got {weight}, expected numbers above 0"));
+        }
+        if matches!(*self.loss, LossConfig::Matryoshka(_)) {
+            return refuse("loss", "got `matryoshka` inside of `matryoshka`, expected another loss".into());
+        }
+        self.loss.validate(&format!("{key}.loss"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_values_are_named_by_their_key() {
+        let check = |json: &str| {
+            let config: MatryoshkaConfig = serde_json::from_str(json).unwrap();
+            config.validate("m").map_err(|error| error.to_string())
+        };
+        let cases = [
+            ("{}", "m.dims: got none"),
+            (r#"{"dims": [8, 0]}"#, "m.dims: got 0"),
+            (r#"{"dims": [8, 8]}"#, "m.dims: 8 stands there twice"),
+            (r#"{"dims": [8, 4], "weights": [1]}"#, "m.weights: got 1, expected 2"),
+            (r#"{"dims": [8, 4], "weights": [1, -1]}"#, "m.weights: got -1"),
+            (r#"{"dims": [8], "loss": {"mnrl": {"scale": 0}}}"#, "m.loss.mnrl.scale: got 0"),
+            (r#"{"dims": [8], "loss": {"matryoshka": {"dims": [4]}}}"#, "m.loss: got `matryoshka` inside"),
+        ];
+        for (json, expected) in cases {
+            let found = check(json).unwrap_err();
+            assert!(found.starts_with(expected), "{found}");
+        }
+        check(r#"{"dims": [8, 4], "weights": [1, 0.5]}"#).unwrap();
+    }
+}

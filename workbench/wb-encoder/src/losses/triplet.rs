@@ -1,0 +1,126 @@
+//! Triplet loss: the positive closer than each hard negative, by a margin.
+
+use burn::tensor::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+
+use super::{
+    labels::Labels,
+    loss::{Loss, Needs},
+    sides::{HostSides, TensorSides, numbers},
+};
+use crate::similarities::{Dense, Distance, Similarity};
+
+/// Triplet loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TripletConfig {
+    /// What closeness is. It takes the place of `train.similarity`.
+    pub distance: TripletDistance,
+    /// How much closer the positive has to be; in the distance's units.
+    pub margin: f64,
+}
+
+/// What closeness is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TripletDistance {
+    /// 1 − the cosine, 0 to 2.
+    #[default]
+    Cosine,
+    /// ‖a − b‖₂.
+    Euclidean,
+    /// Σ|a − b|.
+    Manhattan,
+}
+
+impl Default for TripletConfig {
+    fn default() -> Self {
+        Self { distance: TripletDistance::default(), margin: 0.2 }
+    }
+}
+
+impl TripletConfig {
+    /// The loss, ready to use.
+    pub fn init(&self) -> Triplet {
+        Triplet { margin: self.margin }
+    }
+
+    /// The distance as a similarity.
+    pub fn similarity(&self) -> Box<dyn Similarity> {
+        match self.distance {
+            TripletDistance::Cosine => Box::new(Dense::cosine()),
+            TripletDistance::Euclidean => Box::new(Distance::Euclidean),
+            TripletDistance::Manhattan => Box::new(Distance::Manhattan),
+        }
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        if !(self.margin.is_finite() && self.margin > 0.0) {
+            let message = format!("got {}, expected a number above 0", self.margin);
+            return Err(Error::value(format!("{key}.margin"), message)
+                .with_hint("0.2 suits the cosine, 5 the euclidean distance of embeddings that are not normalized"));
+        }
+        Ok(())
+    }
+}
+
+/// Triplet loss, ready to use.
+///
+/// With d = −s (and 1 − s for the cosine): mean over all hard negatives `n` of the batch, each with the anchor `a` and
+/// the positive `p` of its pair, of max(0, d(a, p) − d(a, n) + margin). A pair with more negatives counts more.
+///
+/// # Shapes
+/// One score a document, `[D]`, D − B of them of hard negatives.
+///
+/// Hermans et al. 2017, arXiv 1703.07737. Equals sentence-transformers' `TripletLoss` on the triplets that pairs of
+/// several negatives unfold into; its defaults are the euclidean distance and a margin of 5.
+#[derive(Debug, Clone)]
+pub struct Triplet {
+    margin: f64,
+}
+
+impl Loss for Triplet {
+    fn needs(&self) -> Needs {
+        Needs { loss: "triplet", negatives: true, ..Needs::default() }
+    }
+
+    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
+        own_margins(sides, labels).neg().add_scalar(self.margin).clamp_min(0.0).mean()
+    }
+
+    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+        let owners = labels.owners();
+        let scores = sides.own_scores(owners);
+        let count = (owners.len() - labels.pairs()) as f64;
+        let mut at_scores = vec![0.0; scores.len()];
+        let mut sum = 0.0;
+        for (negative, owner) in owners.iter().enumerate().skip(labels.pairs()) {
+            let owner = *owner as usize;
+            let short = self.margin + f64::from(scores[negative]) - f64::from(scores[owner]);
+            if short > 0.0 {
+                sum += short;
+                at_scores[negative] += (1.0 / count) as f32;
+                at_scores[owner] -= (1.0 / count) as f32;
+            }
+        }
+        sides.add_own_gradient(owners, &at_scores);
+        sum / count
+    }
+}
+
+/// s(anchor, positive) − s(anchor, hard negative) for each hard negative in order, `[D − B]`.
+pub(super) fn own_margins(sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
+    let scores = sides.own_scores(labels.owners());
+    let negatives = labels.pairs()..labels.owners().len();
+    let owners = labels.owners()[negatives.clone()].iter().map(|owner| *owner as usize);
+    let positives = scores.clone().select(0, numbers(owners, &sides.device()));
+    positives - scores.slice([negatives])
+}
+
+/// Host numbers as a tensor beside the sides.
+pub(super) fn beside_sides(values: Vec<f32>, sides: &TensorSides<'_>) -> Tensor<1> {
+    let count = values.len();
+    Tensor::from_data(TensorData::new(values, [count]), &sides.device())
+}

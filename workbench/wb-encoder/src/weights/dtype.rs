@@ -1,0 +1,187 @@
+//! The number types of weights on the disk; in memory there are 32-bit floats only.
+
+use std::{fmt, str::FromStr};
+
+use safetensors::Dtype;
+use serde::{Deserialize, Serialize};
+
+/// How weights are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightType {
+    /// 32-bit floats: what was computed with.
+    #[default]
+    F32,
+    /// IEEE 754 binary16: 11 bits of precision, and nothing beyond 65,504.
+    F16,
+    /// The upper half of a 32-bit float: 8 bits of precision, and the whole range.
+    Bf16,
+}
+
+impl WeightType {
+    /// Its name in safetensors files.
+    pub(crate) fn dtype(self) -> Dtype {
+        match self {
+            Self::F32 => Dtype::F32,
+            Self::F16 => Dtype::F16,
+            Self::Bf16 => Dtype::BF16,
+        }
+    }
+
+    /// Its name in `config.json`.
+    pub(crate) fn torch_name(self) -> &'static str {
+        match self {
+            Self::F32 => "float32",
+            Self::F16 => "float16",
+            Self::Bf16 => "bfloat16",
+        }
+    }
+
+    /// Little-endian bytes, each number rounded to the nearest (to the even one of two equally near, as torch does).
+    /// `Err` is the place of a number that is beyond the type's range.
+    pub(crate) fn to_bytes(self, values: &[f32]) -> Result<Vec<u8>, usize> {
+        let halves = |round: fn(f32) -> u16, infinite: u16| {
+            let mut bytes = Vec::with_capacity(2 * values.len());
+            for (at, value) in values.iter().enumerate() {
+                let half = round(*value);
+                if half & infinite == infinite {
+                    return Err(at);
+                }
+                bytes.extend(half.to_le_bytes());
+            }
+            Ok(bytes)
+        };
+        match self {
+            Self::F32 => Ok(values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            Self::F16 => halves(float_to_half, 0x7c00),
+            Self::Bf16 => halves(float_to_brain, 0x7f80),
+        }
+    }
+
+    /// A number as it is read back.
+    pub fn rounded(self, value: f32) -> f32 {
+        match self {
+            Self::F32 => value,
+            Self::F16 => half_to_float(float_to_half(value)),
+            Self::Bf16 => brain_to_float(float_to_brain(value)),
+        }
+    }
+}
+
+impl fmt::Display for WeightType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+        })
+    }
+}
+
+impl FromStr for WeightType {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "f32" => Ok(Self::F32),
+            "f16" => Ok(Self::F16),
+            "bf16" => Ok(Self::Bf16),
+            other => Err(format!("`{other}`, expected f32, f16 or bf16")),
+        }
+    }
+}
+
+/// IEEE 754 binary16 to binary32, exactly.
+pub(crate) fn half_to_float(half: u16) -> f32 {
+    let sign = u32::from(half >> 15) << 31;
+    let exponent = u32::from(half >> 10) & 31;
+    let fraction = u32::from(half) & 1023;
+    match exponent {
+        // Subnormal: fraction · 2⁻²⁴.
+        0 => f32::from_bits(sign | (fraction as f32 * 2f32.powi(-24)).to_bits()),
+        31 => f32::from_bits(sign | 0x7f80_0000 | (fraction << 13)),
+        _ => f32::from_bits(sign | ((exponent + 112) << 23) | (fraction << 13)),
+    }
+}
+
+/// A brain float to binary32, exactly.
+pub(crate) fn brain_to_float(brain: u16) -> f32 {
+    f32::from_bits(u32::from(brain) << 16)
+}
+
+/// The nearest binary16; infinite from 65,520 on.
+fn float_to_half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 16) as u16 & 0x8000;
+    let size = bits & 0x7fff_ffff;
+    let half = if size > 0x7f80_0000 {
+        0x7e00
+    } else if size >= 0x4780_0000 {
+        0x7c00
+    } else if size < 0x3880_0000 {
+        // Below 2⁻¹⁴ the steps are 2⁻²⁴.
+        (f32::from_bits(size) * 2f32.powi(24)).round_ties_even() as u16
+    } else {
+        let even = (size >> 13) & 1;
+        ((size - (112 << 23) + 0x0fff + even) >> 13) as u16
+    };
+    sign | half
+}
+
+/// The nearest brain float.
+fn float_to_brain(value: f32) -> u16 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return (bits >> 16) as u16 | 0x0040;
+    }
+    let even = (bits >> 16) & 1;
+    ((bits + 0x7fff + even) >> 16) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sixteen_bit_number_survives() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (half_to_float(bits), brain_to_float(bits));
+            if half.is_finite() {
+                assert_eq!(float_to_half(half), bits, "{half}");
+            }
+            if brain.is_finite() {
+                assert_eq!(float_to_brain(brain), bits, "{brain}");
+            }
+        }
+    }
+
+    /// Between two neighbors, the middle goes to the even one and everything else to the nearer one.
+    #[test]
+    fn numbers_between_go_to_the_nearest() {
+        let check = |narrow: fn(f32) -> u16, widen: fn(u16) -> f32, last: u16| {
+            for low in (0..last).step_by(7) {
+                let (a, b) = (f64::from(widen(low)), f64::from(widen(low + 1)));
+                let middle = ((a + b) / 2.0) as f32;
+                if f64::from(middle) * 2.0 == a + b {
+                    assert_eq!(narrow(middle), low + (low & 1), "{middle}");
+                }
+                assert_eq!(narrow((a + (b - a) * 0.49) as f32), low, "{low:x}");
+                assert_eq!(narrow((a + (b - a) * 0.51) as f32), low + 1, "{low:x}");
+                assert_eq!(narrow(-widen(low)), low | 0x8000);
+            }
+        };
+        check(float_to_half, half_to_float, 0x7bff);
+        // Below 0x0080 the middle is no 32-bit number that can be told apart.
+        check(float_to_brain, brain_to_float, 0x7f7f);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_told_by_its_place() {
+        assert_eq!(WeightType::F16.to_bytes(&[1.0, 65519.0, -65520.0]), Err(2));
+        assert_eq!(WeightType::F16.to_bytes(&[1.0]).unwrap(), 0x3c00u16.to_le_bytes());
+        assert_eq!(WeightType::Bf16.to_bytes(&[f32::MAX]), Err(0));
+        assert_eq!(WeightType::Bf16.rounded(1.005), 1.0078125);
+        assert_eq!("bf16".parse(), Ok(WeightType::Bf16));
+        assert_eq!("half".parse::<WeightType>().unwrap_err(), "`half`, expected f32, f16 or bf16");
+    }
+}

@@ -1,0 +1,104 @@
+//! Dense layers after the pooling against sentence-transformers, and in every folder that holds them.
+
+use std::{fs, path::Path};
+
+use serde::Deserialize;
+use wb_core::{Encoder, Side, progress::silent};
+use wb_encoder::{
+    BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, WeightType,
+    dense::{Dense, DenseActivation},
+    export,
+};
+
+use crate::common::{compare, golden, golden_json, matrix};
+
+#[derive(Deserialize)]
+struct Expected {
+    texts: Vec<String>,
+    embeddings: Vec<Vec<f32>>,
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = entry.file_name().unwrap().to_owned();
+        if entry.is_dir() {
+            copy(&entry, &to.join(name));
+        } else {
+            fs::copy(&entry, to.join(name)).unwrap();
+        }
+    }
+}
+
+/// The tiny BERT with the golden layers over it.
+fn folder() -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    copy(&golden().join("tiny-bert"), place.path());
+    copy(&golden().join("dense"), place.path());
+    place
+}
+
+fn open(folder: Folder) -> BiEncoder {
+    BiEncoder::open(Folder { prompts: Default::default(), ..folder }, &DeviceConfig::Cpu.open().unwrap()).unwrap()
+}
+
+#[test]
+fn dense_layers_are_those_of_sentence_transformers() {
+    let place = folder();
+    let Expected { texts, embeddings } = golden_json("dense/expected.json");
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let read = Folder::read(place.path()).unwrap();
+    assert_eq!((read.dense.len(), read.dim(), read.normalize), (2, 6, true));
+    let encoder = open(read.clone());
+    assert_eq!(encoder.dim(), 6);
+    let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
+    let (cosine, difference) = compare(found.view(), matrix(&embeddings).view());
+    assert!(cosine >= 0.99999 && difference <= 1e-5, "{cosine} {difference}");
+
+    // They go along wherever the encoder goes.
+    for (name, format, dtype) in [
+        ("st", ExportFormat::St, WeightType::F32),
+        ("st6", ExportFormat::St6, WeightType::F16),
+        ("own", ExportFormat::Safetensors, WeightType::F32),
+    ] {
+        let to = place.path().join(name);
+        export(&read, &ExportConfig { format, dtype, ..Default::default() }, &|_| String::new(), &to).unwrap();
+        let back = Folder::read(&to).unwrap();
+        assert_eq!(back.dense == read.dense, dtype == WeightType::F32);
+        let (cosine, _) = compare(open(back).embed(&texts, Side::Document, &mut silent).unwrap().view(), found.view());
+        assert!(cosine >= if dtype == WeightType::F32 { 0.99999 } else { 0.999 }, "{name}: {cosine}");
+    }
+    // What decides the vectors decides the fingerprint.
+    let mut other = read.clone();
+    other.dense[1].activation = DenseActivation::Relu;
+    assert_ne!(open(other).fingerprint(), encoder.fingerprint());
+    let without = Folder { dense: Vec::<Dense>::new(), ..read };
+    assert_ne!(open(without).fingerprint(), encoder.fingerprint());
+}
+
+#[test]
+fn layers_that_cannot_be_computed_are_refused() {
+    let refused = |from: &str, to: &str, expected: &str| {
+        let place = folder();
+        let file = place.path().join("2_Dense/config.json");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let error = Folder::read(place.path()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused(
+        "activation.Tanh",
+        "activation.GELU",
+        "has activation_function `torch.nn.modules.activation.GELU`, expected Identity",
+    );
+    refused("\"in_features\": 32", "\"in_features\": 33", "has in_features 33, expected 32");
+    refused("\"out_features\": 12", "\"out_features\": 0", "has out_features 0");
+    refused("\"out_features\": 12", "\"out_features\": 13", "has shape [12, 32], expected [13, 32]");
+    refused("\"bias\": true", "\"bias\": true, \"use_residual\": true", "has use_residual true");
+    refused("\"sentence_embedding\"", "\"token_embeddings\"", "has module_input_name \"token_embeddings\"");
+    refused("\"bias\": true", "\"bias\": false", "`linear.bias`: with shape [12] is not a weight");
+    let place = folder();
+    fs::remove_file(place.path().join("2_Dense/model.safetensors")).unwrap();
+    assert!(Folder::read(place.path()).unwrap_err().to_string().contains("has no model.safetensors"));
+}

@@ -1,0 +1,267 @@
+//! Exports and journals opened by the libraries that they are meant for: PEFT, sentence-transformers, tensorboard.
+//!
+//! `cargo test --release -p wb-encoder --test slow -- --ignored --nocapture`
+//!
+//! Needs a Python with them: `WB_PYTHON`, or the environment that `scripts/peers.sh` makes in the cache folder.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Map, Value, json};
+use wb_core::{Seed, Side, progress::silent};
+use wb_encoder::{
+    Architecture, BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, LoraConfig, Pooling, TokenizerConfig,
+    WeightType, export,
+    folder::MaxTokens,
+    journals::{JournalFormat, Journals},
+    models::StaticConfig,
+};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn say(text: &str) {
+    // Past the capture of test output: the numbers are the point.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn cache() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+    std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("wb")
+}
+
+/// A Python that has a module, or a counted skip.
+fn python(test: &str, module: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache().join("peers/bin/python"), PathBuf::from);
+    let has = |argument: &str| Command::new(&python).args(["-c", argument]).output().is_ok_and(|o| o.status.success());
+    // Looked for and not imported: that takes seconds.
+    let found = format!("import importlib.util as u, sys; sys.exit(u.find_spec('{module}') is None)");
+    if has(&found) {
+        return Some(python);
+    }
+    say(&format!("SKIPPED {test}: no Python with {module} at {}: scripts/peers.sh makes one", python.display()));
+    None
+}
+
+fn run(python: &Path, script: &str, arguments: &[&str]) {
+    let output = Command::new(python)
+        .arg(root().join("scripts").join(script))
+        .args(arguments)
+        .envs([("HF_HUB_OFFLINE", "1"), ("TRANSFORMERS_VERBOSITY", "error"), ("OMP_NUM_THREADS", "1")])
+        .envs([("PYTHONDONTWRITEBYTECODE", "1"), ("CUDA_VISIBLE_DEVICES", "")])
+        .output()
+        .unwrap();
+    say(&String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+const TEXTS: [&str; 8] = [
+    "sort a list of numbers",
+    "How do I read a file line by line?",
+    "def add(a, b):\n    return a + b",
+    "SELECT name FROM singer WHERE age > 30",
+    "Größe und Straße: 文字列を逆順にする関数 🦀",
+    "   SHOUTING_CONSTANT camelCase snake_case   ",
+    "!!! ??? ...",
+    "word word word word word word word word word word word word word word word word word word word word word word word word word word",
+];
+
+/// Writes an encoder, and the job to open it with embeddings of what was read back.
+fn job(kind: &str, name: &str, source: &Folder, config: &ExportConfig, to: &Path, base: &Path) -> Value {
+    export(source, config, &|_| String::new(), to).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let folder = Folder::read(to).unwrap();
+    let encoder = BiEncoder::open(folder, &DeviceConfig::Cpu.open().unwrap()).unwrap();
+    let embed = |side| {
+        let embeddings = encoder.embed(&TEXTS, side, &mut silent).unwrap();
+        embeddings.view().rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>()
+    };
+    json!({"kind": kind, "name": name, "folder": to, "base": base, "texts": TEXTS, "query": embed(Side::Query), "document": embed(Side::Document)})
+}
+
+fn adapted(mut folder: Folder, config: &str) -> Folder {
+    folder.attach(&serde_json::from_str::<LoraConfig>(config).unwrap(), Seed(4)).unwrap();
+    for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
+        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.05);
+    }
+    folder
+}
+
+/// The real MiniLM, or a counted skip.
+fn minilm(test: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("WB_MINILM").map_or_else(|| cache().join("models/all-MiniLM-L6-v2"), PathBuf::from);
+    if folder.join("model.safetensors").is_file() {
+        return Some(folder);
+    }
+    say(&format!("SKIPPED {test}: no all-MiniLM-L6-v2 at {}", folder.display()));
+    None
+}
+
+#[test]
+#[ignore = "slow: half a minute, needs PEFT"]
+fn adapters_are_equal_in_peft() {
+    let test = "adapters_are_equal_in_peft";
+    let Some(python) = python(test, "peft") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let configs = [
+        r#"{"rank": 4, "alpha": 8, "targets": ["query", "value"]}"#,
+        r#"{"rank": 4, "alpha": 6.5, "targets": "all-linear", "use_rslora": true}"#,
+        r#"{"rank": 3, "targets": ".*\\.(key|dense)", "rank_pattern": {"layer\\.0\\..*": 2}, "alpha_pattern": {"attention.output.dense": 3}}"#,
+        r#"{"rank": 2, "targets": ["dense"], "modules_to_save": ["embeddings.LayerNorm", "1.output.dense"]}"#,
+        r#"{"rank": 2, "targets": ["key"], "modules_to_save": ["attention.output"]}"#,
+    ];
+    let mut jobs = Vec::new();
+    for model in ["tiny-bert", "tiny-roberta"] {
+        for (number, config) in configs.iter().enumerate() {
+            let base = golden().join(model);
+            let source = adapted(Folder::read(&base).unwrap(), config);
+            for kind in ["peft", "sentence-transformers"] {
+                let name = format!("{model}-{number}");
+                let to = place.path().join(format!("{name}-{kind}"));
+                let export = ExportConfig {
+                    format: ExportFormat::Peft,
+                    base: Some(base.display().to_string()),
+                    ..Default::default()
+                };
+                jobs.push(job(kind, &name, &source, &export, &to, &base));
+            }
+        }
+    }
+    if let Some(base) = minilm(test) {
+        for (name, config) in [
+            ("minilm-r8", r#"{"rank": 8, "alpha": 16, "targets": ["query", "value"]}"#),
+            ("minilm-r32", r#"{"rank": 32, "alpha": 64, "targets": "all-linear"}"#),
+        ] {
+            let source = adapted(Folder::read(&base).unwrap(), config);
+            let export = ExportConfig {
+                format: ExportFormat::Peft,
+                base: Some(base.display().to_string()),
+                ..Default::default()
+            };
+            jobs.push(job("peft", name, &source, &export, &place.path().join(name), &base));
+        }
+    }
+    check(&python, &jobs, place.path());
+}
+
+#[test]
+#[ignore = "slow: half a minute, needs sentence-transformers"]
+fn folders_are_equal_in_sentence_transformers() {
+    let test = "folders_are_equal_in_sentence_transformers";
+    let Some(python) = python(test, "sentence_transformers") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let mut jobs = Vec::new();
+    let mut push = |name: &str, source: &Folder, config: ExportConfig| {
+        let to = place.path().join(name);
+        jobs.push(job("sentence-transformers", name, source, &config, &to, &to));
+    };
+    for format in [ExportFormat::St, ExportFormat::St6] {
+        let config = |dtype| ExportConfig { format, dtype, ..ExportConfig::default() };
+        for model in ["tiny-bert", "tiny-roberta"] {
+            for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
+                let mut source = Folder::read(&golden().join(model)).unwrap();
+                source.model.pooling = pooling;
+                push(&format!("{format}-{model}-{pooling:?}"), &source, config(WeightType::F32));
+            }
+        }
+        for (name, weighted) in [("bag", false), ("weighted-bag", true)] {
+            push(&format!("{format}-{name}"), &bag(weighted), config(WeightType::F32));
+        }
+        push(&format!("{format}-dense"), &dense(place.path()), config(WeightType::F32));
+        let scratch = scratch();
+        push(&format!("{format}-scratch"), &scratch, config(WeightType::F32));
+        if let Some(minilm) = minilm(test) {
+            let source = adapted(Folder::read(&minilm).unwrap(), r#"{"rank": 8}"#);
+            for dtype in [WeightType::F32, WeightType::F16, WeightType::Bf16] {
+                push(&format!("{format}-minilm-{dtype}"), &source, config(dtype));
+            }
+        }
+    }
+    check(&python, &jobs, place.path());
+}
+
+fn tokenizer(special_tokens: bool) -> wb_encoder::Tokenizer {
+    let config = TokenizerConfig { vocab_size: 330, special_tokens, ..TokenizerConfig::default() };
+    let texts: Vec<&str> = TEXTS.into_iter().cycle().take(80).collect();
+    config.train(&texts, Path::new("tokenizer.json")).unwrap()
+}
+
+/// A bag of token vectors from scratch, with weights that matter.
+fn bag(weighted: bool) -> Folder {
+    let tokenizer = tokenizer(false);
+    let shape = StaticConfig { vocab_size: tokenizer.vocab_size(), dim: 16, weighted, positions: 0 };
+    let architecture = Architecture::StaticEmbedding(shape);
+    let mut folder = Folder::fresh("bag", architecture, tokenizer, MaxTokens::both(20), Seed(3)).unwrap();
+    for p in folder.model.parameters.iter_mut().filter(|p| p.name == "token_weights") {
+        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.9).sin());
+    }
+    folder
+}
+
+/// The tiny BERT with two dense layers behind it.
+fn dense(place: &Path) -> Folder {
+    let to = place.join("dense");
+    fs::create_dir_all(&to).unwrap();
+    for (from, nested) in [("tiny-bert", "1_Pooling"), ("dense", "2_Dense"), ("dense", "3_Dense")] {
+        let from = golden().join(from);
+        for folder in ["", nested] {
+            fs::create_dir_all(to.join(folder)).unwrap();
+            for entry in fs::read_dir(from.join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_file() {
+                    fs::copy(&entry, to.join(folder).join(entry.file_name().unwrap())).unwrap();
+                }
+            }
+        }
+    }
+    Folder::read(&to).unwrap()
+}
+
+/// A small transformer with a tokenizer of ours, which splits identifiers and lower-cases what it split.
+fn scratch() -> Folder {
+    let tokenizer = tokenizer(true);
+    let shape = json!({
+        "vocab_size": tokenizer.vocab_size(), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 32, "max_position_embeddings": 24, "type_vocab_size": 1, "layer_norm_eps": 1e-12,
+        "first_position": 0, "activation": "relu", "hidden_dropout": 0.1, "attention_dropout": 0.1,
+    });
+    let architecture = Architecture::Bert(serde_json::from_value(shape).unwrap());
+    let mut folder = Folder::fresh("scratch", architecture, tokenizer, MaxTokens::both(24), Seed(3)).unwrap();
+    for p in folder.model.parameters.iter_mut().filter(|p| p.shape.len() == 2) {
+        p.values.iter_mut().for_each(|v| *v *= 12.0);
+    }
+    folder.prompts.query = "find: ".into();
+    folder
+}
+
+fn check(python: &Path, jobs: &[Value], place: &Path) {
+    let file = place.join("jobs.json");
+    fs::write(&file, Value::from(jobs.to_vec()).to_string()).unwrap();
+    run(python, "check-exports.py", &[file.to_str().unwrap()]);
+}
+
+#[test]
+#[ignore = "slow: seconds, needs tensorboard"]
+fn event_files_are_read_by_tensorboard() {
+    let Some(python) = python("event_files_are_read_by_tensorboard", "tensorboard") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let (metrics, validation) = (place.path().join("metrics.jsonl"), place.path().join("validation.jsonl"));
+    let steps: String = (1..=500u32)
+        .map(|step| format!("{}\n", json!({"step": step, "loss": 3.0 / f64::from(step), "grad_norm": 1e-9 * f64::from(step), "tokens": 4000 + step})))
+        .collect();
+    fs::write(&metrics, steps).unwrap();
+    fs::write(&validation, "{\"step\":0,\"mrr\":0.25,\"best\":true}\n{\"step\":500,\"mrr\":0.75,\"best\":true}\n")
+        .unwrap();
+    let journals =
+        Journals { metrics: &metrics, validation: &validation, started: 1_763_769_600.0, config: &Map::new() };
+    journals.write(&[JournalFormat::Tensorboard], place.path()).unwrap();
+    run(&python, "golden-journals.py", &["check", place.path().to_str().unwrap()]);
+}

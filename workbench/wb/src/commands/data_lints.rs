@@ -1,0 +1,47 @@
+//! What a YAML says of data sets, stages and prompts that is allowed and probably not meant.
+
+use crate::{config::Experiment, pipeline::steps::Planned};
+
+/// What is allowed and probably not meant; with prepared pairs, also what they show.
+pub fn lints(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {
+    let mut lints = of_stages(experiment, planned);
+    lints.extend(of_prompts(experiment));
+    lints
+}
+
+/// Data sets that no stage uses, and hard negatives that no pair has.
+fn of_stages(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {
+    let stages = &experiment.train.curriculum;
+    let mut lints = Vec::new();
+    if !stages.is_empty() && stages.iter().all(|stage| !stage.datasets.is_empty()) {
+        let names = experiment.data.dataset_names().unwrap_or_default();
+        let unused = names.iter().filter(|name| stages.iter().all(|stage| !stage.datasets.contains(name)));
+        lints.extend(unused.map(|name| format!("train.curriculum: no stage uses the data set `{name}`")));
+    }
+    let Some(planned) = planned.filter(|_| experiment.train.refresh.is_none()) else { return lints };
+    for (at, stage) in stages.iter().enumerate() {
+        if let Some(asked) = stage.negatives.filter(|asked| *asked > planned.most_negatives) {
+            lints.push(format!(
+                "train.curriculum[{at}].negatives: asks for {asked} hard negatives, and no training pair has more than {}",
+                planned.most_negatives
+            ));
+        }
+    }
+    lints
+}
+
+/// Prompts that the exported encoder does not have.
+fn of_prompts(experiment: &Experiment) -> Option<String> {
+    let trained = &experiment.train.prompts;
+    let own = experiment.encoder.prompts.clone().unwrap_or_default();
+    let differs = |trained: &Option<String>, own: &str| trained.as_deref().is_some_and(|trained| trained != own);
+    let only_in_training = differs(&trained.query, &own.query)
+        || differs(&trained.document, &own.document)
+        || trained
+            .datasets
+            .values()
+            .any(|set| differs(&set.query, &own.query) || differs(&set.document, &own.document));
+    only_in_training.then(|| {
+        "train.prompts: the encoder is measured and exported with encoder.prompts, which are others".to_owned()
+    })
+}

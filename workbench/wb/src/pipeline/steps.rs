@@ -1,0 +1,69 @@
+//! The steps of a training as they will be, for prepared pairs.
+
+use std::path::Path;
+
+use anyhow::Result;
+use wb_core::{fingerprint::Fingerprint, records::journal::StageRecord};
+use wb_encoder::train::{
+    DataFacts, TrainConfig, TrainPairs, curriculum::most_negatives, plan::Plan, table::PairTable,
+};
+
+use super::data::Stored;
+use crate::config::Experiment;
+
+/// What is known of a training before it starts.
+pub struct Planned {
+    /// Training pairs.
+    pub pairs: usize,
+    /// Most hard negatives that a pair has.
+    pub most_negatives: usize,
+    /// What lints ask of the pairs.
+    pub facts: DataFacts,
+    steps: u64,
+    epochs: f64,
+    stages: Vec<StageRecord>,
+    notes: Vec<String>,
+}
+
+/// Plans every step, if the pairs were prepared before. Their texts are not kept in memory.
+pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint) -> Result<Option<Planned>> {
+    if !folder.join("train.parquet").is_file() {
+        return Ok(None);
+    }
+    let stored = Stored::new(folder, fingerprint);
+    let table = PairTable::for_planning(TrainPairs::Stream(&stored), u32::MAX as usize)?;
+    let plan = Plan::new(&table, &experiment.train, experiment.seed)?;
+    Ok(Some(Planned {
+        pairs: table.len(),
+        most_negatives: table.most_negatives(),
+        facts: DataFacts::of_stream(&stored, most_negatives(&experiment.train))?,
+        steps: plan.len(),
+        epochs: plan.steps.last().map_or(0.0, |step| step.epoch),
+        stages: plan.records(&table),
+        notes: plan.notes,
+    }))
+}
+
+impl Planned {
+    /// In a few lines.
+    pub fn lines(&self, train: &TrainConfig) -> Vec<String> {
+        let a_step = train.batch.pairs * train.batch.accumulate;
+        let epochs = (self.epochs * 100.0).round() / 100.0;
+        let mut lines = vec![format!("train     {} steps of {a_step} pairs, {epochs} epochs", self.steps)];
+        for stage in self.stages.iter().filter(|_| !train.curriculum.is_empty()) {
+            let scale = stage.scale.map(|scale| format!(", temperature {:.3}", 1.0 / scale)).unwrap_or_default();
+            let of = stage.datasets.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+            // Those that are mined while training are not known yet.
+            let negatives = match &train.refresh {
+                Some(_) => stage.negatives,
+                None => stage.negatives.min(self.most_negatives as u64),
+            };
+            lines.push(format!(
+                "          steps {} to {}: {}, {} pairs of {of}, {negatives} hard negatives{scale}, rate × {}",
+                stage.first_step, stage.last_step, stage.name, stage.pairs, stage.learning_rate_factor
+            ));
+        }
+        lines.extend(self.notes.iter().map(|note| format!("          {note}")));
+        lines
+    }
+}

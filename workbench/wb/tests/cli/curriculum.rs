@@ -1,0 +1,65 @@
+//! Curricula, data sets and streaming, from the command line.
+
+use std::fs;
+
+use crate::sandbox::{Sandbox, TINY};
+
+/// `tiny.yaml` on two sources, with two stages.
+fn staged(sandbox: &Sandbox) {
+    let lines: String = (0..120)
+        .map(|i| {
+            let words = ["red", "green", "blue", "violet", "orange", "brown"];
+            let (a, b) = (words[i % 6], words[(i / 6) % 6]);
+            format!(
+                "{{\"id\": \"q{i}\", \"anchor\": \"how do I paint number {i} {a} and then {b}\", \"positive\": \"{}\"}}\n",
+                format!("canvas.paint({i}, \\\"{a}\\\", \\\"{b}\\\");\\ncanvas.flush({i}); ").repeat(3)
+            )
+        })
+        .collect();
+    sandbox.write("questions.jsonl", lines);
+    let text = TINY
+        .replace("    - code: { path: code }\n", "    - code: { path: code }\n    - jsonl: { dataset: questions, path: questions.jsonl }\n")
+        .replace("  split:", "  dedupe: { near: 0 }\n  split:")
+        .replace(
+            "  epochs: 2\n",
+            "  epochs: 2\n  curriculum:\n    - { name: easy, until: { share: 0.5 }, datasets: [questions], temperature: 0.1 }\n    - { name: all, negatives: 3 }\n",
+        );
+    sandbox.write("staged.yaml", text);
+}
+
+#[test]
+fn a_check_shows_every_stage_with_its_steps() {
+    let sandbox = Sandbox::new();
+    staged(&sandbox);
+    sandbox.succeeds(&["data", "staged.yaml"]);
+    insta::assert_snapshot!(sandbox.wb(&["check", "staged.yaml"]), @"");
+    sandbox.succeeds(&["train", "staged.yaml"]);
+    let stages: serde_json::Value =
+        serde_json::from_slice(&fs::read(sandbox.only_run("runs").join("curriculum.json")).unwrap()).unwrap();
+    assert_eq!((&stages[0]["name"], &stages[1]["datasets"][1]), (&"easy".into(), &"questions".into()));
+}
+
+#[test]
+fn names_and_lengths_that_do_not_fit_are_refused() {
+    let sandbox = Sandbox::new();
+    staged(&sandbox);
+    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.curriculum.0.datasets=[question]"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.mix={weights: {questions: 1}}"]), @"");
+    let longer = "train.curriculum.1.max_tokens={query: 8, document: 65}";
+    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", longer]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "train.refresh={}"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"]), @"");
+}
+
+#[test]
+fn pairs_from_the_disk_train_like_pairs_in_memory() {
+    let sandbox = Sandbox::new();
+    staged(&sandbox);
+    sandbox.succeeds(&["run", "staged.yaml", "--runs", "memory"]);
+    sandbox.succeeds(&["run", "staged.yaml", "data.streaming=true", "--runs", "disk"]);
+    assert_eq!(sandbox.weights("memory"), sandbox.weights("disk"));
+    let journal = |runs: &str| fs::read_to_string(sandbox.only_run(runs).join("metrics.jsonl")).unwrap();
+    assert_eq!(journal("memory"), journal("disk"));
+    let (out, _) = sandbox.succeeds(&["check", "staged.yaml", "data.streaming=true"]);
+    assert!(out.contains("training pairs, prepared already"), "{out}");
+}
