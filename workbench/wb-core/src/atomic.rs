@@ -6,12 +6,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, faults};
 
 /// Writes a file so that a reader, or a crash, sees the old content or the new, never a part:
 /// a temporary file beside it, flushed to the disk, renamed, and the folder flushed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_with(path, |file| file.write_all(bytes))
+    write_with(path, |file| file.write_all(bytes)).map_err(|error| full(error, bytes.len()))
+}
+
+/// Says how many bytes were needed where there is no space left for them.
+pub fn full(error: Error, bytes: usize) -> Error {
+    match error {
+        Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+            Error::DiskFull { path, bytes: bytes as u64, source }
+        }
+        other => other,
+    }
 }
 
 /// [`write()`] for content that is made piece by piece.
@@ -19,10 +29,16 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<(
     let folder = parent(path);
     fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
     let temporary = temporary_name(path);
-    let filled = File::create(&temporary)
-        .and_then(|mut file| fill(&mut file).and_then(|()| file.sync_all()))
+    let filled = faults::point()
+        .and_then(|()| File::create(&temporary))
+        .and_then(|mut file| {
+            faults::point()?;
+            fill(&mut file)?;
+            faults::point()?;
+            file.sync_all()
+        })
         .map_err(Error::io("write", path))
-        .and_then(|()| fs::rename(&temporary, path).map_err(Error::io("rename", path)));
+        .and_then(|()| rename(&temporary, path));
     if filled.is_err() {
         // Nothing half-written stays behind; the first error is the one to tell.
         let _ = fs::remove_file(&temporary);
@@ -37,25 +53,97 @@ pub fn folder_with<E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
+    let temporary = filled_folder(path, fill)?;
+    let renamed = rename(&temporary, path);
+    if renamed.is_err() {
+        let _ = fs::remove_dir_all(&temporary);
+    }
+    renamed?;
+    Ok(sync_folder(&parent(path))?)
+}
+
+/// [`folder_with`] in the place of a folder that may be there already. A crash leaves the old one or the new one, once
+/// [`restore_folders`] has been there.
+pub fn replace_folder_with<E: From<Error>>(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let temporary = filled_folder(path, fill)?;
+    let replaced = replaced_name(path);
+    let exchange = || -> Result<()> {
+        if path.exists() && !path.is_dir() {
+            return Err(Error::io("replace", path)(std::io::ErrorKind::NotADirectory.into()));
+        }
+        if path.exists() {
+            if replaced.exists() {
+                remove_folder(&replaced)?;
+            }
+            rename(path, &replaced)?;
+        }
+        if let Err(error) = rename(&temporary, path) {
+            // What cannot be put back here is put back by `restore_folders`.
+            let _ = if replaced.exists() { fs::rename(&replaced, path) } else { Ok(()) };
+            return Err(error);
+        }
+        sync_folder(&parent(path))?;
+        if replaced.exists() { remove_folder(&replaced) } else { Ok(()) }
+    };
+    let exchanged = exchange();
+    if exchanged.is_err() {
+        let _ = fs::remove_dir_all(&temporary);
+    }
+    Ok(exchanged?)
+}
+
+/// Puts back folders inside `folder` that a crash caught between two names in [`replace_folder_with`], and takes out
+/// those that were replaced already.
+pub fn restore_folders(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(name) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".replaced")) else { continue };
+        let path = folder.join(name);
+        if path.exists() { remove_folder(&entry.path())? } else { rename(&entry.path(), &path)? }
+    }
+    Ok(())
+}
+
+/// Takes out a folder with all that is in it.
+pub fn remove_folder(path: &Path) -> Result<()> {
+    faults::point().and_then(|()| fs::remove_dir_all(path)).map_err(Error::io("remove", path))
+}
+
+/// Takes out a file.
+pub fn remove_file(path: &Path) -> Result<()> {
+    faults::point().and_then(|()| fs::remove_file(path)).map_err(Error::io("remove", path))
+}
+
+/// A folder of a temporary name beside `path`, filled and flushed; nothing where that failed.
+fn filled_folder<E: From<Error>>(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
+) -> std::result::Result<PathBuf, E> {
     let above = parent(path);
     fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
     let temporary = temporary_name(path);
-    fs::create_dir_all(&temporary).map_err(Error::io("create", &temporary))?;
-    let filled = fill(&temporary).and_then(|()| {
-        sync_folder(&temporary)?;
-        fs::rename(&temporary, path).map_err(Error::io("rename", path))?;
-        Ok(())
-    });
+    faults::point().and_then(|()| fs::create_dir_all(&temporary)).map_err(Error::io("create", &temporary))?;
+    let filled = fill(&temporary).and_then(|()| Ok(sync_folder(&temporary)?));
     if filled.is_err() {
         let _ = fs::remove_dir_all(&temporary);
     }
-    filled?;
-    Ok(sync_folder(&above)?)
+    filled.map(|()| temporary)
+}
+
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    faults::point().and_then(|()| fs::rename(from, to)).map_err(Error::io("rename", to))
 }
 
 /// Flushes a folder's entries to the disk.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io("write", folder))
+    faults::point()
+        .and_then(|()| File::open(folder))
+        .and_then(|file| file.sync_all())
+        .map_err(Error::io("write", folder))
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -72,9 +160,52 @@ fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+fn replaced_name(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".replaced");
+    path.with_file_name(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_replaced_whole_or_not_at_all_whatever_fails() {
+        for for_good in [false, true] {
+            for n in 1.. {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("step");
+                let put = |text: &str| {
+                    replace_folder_with(&path, |inside| -> Result<()> { write(&inside.join("a"), text.as_bytes()) })
+                };
+                put("old").unwrap();
+                faults::fail_at(n, for_good);
+                let result = put("new");
+                let fired = faults::clear();
+                restore_folders(folder.path()).unwrap();
+                let found = fs::read_to_string(path.join("a")).unwrap();
+                assert!(found == "old" || found == "new", "{found}");
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "fault {n}");
+                if !fired {
+                    assert!(result.is_ok() && found == "new" && n > 8, "{n}");
+                    break;
+                }
+                assert!(result.is_err(), "fault {n} was not told");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_path_and_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        faults::fail_at(2, false);
+        let error = write(&folder.path().join("weights"), &[0; 1234]).unwrap_err().to_string();
+        faults::clear();
+        assert!(error.ends_with("weights: the disk is full, 1234 bytes were needed"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {

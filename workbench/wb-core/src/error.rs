@@ -22,6 +22,17 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// There is no space left for a file.
+    #[error("cannot write {}: the disk is full, {bytes} bytes were needed", path.display())]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The operating system's answer.
+        #[source]
+        source: std::io::Error,
+    },
     /// A text that should be YAML or JSON of a known shape is not.
     #[error("{}:{line}:{column}: {at}{message}", path.display())]
     Parse {
@@ -98,6 +109,9 @@ impl Error {
             | Self::Data { hint, .. }
             | Self::Unknown { hint, .. } => hint.as_deref(),
             Self::Locked { .. } => Some("wait for it, or stop it, or give this run another name"),
+            Self::DiskFull { .. } => {
+                Some("free some space and give the same command again: what was written before is whole")
+            }
             Self::Io { .. } => None,
         }
     }

@@ -8,6 +8,7 @@ pub mod corpus;
 pub mod embeddings;
 pub mod encoder;
 pub mod error;
+pub mod faults;
 pub mod fingerprint;
 pub mod manifest;
 pub mod pair;

@@ -90,6 +90,29 @@ pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
     Ok(atomic::write_with(path, |file| fill(file).map_err(io::Error::other))?)
 }
 
+/// [`write_pairs`] for pairs that are made one by one and need not be in memory together; the same bytes.
+pub fn write_pairs_from(path: &Path, pairs: impl Iterator<Item = Pair>) -> Result<()> {
+    let fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
+        let mut writer = ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))?;
+        let (mut waiting, mut bytes) = (Vec::new(), 0);
+        for pair in pairs {
+            bytes += text_bytes(&pair);
+            waiting.push(pair);
+            if waiting.len() == BATCH.0 || bytes >= BATCH.1 {
+                write_batch(&mut writer, &waiting)?;
+                waiting.clear();
+                bytes = 0;
+            }
+        }
+        if !waiting.is_empty() {
+            write_batch(&mut writer, &waiting)?;
+        }
+        writer.close()?;
+        Ok(())
+    };
+    Ok(atomic::write_with(path, |file| fill(file).map_err(io::Error::other))?)
+}
+
 fn properties() -> std::result::Result<WriterProperties, ParquetError> {
     Ok(WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))

@@ -1,6 +1,7 @@
 //! Run folders to one self-contained HTML page, with the charts as PNG files beside it.
 //!
 //! A report reads what a run wrote and nothing else: every number on the page stands in a file of the run.
+//! [`triples`] shows mined hard negatives in the same way.
 //! Everything in a run folder is untrusted text (code, queries, licences, file names), and is shown as text.
 
 mod charts;
@@ -20,8 +21,10 @@ mod sections;
 mod stages;
 mod table;
 mod template;
+mod triples;
 mod words;
 
 pub use error::{Error, Result};
 pub use index_page::index;
 pub use report::{ReportFiles, report};
+pub use triples::triples;

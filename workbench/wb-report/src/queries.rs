@@ -111,11 +111,7 @@ fn rank(rank: u64) -> String {
 }
 
 /// How the contestants ranked the same answer under the same protocol.
-fn other_ranks(
-    example: &QueryExample,
-    all: &[&Outcome],
-    contestants: &[Contestant],
-) -> Vec<(String, usize, String)> {
+fn other_ranks(example: &QueryExample, all: &[&Outcome], contestants: &[Contestant]) -> Vec<(String, usize, String)> {
     let (id, language, split) = &example.protocol;
     let is_asked = |score: &&ProtocolScore| (&score.id, &score.language, &score.split) == (id, language, split);
     let mut ranks = Vec::new();

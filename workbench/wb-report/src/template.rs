@@ -13,16 +13,18 @@ use crate::{Error, Result};
 pub const PAGE: &str = "page.html";
 /// The list of runs.
 pub const INDEX: &str = "index.html";
-/// The style of both.
+/// Mined pairs.
+pub const TRIPLES: &str = "triples.html";
+/// The style of all.
 pub const STYLE: &str = include_str!("../templates/style.css");
 
 /// Fills a template. Every text is escaped unless it was made by [`safe`]; a name that the content lacks is an error.
 pub fn render(template: &'static str, content: &impl Serialize) -> Result<String> {
     let failed = |source| Error::Template { template, source };
-    let source = if template == INDEX {
-        include_str!("../templates/index.html")
-    } else {
-        include_str!("../templates/page.html")
+    let source = match template {
+        INDEX => include_str!("../templates/index.html"),
+        TRIPLES => include_str!("../templates/triples.html"),
+        _ => include_str!("../templates/page.html"),
     };
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);

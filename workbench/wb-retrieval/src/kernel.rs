@@ -55,6 +55,15 @@ impl Machine {
     }
 }
 
+/// The inner product of two vectors: the number that a tile has for them, bit by bit.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    // Dispatched, so that a machine's own fused multiply-add is used where it has one.
+    Arch::new().dispatch(
+        #[inline(always)]
+        || a.iter().zip(b).fold(0f32, |sum, (a, b)| a.mul_add(*b, sum)) + 0.0,
+    )
+}
+
 /// Vectors regrouped: `width` of them side by side, dimension after dimension; the last panel is filled up with zeros.
 pub(crate) struct Panels {
     numbers: Vec<f32>,

@@ -1,7 +1,9 @@
-//! Vectors to rankings, rankings to metrics: BM25, exact dense search, their fusion, and how good the result is.
+//! Vectors to rankings, rankings to metrics: BM25, exact dense search, their fusion, how good the result is; hard
+//! negatives.
 //!
 //! A [`retriever::Retriever`] ranks a corpus for queries; [`metric`] measures rankings and [`ties`] says how much of
-//! a number is luck with equal scores; [`significance`] says how much of it is luck with queries.
+//! a number is luck with equal scores; [`significance`] says how much of it is luck with queries. [`mining`] turns
+//! rankings into hard negatives.
 //! Nothing here knows a model, a benchmark or a terminal.
 
 pub mod beir;
@@ -16,6 +18,7 @@ pub mod inner_product;
 mod judged;
 mod kernel;
 pub mod metric;
+pub mod mining;
 pub mod own_ranks;
 pub mod remembered;
 pub mod retriever;

@@ -47,6 +47,19 @@ Examples:
   wb train configs/minilm-lora.yaml
   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster")]
     Train(Experiment),
+    /// Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers.
+    #[command(after_help = "\
+Examples:
+  wb mine-negatives configs/minilm-lora.yaml --out mined.parquet
+  wb mine-negatives configs/quickstart.yaml --encoder latest negatives.per_pair=7
+  wb mine-negatives configs/quickstart.yaml --retriever bm25 negatives.ranks='[10, 100]' negatives.sampling=random
+  wb mine-negatives configs/minilm-lora.yaml negatives.mode=naive                  # for comparison: no filter
+  wb mine-negatives configs/minilm-lora.yaml --out triples.jsonl --format triplet --scores
+  wb mine-negatives configs/minilm-lora.yaml --candidates candidates.jsonl         # score them with a stronger model ...
+  wb mine-negatives configs/minilm-lora.yaml --rescore scores.jsonl                # ... and decide by its scores
+
+The section `negatives:` of the YAML says how; without it, its defaults do (`wb ls --defaults`).")]
+    MineNegatives(MineNegatives),
     /// Measures an encoder, a run or BM25 under every protocol that the data can give.
     #[command(after_help = "\
 Examples:
@@ -114,6 +127,35 @@ pub struct Experiment {
     pub device: Option<DeviceConfig>,
     #[command(flatten)]
     pub places: Places,
+}
+
+/// What to mine, with what.
+#[derive(Debug, Args)]
+pub struct MineNegatives {
+    #[command(flatten)]
+    pub experiment: Experiment,
+    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`. The same as negatives.encoder=...
+    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
+    pub encoder: Option<String>,
+    /// A retriever that needs no encoder: bm25. The same as negatives.retriever=...
+    #[arg(long)]
+    pub retriever: Option<String>,
+    /// Scores of another model for candidates, as JSON lines of query, document and score. The same as
+    /// negatives.rescore=...
+    #[arg(long, value_name = "FILE")]
+    pub rescore: Option<PathBuf>,
+    /// Writes the pairs with their negatives, as Parquet or JSON lines by the file's name, and the scores beside it.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What --out holds: pairs, or rows for other trainers: triplet, n-tuple, labeled-pair, labeled-list.
+    #[arg(long, default_value = "pairs", requires = "out")]
+    pub format: String,
+    /// Puts the scores into the rows.
+    #[arg(long, requires = "out")]
+    pub scores: bool,
+    /// Writes every candidate with its texts, for a model that reads query and document together.
+    #[arg(long, value_name = "FILE")]
+    pub candidates: Option<PathBuf>,
 }
 
 /// A YAML to look at.

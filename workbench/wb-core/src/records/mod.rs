@@ -2,4 +2,5 @@
 
 pub mod data;
 pub mod journal;
+pub mod negatives;
 pub mod outcome;

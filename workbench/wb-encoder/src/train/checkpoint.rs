@@ -75,11 +75,11 @@ impl Checkpoints {
     /// A folder of checkpoints; what a crash left half-written in it is removed.
     pub fn open(folder: &Path, made_with: BTreeMap<String, String>, config: Value) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        atomic::restore_folders(folder)?;
         for name in names(folder)? {
             if name.starts_with('.') && name.ends_with(".tmp") {
                 let path = folder.join(&name);
-                let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-                removed.map_err(Error::io("remove", &path))?;
+                if path.is_dir() { atomic::remove_folder(&path)? } else { atomic::remove_file(&path)? }
             }
         }
         Ok(Self { folder: folder.to_owned(), made_with, config })
@@ -100,10 +100,6 @@ impl Checkpoints {
         let (made_with, config) = (self.made_with.clone(), self.config.clone());
         let state = State { step, best, negatives: kept.negatives.cloned(), made_with, config };
         let path = self.path(step);
-        if path.exists() {
-            // It was found damaged and its step was done again, or it was written before its step was validated.
-            fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
-        }
         let mut files = vec![
             (WEIGHTS, tensors::weights_to_bytes(kept.parameters)?),
             (OPTIMIZER, tensors::moments_to_bytes(kept.parameters, kept.optimizer)?),
@@ -112,7 +108,8 @@ impl Checkpoints {
         if let Some(average) = kept.average {
             files.push((AVERAGE, tensors::values_to_bytes(kept.parameters, &average.values)?));
         }
-        atomic::folder_with(&path, |inside| -> Result<()> {
+        // One may be there: found damaged, and its step done again; or written before its step was validated.
+        atomic::replace_folder_with(&path, |inside| -> Result<()> {
             let mut manifest = Manifest { version: 1, files: BTreeMap::new() };
             for (name, bytes) in &files {
                 atomic::write(&inside.join(name), bytes)?;
@@ -211,8 +208,7 @@ impl Checkpoints {
             keep.extend(self.read::<State>(*step, STATE).ok().and_then(|state| state.best).map(|(step, _)| step));
         }
         for step in steps.into_iter().filter(|step| *step < newest.step && !keep.contains(step)) {
-            let path = self.path(step);
-            fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
+            atomic::remove_folder(&self.path(step))?;
         }
         self.prune_negatives()
     }
@@ -224,8 +220,7 @@ impl Checkpoints {
         for name in names(&self.folder)? {
             let step = name.strip_prefix("negatives-").and_then(|rest| rest.strip_suffix(".json")?.parse().ok());
             if step.is_some_and(|step: u64| !used.contains(&step)) {
-                let path = self.folder.join(&name);
-                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                atomic::remove_file(&self.folder.join(&name))?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{Error, Result, atomic, faults};
 
 /// A file of records that is only added to.
 #[derive(Debug)]
@@ -57,12 +57,13 @@ impl Journal {
         let mut line = serde_json::to_vec(record)
             .map_err(|error| Error::data(self.path.display().to_string(), error.to_string()))?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(Error::io("write", &self.path))
+        let written = faults::point().and_then(|()| self.file.write_all(&line));
+        written.map_err(Error::io("write", &self.path)).map_err(|error| atomic::full(error, line.len()))
     }
 
     /// Makes sure that all records are on the disk, before a checkpoint counts on them.
     pub fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(Error::io("write", &self.path))
+        faults::point().and_then(|()| self.file.sync_data()).map_err(Error::io("write", &self.path))
     }
 }
 

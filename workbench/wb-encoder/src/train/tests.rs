@@ -1,6 +1,7 @@
 //! Training from end to end, on a bag of token vectors small enough to see through.
 
 mod curriculum;
+mod faults;
 mod killed;
 
 use std::{
@@ -361,7 +362,7 @@ fn every_loss_learns() {
         (r#"{"triplet": {"margin": 0.5}}"#, 0.5),
         (r#"{"triplet": {"distance": "euclidean", "margin": 0.5}}"#, 0.3),
         (r#"{"margin_mse": {}}"#, 0.5),
-        (r#"{"distill_kl": {"student_temperature": 0.1}}"#, 0.5),
+        (r#"{"distill_kl": {"temperature": 0.1}}"#, 0.5),
         (r#"{"cosent": {}}"#, 0.5),
         (r#"{"matryoshka": {"dims": [16, 8], "loss": {"mnrl": {}}}}"#, 0.95),
     ];

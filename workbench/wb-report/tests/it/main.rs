@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod made_up;
+mod triples;
 
 use std::{fs, path::PathBuf};
 

@@ -71,27 +71,7 @@ impl Index for Flat {
 impl Flat {
     fn search_on(&self, machine: Machine, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
         self.check_queries(queries)?;
-        let k = k.min(self.len());
-        let (view, documents) = (queries.view(), self.documents.view());
-        let (Some(vectors), Some(documents), true) = (view.as_slice(), documents.as_slice(), k > 0 && self.dim() > 0)
-        else {
-            return Ok((0..queries.len()).map(|query| self.by_position(query, k)).collect());
-        };
-        let full = (2 * k).max(k + 64);
-        let batch = (BUFFER_BYTES / 8 / full).clamp(1, BATCH);
-        let mut rankings = Vec::with_capacity(queries.len());
-        for vectors in vectors.chunks(batch * self.dim()) {
-            let panels = Panels::new(vectors, self.dim(), machine.panel);
-            let n = vectors.len() / self.dim();
-            let found = sweep(machine, documents, &panels, || Candidates::new(n, panels.padded(), self.len(), k, full));
-            let first = rankings.len();
-            rankings.par_extend((0..n).into_par_iter().map(|query| {
-                let mut keys: Vec<u64> = found.iter().flat_map(|worker| &worker.keys[query]).copied().collect();
-                keep_best(&mut keys, k);
-                Ranking { query: first + query, hits: into_hits(keys) }
-            }));
-        }
-        Ok(rankings)
+        Ok(search_rows_on(machine, self.documents.view(), queries.view(), k))
     }
 
     fn check_queries(&self, queries: &Embeddings) -> Result<()> {
@@ -104,11 +84,43 @@ impl Flat {
         }
         check("query", queries.view())
     }
+}
 
-    /// The ranking where all scores are zero, as vectors without dimensions have them.
-    fn by_position(&self, query: usize, k: usize) -> Ranking {
-        Ranking { query, hits: (0..k).map(|document| wb_core::Hit { document, score: 0.0 }).collect() }
+/// The best `k` rows of `documents` for each row of `queries`. Both have the same number of dimensions and hold finite
+/// numbers whose products are finite.
+pub(crate) fn search_rows(documents: ArrayView2<'_, f32>, queries: ArrayView2<'_, f32>, k: usize) -> Vec<Ranking> {
+    search_rows_on(Machine::here(), documents, queries, k)
+}
+
+fn search_rows_on(
+    machine: Machine,
+    documents: ArrayView2<'_, f32>,
+    queries: ArrayView2<'_, f32>,
+    k: usize,
+) -> Vec<Ranking> {
+    let (n_queries, n_documents, dim) = (queries.nrows(), documents.nrows(), documents.ncols());
+    let k = k.min(n_documents);
+    let (Some(vectors), Some(documents), true) = (queries.as_slice(), documents.as_slice(), k > 0 && dim > 0) else {
+        // Where all scores are zero, as vectors without dimensions have them.
+        let by_position =
+            |query| Ranking { query, hits: (0..k).map(|document| wb_core::Hit { document, score: 0.0 }).collect() };
+        return (0..n_queries).map(by_position).collect();
+    };
+    let full = (2 * k).max(k + 64);
+    let batch = (BUFFER_BYTES / 8 / full).clamp(1, BATCH);
+    let mut rankings = Vec::with_capacity(n_queries);
+    for vectors in vectors.chunks(batch * dim) {
+        let panels = Panels::new(vectors, dim, machine.panel);
+        let n = vectors.len() / dim;
+        let found = sweep(machine, documents, &panels, || Candidates::new(n, panels.padded(), n_documents, k, full));
+        let first = rankings.len();
+        rankings.par_extend((0..n).into_par_iter().map(|query| {
+            let mut keys: Vec<u64> = found.iter().flat_map(|worker| &worker.keys[query]).copied().collect();
+            keep_best(&mut keys, k);
+            Ranking { query: first + query, hits: into_hits(keys) }
+        }));
     }
+    rankings
 }
 
 /// Refuses vectors that no score can be computed with.

@@ -6,6 +6,7 @@ mod index;
 use serde::{Deserialize, Serialize};
 use wb_core::Embeddings;
 
+pub(crate) use flat::search_rows;
 pub use flat::{Flat, FlatConfig, LONGEST};
 pub use index::Index;
 

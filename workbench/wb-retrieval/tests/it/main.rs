@@ -1,9 +1,13 @@
-//! What holds across the crate's parts: golden metrics, exact search, real data.
+//! What holds across the crate's parts: golden metrics, exact search, mining, real data.
 
 #[cfg(test)]
 mod flat;
 #[cfg(test)]
 mod golden_metrics;
+#[cfg(test)]
+mod golden_mining;
+#[cfg(test)]
+mod mining;
 #[cfg(test)]
 mod permutation;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 
 use super::{End, data_lints, experiment};
 use crate::{
@@ -52,6 +53,16 @@ fn plan(
             output::line(format!("          {} training pairs, prepared already: {}", steps.pairs, folder.display()))
         }
         None => output::line(format!("          to be prepared in {}", folder.display())),
+    }
+    if let Some(negatives) = &experiment.negatives {
+        let rules = negatives.rules();
+        let by = match (&negatives.vectors, negatives.retriever, &negatives.encoder) {
+            (Some(vectors), ..) => format!("the vectors in {}", vectors.documents.display()),
+            (None, MiningRetriever::Bm25, _) => "BM25".to_owned(),
+            (None, MiningRetriever::Encoder, Some(name)) => name.clone(),
+            (None, MiningRetriever::Encoder, None) => "the encoder before training".to_owned(),
+        };
+        output::line(format!("negatives {} a pair, ranked by {by}, within {}", rules.per_pair, negatives.ram));
     }
     output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
     // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
@@ -151,6 +162,21 @@ fn lints(experiment: &Experiment) -> Vec<String> {
     }
     if train.gradient_checkpointing && !has_layers {
         lints.push("train.gradient_checkpointing: a bag of token vectors has no layers to compute again; training will refuse it".to_owned());
+    }
+    if let Some(rules) = experiment.negatives.as_ref().map(MiningConfig::rules) {
+        if rules.absolute_margin.is_none() && rules.relative_margin.is_none() && rules.max_score.is_none() {
+            lints.push(
+                "negatives: without a margin or a greatest score, what ranks above the positive is taken, and much of \
+                 that is an answer"
+                    .to_owned(),
+            );
+        }
+        if train.negatives < rules.per_pair {
+            lints.push(format!(
+                "negatives: {} a pair are mined, and training uses {} of them (train.negatives)",
+                rules.per_pair, train.negatives
+            ));
+        }
     }
     let is_fresh = !matches!(experiment.encoder.model, ModelChoice::Pretrained(_));
     if is_fresh && train.optimizer.learning_rate() < 1e-4 {

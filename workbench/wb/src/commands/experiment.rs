@@ -11,7 +11,7 @@ use crate::{
     interrupt,
     output::{self, Bars},
     pipeline::{
-        bench, data, device, preflight,
+        bench, data, device, mine, preflight,
         train::{self, Trained},
         verdict,
     },
@@ -56,6 +56,7 @@ fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
     let places = &arguments.places;
 
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
+    let data = mine::of_experiment(&experiment, data, places, &mut progress)?;
     let mut run = train::open(&experiment, &data, &places.runs)?;
     let (trained, untrained) = train::encoder(&experiment, &data, &mut run, &device, &stop, &mut progress)?;
     if let Trained::Stopped(outcome) = trained {

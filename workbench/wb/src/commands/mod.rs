@@ -8,6 +8,7 @@ mod doctor;
 mod experiment;
 mod export;
 mod ls;
+mod mine_negatives;
 mod report;
 
 use anyhow::Result;
@@ -35,6 +36,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Check(arguments) => check::check(&arguments),
         Command::Data(arguments) => experiment::data(&arguments),
         Command::Train(arguments) => experiment::train(&arguments),
+        Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),

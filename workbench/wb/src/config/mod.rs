@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
 use wb_encoder::{DeviceConfig, journals::JournalFormat, train::TrainConfig};
+use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 
 pub use bench::{BenchConfig, BenchEntry, ContestantName};
 pub use data::{DataConfig, SourceChoice};
@@ -28,6 +29,9 @@ pub struct Experiment {
     pub device: DeviceConfig,
     /// Where pairs come from, and what is done to them.
     pub data: DataConfig,
+    /// Hard negatives mined for the training pairs; null for none.
+    #[serde(default)]
+    pub negatives: Option<MiningConfig>,
     /// What is trained.
     pub encoder: EncoderConfig,
     /// How it is trained.
@@ -61,12 +65,41 @@ impl Experiment {
             return Err(Error::value("name", message));
         }
         self.data.validate("data")?;
+        if let Some(negatives) = &self.negatives {
+            negatives.validate("negatives")?;
+            if self.data.streaming {
+                let message = "pairs are mined in memory, and `data.streaming` keeps them on the disk";
+                return Err(Error::value("negatives", message).with_hint(
+                    "mine first: wb mine-negatives CONFIG data.streaming=false --out FILE, and name FILE as the source",
+                ));
+            }
+            let by_own = negatives.retriever == MiningRetriever::Encoder
+                && negatives.encoder.is_none()
+                && negatives.vectors.is_none();
+            if by_own && !self.has_pretrained() {
+                return Err(self.no_encoder_to_mine_with());
+            }
+        }
         self.encoder.validate("encoder")?;
         self.train.validate("train")?;
         if let Some(names) = self.data.dataset_names() {
             self.train.check_datasets(&names)?;
         }
         self.bench.validate("bench")
+    }
+}
+
+impl Experiment {
+    /// Whether it begins with an encoder that knows something.
+    pub fn has_pretrained(&self) -> bool {
+        matches!(self.encoder.model, ModelChoice::Pretrained(_))
+    }
+
+    /// What is said where negatives are to be mined with an encoder that is yet to be trained.
+    pub fn no_encoder_to_mine_with(&self) -> Error {
+        let message = "is missing: the encoder of this file begins from scratch and has nothing to mine with";
+        Error::value("negatives.encoder", message)
+            .with_hint("name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25")
     }
 }
 

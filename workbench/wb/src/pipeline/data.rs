@@ -31,6 +31,8 @@ pub struct Data {
     /// Whether training pairs are on the disk only.
     pub streaming: bool,
     stored: Stored,
+    /// Of the mining that gave the training pairs their negatives, where there was one.
+    pub mined: Option<Fingerprint>,
 }
 
 /// Makes the pairs of an experiment, or loads them where they were made before.
@@ -42,7 +44,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
         let prepared = loaded.with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
-        return Ok(Data { folder, fingerprint, prepared, streaming, stored });
+        return Ok(Data { folder, fingerprint, prepared, mined: None, streaming, stored });
     }
     let prepared = if streaming {
         stream(experiment, &folder, progress)?
@@ -51,7 +53,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         store::write(&prepared, &folder)?;
         prepared
     };
-    Ok(Data { folder, fingerprint, prepared, streaming, stored })
+    Ok(Data { folder, fingerprint, prepared, mined: None, streaming, stored })
 }
 
 fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {

@@ -61,6 +61,13 @@ pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut 
     adapted(folder, experiment)
 }
 
+/// The pretrained encoder that an experiment begins with, and its folder; none where it begins from scratch.
+pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> {
+    let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model else { return Ok(None) };
+    let place = pretrained_folder(pretrained)?;
+    Ok(Some((adapted(pretrained_encoder(pretrained)?, experiment)?, place)))
+}
+
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
 /// Gives the encoder's limits, and how many special tokens stand around a text.
 pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {

@@ -8,6 +8,7 @@ pub mod encoder;
 pub mod journals;
 pub mod judge;
 pub mod manifest;
+pub mod mine;
 pub mod model_card;
 pub mod preflight;
 pub mod stages;

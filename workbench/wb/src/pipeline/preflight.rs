@@ -3,6 +3,8 @@
 use anyhow::{Context, Result};
 use wb_encoder::{folder::MaxTokens, train::TrainConfig};
 
+use wb_retrieval::mining::MiningConfig;
+
 use super::encoder;
 use crate::config::{Experiment, PretrainedConfig};
 
@@ -21,6 +23,9 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
         let folder =
             encoder::pretrained_folder(&PretrainedConfig::from(guide)).context("cannot read the loss's guide")?;
         wb_encoder::Folder::read(&folder)?;
+    }
+    if let Some(negatives) = &experiment.negatives {
+        self::negatives(negatives)?;
     }
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
         if let Some(folder) = entry.dataset.as_ref().filter(|folder| !folder.is_dir()) {
@@ -50,6 +55,28 @@ fn check_stage_lengths(train: &TrainConfig, encoder: MaxTokens, special: usize) 
                     wb_core::Error::value(key, message).with_hint("encoder.max_tokens is the limit of all stages")
                 );
             }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a mining whose files are not there.
+pub fn negatives(config: &MiningConfig) -> Result<()> {
+    let mut files = vec![("corpus", config.corpus.as_ref()), ("rescore", config.rescore.as_ref())];
+    if let Some(vectors) = &config.vectors {
+        files.push(("vectors.queries", Some(&vectors.queries)));
+        files.push(("vectors.query_ids", Some(&vectors.query_ids)));
+        files.push(("vectors.documents", Some(&vectors.documents)));
+        files.push(("vectors.document_ids", Some(&vectors.document_ids)));
+    }
+    for (key, file) in files {
+        if let Some(file) = file.filter(|file| !file.is_file()) {
+            return Err(wb_core::Error::Unknown {
+                kind: "file",
+                name: file.display().to_string(),
+                hint: Some("paths are relative to the folder in which wb is started".into()),
+            })
+            .with_context(|| format!("cannot read negatives.{key}"));
         }
     }
     Ok(())

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{fingerprint::Fingerprint, records::journal::StageRecord};
-use wb_encoder::train::{
-    DataFacts, TrainConfig, TrainPairs, curriculum::most_negatives, plan::Plan, table::PairTable,
-};
+use wb_encoder::train::{DataFacts, TrainConfig, TrainPairs, curriculum::most_negatives, plan::Plan, table::PairTable};
 
 use super::data::Stored;
 use crate::config::Experiment;

@@ -56,6 +56,9 @@ fn inputs(experiment: &Experiment, data: &Data) -> Result<Fingerprint> {
         let folder = encoder::pretrained_folder(&PretrainedConfig::from(guide))?;
         all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
     }
+    if let Some(mined) = &data.mined {
+        all.text("negatives").text(mined.as_str());
+    }
     Ok(all.finish())
 }
 
@@ -152,7 +155,8 @@ fn write_head(experiment: &Experiment, data: &Data, run: &Run, inputs: &Fingerpr
     let of_config = Fingerprint::of_bytes(config.as_bytes());
     atomic::write(&run.dir.config(), config.as_bytes())?;
     write_json(&run.dir.data(), &data.prepared.card)?;
-    let fingerprints = [("config", &of_config), ("data", &data.fingerprint), ("train", inputs)];
+    let mut fingerprints = vec![("config", &of_config), ("data", &data.fingerprint), ("train", inputs)];
+    fingerprints.extend(data.mined.as_ref().map(|mined| ("negatives", mined)));
     manifest::write(&run.dir, experiment.seed, device, &fingerprints)?;
     Ok(())
 }

@@ -149,8 +149,17 @@ fn pairs_of_other_sources_are_measured_too() {
     let of_run: Outcome = read_json(&sandbox.only_run("runs").join("bench/pairs2-bm25.json")).unwrap();
     assert_eq!(of_run.protocols[0].split, "held");
     assert_eq!(of_run.protocols[0].value, of_command.protocols[0].value);
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"]), @r"
+    exit 2
+    err: error: code: expected a file of pairs: .jsonl, .json, .parquet or .csv
+    err:   hint: for other names of fields, other layouts and whole folders: `bench.benchmarks` with `sources` in a YAML
+    ");
+    let sources = "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]";
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", sources]), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]`: bench.benchmarks[0].sources: only `pairs` measures on sources
+    ");
 }
 
 #[test]

@@ -32,7 +32,20 @@ fn a_check_shows_every_stage_with_its_steps() {
     let sandbox = Sandbox::new();
     staged(&sandbox);
     sandbox.succeeds(&["data", "staged.yaml"]);
-    insta::assert_snapshot!(sandbox.wb(&["check", "staged.yaml"]), @"");
+    insta::assert_snapshot!(sandbox.wb(&["check", "staged.yaml"]), @r"
+    exit 0
+    out: staged.yaml: fine
+    out: data      code code
+    out: data      jsonl questions.jsonl
+    out:           292 training pairs, prepared already: datasets/prepared/pairs-[hash]
+    out: encoder   a bag of token vectors from scratch: 6848 numbers, 6848 trained
+    out: memory    0.1 MB for weights, gradients and optimizer
+    out: train     36 steps of 16 pairs, 4.6 epochs
+    out:           steps 1 to 18: easy, 82 pairs of questions, 0 hard negatives, temperature 0.100, rate × 1
+    out:           steps 19 to 36: all, 292 pairs of code-1, questions, 0 hard negatives, temperature 0.050, rate × 1
+    out: bench     pairs
+    out: lint: train.curriculum[1].negatives: asks for 3 hard negatives, and no training pair has more than 0
+    ");
     sandbox.succeeds(&["train", "staged.yaml"]);
     let stages: serde_json::Value =
         serde_json::from_slice(&fs::read(sandbox.only_run("runs").join("curriculum.json")).unwrap()).unwrap();
@@ -43,12 +56,34 @@ fn a_check_shows_every_stage_with_its_steps() {
 fn names_and_lengths_that_do_not_fit_are_refused() {
     let sandbox = Sandbox::new();
     staged(&sandbox);
-    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.curriculum.0.datasets=[question]"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.mix={weights: {questions: 1}}"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.curriculum.0.datasets=[question]"]), @r"
+    exit 2
+    err: error: cannot load staged.yaml
+    err:   cause: staged.yaml:20:44: train.curriculum[0].datasets[0]: there is no data set `question` among the training pairs, there are `code-1`, `questions`
+    err:   hint: did you mean `questions`?
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.mix={weights: {questions: 1}}"]), @r"
+    exit 2
+    err: error: cannot load staged.yaml
+    err:   cause: override `train.mix={weights: {questions: 1}}`: train.mix.weights: the data set `code-1` has no weight
+    err:   hint: 0 leaves a data set out; or name the data sets of each stage in train.curriculum
+    ");
     let longer = "train.curriculum.1.max_tokens={query: 8, document: 65}";
-    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", longer]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "train.refresh={}"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", longer]), @r"
+    exit 2
+    err: error: train.curriculum[1].max_tokens.document: got 65, expected more than 0 and at most 64, the encoder's own
+    err:   hint: encoder.max_tokens is the limit of all stages
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "train.refresh={}"]), @r"
+    exit 2
+    err: error: train.refresh: there is nothing here yet that mines hard negatives while training
+    err:   hint: take `refresh` away
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"]), @r"
+    exit 2
+    err: error: cannot load staged.yaml
+    err:   cause: override `data.dedupe.near=0.9`: data.dedupe.near: got 0.9, expected 0 with data.streaming: it needs all pairs in memory
+    ");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 10] = ["run", "check", "data", "train", "bench", "compare", "report", "export", "ls", "doctor"];
+const COMMANDS: [&str; 11] =
+    ["run", "check", "data", "train", "mine-negatives", "bench", "compare", "report", "export", "ls", "doctor"];
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -24,19 +25,20 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out: Usage: wb <COMMAND>
     out:
     out: Commands:
-    out:   run          Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not
-    out:                done again
-    out:   check        Reads a YAML and says what is wrong with it, or what it would do, without doing it
-    out:   data         Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited
-    out:   train        Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
-    out:   bench        Measures an encoder, a run or BM25 under every protocol that the data can give
-    out:   compare      Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
-    out:   report       Makes the HTML page and PNGs of a run
-    out:   export       Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
-    out:   ls           Runs with their scores, or what there is to choose from
-    out:   doctor       What this build and machine can do; tests a device before it is trusted
-    out:   completions  Prints a completion script for a shell
-    out:   help         Print this message or the help of the given subcommand(s)
+    out:   run             Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not
+    out:                   done again
+    out:   check           Reads a YAML and says what is wrong with it, or what it would do, without doing it
+    out:   data            Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited
+    out:   train           Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
+    out:   mine-negatives  Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers
+    out:   bench           Measures an encoder, a run or BM25 under every protocol that the data can give
+    out:   compare         Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
+    out:   report          Makes the HTML page and PNGs of a run
+    out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
+    out:   ls              Runs with their scores, or what there is to choose from
+    out:   doctor          What this build and machine can do; tests a device before it is trusted
+    out:   completions     Prints a completion script for a shell
+    out:   help            Print this message or the help of the given subcommand(s)
     out:
     out: Options:
     out:   -h, --help     Print help

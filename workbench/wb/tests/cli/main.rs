@@ -9,6 +9,7 @@ mod help;
 mod interrupted;
 mod made_up;
 mod names;
+mod negatives;
 mod objectives;
 mod sandbox;
 mod story;

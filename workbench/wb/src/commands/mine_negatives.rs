@@ -1,0 +1,90 @@
+//! `wb mine-negatives`: hard negatives for training pairs, with an account, an estimate of false ones, and a page.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use wb_core::records::negatives::NegativesCard;
+
+use super::{End, experiment};
+use crate::{
+    args,
+    output::{self, Bars},
+    pipeline::{
+        data, encoder,
+        mine::{self, Extras, Out},
+        preflight,
+    },
+};
+
+/// `wb mine-negatives`
+pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
+    // Everything typed is checked before anything is computed.
+    let overridden = with_overrides(arguments)?;
+    let experiment = experiment::load(&overridden)?;
+    let out = arguments.out.as_deref().map(|path| Out::new(path, &arguments.format, arguments.scores)).transpose()?;
+    let config = experiment.negatives.clone().unwrap_or_default();
+    if config.include_positives && !out.as_ref().is_some_and(Out::keeps_order) {
+        bail!(
+            "negatives.include_positives makes rankings with positives in them, which are no negatives to train on: \
+             write them with --out FILE.jsonl --format n-tuple"
+        );
+    }
+    preflight::negatives(&config)?;
+    let places = &overridden.places;
+    let mut bars = Bars::new();
+    let mut progress = |p| bars.report(p);
+    let data = data::data(&experiment, &places.datasets, &mut progress)?;
+    let extras = Extras { out: out.as_ref(), candidates: arguments.candidates.as_deref() };
+    let stage = mine::mine(&experiment, &data, places, &extras, &mut progress)?;
+    bars.finish();
+
+    mine::print(&stage.card);
+    output::line("");
+    output::line(format!("pairs   {}", stage.folder.join("train.parquet").display()));
+    output::line(format!("scores  {}", stage.folder.join("scores.jsonl").display()));
+    if let Some(out) = &out {
+        output::line(format!("out     {}, scores beside it in {}", out.path().display(), out.scores_path().display()));
+    }
+    if let Some(candidates) = &arguments.candidates {
+        output::line(format!("to be scored: {}", candidates.display()));
+    }
+    let title = format!("{}-{}", experiment.name, stage.fingerprint.short());
+    let file = places.reports.join(format!("negatives-{title}.html"));
+    match page(&stage.card, &title, &file)? {
+        Some(page) => output::line(page.display().to_string()),
+        None => output::line(stage.folder.join("negatives.json").display().to_string()),
+    }
+    Ok(End::Done)
+}
+
+/// Options are values of the file: so they are checked and kept as such.
+fn with_overrides(arguments: &args::MineNegatives) -> Result<args::Experiment> {
+    let given = &arguments.experiment;
+    let mut overrides = given.overrides.clone();
+    // Quoted as JSON, which is YAML, so that no name is taken for something else.
+    let quoted = |text: &str| serde_json::to_string(text);
+    if let Some(retriever) = &arguments.retriever {
+        encoder::check_retriever(retriever)?;
+        overrides.push("negatives.retriever=bm25".to_owned());
+    }
+    if let Some(encoder) = &arguments.encoder {
+        overrides.push("negatives.retriever=encoder".to_owned());
+        overrides.push(format!("negatives.encoder={}", quoted(encoder)?));
+    }
+    if let Some(rescore) = &arguments.rescore {
+        overrides.push(format!("negatives.rescore={}", quoted(&rescore.display().to_string())?));
+    }
+    Ok(args::Experiment { overrides, config: given.config.clone(), device: given.device, places: given.places.clone() })
+}
+
+/// The page of mined pairs; `None` where this build has no reports.
+#[cfg(feature = "report")]
+fn page(card: &NegativesCard, title: &str, file: &Path) -> Result<Option<PathBuf>> {
+    Ok(Some(wb_report::triples(card, title, file)?))
+}
+
+/// This build has no reports.
+#[cfg(not(feature = "report"))]
+fn page(_: &NegativesCard, _: &str, _: &Path) -> Result<Option<PathBuf>> {
+    Ok(None)
+}

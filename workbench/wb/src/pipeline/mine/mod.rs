@@ -1,0 +1,177 @@
+//! Hard negatives for training pairs, kept under the fingerprint of the pairs, the rules, and what ranked the documents.
+
+mod account;
+mod corpus;
+mod files;
+mod ranker;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use wb_core::{
+    PairSet, Progress, atomic,
+    fingerprint::Fingerprint,
+    records::negatives::NegativesCard,
+    run_dir::{read_json, write_json},
+};
+use wb_data::store;
+use wb_retrieval::mining::{Candidate, Mined, Mining, MiningConfig, Rescored, Texts, mine_from};
+
+use super::data::Data;
+use crate::{args, config::Experiment, output};
+use ranker::Ranker;
+
+pub use account::print;
+pub use files::Out;
+use files::write_out;
+
+/// Mined pairs and where they lie.
+pub struct MinedStage {
+    /// The folder: `train.parquet`, `scores.jsonl`, `negatives.json`.
+    pub folder: PathBuf,
+    /// Of all that decides the negatives.
+    pub fingerprint: Fingerprint,
+    /// The account.
+    pub card: NegativesCard,
+}
+
+/// What is asked for beside the folder; it is made anew each time.
+#[derive(Default)]
+pub struct Extras<'a> {
+    /// Mined pairs in a file of the user's choice.
+    pub out: Option<&'a Out>,
+    /// Every candidate of every query, for another model to score.
+    pub candidates: Option<&'a Path>,
+}
+
+/// Mines negatives for an experiment's training pairs, or loads them where that was done before.
+pub fn mine(
+    experiment: &Experiment,
+    data: &Data,
+    places: &args::Places,
+    extras: &Extras<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<MinedStage> {
+    let config = experiment.negatives.clone().unwrap_or_default();
+    let mut ranker = Ranker::open(experiment, &config, &places.runs)?;
+    let fingerprint = fingerprint(experiment, data, &config, &ranker)?;
+    let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
+    let file = folder.join("negatives.json");
+    let is_there = file.is_file();
+    if is_there && extras.candidates.is_none() && extras.out.is_none() {
+        output::note(format!("negatives: unchanged, {}", folder.display()));
+        return Ok(MinedStage { card: read_json(&file)?, folder, fingerprint });
+    }
+    let pairs = data.prepared.train.pairs();
+    let corpus = corpus::read(&config, pairs)?;
+    let texts = Texts::new(pairs, &corpus)?;
+    let others = [&data.prepared.validation, &data.prepared.test];
+    let taken = texts.bytes() + others.iter().flat_map(|set| set.pairs()).map(bytes_of).sum::<u64>();
+    let search = Search { experiment, config: &config, texts: &texts, taken };
+    let mined = search.mined(&mut ranker, &places.datasets, extras.candidates, progress)?;
+    let card = match is_there {
+        true => read_json(&file)?,
+        false => {
+            let card = account::card(&search, &mined, &mut ranker, progress)?;
+            atomic::folder_with(&folder, |inside| {
+                store::write_pairs_from(&inside.join("train.parquet"), files::pairs(&texts, &mined))?;
+                files::write_scores(&inside.join("scores.jsonl"), &texts, &mined)?;
+                write_json(&inside.join("negatives.json"), &card)?;
+                Ok::<_, anyhow::Error>(())
+            })?;
+            card
+        }
+    };
+    if let Some(out) = extras.out {
+        write_out(out, &texts, &mined, config.rules().per_pair)?;
+    }
+    Ok(MinedStage { folder, fingerprint, card })
+}
+
+/// The training pairs of a `wb run` with their negatives, where the experiment asks for them.
+pub fn of_experiment(
+    experiment: &Experiment,
+    mut data: Data,
+    places: &args::Places,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Data> {
+    if experiment.negatives.is_none() {
+        return Ok(data);
+    }
+    let stage = mine(experiment, &data, places, &Extras::default(), progress)?;
+    let file = stage.folder.join("train.parquet");
+    let pairs = store::read_pairs(&file).with_context(|| format!("cannot load {}", file.display()))?;
+    data.prepared.train = PairSet::new(pairs)?;
+    data.mined = Some(stage.fingerprint);
+    let card = &stage.card;
+    output::note(format!(
+        "negatives: {} for {} pairs, {} of them short; {}",
+        card.chosen + card.filled,
+        card.pairs,
+        card.short,
+        stage.folder.display()
+    ));
+    Ok(data)
+}
+
+/// Of all that decides the negatives: the pairs, the section but for what changes nothing, and what ranks.
+fn fingerprint(experiment: &Experiment, data: &Data, config: &MiningConfig, ranker: &Ranker) -> Result<Fingerprint> {
+    let decides = MiningConfig { ram: MiningConfig::default().ram, ..config.clone() };
+    let mut all = Fingerprint::builder();
+    all.text(env!("CARGO_PKG_VERSION")).text("negatives").number(experiment.seed.0).text(data.fingerprint.as_str());
+    all.text(Fingerprint::of_json(&decides).as_str()).text(ranker.fingerprint(experiment)?.as_str());
+    for file in [&config.corpus, &config.rescore].into_iter().flatten() {
+        all.text(Fingerprint::of_file(file)?.as_str());
+    }
+    Ok(all.finish())
+}
+
+fn bytes_of(pair: &wb_core::Pair) -> u64 {
+    (pair.anchor.len() + pair.positive.len() + 300) as u64
+}
+
+/// One search: what is looked for, in what, by which rules.
+struct Search<'a> {
+    experiment: &'a Experiment,
+    config: &'a MiningConfig,
+    texts: &'a Texts<'a>,
+    /// Bytes of memory that texts take.
+    taken: u64,
+}
+
+impl Search<'_> {
+    fn mined(
+        &self,
+        ranker: &mut Ranker,
+        datasets: &Path,
+        candidates: Option<&Path>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Mined> {
+        let (texts, config) = (self.texts, self.config);
+        let rules = config.rules();
+        let rescored = config.rescore.as_ref().map(|file| Rescored::read(file, texts)).transpose()?;
+        if let Some(rescored) = &rescored
+            && rescored.unknown > 0
+        {
+            output::note(format!("rescoring: {} scores are of other queries or documents", rescored.unknown));
+        }
+        let rescore = rescored.as_ref().map(|scores| |query: usize, documents: &[u32]| scores.scores(query, documents));
+        let mut mining = Mining::new(&rules, self.experiment.seed);
+        mining.rescore = rescore.as_ref().map(|rescore| rescore as _);
+        let (_, depth) = rules.depth(texts.most_pairs(), texts.most_never(), rescored.is_some());
+        ranker.with_source(self, depth, datasets, progress, |source, progress| match candidates {
+            None => Ok(mine_from(texts, source, &mining, None, progress)?),
+            Some(path) => {
+                let mut mined = None;
+                files::write_candidates(path, texts, |each| {
+                    let mut watch = |query: usize, candidates: &[Candidate]| {
+                        Ok(each(query, candidates).map_err(wb_core::Error::io("write", path))?)
+                    };
+                    mined = Some(mine_from(texts, source, &mining, Some(&mut watch), progress)?);
+                    Ok(())
+                })?;
+                mined.context("the search ended without a result")
+            }
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! What ranks documents for a mining: an encoder's vectors, vectors of another program, or words.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, bail};
+use wb_core::{Encoder, Error, Progress, Side, fingerprint::Fingerprint};
+use wb_encoder::BiEncoder;
+use wb_retrieval::{
+    Bm25Config,
+    mining::{
+        Blocks, CandidateSource, LexicalSearch, MiningConfig, MiningRetriever, Picked, Texts, VectorFile, VectorSearch,
+        Vectors, VectorsConfig, encode_to_file,
+    },
+};
+
+use super::Search;
+use crate::{
+    config::Experiment,
+    pipeline::{device, encoder},
+};
+
+/// What ranks, and what else may judge.
+pub enum Ranker {
+    /// Cosines of this encoder's embeddings.
+    Encoder(Box<BiEncoder>),
+    /// Cosines of vectors in files.
+    Vectors(VectorsConfig),
+    /// Words; an encoder, if there is one, judges a sample.
+    Words(Bm25Config, Option<Box<BiEncoder>>),
+}
+
+impl Ranker {
+    /// Opens what a config asks for.
+    pub fn open(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> Result<Self> {
+        if let Some(vectors) = &config.vectors {
+            return Ok(Self::Vectors(vectors.clone()));
+        }
+        match config.retriever {
+            MiningRetriever::Bm25 => {
+                let judges = config.sample > 0 && (config.encoder.is_some() || experiment.has_pretrained());
+                let encoder = if judges { Some(Box::new(open_encoder(experiment, config, runs)?)) } else { None };
+                Ok(Self::Words(experiment.bench.bm25, encoder))
+            }
+            MiningRetriever::Encoder => Ok(Self::Encoder(Box::new(open_encoder(experiment, config, runs)?))),
+        }
+    }
+
+    /// In tables.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Encoder(encoder) => encoder.name(),
+            Self::Vectors(vectors) => format!("vectors in {}", vectors.documents.display()),
+            Self::Words(..) => "bm25".to_owned(),
+        }
+    }
+
+    /// Of all that decides the scores, and the judgment of the sample.
+    pub fn fingerprint(&self, experiment: &Experiment) -> Result<Fingerprint> {
+        let mut all = Fingerprint::builder();
+        match self {
+            Self::Encoder(encoder) => {
+                // Devices agree up to rounding, and rounding decides ties.
+                all.text("encoder").text(encoder.fingerprint().as_str()).text(&experiment.device.to_string());
+                all.text(Fingerprint::of_json(&experiment.bench.bm25).as_str());
+            }
+            Self::Vectors(vectors) => {
+                all.text("vectors");
+                for file in [&vectors.queries, &vectors.query_ids, &vectors.documents, &vectors.document_ids] {
+                    all.text(Fingerprint::of_file(file)?.as_str());
+                }
+                all.text(Fingerprint::of_json(&experiment.bench.bm25).as_str());
+            }
+            Self::Words(config, encoder) => {
+                all.text("bm25").text(Fingerprint::of_json(config).as_str());
+                if let Some(encoder) = encoder {
+                    all.text(encoder.fingerprint().as_str());
+                }
+            }
+        }
+        Ok(all.finish())
+    }
+
+    /// Hands a source of candidates to `then`.
+    pub fn with_source<T>(
+        &mut self,
+        search: &Search<'_>,
+        depth: usize,
+        datasets: &Path,
+        progress: &mut dyn FnMut(Progress),
+        then: impl FnOnce(&mut dyn CandidateSource, &mut dyn FnMut(Progress)) -> Result<T>,
+    ) -> Result<T> {
+        let (texts, ram) = (search.texts, search.config.ram);
+        let sizes = |dim| [texts.queries().len(), texts.documents().len(), dim];
+        match self {
+            Self::Encoder(encoder) => {
+                let blocks = Blocks::within(ram, search.taken, sizes(encoder.dim()), depth)?;
+                let encoder: &dyn Encoder = &**encoder;
+                // Devices agree up to rounding, so each has vectors of its own.
+                let files = (datasets.join("vectors"), search.experiment.device.to_string());
+                let queries = encoded(encoder, texts.queries(), Side::Query, &files, progress)?;
+                let documents = encoded(encoder, texts.documents(), Side::Document, &files, progress)?;
+                then(&mut VectorSearch::new(texts, queries, documents, blocks)?, progress)
+            }
+            Self::Vectors(files) => {
+                let (queries, documents) = given(texts, files)?;
+                let blocks = Blocks::within(ram, search.taken, sizes(documents.dim()), depth)?;
+                then(&mut VectorSearch::new(texts, queries, documents, blocks)?, progress)
+            }
+            Self::Words(config, _) => {
+                let index = config.init(texts.documents(), progress)?;
+                then(&mut LexicalSearch::new(&index, ram), progress)
+            }
+        }
+    }
+}
+
+fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> Result<BiEncoder> {
+    let (folder, place): (_, Option<PathBuf>) = match &config.encoder {
+        Some(name) => {
+            let (folder, run) = encoder::named(name, runs)?;
+            (folder, Some(run.map_or_else(|| PathBuf::from(name), |run| run.encoder())))
+        }
+        None => match encoder::pretrained(experiment)? {
+            Some((folder, place)) => (folder, Some(place)),
+            None => bail!(experiment.no_encoder_to_mine_with()),
+        },
+    };
+    let device = device::open(experiment.device, place.as_deref().filter(|place| place.is_dir()))?;
+    Ok(BiEncoder::open(folder, &device)?)
+}
+
+/// The file of an encoder's vectors of some texts, made where it is not there.
+fn encoded(
+    encoder: &dyn Encoder,
+    texts: &[&str],
+    side: Side,
+    (folder, device): &(PathBuf, String),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<VectorFile> {
+    let mut all = Fingerprint::builder();
+    all.text(env!("CARGO_PKG_VERSION")).text(device).text(encoder.fingerprint().as_str()).number(side as u64);
+    texts.iter().for_each(|text| {
+        all.text(text);
+    });
+    let path = folder.join(format!("{}.npy", all.finish().short()));
+    if !path.is_file() {
+        encode_to_file(encoder, texts, side, &path, progress)?;
+    }
+    Ok(VectorFile::open(&path)?)
+}
+
+/// Vectors of another program, brought into the order of the texts by their ids.
+fn given(texts: &Texts<'_>, files: &VectorsConfig) -> Result<(Picked<VectorFile>, Picked<VectorFile>)> {
+    let (queries, query_rows) = with_ids(&files.queries, &files.query_ids)?;
+    let (documents, document_rows) = with_ids(&files.documents, &files.document_ids)?;
+    let pairs = texts.pairs();
+    let mut of_queries = vec![None; texts.queries().len()];
+    let known = texts.document_ids().iter().map(|id| document_rows.get(*id).copied());
+    let mut of_documents: Vec<Option<u32>> = known.collect();
+    for (at, pair) in pairs.iter().enumerate() {
+        let query = &mut of_queries[texts.query_of(at)];
+        *query = query.or_else(|| query_rows.get(&pair.id).copied());
+        let document = &mut of_documents[texts.positive_of(at) as usize];
+        *document = document.or_else(|| document_rows.get(&pair.id).copied());
+    }
+    let missing = |file: &Path, id: &str| Error::data(file.display().to_string(), format!("no vector for `{id}`"));
+    let all = |rows: Vec<Option<u32>>, file: &Path, id: &dyn Fn(usize) -> String| {
+        rows.into_iter().enumerate().map(|(at, row)| row.ok_or_else(|| missing(file, &id(at)))).collect()
+    };
+    let of_queries: Result<Vec<u32>, Error> =
+        all(of_queries, &files.query_ids, &|query| pairs[texts.first_pair_of(query)].id.clone());
+    let of_documents: Result<Vec<u32>, Error> =
+        all(of_documents, &files.document_ids, &|document| texts.document_ids()[document].to_owned());
+    Ok((Picked::new(queries, of_queries?), Picked::new(documents, of_documents?)))
+}
+
+fn with_ids(vectors: &Path, ids: &Path) -> Result<(VectorFile, HashMap<String, u32>)> {
+    let file = VectorFile::open(vectors)?;
+    let text = fs::read_to_string(ids).map_err(Error::io("read", ids))?;
+    let mut rows = HashMap::new();
+    for (row, id) in text.lines().enumerate() {
+        if let Some(before) = rows.insert(id.to_owned(), row as u32) {
+            let message = format!("`{id}` stands in lines {} and {}, expected unique ids", before + 1, row + 1);
+            return Err(Error::data(ids.display().to_string(), message).into());
+        }
+    }
+    if rows.len() != file.len() {
+        let message = format!("{} ids for the {} vectors of {}", rows.len(), file.len(), vectors.display());
+        return Err(Error::data(ids.display().to_string(), message).into());
+    }
+    Ok((file, rows))
+}

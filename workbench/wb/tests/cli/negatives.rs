@@ -1,0 +1,362 @@
+//! Hard negatives from the command line: a real small encoder, words, given vectors and scores; what is refused.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// A project with `bert/`, a transformer of random weights whose embeddings the reference implementation checks.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wb-encoder/tests/golden/tiny-bert");
+    for name in ["config.json", "model.safetensors", "tokenizer.json", "modules.json", "sentence_bert_config.json"] {
+        sandbox.write(&format!("bert/{name}"), fs::read(from.join(name)).unwrap());
+    }
+    sandbox.write("bert/1_Pooling/config.json", fs::read(from.join("1_Pooling/config.json")).unwrap());
+    sandbox
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn mined_folder(sandbox: &Sandbox) -> PathBuf {
+    let folders = fs::read_dir(sandbox.path("datasets/prepared")).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> =
+        folders.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("mined-")).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn score(value: &Value) -> f64 {
+    value["score"].as_f64().unwrap()
+}
+
+/// The cosines of random weights are close together, and so is the margin.
+const MINE: [&str; 5] = ["mine-negatives", "tiny.yaml", "--encoder", "bert", "negatives.relative_margin=0.01"];
+
+#[test]
+fn negatives_of_a_real_encoder_keep_their_distance() {
+    let sandbox = project();
+    let (out, _) = sandbox.succeeds(&[&MINE[..], &["--out", "mined.jsonl"]].concat());
+    for told in [
+        "ranked by bert",
+        "relative margin 0.01",
+        "thrown: positive of the query",
+        "signs of false negatives",
+        "BM25 puts it above",
+    ] {
+        assert!(out.contains(told), "{told}\n{out}");
+    }
+    let page = out.lines().last().unwrap();
+    assert!(page.starts_with("reports/negatives-tiny-") && page.ends_with(".html"), "{page}");
+    let html = fs::read_to_string(sandbox.path(page)).unwrap();
+    assert!(html.contains("Positive, score") && !html.contains("<script") && !html.contains("http://"), "the page");
+
+    let (pairs, scores) = (lines(&sandbox.path("mined.jsonl")), lines(&sandbox.path("mined.scores.jsonl")));
+    assert_eq!((pairs.len(), scores.len()), (195, 195));
+    let mut negatives = 0;
+    for (pair, scored) in pairs.iter().zip(&scores) {
+        let texts: Vec<&str> =
+            pair["negatives"].as_array().into_iter().flatten().map(|text| text.as_str().unwrap()).collect();
+        let of_scores = scored["negatives"].as_array().unwrap();
+        assert_eq!((texts.len(), &pair["id"]), (of_scores.len(), &scored["pair"]));
+        assert!(texts.len() <= 4 && !texts.contains(&pair["positive"].as_str().unwrap()));
+        let positive = score(&scored["positive"]);
+        let threshold = positive - positive.abs() * 0.01;
+        assert!(of_scores.iter().all(|negative| score(negative) <= threshold + 1e-7), "{scored}");
+        assert!(of_scores.is_sorted_by(|a, b| score(a) >= score(b) && a["rank"].as_u64() < b["rank"].as_u64()));
+        negatives += texts.len();
+    }
+    assert!(negatives > 195, "{negatives}");
+    let card: Value =
+        serde_json::from_slice(&fs::read(mined_folder(&sandbox).join("negatives.json")).unwrap()).unwrap();
+    assert_eq!(card["chosen"], negatives);
+    let thrown: u64 = card["thrown"].as_array().unwrap().iter().map(|rule| rule[1].as_u64().unwrap()).sum();
+    assert_eq!(card["candidates"].as_u64().unwrap(), thrown + card["left"].as_u64().unwrap());
+}
+
+#[test]
+fn what_was_mined_is_not_mined_again() {
+    let sandbox = project();
+    let (first, _) = sandbox.succeeds(&MINE);
+    let vectors = || {
+        let files = fs::read_dir(sandbox.path("datasets/prepared/vectors")).unwrap();
+        files.map(|entry| entry.unwrap().metadata().unwrap().modified().unwrap()).collect::<Vec<_>>()
+    };
+    let before = vectors();
+    assert_eq!(before.len(), 2);
+    let (second, err) = sandbox.succeeds(&MINE);
+    assert!(err.contains("negatives: unchanged"), "{err}");
+    assert_eq!(first, second);
+    // Other rules: other negatives, out of the same vectors.
+    let (third, _) = sandbox.succeeds(&[&MINE[..], &["negatives.per_pair=2"]].concat());
+    assert_ne!(third, first);
+    assert_eq!(vectors(), before);
+}
+
+#[test]
+fn neither_threads_nor_memory_change_the_result() {
+    let sandbox = project();
+    let mut results = Vec::new();
+    for (threads, ram) in [("1", "2GB"), ("3", "64MB")] {
+        let (out, ram) = (format!("of{threads}.jsonl"), format!("negatives.ram={ram}"));
+        let arguments =
+            [&MINE[..], &["--out", &out, &ram, "negatives.sampling=random", "--datasets", threads]].concat();
+        let output = sandbox.command(&arguments).env("RAYON_NUM_THREADS", threads).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        results.push((
+            fs::read(sandbox.path(&out)).unwrap(),
+            fs::read(sandbox.path(&format!("of{threads}.scores.jsonl"))).unwrap(),
+        ));
+    }
+    assert!(results[0] == results[1]);
+}
+
+#[test]
+fn rows_for_other_trainers() {
+    let sandbox = project();
+    let rows = |format: &str, more: &[&str]| {
+        let out = format!("{format}.jsonl");
+        sandbox.succeeds(&[&MINE[..], &["--out", &out, "--format", format, "negatives.per_pair=2"], more].concat());
+        lines(&sandbox.path(&out))
+    };
+    let keys = |row: &Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(keys(&rows("triplet", &[])[0]), "anchor positive negative");
+    assert_eq!(keys(&rows("n-tuple", &["--scores"])[0]), "anchor positive negative_1 negative_2 scores");
+    assert_eq!(keys(&rows("labeled-pair", &[])[0]), "anchor positive label");
+    let lists = rows("labeled-list", &[]);
+    assert_eq!(lists[0]["labels"][0], 1);
+    assert_eq!(lists[0]["labels"].as_array().unwrap().len(), lists[0]["positive"].as_array().unwrap().len());
+}
+
+#[test]
+fn scores_of_another_model_decide_where_they_are_given() {
+    let sandbox = project();
+    sandbox.succeeds(&[&MINE[..], &["--candidates", "candidates.jsonl"]].concat());
+    let candidates = lines(&sandbox.path("candidates.jsonl"));
+    let mut of_query: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
+    for line in &candidates {
+        assert!(line["query_text"].is_string() && line["document_text"].is_string());
+        of_query.entry(line["query"].as_str().unwrap()).or_default().insert(line["document"].as_str().unwrap());
+    }
+    assert_eq!(of_query.len(), 195);
+    assert!(of_query.iter().all(|(query, documents)| documents.contains(query)), "every positive is among them");
+    // Another taste: the shorter, the better; the positive is above all.
+    let scored: String = candidates
+        .iter()
+        .map(|line| {
+            let own = line["query"] == line["document"];
+            let score = if own { 1.0 } else { 1.0 / line["document_text"].as_str().unwrap().len() as f64 };
+            format!("{{\"query\":{},\"document\":{},\"score\":{score}}}\n", line["query"], line["document"])
+        })
+        .collect();
+    sandbox.write("scores.jsonl", &scored);
+    let (_, err) = sandbox.succeeds(&[&MINE[..], &["--rescore", "scores.jsonl", "--out", "mined.jsonl"]].concat());
+    assert!(!err.contains("other queries or documents"), "{err}");
+    for pair in lines(&sandbox.path("mined.jsonl")) {
+        let lengths: Vec<usize> =
+            pair["negatives"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().len()).collect();
+        assert!(lengths.len() == 4 && lengths.is_sorted(), "{lengths:?}");
+    }
+    // Without the positives' scores there is nothing to measure margins from.
+    let without: String =
+        scored.lines().filter(|line| !line.ends_with(":1}")).map(|line| format!("{line}\n")).collect();
+    sandbox.write("scores.jsonl", without);
+    let refused = sandbox.wb(&[&MINE[..], &["--rescore", "scores.jsonl"]].concat());
+    assert!(
+        refused.starts_with("exit 2")
+            && refused.contains("no score for the positive")
+            && refused.contains("hint: score each"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn vectors_of_another_program_are_found_by_their_ids() {
+    let sandbox = project();
+    sandbox.succeeds(&["mine-negatives", "tiny.yaml", "--retriever", "bm25", "--out", "words.jsonl"]);
+    let pairs = lines(&sandbox.path("words.jsonl"));
+    let n = pairs.len();
+    let npy = |rows: Vec<[f32; 2]>| {
+        let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 2), }}", rows.len());
+        header += &" ".repeat(117 - header.len());
+        header.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00v\x00".to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.extend(rows.iter().flatten().flat_map(|number| number.to_le_bytes()));
+        bytes
+    };
+    // On a circle: pair i stands at angle i, its positive a little beside it.
+    let at = |angle: f64| [angle.cos() as f32, angle.sin() as f32];
+    let angle = |row: usize| row as f64 / n as f64;
+    sandbox.write("q.npy", npy((0..n).map(|row| at(angle(row))).collect()));
+    // Documents stand in another order than the pairs.
+    sandbox.write("d.npy", npy((0..n).rev().map(|row| at(angle(row) + 1e-3)).collect()));
+    let ids: Vec<&str> = pairs.iter().map(|pair| pair["id"].as_str().unwrap()).collect();
+    sandbox.write("q.txt", ids.join("\n"));
+    sandbox.write("d.txt", ids.iter().rev().copied().collect::<Vec<_>>().join("\n"));
+    let vectors = "negatives.vectors={queries: q.npy, query_ids: q.txt, documents: d.npy, document_ids: d.txt}";
+    let arguments = [
+        "mine-negatives",
+        "tiny.yaml",
+        vectors,
+        "negatives.mode=sentence_transformers",
+        "negatives.per_pair=1",
+        "--out",
+        "mined.jsonl",
+    ];
+    sandbox.succeeds(&arguments);
+    let positions: BTreeMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    for (row, line) in lines(&sandbox.path("mined.scores.jsonl")).iter().enumerate() {
+        let nearest = positions[line["negatives"][0]["id"].as_str().unwrap()];
+        assert!(nearest.abs_diff(row) == 1, "{row} {nearest}");
+    }
+    sandbox.write("d.txt", ids[1..].join("\n"));
+    insta::assert_snapshot!(sandbox.wb(&arguments[..3]), @r"
+    exit 2
+    err: data: unchanged, datasets/prepared/pairs-[hash]
+    err: error: d.txt: 194 ids for the 195 vectors of d.npy
+    ");
+}
+
+#[test]
+fn a_run_trains_with_what_it_mined() {
+    let sandbox = project();
+    let section = "negatives={retriever: bm25, per_pair: 2, sample: 0}";
+    let (_, err) = sandbox.succeeds(&["train", "tiny.yaml", section]);
+    assert!(err.contains("negatives: 390 for 195 pairs, 0 of them short"), "{err}");
+    let (_, err) = sandbox.succeeds(&["train", "tiny.yaml", section]);
+    assert!(err.contains("negatives: unchanged") && err.contains("training: unchanged"), "{err}");
+    let weights = sandbox.weights("runs");
+    sandbox.succeeds(&["train", "tiny.yaml", "--runs", "plain"]);
+    assert!(sandbox.weights("plain") != weights, "negatives change what is learned");
+    let manifest = fs::read_to_string(sandbox.only_run("runs").join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"negatives\""), "{manifest}");
+    let (_, err) = sandbox.succeeds(&["train", "tiny.yaml", "--runs", "plain", "negatives=null"]);
+    assert!(err.contains("training: unchanged"), "null is no mining: {err}");
+}
+
+#[test]
+fn a_separate_corpus_is_searched_too() {
+    let sandbox = project();
+    let document = |at: usize| {
+        format!(
+            "{{\"_id\": \"extra-{at}\", \"title\": \"\", \"text\": \"count merge parse render every empty nested ledger packet matrix number {at}\"}}\n"
+        )
+    };
+    sandbox.write("corpus.jsonl", (0..50).map(document).collect::<String>());
+    let arguments =
+        ["mine-negatives", "tiny.yaml", "--retriever", "bm25", "negatives.corpus=corpus.jsonl", "--out", "mined.jsonl"];
+    let (out, _) = sandbox.succeeds(&arguments);
+    assert!(out.contains("245 documents"), "{out}");
+    let scores = fs::read_to_string(sandbox.path("mined.scores.jsonl")).unwrap();
+    assert!(scores.contains("\"extra-"), "documents of the corpus are among the negatives");
+}
+
+#[test]
+fn impossible_negatives_are_refused() {
+    let sandbox = project();
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ranks=[100, 10]"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.ranks=[100, 10]`: negatives.ranks: got [100, 10], expected the lower first
+    err:   hint: negatives.ranks='[10, 100]'
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.per_pair=0"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.per_pair=0`: negatives.per_pair: got 0, expected at least 1
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.mode=naive"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.relative_margin=0.01`: negatives.relative_margin: got 0.01, but the mode `naive` filters nothing: it is there for comparison
+    err:   hint: negatives.mode=sentence_transformers takes the best documents too, with any filter
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=1MB"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.ram=1MB`: negatives.ram: got 1MB, expected at least 16MB
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.ram=much"]].concat()), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives.ram=much`: negatives.ram: `much` is no amount of memory, expected one such as 512MB or 2GB
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "tiny.yaml", "--retriever", "bm52"]), @r"
+    exit 2
+    err: error: no retriever `bm52`
+    err:   hint: did you mean `bm25`?
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.csv"]].concat()), @r"
+    exit 2
+    err: error: --out mined.csv: expected a name that ends in .parquet or .jsonl
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.jsonl", "--format", "triples"]].concat()), @r"
+    exit 2
+    err: error: --format triples: expected pairs, triplet, n-tuple, labeled-pair, labeled-list
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.include_positives=true"]].concat()), @r"
+    exit 2
+    err: error: negatives.include_positives makes rankings with positives in them, which are no negatives to train on: write them with --out FILE.jsonl --format n-tuple
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={}"]), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `negatives={}`: negatives.encoder: is missing: the encoder of this file begins from scratch and has nothing to mine with
+    err:   hint: name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={retriever: bm25, corpus: absent.jsonl}"]), @r"
+    exit 2
+    err: error: cannot read negatives.corpus
+    err:   cause: no file `absent.jsonl`
+    err:   hint: paths are relative to the folder in which wb is started
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--rescore", "absent.jsonl"]].concat()), @r"
+    exit 2
+    err: error: cannot read negatives.rescore
+    err:   cause: no file `absent.jsonl`
+    err:   hint: paths are relative to the folder in which wb is started
+    ");
+}
+
+#[test]
+fn memory_that_holds_no_block_is_refused_with_what_would() {
+    let sandbox = project();
+    sandbox.succeeds(&["data", "tiny.yaml"]);
+    let refused = sandbox.refuses(&[&MINE[..], &["negatives.ram=20MB"]].concat());
+    for told in
+        ["negatives.ram: got 20MB, too small: texts take 1MB, one block of 101 candidates", "hint: negatives.ram="]
+    {
+        assert!(refused.contains(told), "{refused}");
+    }
+}
+
+#[test]
+fn help_of_mining_shows_its_ways() {
+    let (out, _) = Sandbox::new().succeeds(&["mine-negatives", "--help"]);
+    for told in ["--encoder <DIR|ID|RUN>", "--rescore", "--candidates", "negatives.mode=naive", "wb ls --defaults"] {
+        assert!(out.contains(told), "{told}\n{out}");
+    }
+}
+
+#[test]
+fn a_check_tells_how_negatives_will_be_mined_and_what_is_risky() {
+    let sandbox = project();
+    let (out, _) =
+        sandbox.succeeds(&["check", "tiny.yaml", "negatives={retriever: bm25, mode: naive}", "train.negatives=7"]);
+    for told in
+        ["negatives 15 a pair, ranked by BM25, within 2GB", "lint: negatives: without a margin", "training uses 7"]
+    {
+        assert!(out.contains(told), "{told}\n{out}");
+    }
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "negatives={encoder: bert}"]);
+    assert!(out.contains("negatives 4 a pair, ranked by bert") && !out.contains("lint: negatives"), "{out}");
+}
