@@ -258,8 +258,10 @@ fn frozen_weights_stay_and_threads_do_not_matter() {
 #[test]
 fn gradient_checkpointing_changes_nothing() {
     let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let adapters = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets: all.map(String::from).to_vec() };
-    let upper = LoraConfig { targets: vec!["encoder.layer.1.attention.self.query".into()], ..adapters.clone() };
+    let targets = all.map(String::from).to_vec().into();
+    let adapters = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets, ..LoraConfig::default() };
+    let targets = vec!["encoder.layer.1.attention.self.query".to_owned()].into();
+    let upper = LoraConfig { targets, ..adapters.clone() };
     for lora_config in [None, Some(&adapters), Some(&upper)] {
         let mut backbone = open(model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config)).unwrap();
         for dropout in [None, Some(Dropout { seed: 5 })] {

@@ -249,7 +249,7 @@ mod tests {
     /// of 384 + 1, input of the activation 1536.
     #[test]
     fn checkpointing_keeps_a_tenth_and_less() {
-        let config = BertConfig {
+        let sizes = BertConfig {
             vocab_size: 100,
             hidden_size: 384,
             num_hidden_layers: 6,
@@ -263,16 +263,14 @@ mod tests {
             hidden_dropout: 0.1,
             attention_dropout: 0.1,
         };
-        let architecture = Architecture::Bert(config.clone());
+        let architecture = Architecture::Bert(sizes.clone());
         for adapted in [false, true] {
             let mut parameters = architecture.fresh(Seed(1));
-            let lora = LoraConfig::default();
-            if adapted {
-                lora::attach(&mut parameters, &architecture, &lora, Seed(2), "tiny").unwrap();
-            }
-            let adapter = adapted.then(|| lora.adapter());
+            let config = LoraConfig::default();
+            let adapter =
+                adapted.then(|| lora::attach(&mut parameters, &architecture, &config, Seed(2), "tiny").unwrap());
             let model = Model { architecture: architecture.clone(), parameters, pooling: Pooling::Mean, adapter };
-            let mut bert = NativeBert::new(config.clone(), model).unwrap();
+            let mut bert = NativeBert::new(sizes.clone(), model).unwrap();
             for n in [128, 256] {
                 let layer = 3 * 384 + 12 * n + if adapted { 0 } else { 384 } + 2 * 385 + 1536;
                 assert_eq!(bytes_per_token(&mut bert, n, false), 4 * (385 + 6 * layer));

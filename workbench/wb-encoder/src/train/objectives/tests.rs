@@ -443,10 +443,9 @@ fn what_cannot_be_is_told() {
     with_code(&folder.tokenizer, |code| {
         let open_with = |json: &str, model: &crate::Model, code: Option<&CodeTokens<'_>>, pairs: &[Pair]| {
             let mut backbone = open(model.clone()).unwrap();
-            Objectives::open(&config(json), code, pairs, Seed(1), backbone.as_mut())
-                .map(|_| ())
-                .unwrap_err()
-                .to_string()
+            let table = PairTable::in_memory(pairs, 0);
+            let opened = Objectives::open(&config(json), code, &table, Seed(1), backbone.as_mut());
+            opened.map(|_| ()).unwrap_err().to_string()
         };
         let error = open_with(r#"{"mlm": {}}"#, &bag.model, Some(&code), pairs.pairs());
         assert!(error.starts_with("train.objectives.mlm: needs a transformer"), "{error}");
