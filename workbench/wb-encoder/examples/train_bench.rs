@@ -1,4 +1,4 @@
-//! Times training steps beside another program: `train_bench MODEL_FOLDER PAIRS.jsonl BATCH`, one `["query", "code"]` a line.
+//! Times training steps beside another program: `train_bench MODEL_FOLDER PAIRS.jsonl BATCH [checkpointing]`, one `["query", "code"]` a line.
 //!
 //! Adapters of rank 8 and alpha 16 on query and value, dropout 0.1, MNRL with scale 20, AdamW; at most 256 tokens.
 //! Texts are made token ids before the clock starts. Prints the first batch's loss without dropout; then takes one step
@@ -25,8 +25,8 @@ struct Batch {
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, pairs, size] = &arguments[..] else {
-        return Err("usage: train_bench MODEL_FOLDER PAIRS.jsonl BATCH".into());
+    let [model, pairs, size, options @ ..] = &arguments[..] else {
+        return Err("usage: train_bench MODEL_FOLDER PAIRS.jsonl BATCH [checkpointing]".into());
     };
     let pairs: Vec<[String; 2]> =
         fs::read_to_string(pairs)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut folder = Folder::read(Path::new(model))?;
     folder.attach(&LoraConfig::default(), Seed(42))?;
     let mut encoder = BiEncoder::open(folder, &DeviceConfig::Cpu.open()?)?;
+    encoder.backbone_mut().set_gradient_checkpointing(options.iter().any(|option| option == "checkpointing"))?;
     let batches = pairs.chunks_exact(size).map(|pairs| tokenize(&encoder, pairs)).collect::<Result<Vec<_>, _>>()?;
     let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
     let mut optimizer = AdamW::new(&OptimizerConfig::default(), encoder.backbone().parameters())?;

@@ -36,6 +36,18 @@ pub trait Backbone: Send + Sync {
     /// Changes weights (an optimizer step, a checkpoint) and brings the device up to date.
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()>;
 
+    /// Gradient checkpointing: tracked passes keep the inputs of layers alone, and the backward pass computes the rest
+    /// again. An error where a backbone cannot.
+    fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
+        if !on {
+            return Ok(());
+        }
+        let message = "needs a transformer on the processor, and this is none";
+        Err(wb_core::Error::value("train.gradient_checkpointing", message)
+            .with_hint("train.gradient_checkpointing=false; less memory also with train.batch.micro_tokens")
+            .into())
+    }
+
     /// Pooled embeddings without gradients or dropout, not normalized: `[texts, dim]`.
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>>;
 

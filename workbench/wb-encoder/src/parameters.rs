@@ -36,6 +36,12 @@ impl Parameters {
         self.list.len() - 1
     }
 
+    /// Takes out the weights that are not to be kept; the others stay in order.
+    pub fn retain(&mut self, keep: impl FnMut(&Parameter) -> bool) {
+        self.list.retain(keep);
+        self.position = self.list.iter().enumerate().map(|(at, parameter)| (parameter.name.clone(), at)).collect();
+    }
+
     /// The weights in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Parameter> {
         self.list.iter()

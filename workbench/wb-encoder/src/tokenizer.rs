@@ -31,6 +31,19 @@ pub struct Tokenizer {
     path: PathBuf,
 }
 
+/// Token ids of a text, and where in the text they stand.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlacedTokens {
+    /// Token ids, prompt and special tokens included.
+    pub ids: Vec<u32>,
+    /// The bytes of the text that a token stands for; `None` for special tokens and for the prompt's.
+    pub places: Vec<Option<Range<usize>>>,
+}
+
+/// What tokenizers call the token that stands for a hidden one. The last is a way out: texts are not padded here,
+/// so that the vector of padding is free for it.
+const MASK_TOKENS: [&str; 4] = ["[MASK]", "<mask>", "<|mask|>", "[PAD]"];
+
 /// Token ids of words that were seen, so that each is looked up once.
 #[derive(Default)]
 struct Words {
@@ -129,6 +142,30 @@ impl Tokenizer {
         }
         ids.extend(&self.after);
         Ok(ids)
+    }
+
+    /// The same ids as [`Tokenizer::encode`], with their places in the text. Always takes the library's general way,
+    /// which is several times slower.
+    pub fn encode_with_places(&self, prompt: &str, text: &str, max_tokens: usize) -> Result<PlacedTokens> {
+        let joined = format!("{prompt}{text}");
+        let room = max_tokens.saturating_sub(self.special_tokens());
+        let encoding = self.inner.encode(joined.as_str(), false).map_err(failed("splitting a text"))?;
+        let own = encoding.get_ids().iter().zip(encoding.get_offsets()).take(room);
+        let mut tokens = PlacedTokens { ids: self.before.clone(), places: vec![None; self.before.len()] };
+        for (id, (begin, end)) in own {
+            // A token that begins in the prompt, such as a word at its end, is not the text's alone.
+            let place = begin.checked_sub(prompt.len()).map(|begin| begin..end - prompt.len());
+            tokens.ids.push(*id);
+            tokens.places.push(place);
+        }
+        tokens.ids.extend(&self.after);
+        tokens.places.resize(tokens.ids.len(), None);
+        Ok(tokens)
+    }
+
+    /// The token that stands for a hidden one, where there is one.
+    pub fn mask_token(&self) -> Option<u32> {
+        MASK_TOKENS.into_iter().find_map(|token| self.inner.token_to_id(token))
     }
 
     /// Appends at most `room` token ids of a plain text.
@@ -273,6 +310,37 @@ mod tests {
             let quick = tokenizer.encode_all("", &texts, usize::MAX).unwrap();
             for (text, quick) in texts.iter().zip(quick) {
                 assert_eq!(quick, general(&tokenizer, text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_text_and_ids_are_the_same() {
+        for (tokenizer, mask) in [(tiny("tiny-bert"), "[MASK]"), (tiny("tiny-roberta"), "<mask>")] {
+            assert_eq!(tokenizer.token(tokenizer.mask_token().unwrap()).unwrap(), mask);
+            let source = include_str!("tokenizer.rs");
+            let mut texts: Vec<&str> = source.split_inclusive("\n}\n").collect();
+            texts.extend(["", "naïve café, Grüße, Σ", "文字列を逆順にする関数"]);
+            for text in texts {
+                for (prompt, most) in [("", usize::MAX), ("search_code: ", 40)] {
+                    let found = tokenizer.encode_with_places(prompt, text, most).unwrap();
+                    assert_eq!(found.ids, tokenizer.encode(prompt, text, most).unwrap());
+                    assert_eq!(found.ids.len(), found.places.len());
+                    assert!(found.places[0].is_none() && found.places.last().unwrap().is_none());
+                    let mut before = 0;
+                    for (id, place) in found.ids.iter().zip(&found.places) {
+                        let Some(place) = place else { continue };
+                        // Tokens follow each other; letters of several bytes may be several tokens at one place.
+                        assert!(before <= place.start && place.end <= text.len());
+                        before = place.start;
+                        let token = tokenizer.token(*id).unwrap();
+                        let of_text = text[place.clone()].trim().to_lowercase();
+                        let plain = token.trim_start_matches("##").trim_start_matches('Ġ').to_lowercase();
+                        if of_text.is_ascii() && plain.is_ascii() && token != "[UNK]" {
+                            assert_eq!(of_text, plain, "{text}");
+                        }
+                    }
+                }
             }
         }
     }

@@ -89,6 +89,7 @@ mod tests {
             epoch: 0.0,
             stage: *stage,
             loss: 2.0,
+            objectives: Default::default(),
             learning_rate: 0.1,
             grad_norm: 1.0,
             pairs: 8,

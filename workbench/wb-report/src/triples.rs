@@ -174,12 +174,21 @@ fn view(triple: &Triple, margin: Option<f64>) -> TripleView {
         id: triple.id.clone(),
         language: triple.language.clone(),
         class: bucket(margin),
-        margin: margin.map(|margin| format!("{:+.1} %", -100.0 * margin).replace('-', "−")).unwrap_or_default(),
+        margin: margin.map(told).unwrap_or_default(),
         anchor: triple.anchor.clone(),
         score: score(f64::from(triple.score)),
         positive: highlight::code(&triple.positive),
         negatives: triple.negatives.iter().map(negative).collect(),
     }
+}
+
+/// How far the hardest negative is from the positive: with its sign, and cut where the positive's score is next to nothing.
+fn told(margin: f64) -> String {
+    let percent = -100.0 * margin;
+    let text =
+        if percent.abs() > 200.0 { format!("{:+.0} %", 200.0 * percent.signum()) } else { format!("{percent:+.1} %") };
+    let text = text.replace('-', "−");
+    if percent.abs() > 200.0 { format!("beyond {text}") } else { text }
 }
 
 fn account(card: &NegativesCard) -> Vec<Line> {
@@ -230,5 +239,6 @@ mod tests {
         assert_eq!(of(-0.5, &[Some(-0.52)]), "close");
         assert_eq!(of(-0.5, &[Some(-0.48)]), "above");
         assert_eq!((of(0.5, &[]), of(0.5, &[None])), ("bare", "bare"));
+        assert_eq!((told(0.021), told(-0.5), told(-95.0)), ("−2.1 %".into(), "+50.0 %".into(), "beyond +200 %".into()));
     }
 }

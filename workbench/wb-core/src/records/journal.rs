@@ -1,5 +1,7 @@
 //! The lines of `metrics.jsonl` and `validation.jsonl`, and the stages of `curriculum.json`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// One optimizer step.
@@ -11,8 +13,11 @@ pub struct StepRecord {
     pub epoch: f64,
     /// Stage of the curriculum, from 0; 0 where there is none.
     pub stage: u32,
-    /// Mean loss of the batch.
+    /// Mean loss of the batch, of its pairs alone.
     pub loss: f64,
+    /// Losses of the objectives on tokens by name, before their weights; empty where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub objectives: BTreeMap<String, f64>,
     /// Learning rate of the first parameter group.
     pub learning_rate: f64,
     /// Euclidean norm of all gradients before clipping.

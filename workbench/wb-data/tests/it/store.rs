@@ -38,6 +38,10 @@ fn everything_comes_back() {
     for pairs in [odd(), Vec::new(), (0..20_000).map(|at| Pair { id: at.to_string(), ..Pair::default() }).collect()] {
         store::write_pairs(&path, &pairs).unwrap();
         assert_eq!(store::read_pairs(&path).unwrap(), pairs);
+        // One by one they are the same file.
+        let bytes = fs::read(&path).unwrap();
+        store::write_pairs_from(&path, pairs.into_iter()).unwrap();
+        assert!(fs::read(&path).unwrap() == bytes);
     }
 }
 

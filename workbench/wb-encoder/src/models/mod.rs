@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bert_config::{Activation, BertConfig};
 pub use static_config::StaticConfig;
-pub use weight_list::{Init, WeightSpec};
+pub use weight_list::{Init, WeightSpec, fresh_weight};
 
 /// Which backbone, with its sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

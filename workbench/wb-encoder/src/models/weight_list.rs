@@ -54,17 +54,23 @@ impl Architecture {
     /// Fresh weights, all of them to be trained. Each weight draws from a stream of its own name.
     pub fn fresh(&self, seed: Seed) -> Parameters {
         let mut parameters = Parameters::default();
-        for WeightSpec { name, shape, init } in self.weights() {
-            let n = shape.iter().product();
-            let values = match init {
-                Init::Zeros => vec![0.0; n],
-                Init::Ones => vec![1.0; n],
-                Init::Normal(std) => normal(seed, &name, n, std),
-            };
-            parameters.insert(Parameter { name, shape, values, trainable: true });
+        for spec in self.weights() {
+            parameters.insert(fresh_weight(spec, seed));
         }
         parameters
     }
+}
+
+/// A fresh weight, to be trained, drawn from a stream of its own name.
+pub fn fresh_weight(spec: WeightSpec, seed: Seed) -> Parameter {
+    let WeightSpec { name, shape, init } = spec;
+    let n = shape.iter().product();
+    let values = match init {
+        Init::Zeros => vec![0.0; n],
+        Init::Ones => vec![1.0; n],
+        Init::Normal(std) => normal(seed, &name, n, std),
+    };
+    Parameter { name, shape, values, trainable: true }
 }
 
 /// `n` draws from a normal distribution by Box and Muller's transform.

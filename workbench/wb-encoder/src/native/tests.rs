@@ -254,6 +254,33 @@ fn frozen_weights_stay_and_threads_do_not_matter() {
     assert!(run(1) == run(3), "gradients of token states depend on the number of threads");
 }
 
+/// What is computed again is what was computed: the same gradients, bit for bit.
+#[test]
+fn gradient_checkpointing_changes_nothing() {
+    let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
+    let targets = all.map(String::from).to_vec().into();
+    let adapters = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets, ..LoraConfig::default() };
+    let targets = vec!["encoder.layer.1.attention.self.query".to_owned()].into();
+    let upper = LoraConfig { targets, ..adapters.clone() };
+    for lora_config in [None, Some(&adapters), Some(&upper)] {
+        let mut backbone = open(model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config)).unwrap();
+        for dropout in [None, Some(Dropout { seed: 5 })] {
+            let mut run = |on| {
+                backbone.set_gradient_checkpointing(on).unwrap();
+                gradients_of_states(&*backbone, &batch(), dropout, true)
+            };
+            assert!(run(false) == run(true), "checkpointing changed states or gradients");
+            // Tapes are used again, also by the other way.
+            assert!(run(true) == run(false), "checkpointing changed states or gradients");
+        }
+    }
+    let config = StaticConfig { vocab_size: 50, dim: 12, weighted: true, positions: 0 };
+    let mut bag = open(model(Architecture::StaticEmbedding(config), Pooling::Mean, None)).unwrap();
+    assert!(bag.set_gradient_checkpointing(false).is_ok());
+    let error = bag.set_gradient_checkpointing(true).unwrap_err().to_string();
+    assert!(error.starts_with("train.gradient_checkpointing: needs a transformer"), "{error}");
+}
+
 #[test]
 fn wrong_input_is_an_error() {
     let native = open(model(bert(Activation::Gelu, 2, 0.0), Pooling::Mean, None)).unwrap();

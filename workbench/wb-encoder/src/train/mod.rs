@@ -8,6 +8,7 @@ pub mod epochs;
 pub mod journal;
 pub mod lints;
 pub mod mix;
+pub mod objectives;
 pub mod optimizer;
 pub mod plan;
 pub mod prefetch;
@@ -39,6 +40,7 @@ pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfi
 pub use curriculum::{StageConfig, Until};
 pub use lints::{DataFacts, lints};
 pub use mix::MixConfig;
+pub use objectives::{CodeTokens, ObjectivesConfig};
 pub use optimizer::{AdamwConfig, OptimizerConfig};
 pub use refresh::{Mined, Refresh, RefreshConfig};
 pub use sampler::SamplerConfig;
@@ -48,6 +50,7 @@ pub use token_cache::{Tokenize, Wanted};
 pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
+    objectives::Objectives,
     plan::Plan,
     prefetch::{BatchMaker, Planned, default_threads, with_batches},
     session::{Course, Session},
@@ -69,6 +72,8 @@ pub struct TrainJob<'a> {
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
     pub tokenize: &'a Tokenize<'a>,
+    /// What objectives on tokens must know of texts; needed where the config names some.
+    pub code: Option<CodeTokens<'a>>,
     /// Whether texts begin and end with special tokens, which token dropout must not take.
     pub special_ends: bool,
     /// How.
@@ -146,9 +151,21 @@ pub fn train(
     job: &TrainJob<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<TrainOutcome> {
+    let outcome = train_with_heads(backbone, job, progress);
+    // The heads of objectives are no part of the encoder.
+    Objectives::close(backbone)?;
+    outcome
+}
+
+fn train_with_heads(
+    backbone: &mut dyn Backbone,
+    job: &TrainJob<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<TrainOutcome> {
     let started = Instant::now();
     let config = job.config;
     config.validate("train")?;
+    backbone.set_gradient_checkpointing(config.gradient_checkpointing)?;
     if config.refresh.is_some() && job.refresh.is_none() {
         return Err(CoreError::value("train.refresh", "there is nothing here that mines hard negatives").into());
     }
@@ -169,12 +186,21 @@ pub fn train(
     let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)?;
     let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
     let losses: Vec<LossOnEmbeddings> = plan.stages.iter().map(of_stage).collect();
-    let course = Course { stages: &plan.stages, losses: &losses, total: plan.len(), held_out: &held_out, loss: &loss };
+    let views = Views::new(&plan.stages, table.datasets(), &config.prompts);
+    let objectives = Objectives::open(&config.objectives, job.code.as_ref(), &table, job.seed, backbone)?;
+    let course = Course {
+        stages: &plan.stages,
+        losses: &losses,
+        objectives: objectives.as_ref(),
+        views: &views,
+        total: plan.len(),
+        held_out: &held_out,
+        loss: &loss,
+    };
     let mut session = Session::open(backbone, job, course)?;
     if !config.curriculum.is_empty() {
         write_json(&job.files.curriculum, &plan.records(&table))?;
     }
-    let views = Views::new(&plan.stages, table.datasets(), &config.prompts);
     let cache = TokenCache::new(TOKEN_CACHE);
     let stopped = loop {
         // From one refresh of the hard negatives to the next; all at once where there is none.

@@ -14,6 +14,7 @@ use super::{
     curriculum::Stage,
     ema::Ema,
     journal::Journal,
+    objectives::{BatchCode, ObjectiveLoss, Objectives},
     optimizer::{AdamW, clip_factor, gradient_norm},
     plan::PlannedStep,
     prefetch::Batches,
@@ -21,6 +22,7 @@ use super::{
     table::PairTable,
     token_dropout::drop_tokens,
     validate::{Measured, Validation},
+    views::Views,
 };
 use crate::{Backbone, Error, Gradients, Parameters, Result, losses::LossOnEmbeddings};
 
@@ -31,6 +33,10 @@ pub struct Course<'a> {
     pub stages: &'a [Stage],
     /// Their losses.
     pub losses: &'a [LossOnEmbeddings],
+    /// What else is lowered.
+    pub objectives: Option<&'a Objectives<'a>>,
+    /// How texts are tokenized.
+    pub views: &'a Views,
     /// How many steps.
     pub total: u64,
     /// What it is measured on.
@@ -74,7 +80,11 @@ impl<'a> Session<'a> {
         let mut average = Ema::new(job.config.ema, backbone.parameters());
         let gradients = Gradients::zeros(backbone.parameters());
         let config = serde_json::to_value(job.config).unwrap_or_default();
-        let checkpoints = Checkpoints::open(&job.files.checkpoints, made_with(job, backbone.parameters())?, config)?;
+        let checkpoints = Checkpoints::open(
+            &job.files.checkpoints,
+            made_with(job, backbone.parameters(), course.objectives)?,
+            config,
+        )?;
         let (state, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
         let warnings: Vec<String> = warnings.into_iter().chain(course.held_out.warning()).collect();
@@ -159,6 +169,7 @@ impl<'a> Session<'a> {
         };
         let stage = &self.course.stages[planned.stage];
         let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
+        let mut of_objectives = BTreeMap::new();
         for part in 0..planned.batches.len() {
             let mut batch = batches.next_batch()?;
             // Counts batches over the whole training, so that nothing has to be stored to resume.
@@ -169,6 +180,13 @@ impl<'a> Session<'a> {
             let found = accumulate(self.backbone, of_stage, &batch, number, options, &mut self.gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
+            }
+            for found in self.lower_objectives(&batch.pairs, planned.stage, table, number, options)? {
+                if !found.loss.is_finite() {
+                    return Err(self.not_a_number(step, found.name, found.loss, planned, table));
+                }
+                let sum = of_objectives.entry(found.name.to_owned()).or_insert(0.0);
+                *sum += found.loss * f64::from(options.weight);
             }
             loss += found / planned.batches.len() as f64;
             pairs += batch.pairs.len() as u64;
@@ -188,7 +206,8 @@ impl<'a> Session<'a> {
         }
 
         let (epoch, stage) = (planned.epoch, planned.stage as u32);
-        let record = StepRecord { step, epoch, stage, loss, learning_rate, grad_norm: norm, pairs, tokens };
+        let objectives = of_objectives;
+        let record = StepRecord { step, epoch, stage, loss, objectives, learning_rate, grad_norm: norm, pairs, tokens };
         self.metrics.append(&record)?;
         self.step = step;
         self.saved = false;
@@ -196,6 +215,20 @@ impl<'a> Session<'a> {
         self.pairs_done += pairs;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())
+    }
+
+    /// Adds the gradients of the objectives on the batch's code; nothing where there are none.
+    fn lower_objectives(
+        &mut self,
+        pairs: &[u32],
+        stage: usize,
+        table: &PairTable<'_>,
+        number: u64,
+        options: StepOptions,
+    ) -> Result<Vec<ObjectiveLoss>> {
+        let Some(objectives) = self.course.objectives else { return Ok(Vec::new()) };
+        let code = BatchCode { pairs, stage, table, views: self.course.views };
+        objectives.accumulate(self.backbone, code, number, options, &mut self.gradients)
     }
 
     /// Measures the weights as they are, or their average, on the held-out pairs, where it is time to and was not done,
@@ -335,7 +368,11 @@ fn refuse_old_files(job: &TrainJob<'_>, checkpoints: &Checkpoints) -> Result<Vec
 }
 
 /// Everything that must be the same to go on from a checkpoint.
-fn made_with(job: &TrainJob<'_>, parameters: &Parameters) -> Result<BTreeMap<String, String>> {
+fn made_with(
+    job: &TrainJob<'_>,
+    parameters: &Parameters,
+    objectives: Option<&Objectives<'_>>,
+) -> Result<BTreeMap<String, String>> {
     let mut names = Fingerprint::builder();
     let mut frozen = Fingerprint::builder();
     for parameter in parameters.iter() {
@@ -358,5 +395,6 @@ fn made_with(job: &TrainJob<'_>, parameters: &Parameters) -> Result<BTreeMap<Str
         ("validation pairs", job.validation.fingerprint().to_string()),
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
-    Ok(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    let classes = objectives.map(|objectives| ("classes of objectives", objectives.fingerprint().to_string()));
+    Ok(entries.into_iter().chain(classes).map(|(key, value)| (key.to_owned(), value)).collect())
 }

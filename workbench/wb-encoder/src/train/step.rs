@@ -82,7 +82,7 @@ fn stack(anchors: &Array2<f32>, documents: &Array2<f32>) -> Array2<f32> {
 }
 
 /// Neighbouring texts, together at most so many tokens (or one text that is longer) and so many texts; 0 for no limit.
-fn parts(tokens: &TokenBatch, most_tokens: usize, most_texts: usize) -> Vec<Range<usize>> {
+pub(super) fn parts(tokens: &TokenBatch, most_tokens: usize, most_texts: usize) -> Vec<Range<usize>> {
     let limit = |most: usize| if most == 0 { usize::MAX } else { most };
     let (most_tokens, most_texts) = (limit(most_tokens), limit(most_texts));
     let mut parts = Vec::new();

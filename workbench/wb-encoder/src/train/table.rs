@@ -7,7 +7,7 @@ use std::{
 };
 
 use wb_core::{
-    Pair, PairSet, Result,
+    Pair, PairSet, Result, Task,
     fingerprint::{Fingerprint, text_key},
 };
 
@@ -56,7 +56,7 @@ impl TrainPairs<'_> {
 
 /// Which text each pair's anchor, positive and hard negatives are.
 ///
-/// Costs about 25 bytes a pair, 4 a hard negative and 50 a different text, besides the texts themselves;
+/// Costs about 33 bytes a pair, 4 a hard negative and 50 a different text, besides the texts themselves;
 /// where those lie in a file, 8 more bytes a text.
 #[derive(Debug)]
 pub struct PairTable<'a> {
@@ -69,6 +69,9 @@ pub struct PairTable<'a> {
     ends: Vec<usize>,
     datasets: Vec<String>,
     dataset: Vec<u32>,
+    languages: Vec<String>,
+    /// Position among the languages, and task.
+    code: Vec<(u32, Task)>,
     /// Those of the documents, pair after pair, and where each pair's end; both empty where no pair has any.
     scores: Vec<f32>,
     score_ends: Vec<usize>,
@@ -141,6 +144,8 @@ impl<'a> PairTable<'a> {
             ends: vec![0],
             datasets: Vec::new(),
             dataset: Vec::new(),
+            languages: Vec::new(),
+            code: Vec::new(),
             scores: Vec::new(),
             score_ends: Vec::new(),
         }
@@ -164,13 +169,8 @@ impl<'a> PairTable<'a> {
             self.documents.push(number(negative)?);
         }
         self.ends.push(self.documents.len());
-        // The last ones first: pairs of a data set mostly stand together.
-        let name = &pair.origin.dataset;
-        let dataset = self.datasets.iter().rposition(|known| known == name).unwrap_or_else(|| {
-            self.datasets.push(name.clone());
-            self.datasets.len() - 1
-        });
-        self.dataset.push(dataset as u32);
+        self.dataset.push(position(&mut self.datasets, &pair.origin.dataset));
+        self.code.push((position(&mut self.languages, &pair.language), pair.task));
         if !pair.scores.is_empty() || !self.score_ends.is_empty() {
             // Pairs before the first one with scores have none.
             self.score_ends.resize(self.len(), 0);
@@ -296,6 +296,16 @@ impl<'a> PairTable<'a> {
         self.dataset[pair as usize] as usize
     }
 
+    /// The programming language of a pair's code, empty where it is not known.
+    pub fn language(&self, pair: u32) -> &str {
+        &self.languages[self.code[pair as usize].0 as usize]
+    }
+
+    /// What a pair goes from and to.
+    pub fn task(&self, pair: u32) -> Task {
+        self.code[pair as usize].1
+    }
+
     /// How many pairs each data set has.
     pub fn dataset_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.datasets.len()];
@@ -329,6 +339,16 @@ impl<'a> PairTable<'a> {
         };
         Labels::by_column(&pairs.iter().map(of_pair).collect::<Vec<_>>())
     }
+}
+
+/// A name's position in a list of different names; a new one comes to its end.
+fn position(names: &mut Vec<String>, name: &str) -> u32 {
+    // The last ones first: pairs of a data set, or in a language, mostly stand together.
+    let known = names.iter().rposition(|known| known == name);
+    known.unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    }) as u32
 }
 
 #[cfg(test)]
@@ -389,6 +409,14 @@ mod tests {
         assert_eq!(table.datasets(), ["csn", ""]);
         assert_eq!((0..3).map(|pair| table.dataset(pair)).collect::<Vec<_>>(), [0, 1, 0]);
         assert_eq!(table.dataset_sizes(), [2, 1]);
+        pairs[1].language = "rust".into();
+        pairs[1].task = Task::Code2text;
+        let table = PairTable::in_memory(&pairs, 2);
+        let code = |pair| (table.language(pair), table.task(pair));
+        assert_eq!(
+            [code(0), code(1), code(2)],
+            [("", Task::Text2code), ("rust", Task::Code2text), ("", Task::Text2code)]
+        );
     }
 
     /// Pairs that are made as they are asked for, `WB_STREAM_GB` gigabytes of them.

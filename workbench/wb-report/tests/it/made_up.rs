@@ -205,6 +205,7 @@ fn steps() -> Vec<StepRecord> {
                 learning_rate: 0.02
                     * warm
                     * (0.5 + 0.5 * (std::f64::consts::PI * ((share - 0.1).max(0.0) / 0.9)).cos()),
+                objectives: Default::default(),
                 grad_norm: 1.0,
                 pairs: 512,
                 tokens: 61_440,

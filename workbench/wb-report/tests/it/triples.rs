@@ -78,7 +78,7 @@ fn a_page_of_pairs() {
     for told in [
         "1,234 pairs",
         "ranked by all-MiniLM-L6-v2",
-        "relative margin: 0.05",
+        "relative margin 0.05",
         "9,000",
         "10.1 to 14.2 %",
         "drawn at random",

@@ -296,7 +296,11 @@ impl Rules {
     /// The rules in words, for tables: name and value.
     pub fn described(&self) -> Vec<(String, String)> {
         let mut told = vec![("negatives a pair".to_owned(), self.per_pair.to_string())];
-        let to = self.to.map_or_else(|| "as many as needed".to_owned(), |to| to.to_string());
+        let to = match (self.to, self.fewest) {
+            (Some(to), _) => to.to_string(),
+            (None, 0) => "as many as needed".to_owned(),
+            (None, fewest) => format!("{} or more", self.from + fewest),
+        };
         let of = if self.whole_ranking { "the whole ranking" } else { "what the other rules leave" };
         told.push(("places".to_owned(), format!("{} to {to} of {of}", self.from)));
         let values = [

@@ -73,6 +73,12 @@ fn plan(
         Some(steps) => steps.lines(train).into_iter().for_each(output::line),
         None => output::line(format!("train     {} epochs in batches of {}", train.epochs, train.batch.pairs)),
     }
+    for line in objectives(experiment) {
+        output::line(line);
+    }
+    if train.gradient_checkpointing {
+        output::line("          gradient checkpointing: layers are computed twice, and only their inputs are kept");
+    }
     for entry in &experiment.bench.benchmarks {
         let card = entry.benchmark.benchmark().card();
         let sources: Vec<String> = entry.sources.iter().map(|source| source.name()).collect();
@@ -83,6 +89,28 @@ fn plan(
         };
         output::line(format!("bench     {}{place}", card.name));
     }
+}
+
+/// What is lowered beside the loss on pairs.
+fn objectives(experiment: &Experiment) -> Vec<String> {
+    let config = &experiment.train.objectives;
+    let weights = config.weights();
+    if weights.is_empty() {
+        return Vec::new();
+    }
+    let told = |(name, weight): &(&str, f64)| match *name {
+        "mlm" => {
+            let share = config.mlm.as_ref().map_or(0.0, |mlm| mlm.mask_share);
+            format!("mlm × {weight} ({:.0} % of tokens)", 100.0 * share)
+        }
+        "ast_nodes" => format!("ast_nodes × {weight} ({} kinds)", wb_code::node_kinds().len()),
+        _ => {
+            let classes = config.types.as_ref().map_or(0, |types| types.classes);
+            format!("{name} × {weight} ({classes} most common types)")
+        }
+    };
+    let list: Vec<String> = weights.iter().map(told).collect();
+    vec![format!("          also {}: one more pass over the code of each batch", list.join(", "))]
 }
 
 /// An encoder in a few words.
@@ -127,6 +155,14 @@ fn lints(experiment: &Experiment) -> Vec<String> {
         });
     }
     let train = &experiment.train;
+    let has_layers = !matches!(experiment.encoder.model, ModelChoice::StaticEmbedding(_));
+    let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);
+    if asks_words && !has_layers {
+        lints.push("train.objectives.mlm: a bag of token vectors has no context to tell a hidden token from; training will refuse it".to_owned());
+    }
+    if train.gradient_checkpointing && !has_layers {
+        lints.push("train.gradient_checkpointing: a bag of token vectors has no layers to compute again; training will refuse it".to_owned());
+    }
     if let Some(rules) = experiment.negatives.as_ref().map(MiningConfig::rules) {
         if rules.absolute_margin.is_none() && rules.relative_margin.is_none() && rules.max_score.is_none() {
             lints.push(

@@ -1,6 +1,7 @@
 //! The stages of an experiment. Each is named by the fingerprint of what goes in, and is not done twice.
 
 pub mod bench;
+mod code_labels;
 pub mod data;
 pub mod device;
 pub mod encoder;

@@ -10,10 +10,10 @@ use wb_core::{
 };
 use wb_encoder::{
     BiEncoder, Folder, OpenDevice,
-    train::{Guide, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
+    train::{CodeTokens, Guide, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
-use super::{data::Data, encoder, journals, manifest, stages::Stages};
+use super::{code_labels, data::Data, encoder, journals, manifest, stages::Stages};
 use crate::{
     config::{Experiment, PretrainedConfig},
     output,
@@ -95,6 +95,19 @@ pub fn encoder(
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
         tokenizer.encode(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
     };
+    let (placed, prompts) = (untrained.tokenizer.clone(), untrained.prompts.clone());
+    let with_places = move |wanted: Wanted<'_>| {
+        let own = max_tokens.of(wanted.side);
+        let most = wanted.max_tokens.map_or(own, |most| most.min(own));
+        placed.encode_with_places(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
+    };
+    let code = CodeTokens {
+        tokenize: &with_places,
+        mask_token: untrained.tokenizer.mask_token(),
+        node_kinds: wb_code::node_kinds(),
+        nodes: &code_labels::nodes,
+        types: &code_labels::types,
+    };
     let guide = match experiment.train.loss.guide() {
         None => None,
         Some(guide) => {
@@ -106,6 +119,7 @@ pub fn encoder(
         pairs: data.train(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
+        code: Some(code),
         special_ends: untrained.tokenizer.special_tokens() > 0,
         config: &experiment.train,
         seed: experiment.seed,

@@ -10,6 +10,7 @@ mod interrupted;
 mod made_up;
 mod names;
 mod negatives;
+mod objectives;
 mod sandbox;
 mod story;
 mod weights;

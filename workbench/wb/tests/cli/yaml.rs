@@ -284,7 +284,7 @@ fn overrides_change_values_and_are_named_where_they_do_not_fit() {
     insta::assert_snapshot!(refused("train.epoch=7"), @r"
     exit 2
     err: error: cannot load tiny.yaml
-    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`
+    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`
     err:   hint: did you mean `epochs`?
     ");
     insta::assert_snapshot!(refused("train.epochs"), @r"

@@ -185,31 +185,26 @@ impl NativeBert {
         if t == 0 {
             return;
         }
-        let mut g = std::mem::take(&mut scratch.stream);
+        let again = std::mem::take(&mut scratch.again);
+        let mut g = std::mem::replace(&mut scratch.stream, again);
         self.at_states(batch, group, at, sized(&mut g, t * hidden));
         let lowest = self.lowest_layer();
         for layer in (lowest.unwrap_or(0)..self.places.layers.len()).rev() {
             let below = match layer {
-                0 => Below { norm: &tape.embeddings, places: &self.places.norm, is_embeddings: true },
-                _ => Below {
-                    norm: &tape.layers[layer - 1].output_norm,
-                    places: &self.places.layers[layer - 1].output_norm,
-                    is_embeddings: false,
-                },
+                _ if tape.checkpointed => Below::Kept(&tape.inputs[layer]),
+                0 => Below::Embeddings(&tape.embeddings),
+                _ => Below::Layer(&tape.layers[layer - 1].output_norm, &self.places.layers[layer - 1].output_norm),
             };
+            let mut computed = std::mem::take(&mut scratch.layer);
+            if tape.checkpointed {
+                sized(&mut scratch.stream, t * hidden).copy_from_slice(&tape.inputs[layer]);
+                self.forward_layer(batch, group, layer, scratch, dropout, Some(&mut computed));
+            }
+            let kept = if tape.checkpointed { &computed } else { &tape.layers[layer] };
             let goes_on = lowest.is_none_or(|lowest| layer > lowest);
-            self.backward_layer(
-                batch,
-                group,
-                layer,
-                &tape.layers[layer],
-                below,
-                dropout,
-                &mut g[..t * hidden],
-                scratch,
-                lane,
-                goes_on,
-            );
+            let g = &mut g[..t * hidden];
+            self.backward_layer(batch, group, layer, kept, below, dropout, g, scratch, lane, goes_on);
+            scratch.layer = computed;
         }
         if lowest.is_none() {
             let g = &mut g[..t * hidden];
@@ -222,7 +217,7 @@ impl NativeBert {
                 surface.copy_from_slice(g);
             }
         }
-        scratch.stream = g;
+        scratch.again = std::mem::replace(&mut scratch.stream, g);
     }
 
     /// Turns `g` from the gradient at a layer's output into that at its input (left as it is unless `goes_on`).
@@ -321,14 +316,24 @@ impl NativeBert {
         if places.projections.iter().any(|linear| self.learns(linear)) {
             let x = sized(input, t * hidden);
             if places.projections.iter().any(|linear| self.needs_input(linear)) {
-                restore(x, below.norm, self.values(below.places.weight), self.values(below.places.shift));
-                let mask = Mask::new(dropout, EMBEDDINGS, self.config.hidden_dropout);
-                pass.drop(mask.filter(|_| below.is_embeddings), x, hidden);
+                self.restore_input(below, pass, x);
             }
             for (which, linear) in places.projections.iter().enumerate() {
                 let dy = &d_qkv[which * hidden..];
                 let dx = goes_on.then_some(&mut *g);
                 self.linear_backward(linear, pass, x, dy, 3 * hidden, dx, lane, adapter);
+            }
+        }
+    }
+
+    fn restore_input(&self, below: Below<'_>, pass: Pass<'_>, x: &mut [f32]) {
+        match below {
+            Below::Kept(input) => x.copy_from_slice(input),
+            Below::Layer(norm, places) => restore(x, norm, self.values(places.weight), self.values(places.shift)),
+            Below::Embeddings(norm) => {
+                restore(x, norm, self.values(self.places.norm.weight), self.values(self.places.norm.shift));
+                let mask = Mask::new(pass.dropout, EMBEDDINGS, self.config.hidden_dropout);
+                pass.drop(mask, x, self.config.hidden_size);
             }
         }
     }
@@ -339,11 +344,15 @@ impl NativeBert {
     }
 }
 
-/// The normalization whose output is a layer's input.
-struct Below<'a> {
-    norm: &'a Normalized,
-    places: &'a NormPlaces,
-    is_embeddings: bool,
+/// Where a layer's input is found again.
+#[derive(Clone, Copy)]
+enum Below<'a> {
+    /// It was kept.
+    Kept(&'a [f32]),
+    /// It is the output of the embeddings' normalization, after dropout.
+    Embeddings(&'a Normalized),
+    /// It is the output of the normalization of the layer below.
+    Layer(&'a Normalized, &'a NormPlaces),
 }
 
 /// The gradient behind dropout; the gradient itself where there is none.

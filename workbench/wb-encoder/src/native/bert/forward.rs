@@ -24,6 +24,9 @@ pub struct Scratch {
     pub probabilities: Vec<f32>,
     pub adapter: AdapterScratch,
     pub input: Vec<f32>,
+    /// A second stream, and a layer's tape: for what gradient checkpointing computes again.
+    pub again: Vec<f32>,
+    pub layer: LayerTape,
 }
 
 impl NativeBert {
@@ -39,8 +42,12 @@ impl NativeBert {
         if group.tokens.is_empty() {
             return;
         }
-        self.embed_tokens(batch, group, scratch, dropout, tape.as_deref_mut());
+        self.embed_group(batch, group, scratch, dropout, tape.as_deref_mut());
         if let Some(tape) = tape.as_deref_mut() {
+            tape.checkpointed = self.checkpointing;
+            if tape.checkpointed {
+                return self.forward_checkpointed(batch, group, scratch, dropout, tape);
+            }
             tape.layers.resize_with(self.config.num_hidden_layers, LayerTape::default);
         }
         for layer in 0..self.config.num_hidden_layers {
@@ -49,7 +56,28 @@ impl NativeBert {
         }
     }
 
-    fn embed_tokens(
+    /// All layers, of which only the inputs are kept (Chen et al. 2016, arXiv 1604.06174, one checkpoint a layer).
+    /// The way with a tape is taken, and the tape overwritten: its sums are in the order of the plain tracked pass.
+    fn forward_checkpointed(
+        &self,
+        batch: &TokenBatch,
+        group: &Group,
+        scratch: &mut Scratch,
+        dropout: Option<Dropout>,
+        tape: &mut GroupTape,
+    ) {
+        let mut overwritten = std::mem::take(&mut scratch.layer);
+        tape.inputs.resize_with(self.config.num_hidden_layers, Vec::new);
+        for (layer, input) in tape.inputs.iter_mut().enumerate() {
+            input.clear();
+            input.extend_from_slice(&scratch.stream[..group.tokens.len() * self.config.hidden_size]);
+            self.forward_layer(batch, group, layer, scratch, dropout, Some(&mut overwritten));
+        }
+        scratch.layer = overwritten;
+    }
+
+    /// The sum of the embeddings, normalized, into `scratch.stream`.
+    fn embed_group(
         &self,
         batch: &TokenBatch,
         group: &Group,
@@ -78,7 +106,8 @@ impl NativeBert {
         }
     }
 
-    fn forward_layer(
+    /// One layer on `scratch.stream`; with a tape, what the backward pass needs.
+    pub(super) fn forward_layer(
         &self,
         batch: &TokenBatch,
         group: &Group,
@@ -91,7 +120,7 @@ impl NativeBert {
         let places = &self.places.layers[layer];
         let packs = &self.packs[layer];
         let pass = Pass { batch, group, dropout };
-        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, input } =
+        let Scratch { stream, projections, context, update, wide: wide_buffer, probabilities, adapter, input, .. } =
             scratch;
         let stream = &mut stream[..t * hidden];
 

@@ -39,6 +39,7 @@ pub struct NativeBert {
     packs: Vec<LayerPacks>,
     scratches: Pool<Scratch>,
     tapes: Pool<GroupTape>,
+    checkpointing: bool,
 }
 
 /// A tracked pass.
@@ -62,6 +63,7 @@ impl NativeBert {
             packs,
             scratches: Pool::default(),
             tapes: Pool::default(),
+            checkpointing: false,
         })
     }
 
@@ -123,6 +125,11 @@ impl Backbone for NativeBert {
         self.places = Places::find(&self.config, &self.parameters)?;
         let Self { packs, places, parameters, .. } = self;
         packs.par_iter_mut().zip(&places.layers).for_each(|(packs, layer)| packs.refresh(layer, parameters));
+        Ok(())
+    }
+
+    fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
+        self.checkpointing = on;
         Ok(())
     }
 
@@ -218,4 +225,57 @@ fn split_rows(all: &mut Array2<f32>, counts: impl Iterator<Item = usize>) -> Vec
         rest = tail;
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::Seed;
+
+    use super::*;
+    use crate::{Architecture, LoraConfig, lora, models::Activation};
+
+    /// Bytes that a tracked pass keeps for each token of texts of so many tokens.
+    fn bytes_per_token(bert: &mut NativeBert, length: usize, checkpointing: bool) -> usize {
+        bert.set_gradient_checkpointing(checkpointing).unwrap();
+        bert.tapes = Pool::default();
+        let text = vec![5; length];
+        let batch = TokenBatch::new([text.as_slice(), text.as_slice()]);
+        let tape = bert.embed_tracked(&batch, None).unwrap().1.downcast::<BatchTape>().unwrap();
+        4 * tape.groups.iter().map(|(_, tape)| tape.numbers()).sum::<usize>() / batch.ids().len()
+    }
+
+    /// MiniLM's sizes, with adapters as by default. By hand, for each layer and token: query, key and value 3 · 384,
+    /// 12 heads' probabilities for each of n tokens, context 384 (where it trains or is adapted), two normalizations
+    /// of 384 + 1, input of the activation 1536.
+    #[test]
+    fn checkpointing_keeps_a_tenth_and_less() {
+        let sizes = BertConfig {
+            vocab_size: 100,
+            hidden_size: 384,
+            num_hidden_layers: 6,
+            num_attention_heads: 12,
+            intermediate_size: 1536,
+            max_position_embeddings: 512,
+            type_vocab_size: 2,
+            layer_norm_eps: 1e-12,
+            first_position: 0,
+            activation: Activation::Gelu,
+            hidden_dropout: 0.1,
+            attention_dropout: 0.1,
+        };
+        let architecture = Architecture::Bert(sizes.clone());
+        for adapted in [false, true] {
+            let mut parameters = architecture.fresh(Seed(1));
+            let config = LoraConfig::default();
+            let adapter =
+                adapted.then(|| lora::attach(&mut parameters, &architecture, &config, Seed(2), "tiny").unwrap());
+            let model = Model { architecture: architecture.clone(), parameters, pooling: Pooling::Mean, adapter };
+            let mut bert = NativeBert::new(sizes.clone(), model).unwrap();
+            for n in [128, 256] {
+                let layer = 3 * 384 + 12 * n + if adapted { 0 } else { 384 } + 2 * 385 + 1536;
+                assert_eq!(bytes_per_token(&mut bert, n, false), 4 * (385 + 6 * layer));
+                assert_eq!(bytes_per_token(&mut bert, n, true), 4 * (385 + 6 * 384));
+            }
+        }
+    }
 }

@@ -167,7 +167,7 @@ pub fn print(card: &NegativesCard) {
     output::table(&["candidates", "count", "share"], &rows);
     for (n, what) in [
         (card.filled, "negatives were drawn from all documents"),
-        (card.short, "pairs have fewer than were asked for; more places may help: negatives.ranks='[0, 400]'"),
+        (card.short, &format!("pairs have fewer than were asked for; {}", more_places(card))),
         (card.without, "of them have none"),
         (card.replaced, "pairs had negatives, which were replaced"),
     ] {
@@ -178,6 +178,15 @@ pub fn print(card: &NegativesCard) {
     if !card.estimates.is_empty() {
         output::line("");
         print_estimates(card);
+    }
+}
+
+/// What helps pairs that are short.
+fn more_places(card: &NegativesCard) -> String {
+    let ranked = card.candidates.div_ceil(card.queries.max(1));
+    match ranked >= card.documents {
+        true => "every document was looked at for them".to_owned(),
+        false => format!("more places may help: negatives.ranks='[0, {}]'", (4 * ranked).next_multiple_of(100)),
     }
 }
 
@@ -198,5 +207,7 @@ fn print_estimates(card: &NegativesCard) {
         .collect();
     output::table(&["signs of false negatives", "negatives", "random documents"], &rows);
     let n = card.estimates.first().map_or(0, |row| row.of);
-    output::line(format!("on {n} sampled negatives, one a pair, with Wilson's 95 % intervals; nobody judged them"));
+    output::line(format!(
+        "on {n} sampled negatives, one a pair that has any, with Wilson's 95 % intervals; nobody judged them"
+    ));
 }

@@ -1,0 +1,73 @@
+//! What an objective on tokens must tell: what it asks about a text's tokens, and how answers are judged.
+
+use std::ops::Range;
+
+use crate::{Gradients, Parameters, dropout, models::WeightSpec};
+
+/// A text of code on its way through the objectives, token by token.
+#[derive(Debug, Clone)]
+pub struct CodeText<'a> {
+    /// The whole text.
+    pub text: &'a str,
+    /// Its programming language, empty where it is not known.
+    pub language: &'a str,
+    /// Token ids as the model will see them: objectives may replace some.
+    pub ids: Vec<u32>,
+    /// Where each token stands in the text, in bytes and without white space around it;
+    /// `None` for special tokens, prompts and white space.
+    pub places: Vec<Option<Range<usize>>>,
+    /// Tokens that are hidden already or asked about, which no other objective may hide.
+    pub taken: Vec<bool>,
+    /// Decides all draws on this text.
+    pub key: u64,
+}
+
+impl CodeText<'_> {
+    /// A number below 2^32 for a token; `which` keeps several draws on one token apart.
+    pub fn draw(&self, token: usize, which: u64) -> u64 {
+        dropout::draw(self.key, token as u64 * 8 + which)
+    }
+}
+
+/// Something to be told about a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// The token's position in its text.
+    pub token: usize,
+    /// The right answer.
+    pub class: u32,
+}
+
+/// Token states that were asked about.
+#[derive(Debug)]
+pub struct Answers<'a> {
+    /// States of the tokens asked about, `[questions, dim]`.
+    pub states: &'a [f32],
+    /// The right answers.
+    pub classes: &'a [u32],
+    /// What gradients are multiplied by.
+    pub factor: f32,
+    /// The gradients at the states are added here, `[questions, dim]`.
+    pub at_states: &'a mut [f32],
+}
+
+/// Something that a model is asked about the tokens of code while it trains.
+pub trait Objective: Send + Sync {
+    /// Its name in YAML, in journals, and in `heads.NAME` among the weights.
+    fn name(&self) -> &'static str;
+
+    /// What its loss is multiplied by in the sum of all losses.
+    fn weight(&self) -> f64;
+
+    /// The weights of its head, which are trained with the model and not kept with it. Their names begin with `heads.`.
+    fn head(&self, dim: usize) -> Vec<WeightSpec>;
+
+    /// What must be the same when training goes on from a checkpoint: the classes in order.
+    fn classes(&self) -> Vec<String>;
+
+    /// What is asked about a text; may replace tokens that are not taken.
+    fn ask(&self, text: &mut CodeText<'_>) -> Vec<Question>;
+
+    /// The sum of the answers' losses; adds the gradients of `factor` times that sum at the states and the weights.
+    fn forward_backward(&self, answers: Answers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64;
+}
