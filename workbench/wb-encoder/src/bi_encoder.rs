@@ -174,7 +174,7 @@ impl BiEncoder {
 }
 
 /// Positions of texts in groups of similar length, longest first, each of at most [`BATCH_TOKENS`] tokens (or one text).
-fn by_length(ids: &[Vec<u32>]) -> Vec<Vec<usize>> {
+pub(crate) fn by_length(ids: &[Vec<u32>]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..ids.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(ids[*at].len()), *at));
     let mut groups: Vec<Vec<usize>> = Vec::new();

@@ -25,19 +25,12 @@ pub(super) fn outermost_name(written: &str) -> Option<String> {
         }
     }
     if let Some(inside) = text.strip_prefix('(') {
-<<<<<<< HEAD
         let name = if inside.contains("=>") {
             "function"
         } else if inside.trim_start().starts_with(')') {
             "()"
         } else {
             "tuple"
-=======
-        let name = match inside.trim_start().starts_with(')') {
-            _ if text.contains("=>") => "function",
-            true => "()",
-            false => "tuple",
->>>>>>> tokens
         };
         return Some(name.to_owned());
     }

@@ -8,6 +8,7 @@ pub mod epochs;
 pub mod journal;
 pub mod lints;
 pub mod mix;
+pub mod moment;
 pub mod objectives;
 pub mod optimizer;
 pub mod plan;
@@ -40,6 +41,7 @@ pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfi
 pub use curriculum::{StageConfig, Until};
 pub use lints::{DataFacts, lints};
 pub use mix::MixConfig;
+pub use moment::Moment;
 pub use objectives::{CodeTokens, ObjectivesConfig};
 pub use optimizer::{AdamwConfig, OptimizerConfig};
 pub use refresh::{Mined, Refresh, RefreshConfig};

@@ -35,9 +35,18 @@ impl PromptsConfig {
     /// The prompt of a side of a data set; none for the encoder's own.
     pub fn of(&self, dataset: &str, side: Side) -> Option<&str> {
         let own = self.datasets.get(dataset);
+        let own = match side {
+            Side::Query => own.and_then(|own| own.query.as_deref()),
+            Side::Document => own.and_then(|own| own.document.as_deref()),
+        };
+        own.or_else(|| self.of_column(side))
+    }
+
+    /// The prompt of a side where no data set is meant; none for the encoder's own.
+    pub fn of_column(&self, side: Side) -> Option<&str> {
         match side {
-            Side::Query => own.and_then(|own| own.query.as_deref()).or(self.query.as_deref()),
-            Side::Document => own.and_then(|own| own.document.as_deref()).or(self.document.as_deref()),
+            Side::Query => self.query.as_deref(),
+            Side::Document => self.document.as_deref(),
         }
     }
 

@@ -18,13 +18,12 @@ fn of_stages(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> 
         let unused = names.iter().filter(|name| stages.iter().all(|stage| !stage.datasets.contains(name)));
         lints.extend(unused.map(|name| format!("train.curriculum: no stage uses the data set `{name}`")));
     }
-    let Some(planned) = planned.filter(|_| experiment.train.refresh.is_none()) else { return lints };
+    let of_pairs = planned.map(|planned| (planned.most_negatives, "no training pair has more than"));
+    let of_mining = experiment.mined_per_pair().map(|per_pair| (per_pair, "negatives.per_pair mines"));
+    let Some((most, why)) = of_mining.or(of_pairs) else { return lints };
     for (at, stage) in stages.iter().enumerate() {
-        if let Some(asked) = stage.negatives.filter(|asked| *asked > planned.most_negatives) {
-            lints.push(format!(
-                "train.curriculum[{at}].negatives: asks for {asked} hard negatives, and no training pair has more than {}",
-                planned.most_negatives
-            ));
+        if let Some(asked) = stage.negatives.filter(|asked| *asked > most) {
+            lints.push(format!("train.curriculum[{at}].negatives: asks for {asked} hard negatives, and {why} {most}"));
         }
     }
     lints

@@ -82,6 +82,7 @@ impl Experiment {
         }
         self.encoder.validate("encoder")?;
         self.train.validate("train")?;
+        self.validate_refresh()?;
         if let Some(names) = self.data.dataset_names() {
             self.train.check_datasets(&names)?;
         }
@@ -90,6 +91,32 @@ impl Experiment {
 }
 
 impl Experiment {
+    /// Hard negatives can be mined again only of pairs in memory, by the encoder's own vectors.
+    fn validate_refresh(&self) -> Result<()> {
+        if self.train.refresh.is_none() {
+            return Ok(());
+        }
+        let refuse = |message: &str| Err(Error::value("train.refresh", message));
+        if self.data.streaming {
+            return refuse("pairs are mined in memory, and `data.streaming` keeps them on the disk");
+        }
+        match &self.negatives {
+            Some(config) if config.vectors.is_some() => {
+                refuse("`negatives.vectors` are those of other weights, and cannot be mined with again")
+            }
+            Some(config) if config.include_positives => {
+                refuse("`negatives.include_positives` makes rankings with positives in them, which are no negatives")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The most hard negatives that mining gives a pair; none where nothing is mined.
+    pub fn mined_per_pair(&self) -> Option<usize> {
+        let is_mined = self.negatives.is_some() || self.train.refresh.is_some();
+        is_mined.then(|| self.negatives.clone().unwrap_or_default().rules().per_pair)
+    }
+
     /// Whether it begins with an encoder that knows something.
     pub fn has_pretrained(&self) -> bool {
         matches!(self.encoder.model, ModelChoice::Pretrained(_))

@@ -12,10 +12,6 @@ use crate::config::{Experiment, PretrainedConfig};
 pub fn preflight(experiment: &Experiment) -> Result<()> {
     let (max_tokens, special) = encoder::check(experiment)?;
     check_stage_lengths(&experiment.train, max_tokens, special)?;
-    if experiment.train.refresh.is_some() {
-        let message = "there is nothing here yet that mines hard negatives while training";
-        return Err(wb_core::Error::value("train.refresh", message).with_hint("take `refresh` away").into());
-    }
     for judge in experiment.data.prepare().encoders() {
         wb_encoder::Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(judge))?)?;
     }

@@ -17,6 +17,8 @@ pub struct Planned {
     pub most_negatives: usize,
     /// What lints ask of the pairs.
     pub facts: DataFacts,
+    /// The same with what will be mined.
+    usable_negatives: usize,
     steps: u64,
     epochs: f64,
     stages: Vec<StageRecord>,
@@ -35,6 +37,7 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
         pairs: table.len(),
         most_negatives: table.most_negatives(),
         facts: DataFacts::of_stream(&stored, most_negatives(&experiment.train))?,
+        usable_negatives: experiment.mined_per_pair().unwrap_or_else(|| table.most_negatives()),
         steps: plan.len(),
         epochs: plan.steps.last().map_or(0.0, |step| step.epoch),
         stages: plan.records(&table),
@@ -51,11 +54,7 @@ impl Planned {
         for stage in self.stages.iter().filter(|_| !train.curriculum.is_empty()) {
             let scale = stage.scale.map(|scale| format!(", temperature {:.3}", 1.0 / scale)).unwrap_or_default();
             let of = stage.datasets.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>().join(", ");
-            // Those that are mined while training are not known yet.
-            let negatives = match &train.refresh {
-                Some(_) => stage.negatives,
-                None => stage.negatives.min(self.most_negatives as u64),
-            };
+            let negatives = stage.negatives.min(self.usable_negatives as u64);
             lines.push(format!(
                 "          steps {} to {}: {}, {} pairs of {of}, {negatives} hard negatives{scale}, rate × {}",
                 stage.first_step, stage.last_step, stage.name, stage.pairs, stage.learning_rate_factor

@@ -9,11 +9,11 @@ use wb_core::{
     run_dir::{RunLock, write_json},
 };
 use wb_encoder::{
-    BiEncoder, Folder, OpenDevice,
-    train::{CodeTokens, Guide, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
+    Backbone, BiEncoder, Folder, OpenDevice,
+    train::{CodeTokens, Guide, Refresh, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
-use super::{code_labels, data::Data, encoder, journals, manifest, stages::Stages};
+use super::{code_labels, data::Data, encoder, journals, manifest, mine::Refresher, stages::Stages};
 use crate::{
     config::{Experiment, PretrainedConfig},
     output,
@@ -108,6 +108,11 @@ pub fn encoder(
         nodes: &code_labels::nodes,
         types: &code_labels::types,
     };
+    let refresher = Refresher::open(experiment, data.prepared.train.pairs())?;
+    let mine_again = |backbone: &dyn Backbone, step: u64, progress: &mut dyn FnMut(Progress)| match &refresher {
+        Some(refresher) => refresher.mine(backbone, &tokenize, step, stop, progress),
+        None => Ok(None),
+    };
     let guide = match experiment.train.loss.guide() {
         None => None,
         Some(guide) => {
@@ -123,7 +128,7 @@ pub fn encoder(
         special_ends: untrained.tokenizer.special_tokens() > 0,
         config: &experiment.train,
         seed: experiment.seed,
-        refresh: None,
+        refresh: refresher.as_ref().map(|_| &mine_again as &Refresh<'_>),
         guide: guide.as_ref().map(|guide| guide as &Guide<'_>),
         files: TrainFiles::from(&run.dir),
         resume: true,

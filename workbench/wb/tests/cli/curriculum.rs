@@ -74,16 +74,50 @@ fn names_and_lengths_that_do_not_fit_are_refused() {
     err: error: train.curriculum[1].max_tokens.document: got 65, expected more than 0 and at most 64, the encoder's own
     err:   hint: encoder.max_tokens is the limit of all stages
     ");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "train.refresh={}"]), @r"
+    let both = ["check", "staged.yaml", "train.refresh={}", "data.streaming=true"];
+    insta::assert_snapshot!(sandbox.refuses(&both), @r"
     exit 2
-    err: error: train.refresh: there is nothing here yet that mines hard negatives while training
-    err:   hint: take `refresh` away
+    err: error: cannot load staged.yaml
+    err:   cause: override `train.refresh={}`: train.refresh: pairs are mined in memory, and `data.streaming` keeps them on the disk
     ");
     insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"]), @r"
     exit 2
     err: error: cannot load staged.yaml
     err:   cause: override `data.dedupe.near=0.9`: data.dedupe.near: got 0.9, expected 0 with data.streaming: it needs all pairs in memory
     ");
+}
+
+/// Killed in the middle by a stop after each checkpoint, the run ends as the one that was not.
+#[test]
+fn hard_negatives_are_mined_again_while_training() {
+    let sandbox = Sandbox::new();
+    staged(&sandbox);
+    let refresh = "train.refresh={every: {steps: 9}, at_start: true}";
+    let arguments =
+        ["train", "staged.yaml", refresh, "negatives={mode: naive, per_pair: 2, retriever: bm25}", "--runs", "mined"];
+    sandbox.succeeds(&arguments);
+    sandbox.succeeds(&["train", "staged.yaml", "--runs", "plain"]);
+    assert_ne!(sandbox.weights("mined"), sandbox.weights("plain"));
+    let journal = fs::read_to_string(sandbox.only_run("mined").join("metrics.jsonl")).unwrap();
+    let tokens = |journal: &str| -> Vec<u64> {
+        journal
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["tokens"].as_u64().unwrap())
+            .collect()
+    };
+    let plain = fs::read_to_string(sandbox.only_run("plain").join("metrics.jsonl")).unwrap();
+    // Two documents more a pair.
+    assert!(tokens(&journal).iter().zip(tokens(&plain)).all(|(with, without)| *with > without + 16));
+    let checkpoints = sandbox.only_run("mined").join("checkpoints");
+    assert!(
+        checkpoints.join("negatives-000027.json").is_file(),
+        "{:?}",
+        fs::read_dir(checkpoints).unwrap().collect::<Vec<_>>()
+    );
+    let mut again = arguments;
+    again[5] = "again";
+    sandbox.succeeds(&again);
+    assert_eq!(sandbox.weights("mined"), sandbox.weights("again"));
 }
 
 #[test]

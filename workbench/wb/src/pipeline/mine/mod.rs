@@ -4,6 +4,7 @@ mod account;
 mod corpus;
 mod files;
 mod ranker;
+mod refresh;
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ use ranker::Ranker;
 pub use account::print;
 pub use files::Out;
 use files::write_out;
+pub use refresh::Refresher;
 
 /// Mined pairs and where they lie.
 pub struct MinedStage {

@@ -1,0 +1,77 @@
+//! An encoder as it is at one moment of a training: the backbone of the loop, with the texts tokenized as training does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ndarray::Array2;
+use rayon::prelude::*;
+use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
+
+use super::{PromptsConfig, Tokenize, Wanted};
+use crate::{Backbone, TokenBatch, bi_encoder::by_length};
+
+/// Texts that are tokenized and encoded together.
+const WINDOW: usize = 4096;
+
+/// Encodes with the weights of the moment. Prompts are those of training that no data set has for itself.
+pub struct Moment<'a> {
+    /// The model.
+    pub backbone: &'a dyn Backbone,
+    /// Text to token ids.
+    pub tokenize: &'a Tokenize<'a>,
+    /// Training's prompts.
+    pub prompts: &'a PromptsConfig,
+    /// Set from outside to break off; encoding is an error then.
+    pub stop: &'a AtomicBool,
+}
+
+impl Moment<'_> {
+    fn tokens(&self, texts: &[&str], side: Side) -> crate::Result<Vec<Vec<u32>>> {
+        let prompt = self.prompts.of_column(side);
+        texts.par_iter().map(|text| (self.tokenize)(Wanted { text, side, prompt, max_tokens: None })).collect()
+    }
+}
+
+impl Encoder for Moment<'_> {
+    fn name(&self) -> String {
+        "the encoder in training".to_owned()
+    }
+
+    fn dim(&self) -> usize {
+        self.backbone.dim()
+    }
+
+    /// Of its weights.
+    fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::builder();
+        for parameter in self.backbone.parameters().iter() {
+            let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            fingerprint.text(&parameter.name).bytes(&bytes);
+        }
+        fingerprint.finish()
+    }
+
+    fn encode(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        let mut all = Array2::zeros((texts.len(), self.dim()));
+        let mut done = 0;
+        for (number, window) in texts.chunks(WINDOW).enumerate() {
+            let ids = self.tokens(window, side)?;
+            for group in by_length(&ids) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err("stopped".into());
+                }
+                let rows = self.backbone.embed(&TokenBatch::new(group.iter().map(|at| ids[*at].as_slice())))?;
+                for (row, at) in rows.rows().into_iter().zip(&group) {
+                    all.row_mut(number * WINDOW + at).assign(&row);
+                }
+                done += group.len();
+                progress(Progress::new("encoding for new hard negatives", done, texts.len()));
+            }
+        }
+        Ok(Embeddings::dense(all))
+    }
+}

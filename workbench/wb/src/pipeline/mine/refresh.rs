@@ -1,0 +1,76 @@
+//! Hard negatives that are mined again while training goes on, by the rules of `negatives:`.
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use anyhow::Result;
+use wb_core::{Document, Pair, Progress, Seed};
+use wb_encoder::{
+    Backbone, Error,
+    train::{Mined, Moment, PromptsConfig, Tokenize},
+};
+use wb_retrieval::mining::{MinedPairs, MiningConfig, mine};
+
+use super::corpus;
+use crate::config::Experiment;
+
+/// What is mined with the weights of the moment.
+pub struct Refresher<'a> {
+    pairs: &'a [Pair],
+    corpus: Vec<Document>,
+    config: MiningConfig,
+    seed: Seed,
+    prompts: &'a PromptsConfig,
+}
+
+impl<'a> Refresher<'a> {
+    /// For an experiment that asks for it; reads the corpus, where there is a separate one.
+    pub fn open(experiment: &'a Experiment, pairs: &'a [Pair]) -> Result<Option<Self>> {
+        if experiment.train.refresh.is_none() {
+            return Ok(None);
+        }
+        let config = experiment.negatives.clone().unwrap_or_default();
+        let corpus = corpus::read(&config, pairs)?;
+        Ok(Some(Self { pairs, corpus, config, seed: experiment.seed, prompts: &experiment.train.prompts }))
+    }
+
+    /// Mines after so many steps. Nothing where it was stopped.
+    pub fn mine(
+        &self,
+        backbone: &dyn Backbone,
+        tokenize: &Tokenize<'_>,
+        step: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> wb_encoder::Result<Option<Mined>> {
+        let moment = Moment { backbone, tokenize, prompts: self.prompts, stop };
+        match mine(self.pairs, &self.corpus, &moment, &self.config, (self.seed, step), progress) {
+            Ok(mined) => Ok(Some(by_position(mined))),
+            Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
+            Err(wb_retrieval::Error::Core(error)) => Err(Error::Core(error)),
+            Err(error) => {
+                let message = format!("hard negatives cannot be mined again: {error}");
+                Err(Error::Training { step, message, hint: None })
+            }
+        }
+    }
+}
+
+/// Each text once, and the pairs' negatives as positions in them.
+fn by_position(mined: MinedPairs) -> Mined {
+    let mut positions: HashMap<String, u32> = HashMap::new();
+    let mut texts = Vec::new();
+    let mut position = |text: String| match positions.get(&text) {
+        Some(at) => *at,
+        None => {
+            texts.push(text.clone());
+            positions.insert(text, texts.len() as u32 - 1);
+            texts.len() as u32 - 1
+        }
+    };
+    let negatives = mined.pairs.into_iter().map(|pair| pair.negatives.into_iter().map(&mut position).collect());
+    let negatives = negatives.collect();
+    Mined { texts, negatives }
+}
