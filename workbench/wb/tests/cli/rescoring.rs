@@ -186,12 +186,42 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     let rescore = "negatives={encoder: bert, rescore: {cross_encoder: {id: cross}}}";
     let (out, _) = sandbox.succeeds(&["check", "plain.yaml", rescore]);
     assert!(out.contains("ranked by bert, 101 a query rescored by cross on the processor, within 2GB"), "{out}");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: scores.jsonl}"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "bert"]), @"");
-    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "absent"]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"]), @r"
+    exit 2
+    err: error: cannot load plain.yaml
+    err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder.id: got nothing, expected a cross-encoder
+    err:   hint: rescore: { cross_encoder: { id: path/to/a/cross-encoder } }
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: scores.jsonl}"]), @r"
+    exit 2
+    err: error: cannot load plain.yaml
+    err:   cause: override `negatives={rescore: scores.jsonl}`: negatives.rescore: unknown variant `scores.jsonl`, expected `file` or `cross_encoder`
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "bert"]), @r"
+    exit 2
+    err: error: cannot read negatives.rescore.cross_encoder
+    err:   cause: bert/modules.json: has Transformer, Pooling, Normalize, expected one Transformer in the folder itself
+    err:   hint: sentence-transformers' CrossEncoder writes such a folder; an encoder (with Pooling) is none
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "absent"]), @r"
+    exit 2
+    err: error: cannot read negatives.rescore.cross_encoder
+    err:   cause: no folder `absent`
+    err:   hint: a pretrained model is a folder with config.json, model.safetensors and tokenizer.json, or a hub id owner/name
+    ");
     let both = ["mine-negatives", "plain.yaml", "--cross-encoder", "cross", "--rescore", "scores.jsonl"];
-    insta::assert_snapshot!(sandbox.refuses(&both), @"");
+    insta::assert_snapshot!(sandbox.refuses(&both), @r"
+    exit 2
+    err: error: the argument '--cross-encoder <DIR|ID>' cannot be used with '--rescore <FILE>'
+    err:
+    err: Usage: wb mine-negatives --cross-encoder <DIR|ID> <CONFIG> [KEY=VALUE]...
+    err:
+    err: For more information, try '--help'.
+    ");
     let long = "negatives={rescore: {cross_encoder: {id: cross, max_tokens: 41}}}";
-    insta::assert_snapshot!(sandbox.refuses(&["run", "plain.yaml", long]), @"");
+    insta::assert_snapshot!(sandbox.refuses(&["run", "plain.yaml", long]), @r"
+    exit 2
+    err: error: cannot read negatives.rescore.cross_encoder
+    err:   cause: negatives.rescore.cross_encoder.max_tokens: got 41, expected more than the 3 special tokens and at most cross's 40 positions
+    ");
 }
