@@ -163,6 +163,12 @@ impl Tokenizer {
         Ok(tokens)
     }
 
+    /// Token ids and types of two short texts as one, with the special tokens that the file puts around and between.
+    pub(crate) fn encode_two(&self, first: &str, second: &str) -> Result<(Vec<u32>, Vec<u32>)> {
+        let encoding = self.inner.encode_fast((first, second), true).map_err(failed("trying it on two words"))?;
+        Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
+    }
+
     /// The token that stands for a hidden one, where there is one.
     pub fn mask_token(&self) -> Option<u32> {
         MASK_TOKENS.into_iter().find_map(|token| self.inner.token_to_id(token))

@@ -1,5 +1,6 @@
 //! A folder with an encoder in it: a sentence-transformers or Hugging Face model, or what a run of ours left.
 
+pub(crate) mod cross_encoder;
 pub(crate) mod hub_config;
 pub(crate) mod own;
 pub(crate) mod peft;

@@ -15,10 +15,10 @@ use crate::{Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, model
 
 /// One line of `modules.json`.
 #[derive(Deserialize)]
-struct Module {
-    path: String,
+pub(super) struct Module {
+    pub path: String,
     #[serde(rename = "type")]
-    class: String,
+    pub class: String,
 }
 
 /// Longest text of a bag of token vectors, which itself has no limit.
@@ -163,7 +163,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
 }
 
 /// The weights file, or an error that says how to get one.
-fn weights_file(folder: &Path) -> Result<PathBuf> {
+pub(super) fn weights_file(folder: &Path) -> Result<PathBuf> {
     let file = folder.join("model.safetensors");
     if file.is_file() {
         return Ok(file);
@@ -216,12 +216,12 @@ fn read_pooling(path: &Path) -> Result<Pooling> {
 
 /// `sentence_bert_config.json` (or what older versions called it), beside the transformer or the modules.
 #[derive(Default, Deserialize)]
-struct Settings {
-    max_seq_length: Option<usize>,
-    do_lower_case: Option<bool>,
+pub(super) struct Settings {
+    pub max_seq_length: Option<usize>,
+    pub do_lower_case: Option<bool>,
 }
 
-fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
+pub(super) fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
     let kinds = ["bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"];
     for folder in [transformer, root] {
         for kind in kinds {

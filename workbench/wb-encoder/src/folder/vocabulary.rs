@@ -50,7 +50,7 @@ pub(super) fn model_max_length(folder: &Path) -> Result<Option<usize>> {
     Ok(length.filter(|length| *length >= 1.0 && *length < 1e9).map(|length| length as usize))
 }
 
-fn tokenizer_config(folder: &Path) -> Result<Value> {
+pub(super) fn tokenizer_config(folder: &Path) -> Result<Value> {
     let file = folder.join("tokenizer_config.json");
     if file.is_file() { read_json(&file) } else { Ok(Value::Null) }
 }

@@ -13,12 +13,14 @@ mod groups;
 mod pool;
 mod static_embedding;
 
+pub(crate) use bert::NativeBert;
+
 use crate::{Architecture, Backbone, Model, Result};
 
 /// A model on the CPU.
 pub fn open(model: Model) -> Result<Box<dyn Backbone>> {
     Ok(match model.architecture.clone() {
-        Architecture::Bert(config) => Box::new(bert::NativeBert::new(config, model)?),
+        Architecture::Bert(config) => Box::new(NativeBert::new(config, model)?),
         Architecture::StaticEmbedding(config) => Box::new(static_embedding::NativeStatic::new(config, model)?),
     })
 }

@@ -36,7 +36,7 @@ pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> Strin
     let mut ignored = Vec::new();
     for (name, view) in tensors.iter() {
         let ours = rename(name);
-        if is_ignored(&ours) {
+        if is_ignored(&ours) && !expected.iter().any(|spec| spec.name == ours) {
             ignored.push(name.to_owned());
             continue;
         }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod common;
+mod cross_encoder;
 mod dense;
 mod encoder;
 mod export;

@@ -206,7 +206,7 @@ mod tests {
                 format!("{} fin {at}", [word.as_str(); 8].join(" ")),
             ));
         }
-        let found = mine(&pairs, &[], &Letters, &MiningConfig::default(), (Seed(1), 0), &mut silent).unwrap();
+        let found = mine(&pairs, &[], &Letters, &MiningConfig::default(), (Seed(1), 0), None, &mut silent).unwrap();
         let texts = Texts::new(&pairs, &[]).unwrap();
         let mut mined = found.mined;
         for at in 0..10 {

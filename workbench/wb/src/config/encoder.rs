@@ -11,6 +11,7 @@ use wb_encoder::{
     losses::GuideConfig,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
+use wb_retrieval::mining::CrossEncoderConfig;
 
 /// What is trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,6 +113,12 @@ impl From<&JudgeEncoder> for PretrainedConfig {
 impl From<&GuideConfig> for PretrainedConfig {
     fn from(guide: &GuideConfig) -> Self {
         Self { id: guide.id.clone(), revision: guide.revision.clone(), adapter: None }
+    }
+}
+
+impl From<&CrossEncoderConfig> for PretrainedConfig {
+    fn from(cross: &CrossEncoderConfig) -> Self {
+        Self { id: cross.id.clone(), revision: cross.revision.clone(), adapter: None }
     }
 }
 

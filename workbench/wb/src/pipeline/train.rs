@@ -108,7 +108,8 @@ pub fn encoder(
         nodes: &code_labels::nodes,
         types: &code_labels::types,
     };
-    let refresher = Refresher::open(experiment, data.prepared.train.pairs())?;
+    let datasets = data.folder.parent().unwrap_or(Path::new("."));
+    let refresher = Refresher::open(experiment, data.prepared.train.pairs(), datasets, stop)?;
     let mine_again = |backbone: &dyn Backbone, step: u64, progress: &mut dyn FnMut(Progress)| match &refresher {
         Some(refresher) => refresher.mine(backbone, &tokenize, step, stop, progress),
         None => Ok(None),

@@ -12,6 +12,7 @@ mod made_up;
 mod names;
 mod negatives;
 mod objectives;
+mod rescoring;
 mod sandbox;
 mod story;
 mod weights;

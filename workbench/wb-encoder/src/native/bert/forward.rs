@@ -42,7 +42,7 @@ impl NativeBert {
         if group.tokens.is_empty() {
             return;
         }
-        self.embed_group(batch, group, scratch, dropout, tape.as_deref_mut());
+        self.embed_group(batch, group, &[], scratch, dropout, tape.as_deref_mut());
         if let Some(tape) = tape.as_deref_mut() {
             tape.checkpointed = self.checkpointing;
             if tape.checkpointed {
@@ -76,22 +76,27 @@ impl NativeBert {
         scratch.layer = overwritten;
     }
 
-    /// The sum of the embeddings, normalized, into `scratch.stream`.
-    fn embed_group(
+    /// The sum of the embeddings, normalized, into `scratch.stream`. `types` has a type for each token of the batch, or
+    /// nothing where all are 0.
+    pub(super) fn embed_group(
         &self,
         batch: &TokenBatch,
         group: &Group,
+        types: &[u32],
         scratch: &mut Scratch,
         dropout: Option<Dropout>,
         tape: Option<&mut GroupTape>,
     ) {
         let hidden = self.config.hidden_size;
         let (words, positions) = (self.values(self.places.word), self.values(self.places.position));
-        let token_type = &self.values(self.places.token_type)[..hidden];
+        let token_types = self.values(self.places.token_type);
         let stream = sized(&mut scratch.stream, group.tokens.len() * hidden);
         let mut rows = stream.chunks_exact_mut(hidden);
         for text in group.texts.clone() {
+            let first = batch.offsets()[text];
             for (place, (id, row)) in batch.text(text).iter().zip(&mut rows).enumerate() {
+                let token_type = types.get(first + place).map_or(0, |one| *one as usize);
+                let token_type = &token_types[token_type * hidden..][..hidden];
                 let word = &words[*id as usize * hidden..][..hidden];
                 let position = &positions[(self.config.first_position + place) * hidden..][..hidden];
                 for (((x, w), p), t) in row.iter_mut().zip(word).zip(position).zip(token_type) {

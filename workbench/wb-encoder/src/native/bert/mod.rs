@@ -5,6 +5,7 @@ mod backward;
 mod forward;
 mod linear;
 mod packs;
+mod pairs;
 mod places;
 mod tape;
 
