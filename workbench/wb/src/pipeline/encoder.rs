@@ -35,7 +35,10 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
         let folder = pretrained_folder(pretrained)?;
         for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
             // A folder of adapters alone has no weights of its own.
-            for file in ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"] {
+            let matrices = ["late_interaction.safetensors", "1_Dense/model.safetensors"];
+            for file in
+                ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"].iter().chain(&matrices)
+            {
                 let path = place.join(file);
                 if path.is_file() {
                     all.text(Fingerprint::of_file(&path)?.as_str());
@@ -106,14 +109,35 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     if let Some(pooling) = config.pooling {
         folder.model.pooling = pooling;
     }
+    if let Some(late) = &config.late_interaction {
+        folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
+    }
     match &config.lora {
         Some(lora) => folder.attach(lora, experiment.seed)?,
         // Adapters that were read train further; the weights that they stand beside stay frozen.
         None if folder.lora.is_some() => {}
         None => folder.model.parameters.iter_mut().for_each(|parameter| parameter.trainable = true),
     }
+    check_similarity(&folder, experiment)?;
     folder.check_lengths("encoder")?;
     Ok(folder)
+}
+
+/// Training has to compare what the encoder gives: texts by one vector each, or token by token.
+fn check_similarity(folder: &Folder, experiment: &Experiment) -> Result<()> {
+    let by_tokens = experiment.train.similarity.of_tokens().is_some();
+    let (message, hint) = match (folder.late_interaction.is_some(), by_tokens) {
+        (true, false) => (
+            "compares one vector a text, and the encoder gives one a token",
+            "train.similarity=maxsim, or train.similarity={xtr: {}}",
+        ),
+        (false, true) => (
+            "compares texts token by token, and the encoder gives one vector a text",
+            "encoder.late_interaction={}, or train.similarity=cosine",
+        ),
+        _ => return Ok(()),
+    };
+    Err(wb_core::Error::value("train.similarity", message).with_hint(hint).into())
 }
 
 fn tokenizer(

@@ -249,6 +249,7 @@ impl Run {
             pairs: self.stream.as_ref().map_or((&self.pairs).into(), |pairs| TrainPairs::Stream(pairs)),
             validation: &self.validation,
             tokenize: &wanted,
+            late_interaction: None,
             code: None,
             special_ends: false,
             config: &self.config,
