@@ -34,8 +34,9 @@ impl Parity {
         let embed = |folder: Folder| -> Result<[Embeddings; 2]> {
             let encoder = BiEncoder::open(folder, &device)?;
             if encoder.token_vectors().is_some() {
-                let tokens =
-                    |side| Ok(Embeddings::dense(encoder.embed_tokens(&texts, side, &mut silent)?.view().to_owned()));
+                let tokens = |side| -> Result<Embeddings> {
+                    Ok(Embeddings::dense(encoder.embed_tokens(&texts, side, &mut silent)?.view().to_owned()))
+                };
                 return Ok([tokens(Side::Query)?, tokens(Side::Document)?]);
             }
             Ok([encoder.embed(&texts, Side::Query, &mut silent)?, encoder.embed(&texts, Side::Document, &mut silent)?])

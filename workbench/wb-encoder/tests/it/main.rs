@@ -8,6 +8,7 @@ mod dense;
 mod encoder;
 mod export;
 mod gradients;
+mod late_interaction;
 mod minilm;
 mod peft;
 mod probe;

@@ -118,26 +118,9 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
         None if folder.lora.is_some() => {}
         None => folder.model.parameters.iter_mut().for_each(|parameter| parameter.trainable = true),
     }
-    check_similarity(&folder, experiment)?;
+    experiment.check_similarity(folder.late_interaction.is_some())?;
     folder.check_lengths("encoder")?;
     Ok(folder)
-}
-
-/// Training has to compare what the encoder gives: texts by one vector each, or token by token.
-fn check_similarity(folder: &Folder, experiment: &Experiment) -> Result<()> {
-    let by_tokens = experiment.train.similarity.of_tokens().is_some();
-    let (message, hint) = match (folder.late_interaction.is_some(), by_tokens) {
-        (true, false) => (
-            "compares one vector a text, and the encoder gives one a token",
-            "train.similarity=maxsim, or train.similarity={xtr: {}}",
-        ),
-        (false, true) => (
-            "compares texts token by token, and the encoder gives one vector a text",
-            "encoder.late_interaction={}, or train.similarity=cosine",
-        ),
-        _ => return Ok(()),
-    };
-    Err(wb_core::Error::value("train.similarity", message).with_hint(hint).into())
 }
 
 fn tokenizer(

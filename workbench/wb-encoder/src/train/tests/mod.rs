@@ -3,6 +3,7 @@
 mod curriculum;
 mod faults;
 mod killed;
+mod late_interaction;
 
 use std::{
     fs,
