@@ -20,10 +20,11 @@ pub mod run_dir;
 pub mod scores;
 pub mod seed;
 pub mod suggest;
+pub mod token_embeddings;
 
 pub use corpus::{Corpus, Document, Qrels, Query};
 pub use embeddings::Embeddings;
-pub use encoder::{Encoder, Side};
+pub use encoder::{Encoder, Side, TokenEncoder};
 pub use error::{Error, Result};
 pub use pair::{Origin, Pair, PairSet, Task};
 pub use progress::Progress;
@@ -32,3 +33,4 @@ pub use reranker::Reranker;
 pub use run_dir::RunDir;
 pub use scores::Scores;
 pub use seed::Seed;
+pub use token_embeddings::TokenEmbeddings;

@@ -8,7 +8,7 @@ use std::{
 
 use rayon::prelude::*;
 use tokenizers::{
-    Model, NormalizerWrapper,
+    AddedToken, Model, NormalizerWrapper,
     normalizers::{Lowercase, Sequence},
 };
 use wb_core::atomic;
@@ -224,6 +224,29 @@ impl Tokenizer {
     /// How many special tokens stand around every text.
     pub fn special_tokens(&self) -> usize {
         self.before.len() + self.after.len()
+    }
+
+    /// Texts that are taken for a token of their own wherever they stand.
+    pub(crate) fn added(&self) -> &[String] {
+        &self.added
+    }
+
+    /// Whether a text is one of those.
+    pub(crate) fn is_added(&self, token: &str) -> bool {
+        self.added.iter().any(|added| added == token)
+    }
+
+    /// The same with some of its tokens recognized in texts as they are, as markers have to be where others read them.
+    pub(crate) fn recognizing(mut self, tokens: &[&str]) -> Result<Self> {
+        let special = tokens.iter().map(|token| AddedToken::from(*token, true).normalized(false));
+        self.inner.add_special_tokens(special).map_err(failed("adding special tokens"))?;
+        self.added = self.inner.get_added_tokens_decoder().into_values().map(|token| token.content).collect();
+        Ok(self)
+    }
+
+    /// How many of them stand before it.
+    pub fn special_tokens_before(&self) -> usize {
+        self.before.len()
     }
 
     /// The largest token id, plus one.

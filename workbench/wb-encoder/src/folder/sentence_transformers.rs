@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Folder, MaxTokens, Prompts, hub_config, json, model_error, name, peft, peft_config, short_list, vocabulary,
+    Folder, MaxTokens, Prompts, hub_config, json, model_error, multi_vector, name, peft, peft_config, short_list,
+    vocabulary,
 };
 use crate::{Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights};
 
@@ -31,6 +32,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut pooling = Pooling::Mean;
     let mut normalize = false;
     let mut dense_folders = Vec::new();
+    let mut late: Option<multi_vector::Modules> = None;
     if modules_file.is_file() {
         let modules: Vec<Module> = json(&modules_file)?;
         let mut pooled = false;
@@ -44,8 +46,12 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
                     pooling = read_pooling(&folder.join("config.json"))?;
                     pooled = true;
                 }
+                (1, "Dense") => late = Some(multi_vector::Modules { dense: folder, mask: None }),
+                (_, "MultiVectorMask") if late.is_some() => {
+                    late = late.map(|modules| multi_vector::Modules { mask: Some(folder), ..modules });
+                }
                 (_, "Dense") if pooled && !normalize => dense_folders.push(folder),
-                (_, "Normalize") if pooled => normalize = true,
+                (_, "Normalize") if pooled || late.is_some() => normalize = true,
                 _ => {
                     return Err(model_error(
                         &modules_file,
@@ -58,7 +64,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
                 }
             }
         }
-        if !pooled {
+        if !pooled && late.is_none() {
             return Err(model_error(&modules_file, "has no Pooling, expected one after the Transformer", ""));
         }
     } else {
@@ -107,6 +113,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         model: Model { architecture, parameters: loaded.parameters, pooling, adapter: None },
         lora: None,
         dense,
+        late_interaction: None,
         tokenizer,
         normalize,
         max_tokens: MaxTokens::both(wanted.min(positions)),
@@ -114,6 +121,10 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         notes,
     };
     folder.check_lengths("encoder")?;
+    if let Some(modules) = &late {
+        folder.normalize = true;
+        multi_vector::add(&mut folder, path, &transformer, modules)?;
+    }
     if adapted {
         peft::apply(&mut folder, &transformer)?;
     }
@@ -154,6 +165,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
         model: Model { architecture, parameters: loaded.parameters, pooling: Pooling::Mean, adapter: None },
         lora: None,
         dense: Vec::new(),
+        late_interaction: None,
         tokenizer,
         normalize,
         max_tokens: MaxTokens::both(max_tokens),

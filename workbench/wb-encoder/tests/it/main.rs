@@ -9,6 +9,7 @@ mod dense;
 mod encoder;
 mod export;
 mod gradients;
+mod late_interaction;
 mod minilm;
 mod peft;
 mod probe;

@@ -1,7 +1,7 @@
 //! Hard negatives: documents that rank high for a query and are not its answers.
 //!
 //! [`Texts`] says which queries and documents there are, a [`CandidateSource`] ranks documents for queries
-//! ([`VectorSearch`] by vectors, [`LexicalSearch`] by words), [`select`] decides what of a ranking may be a negative and
+//! ([`VectorSearch`] by vectors, [`TokenSearch`] token by token, [`LexicalSearch`] by words), [`select`] decides what of a ranking may be a negative and
 //! what is taken, and [`mine_from`] does it for all of them, a block of queries at a time, so that memory is bounded.
 //!
 //! The reference is sentence-transformers' `mine_hard_negatives` (6.2), whose rows come out equal for equal options
@@ -26,6 +26,7 @@ mod source;
 mod statistics;
 mod store;
 mod texts;
+mod tokens;
 mod vectors;
 
 use rayon::prelude::*;
@@ -46,6 +47,7 @@ pub use source::{Batch, CandidateSource, Ranked};
 pub use statistics::Distribution;
 pub use store::encode_to_file;
 pub use texts::Texts;
+pub use tokens::TokenSearch;
 pub use vectors::{Picked, VectorFile, Vectors};
 
 use crate::{Error, Result};
@@ -96,16 +98,7 @@ pub fn mine(
         return Err(wb_core::Error::value("negatives.vectors", message).into());
     }
     let texts = Texts::new(pairs, corpus)?;
-    let mut encode = |texts: &[&str], side, what| {
-        let vectors = encoder.encode(texts, side, progress);
-        vectors.map_err(|source| Error::Encoder { what, encoder: encoder.name(), source })
-    };
-    let queries = encode(texts.queries(), Side::Query, "queries")?;
-    let documents = encode(texts.documents(), Side::Document, "documents")?;
     let rules = config.rules();
-    // The vectors are in memory already, so blocks save nothing.
-    let blocks = Blocks { queries: texts.queries().len().max(1), documents: texts.documents().len().max(1) };
-    let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?;
     let file = config.rescore.as_ref().and_then(RescoreConfig::file);
     let rescored = file.map(|file| Rescored::read(file, &texts)).transpose()?;
     let rescore = rescored.as_ref().map(|scores| scores as &dyn Rescorer).or(cross_encoder);
@@ -114,6 +107,19 @@ pub fn mine(
         return Err(wb_core::Error::value("negatives.rescore.cross_encoder", message).into());
     }
     let mining = Mining { round, rescore, ..Mining::new(&rules, seed) };
+    if let Some(mut source) = TokenSearch::new(encoder, config.ram) {
+        let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
+        return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
+    }
+    let mut encode = |texts: &[&str], side, what| {
+        let vectors = encoder.encode(texts, side, progress);
+        vectors.map_err(|source| Error::Encoder { what, encoder: encoder.name(), source })
+    };
+    let queries = encode(texts.queries(), Side::Query, "queries")?;
+    let documents = encode(texts.documents(), Side::Document, "documents")?;
+    // The vectors are in memory already, so blocks save nothing.
+    let blocks = Blocks { queries: texts.queries().len().max(1), documents: texts.documents().len().max(1) };
+    let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?;
     let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
     Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined })
 }

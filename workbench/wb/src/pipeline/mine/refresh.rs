@@ -9,7 +9,7 @@ use std::{
 use anyhow::Result;
 use wb_core::{Document, Pair, Progress, Seed};
 use wb_encoder::{
-    Backbone, Error,
+    Backbone, Error, LateInteraction,
     train::{Mined, Moment, PromptsConfig, Tokenize},
 };
 use wb_retrieval::mining::{MinedPairs, MiningConfig, mine};
@@ -49,13 +49,13 @@ impl<'a> Refresher<'a> {
     /// Mines after so many steps. Nothing where it was stopped.
     pub fn mine(
         &self,
-        backbone: &dyn Backbone,
+        (backbone, late_interaction): (&dyn Backbone, Option<&LateInteraction>),
         tokenize: &Tokenize<'_>,
         step: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> wb_encoder::Result<Option<Mined>> {
-        let moment = Moment { backbone, tokenize, prompts: self.prompts, stop };
+        let moment = Moment { backbone, late_interaction, tokenize, prompts: self.prompts, stop };
         let cross_encoder = self.stronger.as_ref().and_then(Stronger::cross_encoder);
         match mine(self.pairs, &self.corpus, &moment, &self.config, (self.seed, step), cross_encoder, progress) {
             Ok(mined) => Ok(Some(by_position(mined))),
