@@ -18,6 +18,7 @@ use crate::{Architecture, Backbone, Model, Result};
 /// A model on the CPU.
 pub fn open(model: Model) -> Result<Box<dyn Backbone>> {
     Ok(match model.architecture.clone() {
+        Architecture::T5(_) => Box::new(crate::BurnBackbone::new(model, &burn::tensor::Device::flex(), "cpu")?),
         Architecture::Bert(config) => Box::new(bert::NativeBert::new(config, model)?),
         Architecture::StaticEmbedding(config) => Box::new(static_embedding::NativeStatic::new(config, model)?),
     })

@@ -17,7 +17,7 @@ pub use self::{
 use crate::{Error, Parameter, Parameters, Result, lora, models::WeightSpec};
 
 /// Tensors that hub files carry and an encoder does not use.
-const IGNORED: [&str; 4] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head."];
+const IGNORED: [&str; 5] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head.", "decoder."];
 
 /// What a weights file held.
 #[derive(Debug)]
@@ -37,6 +37,11 @@ pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> Strin
     for (name, view) in tensors.iter() {
         let ours = rename(name);
         if is_ignored(&ours) {
+            ignored.push(name.to_owned());
+            continue;
+        }
+        // Tied weights may be there twice, under both of their names.
+        if found.get(&ours).is_some_and(|(_, before)| is_same(before, &view)) {
             ignored.push(name.to_owned());
             continue;
         }
@@ -135,6 +140,17 @@ pub fn bert_name(name: &str) -> String {
         Some((before, "beta")) => format!("{before}LayerNorm.bias"),
         _ => ours.to_owned(),
     }
+}
+
+/// Our name for a tensor of a T5 file: the token vectors are called by either of two names.
+pub fn t5_name(name: &str) -> String {
+    let ours =
+        ["0.auto_model.", "0.model."].iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
+    if ours == "encoder.embed_tokens.weight" { "shared.weight".to_owned() } else { ours.to_owned() }
+}
+
+fn is_same(one: &TensorView<'_>, other: &TensorView<'_>) -> bool {
+    one.dtype() == other.dtype() && one.shape() == other.shape() && one.data() == other.data()
 }
 
 /// Whether a tensor, by our name for it, is one that an encoder does not use.

@@ -103,7 +103,7 @@ impl ModelCard {
         }
         let normalized = if folder.normalize { "of length 1" } else { "not normalized" };
         row("embedding", format!("{} numbers, {normalized}", folder.dim()))?;
-        if matches!(folder.model.architecture, Architecture::Bert(_)) {
+        if !matches!(folder.model.architecture, Architecture::StaticEmbedding(_)) {
             row("pooling", format!("{:?}", folder.model.pooling).to_lowercase())?;
         }
         row("compared by", format!("{:?}", subject.config.similarity).to_lowercase())?;
