@@ -1,6 +1,8 @@
-//! Weights in and out of safetensors files, strictly: what does not fit the architecture is an error, not a guess.
+//! Weights in and out of safetensors files, and out of torch's own, strictly: what does not fit the architecture
+//! is an error, not a guess.
 
 mod dtype;
+mod torch;
 mod write;
 
 use std::{collections::BTreeMap, path::Path};
@@ -8,10 +10,13 @@ use std::{collections::BTreeMap, path::Path};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use wb_core::suggest;
 
-use self::dtype::{brain_to_float, half_to_float};
 pub use self::{
     dtype::WeightType,
     write::{write, write_as},
+};
+use self::{
+    dtype::{brain_to_float, half_to_float},
+    torch::TorchFile,
 };
 
 use crate::{Error, Parameter, Parameters, Result, lora, models::WeightSpec};
@@ -28,13 +33,27 @@ pub struct Loaded {
     pub ignored: Vec<String>,
 }
 
-/// Reads the weights `expected` from a file of 32- or 16-bit floats. `rename` gives our name for the file's.
+/// Reads the weights `expected` from a file of 32- or 16-bit floats: one of safetensors, or one that `torch.save` wrote,
+/// of which nothing but tensors is read. `rename` gives our name for the file's.
 pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
     let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
-    let tensors = open(path, &bytes)?;
+    if torch::is_archive(&bytes) || path.extension().is_some_and(|extension| extension == "bin") {
+        let file = TorchFile::open(path, &bytes)?;
+        return pick(path, file.views(path)?, expected, rename);
+    }
+    pick(path, open(path, &bytes)?.iter().collect(), expected, rename)
+}
+
+/// Takes the expected weights out of all tensors of a file.
+fn pick(
+    path: &Path,
+    tensors: Vec<(&str, TensorView<'_>)>,
+    expected: &[WeightSpec],
+    rename: &dyn Fn(&str) -> String,
+) -> Result<Loaded> {
     let mut found: BTreeMap<String, (String, TensorView<'_>)> = BTreeMap::new();
     let mut ignored = Vec::new();
-    for (name, view) in tensors.iter() {
+    for (name, view) in tensors {
         let ours = rename(name);
         if is_ignored(&ours) {
             ignored.push(name.to_owned());

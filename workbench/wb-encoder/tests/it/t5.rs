@@ -195,6 +195,43 @@ fn written_folders_give_the_same_embeddings() {
     }
 }
 
+/// The projection as torch saved it, and a whole encoder with it.
+#[test]
+fn the_projection_is_read_from_torchs_own_file() {
+    let (plain, golden_file) = load();
+    let place = copy();
+    fs::create_dir(place.path().join("2_Dense")).unwrap();
+    fs::create_dir(place.path().join("1_Pooling")).unwrap();
+    for name in ["config.json", "pytorch_model.bin"] {
+        let name = Path::new("2_Dense").join(name);
+        fs::copy(golden().join("tiny-t5").join(&name), place.path().join(&name)).unwrap();
+    }
+    let module =
+        |class: &str, path: &str| format!(r#"{{"path": "{path}", "type": "sentence_transformers.models.{class}"}}"#);
+    let modules = [module("Transformer", ""), module("Pooling", "1_Pooling"), module("Dense", "2_Dense")].join(",");
+    fs::write(place.path().join("modules.json"), format!("[{modules}]")).unwrap();
+    fs::write(place.path().join("1_Pooling/config.json"), r#"{"pooling_mode": "mean"}"#).unwrap();
+    let folder = Folder::read(place.path()).unwrap();
+    assert_eq!((folder.dense.len(), folder.dim()), (1, 8));
+    assert!(!folder.notes.iter().any(|note| note.contains("2_Dense")), "{:?}", folder.notes);
+    let projected = folder.dense[0].forward(&matrix(&golden_file.states));
+    let (_, difference) = compare(projected.view(), matrix(&golden_file.projected).view());
+    assert!(difference <= 1e-6, "{difference}");
+    assert_eq!(folder.model, plain.model);
+    // It goes along, and is then a safetensors file.
+    let to = place.path().join("written");
+    let (source, config) = (folder.clone(), ExportConfig { format: ExportFormat::St, ..Default::default() });
+    export(&source, &config, &|_| String::new(), &to).unwrap();
+    assert!(to.join("2_Dense/model.safetensors").is_file());
+    assert_eq!(Folder::read(&to).unwrap().dense, folder.dense);
+    // Cut, it is refused.
+    let file = place.path().join("2_Dense/pytorch_model.bin");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+    let error = Folder::read(place.path()).unwrap_err().to_string();
+    assert!(error.contains("2_Dense/pytorch_model.bin: is no whole zip archive"), "{error}");
+}
+
 fn copy() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(golden().join("tiny-t5")).unwrap().map(|entry| entry.unwrap().path()) {
