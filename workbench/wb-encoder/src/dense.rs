@@ -107,16 +107,12 @@ impl Dense {
             return refuse(format!("has out_features {}, expected a number above 0", config["out_features"]));
         };
         let with_bias = config["bias"].as_bool().unwrap_or(true);
-        let weights = folder.join("model.safetensors");
-        if !weights.is_file() {
-            let message = "has no model.safetensors, expected the layer's weights";
-            return Err(model_error(
-                folder,
-                message,
-                "save the model again with a sentence-transformers of version 2.3 or later",
-            ));
-        }
-        Self::read_weights(&weights, "linear", [dim, inside], with_bias, activation)
+        let found = ["model.safetensors", "pytorch_model.bin"].map(|name| folder.join(name));
+        let Some(weights) = found.iter().find(|file| file.is_file()) else {
+            let message = "has no model.safetensors and no pytorch_model.bin, expected the layer's weights";
+            return Err(model_error(folder, message, "fetch the whole model folder"));
+        };
+        Self::read_weights(weights, "linear", [dim, inside], with_bias, activation)
     }
 
     /// Reads `<name>.weight` and `<name>.bias`.

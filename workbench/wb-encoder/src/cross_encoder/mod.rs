@@ -15,8 +15,8 @@ use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
 pub use self::head::{Head, ScoreActivation};
 pub(crate) use self::template::PairTemplate;
 use crate::{
-    Architecture, Backbone, Error, Model, Pooling, Result, TokenBatch, Tokenizer, bi_encoder::by_length,
-    folder::cross_encoder as folder, models::BertConfig, native::NativeBert,
+    Architecture, Error, Result, TokenBatch, Tokenizer, bi_encoder::by_length, folder::cross_encoder as folder,
+    models::BertConfig, native::PairBert,
 };
 
 /// Pairs that are tokenized together, so that a text that stands in many of them is split into tokens once.
@@ -26,7 +26,7 @@ const WINDOW: usize = 4096;
 pub struct CrossEncoder {
     name: String,
     config: BertConfig,
-    backbone: NativeBert,
+    backbone: PairBert,
     head: Head,
     tokenizer: Tokenizer,
     template: PairTemplate,
@@ -47,15 +47,9 @@ impl CrossEncoder {
     /// Reads a folder as sentence-transformers or transformers write it.
     pub fn read(path: &Path) -> Result<Self> {
         let folder = folder::read(path)?;
-        let model = Model {
-            architecture: Architecture::Bert(folder.config.clone()),
-            parameters: folder.parameters,
-            pooling: Pooling::Cls,
-            adapter: None,
-        };
         Ok(Self {
             name: folder.name,
-            backbone: NativeBert::new(folder.config.clone(), model)?,
+            backbone: PairBert::new(folder.config.clone(), folder.parameters)?,
             config: folder.config,
             head: folder.head,
             tokenizer: folder.tokenizer,

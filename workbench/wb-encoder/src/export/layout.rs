@@ -31,7 +31,7 @@ impl Layout {
     /// Writes the whole folder.
     pub fn write(self, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
         match &folder.model.architecture {
-            Architecture::Bert(_) => {
+            Architecture::Bert(_) | Architecture::T5(_) => {
                 transformer::write_weights(folder, config.dtype, to)?;
                 self.write_around(folder, config, to)
             }

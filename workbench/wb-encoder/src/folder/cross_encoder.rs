@@ -75,7 +75,10 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
     check_modules(path)?;
     let of_head: HeadConfig = json(&config_file)?;
     let names = architecture(&config_file, &of_head)?;
-    let config = hub_config::read(&config_file)?;
+    let Architecture::Bert(config) = hub_config::read(&config_file)? else {
+        let message = "its model_type and its architectures do not fit each other";
+        return Err(model_error(&config_file, message, "save it again with transformers"));
+    };
     check_labels(&config_file, &of_head)?;
     let activation = activation(path, &of_head)?;
 
@@ -191,7 +194,7 @@ fn tokenizer(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Resul
         let message = format!("has truncation_side `{side}`, expected right");
         return Err(model_error(&file, message, "texts are cut at their ends here"));
     }
-    let mut tokenizer = vocabulary::read(path, config, notes)?;
+    let mut tokenizer = vocabulary::read(path, &Architecture::Bert(config.clone()), notes)?;
     if settings(path, path)?.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;
     }

@@ -24,6 +24,8 @@ pub(super) struct Module {
 
 /// Longest text of a bag of token vectors, which itself has no limit.
 const STATIC_MAX_TOKENS: usize = 4096;
+/// Longest text of a transformer without positions where nothing names one: what T5 was trained with.
+const UNPLACED_MAX_TOKENS: usize = 512;
 
 pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut notes = Vec::new();
@@ -69,6 +71,10 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         }
     } else {
         notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
+        if path.join("2_Dense").is_dir() {
+            notes
+                .push("2_Dense is not used: without modules.json nothing says that texts become one vector".to_owned());
+        }
     }
     // sentence-transformers saves a model with adapters as the adapters alone, without the model that they belong to.
     let adapted = transformer.join(peft_config::FILE).is_file();
@@ -81,31 +87,35 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         let hint = "expected a model folder with config.json, model.safetensors and tokenizer.json";
         return Err(model_error(path, "has no config.json", hint));
     }
-    let config = hub_config::read(&config_file)?;
-    let architecture = Architecture::Bert(config.clone());
-    let loaded = weights::read(&weights_file(&source)?, &architecture.weights(), &weights::bert_name)?;
+    let architecture = hub_config::read(&config_file)?;
+    let rename = match &architecture {
+        Architecture::T5(_) => weights::t5_name,
+        Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
+    };
+    let loaded = weights::read(&weights_file(&source)?, &architecture.weights(), &rename)?;
     if !loaded.ignored.is_empty() {
         notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
     }
-    let mut tokenizer = vocabulary::read(&transformer, &config, &mut notes)?;
+    let mut tokenizer = vocabulary::read(&transformer, &architecture, &mut notes)?;
     let settings = settings(&transformer, path)?;
     if settings.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;
     }
     // As sentence-transformers counts: its own number, else the tokenizer's, and no more than there are positions.
-    let positions = config.max_position_embeddings - config.first_position;
+    let positions = architecture.max_tokens();
+    let most = positions.unwrap_or(usize::MAX);
     let wanted = match settings.max_seq_length {
         Some(tokens) => tokens,
-        None => vocabulary::model_max_length(&transformer)?.unwrap_or(positions),
+        None => vocabulary::model_max_length(&transformer)?.unwrap_or(positions.unwrap_or(UNPLACED_MAX_TOKENS)),
     };
     if settings.max_seq_length.is_none() {
-        notes.push(format!("no max_seq_length: texts are cut at {} tokens", wanted.min(positions)));
-    } else if wanted > positions {
-        notes.push(format!("max_seq_length is {wanted}, there are {positions} positions: texts are cut there"));
+        notes.push(format!("no max_seq_length: texts are cut at {} tokens", wanted.min(most)));
+    } else if wanted > most {
+        notes.push(format!("max_seq_length is {wanted}, there are {most} positions: texts are cut there"));
     }
     let mut dense: Vec<Dense> = Vec::new();
     for place in dense_folders {
-        let inside = dense.last().map_or(config.hidden_size, Dense::dim);
+        let inside = dense.last().map_or(architecture.dim(), Dense::dim);
         dense.push(Dense::read(&place, inside)?);
     }
     let mut folder = Folder {
@@ -116,7 +126,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         late_interaction: None,
         tokenizer,
         normalize,
-        max_tokens: MaxTokens::both(wanted.min(positions)),
+        max_tokens: MaxTokens::both(wanted.min(most)),
         prompts: prompts(path)?,
         notes,
     };

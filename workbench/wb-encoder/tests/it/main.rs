@@ -14,5 +14,6 @@ mod minilm;
 mod peft;
 mod probe;
 mod speed;
+mod t5;
 mod tiny;
 mod tokens;

@@ -1,9 +1,12 @@
-//! Exports and journals opened by the libraries that they are meant for: PEFT, sentence-transformers, tensorboard.
+//! Exports and journals opened by the libraries that they are meant for: PEFT, sentence-transformers, tensorboard;
+//! and a model of a real one's shapes.
 //!
 //! `cargo test --release -p wb-encoder --test slow -- --ignored --nocapture`
 //!
 //! Needs a Python with them: `WB_PYTHON`, or the environment that `scripts/peers.sh` makes in the cache folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+mod xtr;
 
 use std::{
     fs,
@@ -120,8 +123,13 @@ fn adapters_are_equal_in_peft() {
         r#"{"rank": 2, "targets": ["dense"], "modules_to_save": ["embeddings.LayerNorm", "1.output.dense"]}"#,
         r#"{"rank": 2, "targets": ["key"], "modules_to_save": ["attention.output"]}"#,
     ];
+    let of_t5 = [
+        r#"{"rank": 2, "alpha": 3, "targets": ["q", "k", "v", "o", "wi_0", "wi_1", "wo"]}"#,
+        r#"{"rank": 4, "alpha": 6.5, "targets": "all-linear", "use_rslora": true}"#,
+        r#"{"rank": 3, "targets": ".*SelfAttention\\.[qv]", "rank_pattern": {"block\\.0\\..*": 2}, "modules_to_save": ["1.layer_norm"]}"#,
+    ];
     let mut jobs = Vec::new();
-    for model in ["tiny-bert", "tiny-roberta"] {
+    for (model, configs) in [("tiny-bert", &configs[..]), ("tiny-roberta", &configs), ("tiny-t5", &of_t5)] {
         for (number, config) in configs.iter().enumerate() {
             let base = golden().join(model);
             let source = adapted(Folder::read(&base).unwrap(), config);
@@ -167,7 +175,7 @@ fn folders_are_equal_in_sentence_transformers() {
     };
     for format in [ExportFormat::St, ExportFormat::St6] {
         let config = |dtype| ExportConfig { format, dtype, ..ExportConfig::default() };
-        for model in ["tiny-bert", "tiny-roberta"] {
+        for model in ["tiny-bert", "tiny-roberta", "tiny-t5"] {
             for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
                 let mut source = Folder::read(&golden().join(model)).unwrap();
                 source.model.pooling = pooling;

@@ -106,7 +106,7 @@ impl ModelCard {
         let late = folder.late_interaction.as_ref();
         let normalized = if folder.normalize || late.is_some() { "of length 1" } else { "not normalized" };
         row("embedding", format!("{} numbers, {normalized}", folder.dim()))?;
-        if matches!(folder.model.architecture, Architecture::Bert(_)) && late.is_none() {
+        if !matches!(folder.model.architecture, Architecture::StaticEmbedding(_)) && late.is_none() {
             row("pooling", format!("{:?}", folder.model.pooling).to_lowercase())?;
         }
         let compared = match late {
