@@ -247,7 +247,7 @@ fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
 }
 
 /// `config_sentence_transformers.json`: prompts by name; a default prompt stands before both sides.
-fn prompts(path: &Path) -> Result<Prompts> {
+pub(crate) fn prompts(path: &Path) -> Result<Prompts> {
     #[derive(Deserialize)]
     struct File {
         #[serde(default)]

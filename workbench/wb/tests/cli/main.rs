@@ -7,6 +7,7 @@ mod export;
 mod files;
 mod help;
 mod interrupted;
+mod late_interaction;
 mod made_up;
 mod names;
 mod negatives;
