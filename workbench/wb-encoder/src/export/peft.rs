@@ -7,7 +7,7 @@ use wb_core::run_dir::write_json;
 use super::{ExportConfig, layout::Layout};
 use crate::{
     Folder, Parameter, Parameters, Result,
-    folder::{multi_vector, peft, peft_config},
+    folder::{multi_vector, peft, peft_config, sentence_transformers},
     late_interaction::WEIGHT,
     lora, weights,
 };
@@ -46,6 +46,7 @@ pub(super) fn read_back(folder: &Folder, from: &Path) -> Result<Folder> {
         let modules = multi_vector::Modules { dense: from.join("1_Dense"), mask: Some(from.join("2_MultiVectorMask")) };
         base.model.parameters.retain(|parameter| parameter.name != WEIGHT);
         base.late_interaction = None;
+        base.prompts = sentence_transformers::prompts(from)?;
         multi_vector::add(&mut base, from, from, &modules)?;
     }
     base.add_peft(from)?;

@@ -7,7 +7,7 @@ pub(crate) mod multi_vector;
 pub(crate) mod own;
 pub(crate) mod peft;
 pub(crate) mod peft_config;
-mod sentence_transformers;
+pub(crate) mod sentence_transformers;
 mod vocabulary;
 
 use std::path::Path;

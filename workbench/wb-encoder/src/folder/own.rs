@@ -7,7 +7,7 @@ use wb_core::{Seed, atomic};
 
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
-    Architecture, Model, Parameter, Pooling, Result, Tokenizer,
+    Architecture, Model, Pooling, Result, Tokenizer,
     dense::{Dense, DenseActivation},
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
@@ -81,31 +81,34 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     architecture.validate("architecture")?;
     let loaded = weights::read(&path.join("model.safetensors"), &architecture.weights(), &str::to_owned)?;
     let mut parameters = loaded.parameters;
+    if let Some(config) = &late_interaction {
+        let shape = vec![config.dim, architecture.dim()];
+        let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: Init::Zeros };
+        let loaded = weights::read(&path.join(LATE_INTERACTION), &[spec], &str::to_owned)?;
+        parameters.insert(loaded.parameters.at(0).clone());
+    }
     let mut adapter = None;
     if let Some(config) = &lora {
         // The seed does not matter: every adapter weight is then read from the file.
         adapter = Some(lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?);
         weights::read_adapters(&path.join("adapter.safetensors"), &mut parameters)?;
     }
+    // The matrix trains beside adapters too.
+    let matrix = parameters.iter_mut().find(|parameter| parameter.name == late_interaction::WEIGHT);
+    matrix.into_iter().for_each(|parameter| parameter.trainable = true);
     let mut tokenizer = Tokenizer::read(&path.join("tokenizer.json"))?;
     if !special_tokens {
         tokenizer = tokenizer.without_special_tokens();
     }
+    let late_interaction = match late_interaction {
+        Some(config) => Some(LateInteraction::new(&config, &tokenizer, "late_interaction")?),
+        None => None,
+    };
     let read_dense = |(place, d): (usize, &DenseSettings)| {
         let file = path.join(dense_file(place));
         Dense::read_weights(&file, &place.to_string(), [d.dim, d.inside], d.bias, d.activation)
     };
     let dense = dense.iter().enumerate().map(read_dense).collect::<Result<Vec<_>>>()?;
-    let late_interaction = match late_interaction {
-        None => None,
-        Some(config) => {
-            let shape = vec![config.dim, architecture.dim()];
-            let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: Init::Zeros };
-            let loaded = weights::read(&path.join(LATE_INTERACTION), &[spec], &str::to_owned)?;
-            parameters.insert(Parameter { trainable: true, ..loaded.parameters.at(0).clone() });
-            Some(LateInteraction::new(&config, &tokenizer, "late_interaction")?)
-        }
-    };
     let model = Model { architecture, parameters, pooling, adapter };
     let notes = Vec::new();
     let folder =

@@ -257,7 +257,7 @@ pub(super) fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
 }
 
 /// `config_sentence_transformers.json`: prompts by name; a default prompt stands before both sides.
-fn prompts(path: &Path) -> Result<Prompts> {
+pub(crate) fn prompts(path: &Path) -> Result<Prompts> {
     #[derive(Deserialize)]
     struct File {
         #[serde(default)]

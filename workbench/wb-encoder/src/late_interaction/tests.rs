@@ -56,7 +56,8 @@ fn tokens_that_are_not_there_are_named() {
 fn batch(late: &LateInteraction) -> TokenBatch {
     let comma = tokenizer().id(",").unwrap();
     assert!(!late.counts(comma, Side::Document));
-    TokenBatch::new([&[20, comma][..], &[21, comma, 22]])
+    let word = |token: &str| tokenizer().id(token).unwrap();
+    TokenBatch::new([&[word("a"), comma][..], &[word("b"), comma, word("c")]])
 }
 
 fn side(text: usize) -> Side {

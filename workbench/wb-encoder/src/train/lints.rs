@@ -136,7 +136,19 @@ fn of_loss(config: &TrainConfig, loss: &LossConfig, key: &str, lints: &mut Vec<S
     let cosine = config.similarity == SimilarityConfig::Cosine;
     let loss = &loss.suited(config.similarity);
     match loss {
-        LossConfig::Mnrl(mnrl) if !cosine && mnrl.scale() > 2.0 => lints.push(format!(
+        LossConfig::Mnrl(mnrl) if matches!(config.similarity, SimilarityConfig::Xtr(_)) && mnrl.scale() < 4.0 => {
+            lints.push(format!(
+                "{key}.mnrl.scale: scores of `xtr` are means of cosines, and multiplied by {} they hardly tell documents apart; {key}.mnrl.scale=20 does",
+                mnrl.scale()
+            ));
+        }
+        LossConfig::Mnrl(mnrl) if config.similarity == SimilarityConfig::Maxsim && mnrl.scale() > 4.0 => {
+            lints.push(format!(
+                "{key}.mnrl.scale: scores of `maxsim` are sums over the query's tokens, and multiplied by {} the nearest document takes it all; {key}.mnrl.scale=1 suits them",
+                mnrl.scale()
+            ));
+        }
+        LossConfig::Mnrl(mnrl) if config.similarity == SimilarityConfig::Dot && mnrl.scale() > 2.0 => lints.push(format!(
             "{key}.mnrl.scale: dot products are multiplied by {}, which suits cosines; {key}.mnrl.scale=1 suits dot products",
             mnrl.scale()
         )),
@@ -361,6 +373,14 @@ mod tests {
         assert!(found(r#"{"matryoshka": {"dims": [384, 192]}}"#, |_| {}, Some(&facts)).is_empty());
         let told = found(r#"{"mnrl": {}}"#, |c| c.similarity = SimilarityConfig::Dot, None);
         assert!(told[0].starts_with("train.loss.mnrl.scale: dot products are multiplied by 20"), "{told:?}");
+        let xtr = |c: &mut TrainConfig| c.similarity = SimilarityConfig::Xtr(Default::default());
+        let told = found(r#"{"mnrl": {}}"#, xtr, None);
+        assert!(told[0].starts_with("train.loss.mnrl.scale: scores of `xtr` are means of cosines"), "{told:?}");
+        assert!(found(r#"{"mnrl": {"scale": 20}}"#, xtr, None).is_empty());
+        let maxsim = |c: &mut TrainConfig| c.similarity = SimilarityConfig::Maxsim;
+        let told = found(r#"{"mnrl": {"temperature": 0.05}}"#, maxsim, None);
+        assert!(told[0].starts_with("train.loss.mnrl.scale: scores of `maxsim` are sums"), "{told:?}");
+        assert!(found(r#"{"mnrl": {}}"#, maxsim, None).is_empty());
         let told = found(r#"{"triplet": {"distance": "euclidean"}}"#, |_| {}, None);
         assert!(told[0].starts_with("train.loss.triplet.distance: the model learns"), "{told:?}");
     }

@@ -139,18 +139,23 @@ fn size(experiment: &Experiment) -> Result<Size> {
     let config = &experiment.encoder;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         let mut folder = wb_encoder::Folder::read(&encoder::pretrained_folder(pretrained)?)?;
+        if let Some(late) = &config.late_interaction {
+            folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
+        }
         match &config.lora {
             Some(lora) => folder.attach(lora, experiment.seed)?,
             None => folder.model.parameters.iter_mut().for_each(|p| p.trainable = true),
         }
         let (all, trainable) = folder.model.parameters.counts();
-        return Ok(Size { dim: folder.model.architecture.dim(), what: folder.name, all, trainable });
+        return Ok(Size { dim: folder.dim(), what: folder.name, all, trainable });
     }
     let architecture = config.architecture(config.tokenizer.vocab_size);
     let (n, dim) = architecture.map_or((0, 0), |architecture| {
         let numbers = architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum();
         (numbers, architecture.dim())
     });
+    // The matrix of late interaction, from the width of a state to the length of a token's vector.
+    let (n, dim) = config.late_interaction.as_ref().map_or((n, dim), |late| (n + dim * late.dim, late.dim));
     let what =
         if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
     Ok(Size { what: format!("{what} from scratch"), all: n, trainable: n, dim })

@@ -8,6 +8,7 @@ mod files;
 mod help;
 mod interrupted;
 mod killed;
+mod late_interaction;
 mod made_up;
 mod names;
 mod negatives;
