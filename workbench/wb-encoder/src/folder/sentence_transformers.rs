@@ -81,7 +81,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         let hint = "expected a model folder with config.json, model.safetensors and tokenizer.json";
         return Err(model_error(path, "has no config.json", hint));
     }
-    let architecture = hub_config::read(&config_file)?;
+    let architecture = hub_config::architecture(&config_file)?;
     let rename = match &architecture {
         Architecture::T5(_) => weights::t5_name,
         Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
@@ -90,7 +90,10 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     if !loaded.ignored.is_empty() {
         notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
     }
-    let mut tokenizer = vocabulary::read(&transformer, &architecture, &mut notes)?;
+    let mut tokenizer = match &architecture {
+        Architecture::Bert(config) => vocabulary::read(&transformer, config, &mut notes)?,
+        Architecture::T5(_) | Architecture::StaticEmbedding(_) => vocabulary::read_whole(&transformer)?,
+    };
     let settings = settings(&transformer, path)?;
     if settings.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;
