@@ -8,6 +8,7 @@ use wb_core::run_dir::write_json;
 use crate::{
     Architecture, Error, Folder, Result, Tokenizer,
     folder::{hub_config, hub_t5},
+    late_interaction,
     weights::{self, WeightType},
 };
 
@@ -35,7 +36,8 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
         }
     };
     write_json(&to.join("config.json"), &config)?;
-    let named = folder.model.parameters.iter().map(|p| (p.name.clone(), p));
+    let of_model = folder.model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
+    let named = of_model.map(|p| (p.name.clone(), p));
     weights::write_as(&to.join("model.safetensors"), named, dtype)
 }
 

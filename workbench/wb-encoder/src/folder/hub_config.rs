@@ -35,17 +35,16 @@ struct HubConfig {
 /// Model types whose encoder is RoBERTa's: positions begin after the padding token's id.
 const ROBERTA: [&str; 3] = ["roberta", "xlm-roberta", "camembert"];
 
-/// Reads `config.json` of any model that is known here.
-pub(super) fn architecture(path: &Path) -> Result<Architecture> {
+/// Reads `config.json`.
+pub(super) fn read(path: &Path) -> Result<Architecture> {
     let keys: Value = json(path)?;
     match keys["model_type"].as_str() {
         Some("t5") => Ok(Architecture::T5(hub_t5::read(path)?)),
-        _ => Ok(Architecture::Bert(read(path)?)),
+        _ => Ok(Architecture::Bert(bert(path)?)),
     }
 }
 
-/// Reads `config.json` of a BERT-family model.
-pub(super) fn read(path: &Path) -> Result<BertConfig> {
+fn bert(path: &Path) -> Result<BertConfig> {
     let hub: HubConfig = json(path)?;
     let kind = hub.model_type.as_deref().unwrap_or("");
     let roberta = ROBERTA.contains(&kind);

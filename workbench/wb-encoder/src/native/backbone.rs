@@ -15,7 +15,7 @@ use super::{
 use crate::{Backbone, Dropout, Error, Gradients, Parameters, Pooling, Result, Tape, TokenBatch, Upstream};
 
 /// Tokens that one thread takes together: enough for fast products, few enough for its cache.
-const GROUP_TOKENS: usize = 256;
+pub(super) const GROUP_TOKENS: usize = 256;
 
 /// A network that one thread takes a group of texts through.
 pub trait Network: Send + Sync + 'static {
@@ -240,7 +240,7 @@ impl<N: Network> Backbone for NativeBackbone<N> {
 }
 
 /// A result's rows, cut into pieces of so many each.
-fn split_rows(all: &mut Array2<f32>, counts: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
+pub(super) fn split_rows(all: &mut Array2<f32>, counts: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
     let width = all.ncols();
     let mut rest = all.as_slice_mut().unwrap_or_default();
     let mut pieces = Vec::new();

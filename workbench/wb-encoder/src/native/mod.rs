@@ -23,7 +23,10 @@ mod static_embedding;
 mod surface;
 mod t5;
 
-use self::{backbone::NativeBackbone, linear::AdaptedWeights};
+pub(crate) use bert::PairBert;
+
+use self::backbone::NativeBackbone;
+pub(crate) use self::linear::AdaptedWeights;
 use crate::{Architecture, Backbone, Model, Result};
 
 /// A model on the CPU.

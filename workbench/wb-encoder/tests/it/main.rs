@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod common;
+mod cross_encoder;
 mod dense;
 mod encoder;
 mod export;
 mod gradients;
+mod late_interaction;
 mod minilm;
 mod peft;
 mod probe;

@@ -44,7 +44,7 @@ impl NativeBert {
         if pass.n_tokens() == 0 {
             return;
         }
-        self.embed_group(pass, scratch, tape.as_deref_mut());
+        self.embed_group(pass, &[], scratch, tape.as_deref_mut());
         if let Some(tape) = tape.as_deref_mut() {
             tape.checkpointed = checkpointed;
             if tape.checkpointed {
@@ -71,16 +71,26 @@ impl NativeBert {
         scratch.layer = overwritten;
     }
 
-    /// The sum of the embeddings, normalized, into `scratch.stream`.
-    fn embed_group(&self, pass: Pass<'_>, scratch: &mut Scratch, tape: Option<&mut GroupTape>) {
+    /// The sum of the embeddings, normalized, into `scratch.stream`. `types` has a type for each token of the batch, or
+    /// nothing where all are 0.
+    pub(super) fn embed_group(
+        &self,
+        pass: Pass<'_>,
+        types: &[u32],
+        scratch: &mut Scratch,
+        tape: Option<&mut GroupTape>,
+    ) {
         let Pass { batch, group, dropout } = pass;
         let hidden = self.config.hidden_size;
         let (words, positions) = (self.weights.values(self.places.word), self.weights.values(self.places.position));
-        let token_type = &self.weights.values(self.places.token_type)[..hidden];
+        let token_types = self.weights.values(self.places.token_type);
         let stream = sized(&mut scratch.stream, group.tokens.len() * hidden);
         let mut rows = stream.chunks_exact_mut(hidden);
         for text in group.texts.clone() {
+            let first = batch.offsets()[text];
             for (place, (id, row)) in batch.text(text).iter().zip(&mut rows).enumerate() {
+                let token_type = types.get(first + place).map_or(0, |one| *one as usize);
+                let token_type = &token_types[token_type * hidden..][..hidden];
                 let word = &words[*id as usize * hidden..][..hidden];
                 let position = &positions[(self.config.first_position + place) * hidden..][..hidden];
                 for (((x, w), p), t) in row.iter_mut().zip(word).zip(position).zip(token_type) {

@@ -3,11 +3,13 @@
 mod backward;
 mod forward;
 mod packs;
+mod pairs;
 mod places;
 mod tape;
 
 use rayon::prelude::*;
 
+pub use self::pairs::PairBert;
 use self::{forward::Scratch, packs::LayerPacks, places::Places, tape::GroupTape};
 use super::{
     attention::Heads,
