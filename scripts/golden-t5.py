@@ -6,8 +6,9 @@
 Needs transformers, peft, tokenizers, safetensors and torch. Run by hand; its output is committed.
 
 Into workbench/wb-encoder/tests/golden/:
-  tiny-t5/       a random T5 v1.1 encoder laid out as google/xtr-base-en is: no modules.json,
-                 and a projection in 2_Dense/pytorch_model.bin, as torch.save writes it
+  tiny-t5/       a random T5 v1.1 encoder as transformers saves it
+  xtr/           the projection that makes it a folder laid out as google/xtr-base-en is: 2_Dense/pytorch_model.bin,
+                 as torch.save writes it
   peft-t5/       adapters on all seven kinds of linear layers, as PEFT saves them
   tiny-t5.json   texts with token ids; buckets of distances; ids of many lengths with the encoder's states, and gradients of
                  Σ state[t][j] · sin(0.37 · (31 t + 7 j)): each weight's norm, and its sum with sin(0.7 i); the projection's
@@ -143,7 +144,10 @@ def buckets(n, most):
 def main():
     folder = GOLDEN / "tiny-t5"
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "2_Dense").mkdir(parents=True)
+    folder.mkdir(parents=True)
+    projection = GOLDEN / "xtr/2_Dense"
+    shutil.rmtree(projection, ignore_errors=True)
+    projection.mkdir(parents=True)
     tokenizer = unigram()
     tokenizer.save(str(folder / "tokenizer.json"))
     write(folder / "tokenizer_config.json", {
@@ -161,8 +165,8 @@ def main():
 
     torch.manual_seed(2)
     dense = torch.nn.Linear(24, 8, bias=False)
-    torch.save(torch.nn.ModuleDict({"linear": dense}).state_dict(), folder / "2_Dense/pytorch_model.bin")
-    write(folder / "2_Dense/config.json", {
+    torch.save(torch.nn.ModuleDict({"linear": dense}).state_dict(), projection / "pytorch_model.bin")
+    write(projection / "config.json", {
         "in_features": 24, "out_features": 8, "bias": False, "activation_function": "torch.nn.modules.linear.Identity",
     })
 

@@ -2,7 +2,8 @@
 //!
 //! Both have a `Dense` of token states after the transformer. sentence-transformers keeps lengths and query expansion
 //! with the transformer, skipped tokens in a `MultiVectorMask`, and markers as prompts of special tokens; PyLate keeps
-//! all of that in `config_sentence_transformers.json`.
+//! all of that in `config_sentence_transformers.json`. The folder of XTR (google/xtr-base-en) has the transformer and
+//! `2_Dense`, and nothing that says so.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use wb_core::Seed;
 
 use super::{Folder, json, model_error};
 use crate::{
-    LateInteractionConfig, Result,
+    Architecture, LateInteractionConfig, Result,
     dense::{Dense, DenseActivation},
     late_interaction::{Markers, PUNCTUATION, WEIGHT},
     models::{Init, WeightSpec, fresh_weight},
@@ -35,12 +36,7 @@ struct Found {
 
 /// Makes a folder that was read an encoder of one vector a token.
 pub(crate) fn add(folder: &mut Folder, root: &Path, transformer: &Path, modules: &Modules) -> Result<()> {
-    let width = folder.model.architecture.dim();
-    let dense = Dense::read_of(&modules.dense, width, "token_embeddings")?;
-    if dense.bias.is_some() || dense.activation != DenseActivation::Identity {
-        let message = "has a bias or an activation, expected a matrix alone";
-        return Err(model_error(&modules.dense, message, "models with such a layer cannot be loaded"));
-    }
+    let dim = take_matrix(folder, &modules.dense)?;
     let about_file = root.join("config_sentence_transformers.json");
     let about: Value = if about_file.is_file() { json(&about_file)? } else { Value::Null };
     let of_pylate = about["model_type"] == "ColBERT" || about.get("query_prefix").is_some();
@@ -56,16 +52,49 @@ pub(crate) fn add(folder: &mut Folder, root: &Path, transformer: &Path, modules:
     folder.max_tokens.query = found.query_length.unwrap_or(limit.query).min(limit.query);
     folder.max_tokens.document = found.document_length.unwrap_or(limit.document).min(limit.document);
     let config = LateInteractionConfig {
-        dim: dense.dim(),
+        dim,
         markers: take_markers(folder, of_pylate),
         expansion: found.expansion,
         skip_punctuation: found.skip_punctuation,
     };
+    folder.add_late_interaction(&config, Seed(0), "late_interaction")
+}
+
+/// The projection's place in a folder laid out as google/xtr-base-en is: a T5 encoder without `modules.json`.
+pub(crate) fn of_xtr(root: &Path, architecture: &Architecture) -> Option<PathBuf> {
+    let dense = root.join("2_Dense");
+    (matches!(architecture, Architecture::T5(_)) && dense.join("config.json").is_file()).then_some(dense)
+}
+
+/// Makes a folder that was read an XTR (Lee et al. 2023, arXiv 2304.01982): every token counts, `</s>` too, there are
+/// no markers, and texts are taken in lower case, as the model was trained with.
+pub(crate) fn add_xtr(folder: &mut Folder, dense: &Path) -> Result<()> {
+    let config = LateInteractionConfig {
+        dim: take_matrix(folder, dense)?,
+        markers: None,
+        expansion: 0,
+        skip_punctuation: false,
+    };
+    folder.tokenizer = folder.tokenizer.clone().lowercased()?;
+    folder.normalize = true;
+    folder.notes.push(
+        "no modules.json, and a T5 with 2_Dense: read as XTR is, one vector a token, texts in lower case".to_owned(),
+    );
+    folder.add_late_interaction(&config, Seed(0), "late_interaction")
+}
+
+/// Reads the matrix of a module of token states, puts it among the weights, and gives the length of a vector.
+fn take_matrix(folder: &mut Folder, place: &Path) -> Result<usize> {
+    let dense = Dense::read_of(place, folder.model.architecture.dim(), "token_embeddings")?;
+    if dense.bias.is_some() || dense.activation != DenseActivation::Identity {
+        let message = "has a bias or an activation, expected a matrix alone";
+        return Err(model_error(place, message, "models with such a layer cannot be loaded"));
+    }
     let spec = WeightSpec { name: WEIGHT.to_owned(), shape: dense.weight.shape().to_vec(), init: Init::Zeros };
     let mut matrix = fresh_weight(spec, Seed(0));
     matrix.values = dense.weight.iter().copied().collect();
     folder.model.parameters.insert(matrix);
-    folder.add_late_interaction(&config, Seed(0), "late_interaction")
+    Ok(dense.dim())
 }
 
 /// What sentence-transformers writes.

@@ -35,6 +35,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut normalize = false;
     let mut dense_folders = Vec::new();
     let mut late: Option<multi_vector::Modules> = None;
+    let mut bare = false;
     if modules_file.is_file() {
         let modules: Vec<Module> = json(&modules_file)?;
         let mut pooled = false;
@@ -70,11 +71,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
             return Err(model_error(&modules_file, "has no Pooling, expected one after the Transformer", ""));
         }
     } else {
-        notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
-        if path.join("2_Dense").is_dir() {
-            notes
-                .push("2_Dense is not used: without modules.json nothing says that texts become one vector".to_owned());
-        }
+        bare = true;
     }
     // sentence-transformers saves a model with adapters as the adapters alone, without the model that they belong to.
     let adapted = transformer.join(peft_config::FILE).is_file();
@@ -88,6 +85,10 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         return Err(model_error(path, "has no config.json", hint));
     }
     let architecture = hub_config::read(&config_file)?;
+    let xtr = if bare { multi_vector::of_xtr(path, &architecture) } else { None };
+    if bare && xtr.is_none() {
+        notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
+    }
     let rename = match &architecture {
         Architecture::T5(_) => weights::t5_name,
         Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
@@ -134,6 +135,9 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     if let Some(modules) = &late {
         folder.normalize = true;
         multi_vector::add(&mut folder, path, &transformer, modules)?;
+    }
+    if let Some(dense) = &xtr {
+        multi_vector::add_xtr(&mut folder, dense)?;
     }
     if adapted {
         peft::apply(&mut folder, &transformer)?;

@@ -38,8 +38,10 @@ pub(crate) fn forward(config: &T5Config, pass: &Pass<'_>, batch: &Padded) -> Res
 fn position_bias(config: &T5Config, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<4>> {
     let tokens = batch.tokens;
     let table = pass.weights.matrix("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")?;
-    let bucket = |at: usize| config.bucket((at % tokens) as isize - (at / tokens) as isize) as i32;
-    let buckets: Vec<i32> = (0..tokens * tokens).map(bucket).collect();
+    let longest = tokens as isize - 1;
+    let of_distance: Vec<i32> = (-longest..=longest).map(|distance| config.bucket(distance) as i32).collect();
+    let buckets: Vec<i32> =
+        (0..tokens).flat_map(|query| of_distance[tokens - 1 - query..][..tokens].iter().copied()).collect();
     let buckets = TensorData::new(buckets, [1, tokens * tokens]);
     let buckets = Tensor::<2, Int>::from_data(buckets, &batch.present.device());
     let bias = module::embedding(table, buckets).reshape([1, tokens, tokens, config.num_heads]);

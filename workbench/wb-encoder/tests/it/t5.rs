@@ -10,7 +10,7 @@ use wb_encoder::{
 };
 
 use crate::{
-    common::{both, compare, golden, golden_json, matrix},
+    common::{both, compare, golden, golden_json, matrix, matrix as matrix_of},
     tokens::weights,
 };
 
@@ -55,7 +55,7 @@ fn the_folder_says_what_it_is() {
     assert_eq!((folder.max_tokens.query, folder.max_tokens.document), (512, 512));
     assert_eq!(folder.model.architecture.max_tokens(), None);
     assert_eq!(folder.tokenizer.special_tokens(), 1);
-    assert!(folder.notes.iter().any(|note| note.starts_with("2_Dense is not used")), "{:?}", folder.notes);
+    assert!(folder.notes[0].starts_with("no modules.json: mean pooling"), "{:?}", folder.notes);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn the_projection_is_read_from_torchs_own_file() {
     fs::create_dir(place.path().join("1_Pooling")).unwrap();
     for name in ["config.json", "pytorch_model.bin"] {
         let name = Path::new("2_Dense").join(name);
-        fs::copy(golden().join("tiny-t5").join(&name), place.path().join(&name)).unwrap();
+        fs::copy(golden().join("xtr").join(&name), place.path().join(&name)).unwrap();
     }
     let module =
         |class: &str, path: &str| format!(r#"{{"path": "{path}", "type": "sentence_transformers.models.{class}"}}"#);
@@ -213,7 +213,7 @@ fn the_projection_is_read_from_torchs_own_file() {
     fs::write(place.path().join("1_Pooling/config.json"), r#"{"pooling_mode": "mean"}"#).unwrap();
     let folder = Folder::read(place.path()).unwrap();
     assert_eq!((folder.dense.len(), folder.dim()), (1, 8));
-    assert!(!folder.notes.iter().any(|note| note.contains("2_Dense")), "{:?}", folder.notes);
+    assert!(folder.late_interaction.is_none());
     let projected = folder.dense[0].forward(&matrix(&golden_file.states));
     let (_, difference) = compare(projected.view(), matrix(&golden_file.projected).view());
     assert!(difference <= 1e-6, "{difference}");
@@ -230,6 +230,55 @@ fn the_projection_is_read_from_torchs_own_file() {
     fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
     let error = Folder::read(place.path()).unwrap_err().to_string();
     assert!(error.contains("2_Dense/pytorch_model.bin: is no whole zip archive"), "{error}");
+}
+
+/// A folder laid out as google/xtr-base-en is: one vector a token, in lower case.
+#[test]
+fn a_folder_of_xtrs_layout_has_one_vector_a_token() {
+    let (plain, golden_file) = load();
+    let place = copy();
+    fs::create_dir(place.path().join("2_Dense")).unwrap();
+    for name in ["2_Dense/config.json", "2_Dense/pytorch_model.bin"] {
+        fs::copy(golden().join("xtr").join(name), place.path().join(name)).unwrap();
+    }
+    let mut folder = Folder::read(place.path()).unwrap();
+    assert_eq!((folder.dim(), folder.dense.len()), (8, 0));
+    let note = "no modules.json, and a T5 with 2_Dense: read as XTR is";
+    assert!(folder.notes.iter().any(|found| found.starts_with(note)), "{:?}", folder.notes);
+    assert_eq!(folder.model.parameters.len(), plain.model.parameters.len() + 1);
+    for (text, lower) in golden_file.texts.iter().zip(&golden_file.lower) {
+        assert_eq!(&folder.tokenizer.encode("", text, 24).unwrap(), lower, "{text:?}");
+    }
+    // Vectors of whole texts: the projected states of their tokens, brought to length 1.
+    let texts: Vec<&str> = golden_file.texts.iter().map(String::as_str).collect();
+    let ids = folder.tokenizer.encode_all("", &texts, folder.max_tokens.document).unwrap();
+    let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
+    let [plain_native, _] = both(&plain.model);
+    let states = plain_native.1.embed_tokens(&batch).unwrap();
+    let matrix = folder.model.parameters.get("late_interaction.weight").unwrap().values.clone();
+    let matrix = ndarray::Array2::from_shape_vec((8, 24), matrix).unwrap();
+    let mut expected = states.dot(&matrix.t());
+    expected.rows_mut().into_iter().for_each(|mut row| row /= row.dot(&row).sqrt());
+    let found = open(folder.clone()).embed_tokens(&texts, Side::Document, &mut silent).unwrap();
+    let (_, difference) = compare(found.view(), expected.view());
+    assert!(difference <= 1e-5, "{difference}");
+    // The golden projection is of the same matrix.
+    let (_, difference) =
+        compare(matrix_of(&golden_file.states).dot(&matrix.t()).view(), matrix_of(&golden_file.projected).view());
+    assert!(difference <= 1e-6, "{difference}");
+    // With adapters, the matrix trains beside them; both are written and read back.
+    folder.attach(&serde_json::from_str(r#"{"rank": 2, "targets": ["q", "wo"]}"#).unwrap(), Seed(1)).unwrap();
+    let trained: Vec<&str> = folder.model.parameters.iter().filter(|p| p.trainable).map(|p| p.name.as_str()).collect();
+    assert_eq!(trained.len(), 9);
+    assert!(trained.contains(&"late_interaction.weight"));
+    for format in [ExportFormat::Safetensors, ExportFormat::St, ExportFormat::Peft] {
+        let to = place.path().join(format!("{format}"));
+        let base = Some(golden().join("tiny-t5").display().to_string());
+        export(&folder, &ExportConfig { format, base, ..Default::default() }, &|_| String::new(), &to).unwrap();
+        let back = open(Folder::read(&to).unwrap()).embed_tokens(&texts, Side::Document, &mut silent).unwrap();
+        let (_, difference) = compare(back.view(), found.view());
+        assert!(difference <= 1e-5, "{format}: {difference}");
+    }
 }
 
 fn copy() -> tempfile::TempDir {

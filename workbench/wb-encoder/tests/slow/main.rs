@@ -245,6 +245,15 @@ fn late_interaction_is_equal_in_sentence_transformers() {
             jobs.push(token_job(&format!("{name}-peft"), &source, &config, &place.path().join(format!("{name}-peft"))));
         }
     }
+    let mut source = Folder::read(&golden().join("tiny-t5")).unwrap();
+    source.max_tokens = MaxTokens { query: 16, document: 24 };
+    source.tokenizer = source.tokenizer.lowercased().unwrap();
+    let source = late(source, configs[0]);
+    jobs.push(token_job("tiny-t5", &source, &ExportConfig::default(), &place.path().join("tiny-t5")));
+    let base = Some(golden().join("tiny-t5").display().to_string());
+    let config = ExportConfig { format: ExportFormat::Peft, base, ..ExportConfig::default() };
+    let source = adapted(source, r#"{"rank": 2, "targets": ["q", "v", "wi_1", "wo"]}"#);
+    jobs.push(token_job("tiny-t5-peft", &source, &config, &place.path().join("tiny-t5-peft")));
     if let Some(minilm) = minilm(test) {
         let mut source = Folder::read(&minilm).unwrap();
         source.max_tokens = MaxTokens { query: 32, document: 180 };

@@ -105,23 +105,26 @@ pub struct PretrainedConfig {
     /// Adapters that PEFT saved over this model: a folder with `adapter_config.json`. Without `lora` they train further.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<PathBuf>,
+    /// Makes texts lower case before the tokenizer sees them, where the folder does not say so itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lowercase: bool,
 }
 
 impl From<&JudgeEncoder> for PretrainedConfig {
     fn from(judge: &JudgeEncoder) -> Self {
-        Self { id: judge.id.clone(), revision: judge.revision.clone(), adapter: None }
+        Self { id: judge.id.clone(), revision: judge.revision.clone(), adapter: None, lowercase: false }
     }
 }
 
 impl From<&GuideConfig> for PretrainedConfig {
     fn from(guide: &GuideConfig) -> Self {
-        Self { id: guide.id.clone(), revision: guide.revision.clone(), adapter: None }
+        Self { id: guide.id.clone(), revision: guide.revision.clone(), adapter: None, lowercase: false }
     }
 }
 
 impl From<&CrossEncoderConfig> for PretrainedConfig {
     fn from(cross: &CrossEncoderConfig) -> Self {
-        Self { id: cross.id.clone(), revision: cross.revision.clone(), adapter: None }
+        Self { id: cross.id.clone(), revision: cross.revision.clone(), adapter: None, lowercase: false }
     }
 }
 

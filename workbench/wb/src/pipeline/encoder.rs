@@ -14,7 +14,7 @@ use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
 /// What it may have besides; plain transformers models have none of these.
-const OPTIONAL_HUB_FILES: [&str; 7] = [
+const OPTIONAL_HUB_FILES: [&str; 8] = [
     "modules.json",
     "sentence_bert_config.json",
     "1_Pooling/config.json",
@@ -22,6 +22,7 @@ const OPTIONAL_HUB_FILES: [&str; 7] = [
     "tokenizer_config.json",
     "2_Dense/config.json",
     "2_Dense/model.safetensors",
+    "2_Dense/pytorch_model.bin",
 ];
 
 /// One of these makes a folder an encoder's.
@@ -35,7 +36,12 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
         let folder = pretrained_folder(pretrained)?;
         for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
             // A folder of adapters alone has no weights of its own.
-            let matrices = ["late_interaction.safetensors", "1_Dense/model.safetensors"];
+            let matrices = [
+                "late_interaction.safetensors",
+                "1_Dense/model.safetensors",
+                "2_Dense/model.safetensors",
+                "2_Dense/pytorch_model.bin",
+            ];
             for file in
                 ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"].iter().chain(&matrices)
             {
@@ -87,6 +93,9 @@ fn pretrained_encoder(config: &PretrainedConfig) -> Result<Folder> {
     let mut folder = Folder::read(&pretrained_folder(config)?)?;
     if let Some(adapter) = config.adapter_folder() {
         folder.add_peft(&adapter)?;
+    }
+    if config.lowercase {
+        folder.tokenizer = folder.tokenizer.lowercased()?;
     }
     Ok(folder)
 }
@@ -174,8 +183,12 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
 
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.
 pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
-    let as_pretrained =
-        |id: &str, revision: &str| PretrainedConfig { id: id.into(), revision: revision.into(), adapter: None };
+    let as_pretrained = |id: &str, revision: &str| PretrainedConfig {
+        id: id.into(),
+        revision: revision.into(),
+        adapter: None,
+        lowercase: false,
+    };
     if let Some(path) = as_pretrained(name, "").folder()
         && ENCODER_FILES.iter().any(|file| path.join(file).is_file())
     {

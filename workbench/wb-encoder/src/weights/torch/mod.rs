@@ -7,6 +7,7 @@
 mod archive;
 mod pickle;
 mod tensor;
+mod value;
 
 use std::{borrow::Cow, path::Path};
 

@@ -2,24 +2,17 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use safetensors::Dtype;
-
-use super::tensor::{Storage, Tensor};
+use super::{
+    tensor::{Storage, Tensor},
+    value::{Id, Known, Value},
+};
 
 /// Runs a program that makes a dictionary of tensors, and gives them by name in the dictionary's order.
 pub fn run(program: &[u8]) -> Result<Vec<(&str, Rc<Tensor<'_>>)>, String> {
     if program.len() > LONGEST {
         return Err(format!("has {} bytes, more than any dictionary of tensors needs", program.len()));
     }
-    let mut machine = Machine {
-        program,
-        at: 0,
-        // In the order of their places: these are made once.
-        values: vec![Value::None, Value::Flag, Value::List, Value::Tuple(Vec::new())],
-        stack: Vec::new(),
-        marks: Vec::new(),
-        memo: BTreeMap::new(),
-    };
+    let mut machine = Machine::new(program);
     let last = machine.run()?;
     let Value::Dictionary(pairs) = &machine.values[last] else {
         return Err(format!("makes {}, expected a dictionary of tensors", machine.values[last].kind()));
@@ -44,75 +37,10 @@ pub fn run(program: &[u8]) -> Result<Vec<(&str, Rc<Tensor<'_>>)>, String> {
 /// Longest program: a tensor takes about a hundred bytes of it.
 const LONGEST: usize = 4 << 20;
 
-/// A value, by its place among all values.
-type Id = usize;
-
 const NONE: Id = 0;
 const FLAG: Id = 1;
 const LIST: Id = 2;
 const EMPTY_TUPLE: Id = 3;
-
-/// What the machine can make.
-#[derive(Debug, Clone)]
-enum Value<'a> {
-    None,
-    Flag,
-    Number(i64),
-    Text(&'a str),
-    Tuple(Vec<Id>),
-    List,
-    Dictionary(Vec<(Id, Id)>),
-    Name(Known),
-    Storage(Rc<Storage<'a>>),
-    Tensor(Rc<Tensor<'a>>),
-}
-
-/// The names that a program may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
-    OrderedDict,
-    RebuildTensor,
-    RebuildParameter,
-    Storage(Dtype),
-}
-
-impl Known {
-    fn find(module: &str, name: &str) -> Option<Self> {
-        Some(match (module, name) {
-            ("collections", "OrderedDict") => Self::OrderedDict,
-            ("torch._utils", "_rebuild_tensor_v2") => Self::RebuildTensor,
-            ("torch._utils", "_rebuild_parameter") => Self::RebuildParameter,
-            ("torch", "FloatStorage") => Self::Storage(Dtype::F32),
-            ("torch", "HalfStorage") => Self::Storage(Dtype::F16),
-            ("torch", "BFloat16Storage") => Self::Storage(Dtype::BF16),
-            ("torch", "DoubleStorage") => Self::Storage(Dtype::F64),
-            ("torch", "LongStorage") => Self::Storage(Dtype::I64),
-            ("torch", "IntStorage") => Self::Storage(Dtype::I32),
-            ("torch", "ShortStorage") => Self::Storage(Dtype::I16),
-            ("torch", "CharStorage") => Self::Storage(Dtype::I8),
-            ("torch", "ByteStorage") => Self::Storage(Dtype::U8),
-            ("torch", "BoolStorage") => Self::Storage(Dtype::BOOL),
-            _ => return None,
-        })
-    }
-}
-
-impl Value<'_> {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::None => "None",
-            Self::Flag => "true or false",
-            Self::Number(_) => "a number",
-            Self::Text(_) => "text",
-            Self::Tuple(_) => "a tuple",
-            Self::List => "a list",
-            Self::Dictionary(_) => "a dictionary",
-            Self::Name(_) => "a class or function",
-            Self::Storage(_) => "a storage",
-            Self::Tensor(_) => "a tensor",
-        }
-    }
-}
 
 struct Machine<'a> {
     program: &'a [u8],
@@ -126,6 +54,12 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
+    fn new(program: &'a [u8]) -> Self {
+        // In the order of their places: these are made once.
+        let values = vec![Value::None, Value::Flag, Value::List, Value::Tuple(Vec::new())];
+        Self { program, at: 0, values, stack: Vec::new(), marks: Vec::new(), memo: BTreeMap::new() }
+    }
+
     /// Runs to the end and gives the value that is left.
     fn run(&mut self) -> Result<Id, String> {
         loop {
@@ -427,4 +361,19 @@ impl<'a> Machine<'a> {
 
 fn utf8(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|_| "has text that is no UTF-8".into())
+}
+
+/// How many values and places of values a program leaves behind, and the size of a value: what its memory depends on.
+#[cfg(test)]
+pub fn left_behind(program: &[u8]) -> (usize, usize) {
+    let mut machine = Machine::new(program);
+    let _ = machine.run();
+    let inside = |value: &Value<'_>| match value {
+        Value::Tuple(items) => items.len(),
+        Value::Dictionary(pairs) => 2 * pairs.len(),
+        _ => 0,
+    };
+    let places = machine.stack.len() + machine.marks.len() + machine.memo.len();
+    let all = machine.values.len() + places + machine.values.iter().map(inside).sum::<usize>();
+    (all, size_of::<Value<'_>>())
 }

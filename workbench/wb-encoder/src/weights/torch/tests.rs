@@ -306,6 +306,8 @@ proptest! {
     ) {
         let program = steps.concat();
         let _ = pickle::run(&program).map(|_| ());
+        let (left, size) = pickle::left_behind(&program);
+        prop_assert!(left <= 2 * program.len() + 4 && size <= 32, "{left} values of {size} bytes by {} steps", program.len());
         survives(&with(&program, &[0; 24]));
     }
 
