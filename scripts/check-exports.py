@@ -7,6 +7,7 @@ Needs sentence-transformers and peft. The slow tests of wb-encoder write the job
 A job is {"kind", "folder", "base", "normalize", "texts", "query", "document"}: texts, and wb's embeddings of them for each side.
 
   sentence-transformers   opens the folder; prompts and lengths are its own
+  multi-vector            opens the folder as sentence-transformers' MultiVectorEncoder; "scores" are wb's MaxSim scores
   peft                    puts the folder's adapters onto the base by PEFT itself, in 32-bit floats
 """
 
@@ -18,10 +19,12 @@ import warnings
 import numpy
 import torch
 from peft import PeftModel
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 
 LEAST_COSINE = 0.99999
 LARGEST_DIFFERENCE = 1e-5
+# A score is a sum over some thirty tokens.
+LARGEST_SCORE_DIFFERENCE = 1e-4
 
 warnings.simplefilter("ignore")
 
@@ -31,6 +34,8 @@ def opened(job):
     options = dict(device="cpu", model_kwargs={"dtype": torch.float32})
     if job["kind"] == "sentence-transformers":
         return SentenceTransformer(job["folder"], **options)
+    if job["kind"] == "multi-vector":
+        return MultiVectorEncoder(job["folder"], **options)
     model = SentenceTransformer(job["base"], **options)
     missing = []
     with warnings.catch_warnings(record=True) as told:
@@ -42,9 +47,19 @@ def opened(job):
 
 
 def compare(job, side, found):
+    if job["kind"] == "multi-vector":
+        lengths = [len(text) for text in found]
+        assert lengths == [len(text) for text in job[side]], (lengths, [len(text) for text in job[side]])
+        expected = numpy.concatenate([numpy.array(text, dtype=numpy.float64) for text in job[side]])
+        found = numpy.concatenate([numpy.asarray(text, dtype=numpy.float64) for text in found])
+        return differences(expected, found)
     expected = numpy.array(job[side], dtype=numpy.float64)
     found = numpy.array(found, dtype=numpy.float64)
     assert found.shape == expected.shape, (found.shape, expected.shape)
+    return differences(expected, found)
+
+
+def differences(expected, found):
     norms = numpy.linalg.norm(found, axis=1) * numpy.linalg.norm(expected, axis=1)
     both_zero = (numpy.linalg.norm(found, axis=1) == 0) & (numpy.linalg.norm(expected, axis=1) == 0)
     cosine = numpy.where(both_zero, 1, (found * expected).sum(axis=1) / numpy.where(norms == 0, 1, norms)).min()
@@ -61,6 +76,15 @@ def main():
             line = f"{job['kind']} {job['name']} {side}: least cosine {cosine:.8f}, largest difference {difference:.1e}"
             print(line, flush=True)
             if not (cosine >= LEAST_COSINE and difference <= LARGEST_DIFFERENCE):
+                wrong.append(line)
+        if job["kind"] == "multi-vector":
+            options = dict(batch_size=7, convert_to_tensor=False)
+            queries, documents = model.encode_query(job["texts"], **options), model.encode_document(job["texts"], **options)
+            scores = model.similarity(queries, documents).numpy()
+            difference = numpy.abs(scores - numpy.array(job["scores"])).max()
+            line = f"{job['kind']} {job['name']} scores: largest difference {difference:.1e}"
+            print(line, flush=True)
+            if not difference <= LARGEST_SCORE_DIFFERENCE:
                 wrong.append(line)
     if wrong:
         sys.exit("not equal:\n" + "\n".join(wrong))

@@ -2,20 +2,24 @@
 //!
 //! Every distinct text is embedded once, by [`Contestant::prepare`]; all protocols then read the same vectors.
 //! Similarity is the cosine: vectors are divided by their length, then multiplied, in `f32`. (`csn-1000` computes its
-//! own distances in `f64`, from the vectors as the encoder gave them.)
+//! own distances in `f64`, from the vectors as the encoder gave them.) An encoder of one vector a token is compared by
+//! MaxSim: the sum, over the tokens of the text that searches, of the greatest cosine with a token of the other.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
-use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
-use wb_retrieval::{Bm25Config, FusionConfig, Retriever, inner_product::inner_products, retriever::block_of};
+use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
+use wb_retrieval::{
+    Bm25Config, FusionConfig, Retriever, inner_product::inner_products, late_interaction::encode_tokens,
+    maxsim::max_sim, retriever::block_of,
+};
 
 use crate::{Error, Result, texts::Texts};
 
 /// A way to score documents for queries.
 pub enum Contestant<'a> {
-    /// One vector a text.
+    /// One vector a text, or one a token.
     Encoder(&'a dyn Encoder),
     /// Words. Each pool is an index of its own, so that a protocol's word statistics are those of its pool.
     Bm25(Bm25Config),
@@ -52,12 +56,20 @@ impl Contestant<'_> {
             Self::Bm25(config) => (Some(*config), None, None),
             Self::Fusion(config, encoder, fusion) => (Some(*config), Some(encoder), Some(fusion.clone())),
         };
-        let vectors = match encoder {
+        let late = encoder.and_then(|encoder| encoder.late_interaction());
+        let vectors = match encoder.filter(|_| late.is_none()) {
             Some(encoder) => Some(Arc::new(Vectors {
                 queries: encode(*encoder, texts, Side::Query, progress)?,
                 documents: encode(*encoder, texts, Side::Document, progress)?,
             })),
             None => None,
+        };
+        let tokens = match (encoder, late) {
+            (Some(encoder), Some(late)) => {
+                let mut of = |side| tokens(&encoder.name(), late, texts, side, progress);
+                Some(Arc::new(Tokens { queries: of(Side::Query)?, documents: of(Side::Document)? }))
+            }
+            _ => None,
         };
         Ok(Scorer {
             name: self.name(),
@@ -65,6 +77,7 @@ impl Contestant<'_> {
             texts,
             bm25,
             vectors,
+            tokens,
             fusion: fusion.unwrap_or_default(),
         })
     }
@@ -84,6 +97,37 @@ impl Vectors {
             Side::Document => &self.documents,
         }
     }
+}
+
+/// The token vectors of all texts, text `i` for text `i` of a side.
+struct Tokens {
+    queries: TokenEmbeddings,
+    documents: TokenEmbeddings,
+}
+
+impl Tokens {
+    /// Some texts of a side; all of them in order are not copied.
+    fn some(&self, side: Side, numbers: &[u32]) -> Cow<'_, TokenEmbeddings> {
+        let all = match side {
+            Side::Query => &self.queries,
+            Side::Document => &self.documents,
+        };
+        let in_order = numbers.len() == all.len() && numbers.iter().zip(0..).all(|(number, at)| *number == at);
+        match in_order {
+            true => Cow::Borrowed(all),
+            false => Cow::Owned(all.select(numbers.iter().map(|number| *number as usize))),
+        }
+    }
+}
+
+fn tokens(
+    name: &str,
+    encoder: &dyn TokenEncoder,
+    texts: &Texts,
+    side: Side,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<TokenEmbeddings> {
+    Ok(encode_tokens(name, encoder, &texts.side(side).as_strs(), side, progress)?)
 }
 
 fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
@@ -127,6 +171,7 @@ pub struct Scorer<'t> {
     texts: &'t Texts,
     bm25: Option<Bm25Config>,
     vectors: Option<Arc<Vectors>>,
+    tokens: Option<Arc<Tokens>>,
     fusion: FusionConfig,
 }
 
@@ -158,18 +203,28 @@ impl<'t> Scorer<'t> {
             texts: self.texts,
             bm25: Some(bm25),
             vectors: self.vectors.clone(),
+            tokens: self.tokens.clone(),
             fusion,
         }
     }
 
-    /// The vectors, where the contestant is an encoder and nothing else.
+    /// What embeddings are compared by, where the contestant is an encoder and nothing else.
+    pub fn similarity(&self) -> Option<&'static str> {
+        match (&self.bm25, &self.vectors, &self.tokens) {
+            (None, Some(_), _) => Some("cosine"),
+            (None, None, Some(_)) => Some("maxsim"),
+            _ => None,
+        }
+    }
+
+    /// The vectors, where the contestant is an encoder of one vector a text and nothing else.
     pub fn vectors(&self) -> Option<&Vectors> {
         self.vectors.as_deref().filter(|_| self.bm25.is_none())
     }
 
     /// Scores at or under this mean that a document was not found at all (BM25: no word in common).
     pub fn floor(&self) -> Option<f32> {
-        (self.bm25.is_some() && self.vectors.is_none()).then_some(0.0)
+        (self.bm25.is_some() && self.vectors.is_none() && self.tokens.is_none()).then_some(0.0)
     }
 
     /// Gives `visit` the position of each source and its scores for all targets; results come in source order.
@@ -184,6 +239,7 @@ impl<'t> Scorer<'t> {
         let target_texts: Vec<&str> = targets.numbers.iter().map(|number| self.text(targets.side, *number)).collect();
         let words = self.bm25.map(|config| config.init(&target_texts, &mut |_| ())).transpose()?;
         let target_vectors = self.vectors.as_ref().map(|vectors| gather(vectors.side(targets.side), targets.numbers));
+        let target_tokens = self.tokens.as_ref().map(|tokens| tokens.some(targets.side, targets.numbers));
         let mut results = Vec::with_capacity(sources.numbers.len());
         let block = block_of(targets.numbers.len()).min(BLOCK);
         for numbers in sources.numbers.chunks(block) {
@@ -194,10 +250,11 @@ impl<'t> Scorer<'t> {
                 }
                 None => None,
             };
-            let by_vectors = match (&self.vectors, &target_vectors) {
-                (Some(vectors), Some(targets)) => {
+            let by_vectors = match (&self.vectors, &target_vectors, &self.tokens, &target_tokens) {
+                (Some(vectors), Some(targets), ..) => {
                     Some(inner_products(gather(vectors.side(sources.side), numbers).view(), targets.view()))
                 }
+                (.., Some(tokens), Some(targets)) => Some(max_sim(&tokens.some(sources.side, numbers), targets)?),
                 _ => None,
             };
             let scores = match (by_words, by_vectors) {

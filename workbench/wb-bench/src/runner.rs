@@ -61,8 +61,8 @@ pub fn run(
     };
     let of_contestant = settings.iter().map(|(name, value)| (format!("{CONTESTANT_SETTING}{name}"), value.clone()));
     outcome.settings.extend(of_contestant);
-    if scorer.vectors().is_some() {
-        outcome.settings.push((format!("{CONTESTANT_SETTING}similarity"), "cosine".to_owned()));
+    if let Some(similarity) = scorer.similarity() {
+        outcome.settings.push((format!("{CONTESTANT_SETTING}similarity"), similarity.to_owned()));
     }
     let shown = main_ranked(plan);
     for (index, planned) in plan.protocols.iter().enumerate() {

@@ -131,6 +131,9 @@ fn without_position(message: &str, key: &str) -> String {
     }
 }
 
+/// Said of a choice with more than one key, or none.
+const SEVERAL_KEYS: &str = "got a map, expected one with a single key, the name of a choice";
+
 /// The library's words for types, in a reader's words.
 fn plain(message: String) -> String {
     let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
@@ -144,6 +147,7 @@ fn plain(message: String) -> String {
         "newtype variant" | "struct variant" | "tuple variant" => {
             return "got a name alone, expected a map with this name as its key, as in `{ name: {} }`".into();
         }
+        "map with a single key" if given == "map" => return SEVERAL_KEYS.into(),
         other if other.starts_with("struct ") => "keys with values, as in `{ key: value }`",
         other => other,
     };
@@ -156,6 +160,9 @@ fn plain(message: String) -> String {
 
 /// ``unknown field `scal`, expected one of `scale`, `temperature` `` holds all that a suggestion needs.
 fn hint_for(message: &str) -> Option<String> {
+    if message == SEVERAL_KEYS {
+        return Some("further keys stand under the name, as in `{ name: { key: value, other: value } }`".to_owned());
+    }
     if !message.starts_with("unknown ") {
         return None;
     }
@@ -268,6 +275,12 @@ mod tests {
             (5, 5),
             "unknown variant",
             Some("did you mean `triplet`?"),
+        );
+        check(
+            "name: a\nloss: { mnrl: {}, scale: 2 }\n",
+            (2, 1),
+            "loss: got a map, expected one with a single key",
+            Some("further keys stand under the name, as in `{ name: { key: value, other: value } }`"),
         );
         check("name: a\n", (1, 1), "missing field `loss`", None);
         check("name: a\nname: b\nloss: { triplet: {} }\n", (2, 1), "duplicate", None);

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
-/// Embeddings of texts: one vector each. (Late interaction, one vector per token, is a second shape to come.)
+/// Embeddings of texts: one vector each. (One vector a token: [`TokenEmbeddings`](crate::TokenEmbeddings).)
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embeddings {
     vectors: Array2<f32>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Embeddings, progress::Progress};
+use crate::{Embeddings, TokenEmbeddings, progress::Progress};
 
 /// Which side of a search a text stands on; prompts and lengths may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,4 +32,21 @@ pub trait Encoder {
         side: Side,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>>;
+
+    /// The same encoder by one vector a token (late interaction), where it gives those; [`Encoder::encode`] is an error then.
+    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
+        None
+    }
+}
+
+/// Anything that turns texts into one vector a token. Texts are compared by MaxSim: the sum over the query's tokens of
+/// the greatest inner product with one of the document's.
+pub trait TokenEncoder {
+    /// Text `i` of the result is `texts[i]`. Vectors have length 1.
+    fn encode_tokens(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>>;
 }

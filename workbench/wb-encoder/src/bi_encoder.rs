@@ -1,14 +1,19 @@
 //! The encoder of this workbench: a tokenizer and a model on its device, each text encoded alone.
 
-use std::{path::Path, sync::mpsc::sync_channel, thread};
+use std::{
+    path::Path,
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+};
 
 use ndarray::Array2;
-use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
 
 use crate::{
     Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
     dense::Dense,
     folder::{MaxTokens, Prompts},
+    late_interaction::{LateInteraction, TokenVectors},
     lora::{Adapter, LoraConfig},
 };
 
@@ -25,6 +30,7 @@ pub struct BiEncoder {
     lora: Option<LoraConfig>,
     adapter: Option<Adapter>,
     dense: Vec<Dense>,
+    late_interaction: Option<LateInteraction>,
     tokenizer: Tokenizer,
     normalize: bool,
     max_tokens: MaxTokens,
@@ -36,7 +42,8 @@ impl BiEncoder {
     /// Brings an encoder to a device.
     pub fn open(folder: Folder, device: &OpenDevice) -> Result<Self> {
         folder.check_lengths("encoder")?;
-        let Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+        let Folder { name, model, lora, dense, late_interaction, tokenizer, normalize, max_tokens, prompts, notes: _ } =
+            folder;
         let (architecture, pooling, adapter) = (model.architecture.clone(), model.pooling, model.adapter.clone());
         let backbone = device.open_backbone(model)?;
         Ok(Self {
@@ -46,6 +53,7 @@ impl BiEncoder {
             lora,
             adapter,
             dense,
+            late_interaction,
             tokenizer,
             normalize,
             max_tokens,
@@ -66,6 +74,7 @@ impl BiEncoder {
             },
             lora: self.lora.clone(),
             dense: self.dense.clone(),
+            late_interaction: self.late_interaction.clone(),
             tokenizer: self.tokenizer.clone(),
             normalize: self.normalize,
             max_tokens: self.max_tokens,
@@ -123,28 +132,79 @@ impl BiEncoder {
 
     /// Token ids of texts of one side, prompt and special tokens included; row `i` belongs to `texts[i]`.
     pub fn tokenize(&self, texts: &[&str], side: Side) -> Result<Vec<Vec<u32>>> {
-        self.tokenizer.encode_all(self.prompts.of(side), texts, self.max_tokens.of(side))
+        let (prompt, most) = (self.prompts.of(side), self.max_tokens.of(side));
+        let Some(late) = &self.late_interaction else { return self.tokenizer.encode_all(prompt, texts, most) };
+        let mut all = self.tokenizer.encode_all(prompt, texts, most.saturating_sub(late.added_tokens()))?;
+        all.iter_mut().for_each(|ids| late.mark(ids, side, most));
+        Ok(all)
+    }
+
+    /// How token states become one vector each, where the encoder gives those.
+    pub fn token_vectors(&self) -> Option<&LateInteraction> {
+        self.late_interaction.as_ref()
+    }
+
+    /// Token embeddings of texts of one side, of vectors of length 1. An error where the encoder gives one vector a text.
+    pub fn embed_tokens(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<TokenEmbeddings> {
+        let Some(late) = &self.late_interaction else {
+            let message = "gives one vector a text, and one a token is wanted here";
+            return Err(wb_core::Error::data(self.name.as_str(), message).into());
+        };
+        let stage = stage(side);
+        progress(Progress::new(stage, 0, texts.len()));
+        let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
+        thread::scope(|scope| {
+            let receiver = self.tokenize_ahead(scope, texts, side);
+            for (number, ids) in receiver.into_iter().enumerate() {
+                let mut each = |count, not_finite: Option<usize>| {
+                    if let Some(at) = not_finite {
+                        return Err(self.not_finite(texts[number * WINDOW + at]));
+                    }
+                    done += count;
+                    progress(Progress::new(stage, done, texts.len()));
+                    Ok(())
+                };
+                all.append(late, self.backbone.as_ref(), &ids?, side, &mut each)?;
+            }
+            all.finish()
+        })
+    }
+
+    /// Tokenizes ahead on a thread of its own, one window at most.
+    fn tokenize_ahead<'s>(
+        &'s self,
+        scope: &'s thread::Scope<'s, '_>,
+        texts: &'s [&'s str],
+        side: Side,
+    ) -> Receiver<Result<Vec<Vec<u32>>>> {
+        let (sender, receiver) = sync_channel(1);
+        scope.spawn(move || {
+            for window in texts.chunks(WINDOW) {
+                if sender.send(self.tokenize(window, side)).is_err() {
+                    break;
+                }
+            }
+        });
+        receiver
     }
 
     /// Embeddings of texts of one side, `[texts, dim]`, of length 1 where the encoder normalizes.
     pub fn embed(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
-        let stage = match side {
-            Side::Query => "encoding queries",
-            Side::Document => "encoding documents",
-        };
+        if self.late_interaction.is_some() {
+            let message = "gives one vector a token, and one a text is wanted here";
+            return Err(wb_core::Error::data(self.name.as_str(), message).into());
+        }
+        let stage = stage(side);
         let mut all = Array2::zeros((texts.len(), self.backbone.dim()));
         progress(Progress::new(stage, 0, texts.len()));
         let mut done = 0;
         thread::scope(|scope| {
-            // Tokenized ahead on a thread of its own, one window at most.
-            let (sender, receiver) = sync_channel(1);
-            scope.spawn(move || {
-                for window in texts.chunks(WINDOW) {
-                    if sender.send(self.tokenize(window, side)).is_err() {
-                        break;
-                    }
-                }
-            });
+            let receiver = self.tokenize_ahead(scope, texts, side);
             for (number, ids) in receiver.into_iter().enumerate() {
                 let ids = ids?;
                 for group in by_length(&ids) {
@@ -170,6 +230,13 @@ impl BiEncoder {
         let beginning: String = text.chars().take(60).collect();
         let message = format!("the embedding of {beginning:?} is not finite");
         Error::Core(wb_core::Error::data(self.name.as_str(), message))
+    }
+}
+
+fn stage(side: Side) -> &'static str {
+    match side {
+        Side::Query => "encoding queries",
+        Side::Document => "encoding documents",
     }
 }
 
@@ -199,6 +266,9 @@ impl Encoder for BiEncoder {
     }
 
     fn dim(&self) -> usize {
+        if let Some(late) = &self.late_interaction {
+            return late.dim();
+        }
         self.dense.last().map_or_else(|| self.backbone.dim(), Dense::dim)
     }
 
@@ -209,6 +279,9 @@ impl Encoder for BiEncoder {
         // A tokenizer that cannot be written as JSON would not have been read from it.
         fingerprint.text(&self.tokenizer.to_json().unwrap_or_default());
         fingerprint.number(self.tokenizer.special_tokens() as u64);
+        if let Some(late) = &self.late_interaction {
+            fingerprint.text(Fingerprint::of_json(late.config()).as_str());
+        }
         for dense in &self.dense {
             fingerprint.text(&format!("{:?}", dense.activation));
         }
@@ -228,5 +301,20 @@ impl Encoder for BiEncoder {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
         Ok(self.embed(texts, side, progress)?)
+    }
+
+    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
+        self.late_interaction.is_some().then_some(self as &dyn TokenEncoder)
+    }
+}
+
+impl TokenEncoder for BiEncoder {
+    fn encode_tokens(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.embed_tokens(texts, side, progress)?)
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     device::guarded,
     device_weights::{Pass, Weight, Weights},
     lora::Adapter,
-    models::{bert, static_embedding},
+    models::{bert, static_embedding, t5},
     padded::{Padded, groups},
 };
 
@@ -66,6 +66,10 @@ impl BurnBackbone {
         let (embeddings, states) = match &self.architecture {
             Architecture::Bert(config) => {
                 let states = bert::forward(config, &pass, &padded)?;
+                (padded.pool(states.clone(), self.pooling), states)
+            }
+            Architecture::T5(config) => {
+                let states = t5::forward(config, &pass, &padded)?;
                 (padded.pool(states.clone(), self.pooling), states)
             }
             Architecture::StaticEmbedding(config) => static_embedding::forward(config, &pass, &padded)?,

@@ -68,6 +68,11 @@ impl Dense {
 
     /// Reads a module's folder; `inside` is the length of what comes in. What it cannot compute is an error.
     pub(crate) fn read(folder: &Path, inside: usize) -> Result<Self> {
+        Self::read_of(folder, inside, "sentence_embedding")
+    }
+
+    /// The same of a layer on sentence-transformers' `sentence_embedding` or `token_embeddings`.
+    pub(crate) fn read_of(folder: &Path, inside: usize, of: &str) -> Result<Self> {
         let file = folder.join("config.json");
         let config: Value = read_json(&file)?;
         let refuse = |message: String| Err(model_error(&file, message, "models with such a layer cannot be loaded"));
@@ -75,8 +80,8 @@ impl Dense {
             return refuse("has use_residual true, expected false".into());
         }
         for key in ["module_input_name", "module_output_name"] {
-            if !config[key].is_null() && config[key] != "sentence_embedding" {
-                return refuse(format!("has {key} {}, expected \"sentence_embedding\"", config[key]));
+            if !config[key].is_null() && config[key] != of {
+                return refuse(format!("has {key} {}, expected \"{of}\"", config[key]));
             }
         }
         let activation = match &config["activation_function"] {
@@ -102,16 +107,12 @@ impl Dense {
             return refuse(format!("has out_features {}, expected a number above 0", config["out_features"]));
         };
         let with_bias = config["bias"].as_bool().unwrap_or(true);
-        let weights = folder.join("model.safetensors");
-        if !weights.is_file() {
-            let message = "has no model.safetensors, expected the layer's weights";
-            return Err(model_error(
-                folder,
-                message,
-                "save the model again with a sentence-transformers of version 2.3 or later",
-            ));
-        }
-        Self::read_weights(&weights, "linear", [dim, inside], with_bias, activation)
+        let found = ["model.safetensors", "pytorch_model.bin"].map(|name| folder.join(name));
+        let Some(weights) = found.iter().find(|file| file.is_file()) else {
+            let message = "has no model.safetensors and no pytorch_model.bin, expected the layer's weights";
+            return Err(model_error(folder, message, "fetch the whole model folder"));
+        };
+        Self::read_weights(weights, "linear", [dim, inside], with_bias, activation)
     }
 
     /// Reads `<name>.weight` and `<name>.bias`.

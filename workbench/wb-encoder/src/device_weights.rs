@@ -95,9 +95,21 @@ impl Pass<'_> {
     /// # Shapes
     /// `x` is `[rows, in]`, the result `[rows, out]`.
     pub(crate) fn linear(&self, layer: &str, x: Tensor<2>) -> Result<Tensor<2>> {
-        let weight = self.weights.matrix(&format!("{layer}.weight"))?;
         let bias = self.weights.vector(&format!("{layer}.bias"))?;
-        let y = x.clone().matmul(weight.transpose()) + bias.unsqueeze();
+        self.adapted(layer, x, Some(bias))
+    }
+
+    /// The same of a layer without a bias.
+    pub(crate) fn product(&self, layer: &str, x: Tensor<2>) -> Result<Tensor<2>> {
+        self.adapted(layer, x, None)
+    }
+
+    fn adapted(&self, layer: &str, x: Tensor<2>, bias: Option<Tensor<1>>) -> Result<Tensor<2>> {
+        let weight = self.weights.matrix(&format!("{layer}.weight"))?;
+        let mut y = x.clone().matmul(weight.transpose());
+        if let Some(bias) = bias {
+            y = y + bias.unsqueeze();
+        }
         let Some(adapter) = self.adapter else { return Ok(y) };
         let Ok(a) = self.weights.matrix(&format!("{layer}.lora_A.weight")) else { return Ok(y) };
         let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
@@ -110,6 +122,13 @@ impl Pass<'_> {
         let scale = self.weights.vector(&format!("{layer}.weight"))?;
         let shift = self.weights.vector(&format!("{layer}.bias"))?;
         Ok(module::layer_norm(x, scale, Some(shift), epsilon))
+    }
+
+    /// x / √(mean of x² + ε) · w over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
+    pub(crate) fn rms_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64) -> Result<Tensor<2>> {
+        let scale = self.weights.vector(&format!("{layer}.weight"))?;
+        let size = (x.clone() * x.clone()).mean_dim(1).add_scalar(epsilon).sqrt();
+        Ok(x / size * scale.unsqueeze())
     }
 
     /// Dropout while training on `[texts · tokens, width]`: elements become 0 with the given probability,

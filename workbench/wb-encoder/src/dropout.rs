@@ -16,6 +16,10 @@ pub const ATTENTION: u64 = 0;
 pub const ATTENTION_OUTPUT: u64 = 1;
 /// On the feed-forward output of a layer.
 pub const OUTPUT: u64 = 2;
+/// Between the feed-forward products of a layer, in a T5.
+pub const INNER: u64 = 3;
+/// On the states after the last normalization, once, in a T5.
+pub const STATES: u64 = 1;
 
 /// The first element of a row of attention probabilities: those of one head's query token with all keys.
 /// It does not depend on the text's length, so that padding moves nothing.

@@ -8,7 +8,7 @@ use std::{
 
 use rayon::prelude::*;
 use tokenizers::{
-    Model, NormalizerWrapper,
+    AddedToken, Model, NormalizerWrapper,
     normalizers::{Lowercase, Sequence},
 };
 use wb_core::atomic;
@@ -163,6 +163,12 @@ impl Tokenizer {
         Ok(tokens)
     }
 
+    /// Token ids and types of two short texts as one, with the special tokens that the file puts around and between.
+    pub(crate) fn encode_two(&self, first: &str, second: &str) -> Result<(Vec<u32>, Vec<u32>)> {
+        let encoding = self.inner.encode_fast((first, second), true).map_err(failed("trying it on two words"))?;
+        Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
+    }
+
     /// The token that stands for a hidden one, where there is one.
     pub fn mask_token(&self) -> Option<u32> {
         MASK_TOKENS.into_iter().find_map(|token| self.inner.token_to_id(token))
@@ -218,6 +224,29 @@ impl Tokenizer {
     /// How many special tokens stand around every text.
     pub fn special_tokens(&self) -> usize {
         self.before.len() + self.after.len()
+    }
+
+    /// Texts that are taken for a token of their own wherever they stand.
+    pub(crate) fn added(&self) -> &[String] {
+        &self.added
+    }
+
+    /// Whether a text is one of those.
+    pub(crate) fn is_added(&self, token: &str) -> bool {
+        self.added.iter().any(|added| added == token)
+    }
+
+    /// The same with some of its tokens recognized in texts as they are, as markers have to be where others read them.
+    pub(crate) fn recognizing(mut self, tokens: &[&str]) -> Result<Self> {
+        let special = tokens.iter().map(|token| AddedToken::from(*token, true).normalized(false));
+        self.inner.add_special_tokens(special).map_err(failed("adding special tokens"))?;
+        self.added = self.inner.get_added_tokens_decoder().into_values().map(|token| token.content).collect();
+        Ok(self)
+    }
+
+    /// How many of them stand before it.
+    pub fn special_tokens_before(&self) -> usize {
+        self.before.len()
     }
 
     /// The largest token id, plus one.

@@ -77,7 +77,7 @@ pub enum Error {
     /// The encoder failed.
     #[error("cannot encode {what} with {encoder}")]
     Encoder {
-        /// `queries` or `documents`.
+        /// `queries`, `documents`, or `queries with documents`.
         what: &'static str,
         /// The encoder's name.
         encoder: String,

@@ -1,4 +1,5 @@
-//! Vectors to rankings, rankings to metrics: BM25, exact dense search, their fusion, how good the result is; hard
+//! Vectors to rankings, rankings to metrics: BM25, exact dense search and late
+//! interaction, their fusion, how good the result is; hard
 //! negatives.
 //!
 //! A [`retriever::Retriever`] ranks a corpus for queries; [`metric`] measures rankings and [`ties`] says how much of
@@ -17,6 +18,8 @@ pub mod indexes;
 pub mod inner_product;
 mod judged;
 mod kernel;
+pub mod late_interaction;
+pub mod maxsim;
 pub mod metric;
 pub mod mining;
 pub mod own_ranks;
@@ -36,6 +39,7 @@ pub use evaluate::{EvaluateConfig, Evaluation, evaluate};
 pub use fuse::{Fusion, FusionConfig};
 pub use indexes::{Index, IndexConfig};
 pub use judged::Judged;
+pub use late_interaction::LateInteraction;
 pub use metric::{Metric, Tied};
 pub use remembered::Remembered;
 pub use retriever::Retriever;

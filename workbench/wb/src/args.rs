@@ -55,6 +55,7 @@ Examples:
   wb mine-negatives configs/quickstart.yaml --retriever bm25 negatives.ranks='[10, 100]' negatives.sampling=random
   wb mine-negatives configs/minilm-lora.yaml negatives.mode=naive                  # for comparison: no filter
   wb mine-negatives configs/minilm-lora.yaml --out triples.jsonl --format triplet --scores
+  wb mine-negatives configs/minilm-lora.yaml --cross-encoder models/ms-marco-MiniLM-L6-v2
   wb mine-negatives configs/minilm-lora.yaml --candidates candidates.jsonl         # score them with a stronger model ...
   wb mine-negatives configs/minilm-lora.yaml --rescore scores.jsonl                # ... and decide by its scores
 
@@ -141,9 +142,13 @@ pub struct MineNegatives {
     #[arg(long)]
     pub retriever: Option<String>,
     /// Scores of another model for candidates, as JSON lines of query, document and score. The same as
-    /// negatives.rescore=...
+    /// negatives.rescore={file: ...}
     #[arg(long, value_name = "FILE")]
     pub rescore: Option<PathBuf>,
+    /// A model that reads query and document together, and whose scores decide: a folder, or a hub id
+    /// (owner/name@revision). The same as negatives.rescore={cross_encoder: ...}
+    #[arg(long, value_name = "DIR|ID", conflicts_with = "rescore")]
+    pub cross_encoder: Option<String>,
     /// Writes the pairs with their negatives, as Parquet or JSON lines by the file's name, and the scores beside it.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

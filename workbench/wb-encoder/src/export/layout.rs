@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
-use super::{ExportConfig, static_embedding, transformer};
+use super::{ExportConfig, multi_vector, static_embedding, transformer};
 use crate::{Architecture, Folder, Pooling, Result, similarities::SimilarityConfig};
 
 /// Version 5.4 moved the classes, renamed keys and dropped `max_seq_length`.
@@ -31,7 +31,7 @@ impl Layout {
     /// Writes the whole folder.
     pub fn write(self, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
         match &folder.model.architecture {
-            Architecture::Bert(_) => {
+            Architecture::Bert(_) | Architecture::T5(_) => {
                 transformer::write_weights(folder, config.dtype, to)?;
                 self.write_around(folder, config, to)
             }
@@ -41,6 +41,9 @@ impl Layout {
 
     /// Everything of a transformer's folder but its config and weights.
     pub fn write_around(self, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
+        if let Some(late) = &folder.late_interaction {
+            return multi_vector::write_around(folder, late, config, to);
+        }
         transformer::write_tokenizer(folder, to)?;
         let settings = match self {
             Self::Legacy => json!({ "max_seq_length": folder.max_tokens.document, "do_lower_case": false }),
@@ -88,6 +91,7 @@ impl Layout {
         let similarity = match config.similarity {
             SimilarityConfig::Cosine => "cosine",
             SimilarityConfig::Dot => "dot",
+            SimilarityConfig::Maxsim | SimilarityConfig::Xtr(_) => "maxsim",
         };
         // The versions that brought the layouts: what is older may not understand them.
         let version = match self {

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::{Architecture, Folder, Pooling, Result, folder::json};
 
-/// Whether the lint is about such an encoder: bags of token vectors have another layout, and the last token's state
-/// is a newer way to pool, which older servers refuse by name.
+/// Whether the lint is about such an encoder: bags of token vectors have another layout, late interaction
+/// has one that such servers do not know, and the last token's state is a newer way to pool, which older ones refuse by name.
 pub(super) fn applies(folder: &Folder) -> bool {
-    matches!(folder.model.architecture, Architecture::Bert(_)) && folder.model.pooling != Pooling::Last
+    let one_vector = folder.late_interaction.is_none() && folder.model.pooling != Pooling::Last;
+    matches!(folder.model.architecture, Architecture::Bert(_)) && one_vector
 }
 
 /// Sentences about what is missing; none where a strict reader is content.

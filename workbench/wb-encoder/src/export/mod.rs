@@ -11,6 +11,7 @@
 
 mod layout;
 pub mod lint;
+mod multi_vector;
 pub mod parity;
 mod peft;
 mod prepared;

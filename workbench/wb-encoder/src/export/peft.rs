@@ -7,7 +7,8 @@ use wb_core::run_dir::write_json;
 use super::{ExportConfig, layout::Layout};
 use crate::{
     Folder, Parameter, Parameters, Result,
-    folder::{peft, peft_config},
+    folder::{multi_vector, peft, peft_config},
+    late_interaction::WEIGHT,
     lora, weights,
 };
 
@@ -41,6 +42,12 @@ pub(super) fn read_back(folder: &Folder, from: &Path) -> Result<Folder> {
     base.model.parameters = parameters;
     base.model.adapter = None;
     base.lora = None;
+    if folder.late_interaction.is_some() {
+        let modules = multi_vector::Modules { dense: from.join("1_Dense"), mask: Some(from.join("2_MultiVectorMask")) };
+        base.model.parameters.retain(|parameter| parameter.name != WEIGHT);
+        base.late_interaction = None;
+        multi_vector::add(&mut base, from, from, &modules)?;
+    }
     base.add_peft(from)?;
     Ok(base)
 }

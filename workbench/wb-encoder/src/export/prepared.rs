@@ -1,7 +1,7 @@
 //! The encoder as the folder will hold it: adapters merged, one length for both sides, weights folded.
 
 use super::{ExportConfig, ExportFormat, static_embedding};
-use crate::{Architecture, Folder, Result, folder::MaxTokens};
+use crate::{Architecture, Folder, Result, folder::MaxTokens, late_interaction::Markers};
 
 /// An encoder on its way out, and what was done to it.
 pub(super) struct Prepared {
@@ -40,6 +40,22 @@ impl Prepared {
             }
             _ if config.merge => folder.merge()?,
             _ => {}
+        }
+        if let Some(late) = folder.late_interaction.as_ref().filter(|_| config.format != ExportFormat::Safetensors) {
+            if let Architecture::StaticEmbedding(_) = folder.model.architecture {
+                let message =
+                    format!("{name} compares single tokens of a bag, which sentence-transformers cannot hold");
+                return refuse("--format", message, "--format safetensors");
+            }
+            if config.format == ExportFormat::St {
+                notes.push(
+                    "one vector a token: the layout is that of sentence-transformers 6, the first to have it".into(),
+                );
+            }
+            if let Some(Markers { query, document }) = &late.config().markers {
+                folder.tokenizer = folder.tokenizer.recognizing(&[query, document])?;
+            }
+            return Ok(Self { folder, notes });
         }
         if config.format != ExportFormat::Safetensors {
             if let Architecture::StaticEmbedding(shape) = folder.model.architecture.clone() {

@@ -1,4 +1,4 @@
-//! A BERT-family model as transformers reads it: `config.json`, `model.safetensors`, and the tokenizer's three files.
+//! A transformer as transformers reads it: `config.json`, `model.safetensors`, and the tokenizer's three files.
 
 use std::path::Path;
 
@@ -7,27 +7,37 @@ use wb_core::run_dir::write_json;
 
 use crate::{
     Architecture, Error, Folder, Result, Tokenizer,
-    folder::hub_config,
+    folder::{hub_config, hub_t5},
+    late_interaction,
     weights::{self, WeightType},
 };
 
-/// Tokens by their role: BERT's name, RoBERTa's.
-const ROLES: [(&str, [&str; 2]); 5] = [
+/// Tokens by their role: BERT's name, RoBERTa's. The last is T5's.
+const ROLES: [(&str, [&str; 2]); 6] = [
     ("unk_token", ["[UNK]", "<unk>"]),
     ("sep_token", ["[SEP]", "</s>"]),
     ("pad_token", ["[PAD]", "<pad>"]),
     ("cls_token", ["[CLS]", "<s>"]),
     ("mask_token", ["[MASK]", "<mask>"]),
+    (EOS, ["</s>", "</s>"]),
 ];
+
+/// The role that T5's last token has, and BERT's and RoBERTa's has not.
+const EOS: &str = "eos_token";
 
 /// `config.json` and `model.safetensors`.
 pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Result<()> {
-    let Architecture::Bert(config) = &folder.model.architecture else {
-        return Err(wb_core::Error::data(folder.name.as_str(), "is no transformer").into());
+    let pad = pad_token(folder)? as usize;
+    let config = match &folder.model.architecture {
+        Architecture::Bert(config) => hub_config::to_json(config, pad, dtype),
+        Architecture::T5(config) => hub_t5::to_json(config, pad, folder.tokenizer.id("</s>"), dtype),
+        Architecture::StaticEmbedding(_) => {
+            return Err(wb_core::Error::data(folder.name.as_str(), "is no transformer").into());
+        }
     };
-    let pad = pad_token(folder)?;
-    write_json(&to.join("config.json"), &hub_config::to_json(config, pad as usize, dtype))?;
-    let named = folder.model.parameters.iter().map(|p| (p.name.clone(), p));
+    write_json(&to.join("config.json"), &config)?;
+    let of_model = folder.model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
+    let named = of_model.map(|p| (p.name.clone(), p));
     weights::write_as(&to.join("model.safetensors"), named, dtype)
 }
 
@@ -35,8 +45,11 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
 pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
     let tokenizer = &folder.tokenizer;
     tokenizer.write(&to.join("tokenizer.json"))?;
+    let is_t5 = matches!(folder.model.architecture, Architecture::T5(_));
+    let has_role = |role: &str| if is_t5 { ["unk_token", "pad_token", EOS].contains(&role) } else { role != EOS };
     let mut special: Map<String, Value> = ROLES
         .iter()
+        .filter(|(role, _)| has_role(role))
         .filter_map(|(role, names)| {
             names.iter().find(|name| tokenizer.id(name).is_some()).map(|name| ((*role).to_owned(), json!(name)))
         })
@@ -62,10 +75,11 @@ pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
 /// What shorter texts of a batch are filled up with. It is masked, so any token would do; but RoBERTa counts
 /// its positions from that token's id.
 fn pad_token(folder: &Folder) -> Result<u32> {
-    let Architecture::Bert(config) = &folder.model.architecture else { return Ok(0) };
     let tokenizer: &Tokenizer = &folder.tokenizer;
-    if config.first_position > 0 {
-        return Ok(config.first_position as u32 - 1);
+    match &folder.model.architecture {
+        Architecture::Bert(config) if config.first_position > 0 => return Ok(config.first_position as u32 - 1),
+        Architecture::Bert(_) | Architecture::T5(_) => {}
+        Architecture::StaticEmbedding(_) => return Ok(0),
     }
     let named = ROLES.iter().filter(|(role, _)| *role == "pad_token").flat_map(|(_, names)| names);
     named.copied().find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| Error::Model {

@@ -1,13 +1,13 @@
-//! The hub's `config.json` of a BERT-family model to our [`BertConfig`].
+//! The hub's `config.json` to our architectures; here that of a BERT-family model to our [`BertConfig`].
 
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json as value};
 
-use super::{json, model_error};
+use super::{hub_t5, json, model_error};
 use crate::{
-    Result,
+    Architecture, Result,
     models::{Activation, BertConfig},
     weights::WeightType,
 };
@@ -36,14 +36,22 @@ struct HubConfig {
 const ROBERTA: [&str; 3] = ["roberta", "xlm-roberta", "camembert"];
 
 /// Reads `config.json`.
-pub(super) fn read(path: &Path) -> Result<BertConfig> {
+pub(super) fn read(path: &Path) -> Result<Architecture> {
+    let keys: Value = json(path)?;
+    match keys["model_type"].as_str() {
+        Some("t5") => Ok(Architecture::T5(hub_t5::read(path)?)),
+        _ => Ok(Architecture::Bert(bert(path)?)),
+    }
+}
+
+fn bert(path: &Path) -> Result<BertConfig> {
     let hub: HubConfig = json(path)?;
     let kind = hub.model_type.as_deref().unwrap_or("");
     let roberta = ROBERTA.contains(&kind);
     if !roberta && kind != "bert" {
         return Err(model_error(
             path,
-            format!("has model_type `{kind}`, expected bert, roberta, xlm-roberta or camembert"),
+            format!("has model_type `{kind}`, expected bert, roberta, xlm-roberta, camembert or t5"),
             "all-MiniLM-L6-v2, the BGE models, CodeBERT and UniXcoder are of these types",
         ));
     }
@@ -81,7 +89,7 @@ pub(super) fn read(path: &Path) -> Result<BertConfig> {
         attention_dropout: hub.attention_probs_dropout_prob.unwrap_or(0.1),
     };
     let place = path.display().to_string();
-    crate::Architecture::Bert(config.clone()).validate(&place)?;
+    Architecture::Bert(config.clone()).validate(&place)?;
     Ok(config)
 }
 

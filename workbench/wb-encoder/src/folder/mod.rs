@@ -1,6 +1,9 @@
 //! A folder with an encoder in it: a sentence-transformers or Hugging Face model, or what a run of ours left.
 
+pub(crate) mod cross_encoder;
 pub(crate) mod hub_config;
+pub(crate) mod hub_t5;
+pub(crate) mod multi_vector;
 pub(crate) mod own;
 pub(crate) mod peft;
 pub(crate) mod peft_config;
@@ -15,6 +18,7 @@ use wb_core::{Seed, Side};
 use crate::{
     Architecture, Error, Model, Pooling, Result, Tokenizer,
     dense::Dense,
+    late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
 };
 
@@ -74,6 +78,8 @@ pub struct Folder {
     pub lora: Option<LoraConfig>,
     /// Layers after the pooling; they are computed and not trained.
     pub dense: Vec<Dense>,
+    /// One vector a token, and no pooling, where it is so; its matrix is among the weights.
+    pub late_interaction: Option<LateInteraction>,
     /// Text to token ids.
     pub tokenizer: Tokenizer,
     /// Whether embeddings get length 1.
@@ -129,6 +135,7 @@ impl Folder {
             model: Model { architecture, parameters, pooling: Pooling::Mean, adapter: None },
             lora: None,
             dense: Vec::new(),
+            late_interaction: None,
             tokenizer,
             normalize: true,
             max_tokens,
@@ -141,6 +148,9 @@ impl Folder {
 
     /// Length of an embedding.
     pub fn dim(&self) -> usize {
+        if let Some(late) = &self.late_interaction {
+            return late.dim();
+        }
         self.dense.last().map_or_else(|| self.model.architecture.dim(), Dense::dim)
     }
 
@@ -164,7 +174,38 @@ impl Folder {
         let adapter = lora::attach(&mut self.model.parameters, &self.model.architecture, config, seed, &self.name)?;
         self.model.adapter = Some(adapter);
         self.lora = Some(config.clone());
+        self.train_late_interaction();
         Ok(())
+    }
+
+    /// Makes it an encoder of one vector a token. A matrix that is there already stays; a fresh one trains whole, also
+    /// beside adapters.
+    pub fn add_late_interaction(&mut self, config: &LateInteractionConfig, seed: Seed, key: &str) -> Result<()> {
+        if !self.dense.is_empty() {
+            let message =
+                format!("{} has dense layers after its pooling, which late interaction does without", self.name);
+            return Err(wb_core::Error::value(key, message).with_hint("begin with a model without such layers").into());
+        }
+        let late = LateInteraction::new(config, &self.tokenizer, key)?;
+        match self.model.parameters.get(late_interaction::WEIGHT) {
+            Some(weight) if weight.shape[0] != late.dim() => {
+                let message =
+                    format!("is {}, and {} has vectors of {} already", late.dim(), self.name, weight.shape[0]);
+                return Err(wb_core::Error::value(format!("{key}.dim"), message).into());
+            }
+            Some(_) => {}
+            None => {
+                self.model.parameters.insert(late.fresh(self.model.architecture.dim(), seed));
+            }
+        }
+        self.late_interaction = Some(late);
+        self.train_late_interaction();
+        self.check_lengths("encoder")
+    }
+
+    fn train_late_interaction(&mut self) {
+        let matrix = self.model.parameters.iter_mut().find(|parameter| parameter.name == late_interaction::WEIGHT);
+        matrix.into_iter().for_each(|parameter| parameter.trainable = true);
     }
 
     /// Adds adapters into the weights that they stand beside.
@@ -178,7 +219,8 @@ impl Folder {
 
     /// Refuses lengths that the model cannot take.
     pub fn check_lengths(&self, key: &str) -> Result<()> {
-        let special = self.tokenizer.special_tokens();
+        let marker = self.late_interaction.as_ref().map_or(0, LateInteraction::added_tokens);
+        let special = self.tokenizer.special_tokens() + marker;
         for (side, tokens) in [("query", self.max_tokens.query), ("document", self.max_tokens.document)] {
             let key = format!("{key}.max_tokens.{side}");
             if tokens <= special {

@@ -7,9 +7,11 @@ use wb_core::{Seed, atomic};
 
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
-    Architecture, Model, Pooling, Result, Tokenizer,
+    Architecture, Model, Parameter, Pooling, Result, Tokenizer,
     dense::{Dense, DenseActivation},
+    late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
+    models::{Init, WeightSpec},
     weights::{self, WeightType},
 };
 
@@ -33,7 +35,12 @@ struct Settings {
     lora: Option<LoraConfig>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     dense: Vec<DenseSettings>,
+    /// Its matrix is in `late_interaction.safetensors`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late_interaction: Option<LateInteractionConfig>,
 }
+
+const LATE_INTERACTION: &str = "late_interaction.safetensors";
 
 /// A dense layer, whose weights are `<place>.weight` and `<place>.bias` in `dense-<place>.safetensors`.
 #[derive(Serialize, Deserialize)]
@@ -51,8 +58,19 @@ fn dense_file(place: usize) -> String {
 
 pub(super) fn read(path: &Path) -> Result<Folder> {
     let file = path.join(FILE);
-    let Settings { format, name, architecture, pooling, normalize, max_tokens, prompts, special_tokens, lora, dense } =
-        json(&file)?;
+    let Settings {
+        format,
+        name,
+        architecture,
+        pooling,
+        normalize,
+        max_tokens,
+        prompts,
+        special_tokens,
+        lora,
+        dense,
+        late_interaction,
+    } = json(&file)?;
     if format != FORMAT {
         return Err(model_error(
             &file,
@@ -78,8 +96,20 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         Dense::read_weights(&file, &place.to_string(), [d.dim, d.inside], d.bias, d.activation)
     };
     let dense = dense.iter().enumerate().map(read_dense).collect::<Result<Vec<_>>>()?;
+    let late_interaction = match late_interaction {
+        None => None,
+        Some(config) => {
+            let shape = vec![config.dim, architecture.dim()];
+            let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: Init::Zeros };
+            let loaded = weights::read(&path.join(LATE_INTERACTION), &[spec], &str::to_owned)?;
+            parameters.insert(Parameter { trainable: true, ..loaded.parameters.at(0).clone() });
+            Some(LateInteraction::new(&config, &tokenizer, "late_interaction")?)
+        }
+    };
     let model = Model { architecture, parameters, pooling, adapter };
-    let folder = Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: Vec::new() };
+    let notes = Vec::new();
+    let folder =
+        Folder { name, model, lora, dense, late_interaction, tokenizer, normalize, max_tokens, prompts, notes };
     folder.check_lengths("encoder")?;
     Ok(folder)
 }
@@ -90,7 +120,8 @@ pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
 
 /// Writes the files into a folder that is there.
 pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Result<()> {
-    let Folder { name, model, lora, dense, tokenizer, normalize, max_tokens, prompts, notes: _ } = folder;
+    let Folder { name, model, lora, dense, late_interaction, tokenizer, normalize, max_tokens, prompts, notes: _ } =
+        folder;
     let settings = Settings {
         format: FORMAT,
         name: name.clone(),
@@ -110,14 +141,19 @@ pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Res
                 activation: d.activation,
             })
             .collect(),
+        late_interaction: late_interaction.as_ref().map(|late| late.config().clone()),
     };
+    if let Some(matrix) = model.parameters.get(late_interaction::WEIGHT) {
+        weights::write_as(&path.join(LATE_INTERACTION), [(matrix.name.clone(), matrix)].into_iter(), dtype)?;
+    }
     for (place, dense) in dense.iter().enumerate() {
         let parameters = dense.parameters(&place.to_string());
         let named = parameters.iter().map(|p| (p.name.clone(), p));
         weights::write_as(&path.join(dense_file(place)), named, dtype)?;
     }
     let of = |adapters: bool| {
-        let wanted = model.parameters.iter().filter(move |p| lora::is_adapter(&p.name) == adapters);
+        let of_model = model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
+        let wanted = of_model.filter(move |p| lora::is_adapter(&p.name) == adapters);
         wanted.map(|p| (p.name.clone(), p))
     };
     weights::write_as(&path.join("model.safetensors"), of(false), dtype)?;

@@ -9,20 +9,23 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Folder, MaxTokens, Prompts, hub_config, json, model_error, name, peft, peft_config, short_list, vocabulary,
+    Folder, MaxTokens, Prompts, hub_config, json, model_error, multi_vector, name, peft, peft_config, short_list,
+    vocabulary,
 };
 use crate::{Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights};
 
 /// One line of `modules.json`.
 #[derive(Deserialize)]
-struct Module {
-    path: String,
+pub(super) struct Module {
+    pub path: String,
     #[serde(rename = "type")]
-    class: String,
+    pub class: String,
 }
 
 /// Longest text of a bag of token vectors, which itself has no limit.
 const STATIC_MAX_TOKENS: usize = 4096;
+/// Longest text of a transformer without positions where nothing names one: what T5 was trained with.
+const UNPLACED_MAX_TOKENS: usize = 512;
 
 pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut notes = Vec::new();
@@ -31,6 +34,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut pooling = Pooling::Mean;
     let mut normalize = false;
     let mut dense_folders = Vec::new();
+    let mut late: Option<multi_vector::Modules> = None;
     if modules_file.is_file() {
         let modules: Vec<Module> = json(&modules_file)?;
         let mut pooled = false;
@@ -44,8 +48,12 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
                     pooling = read_pooling(&folder.join("config.json"))?;
                     pooled = true;
                 }
+                (1, "Dense") => late = Some(multi_vector::Modules { dense: folder, mask: None }),
+                (_, "MultiVectorMask") if late.is_some() => {
+                    late = late.map(|modules| multi_vector::Modules { mask: Some(folder), ..modules });
+                }
                 (_, "Dense") if pooled && !normalize => dense_folders.push(folder),
-                (_, "Normalize") if pooled => normalize = true,
+                (_, "Normalize") if pooled || late.is_some() => normalize = true,
                 _ => {
                     return Err(model_error(
                         &modules_file,
@@ -58,11 +66,15 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
                 }
             }
         }
-        if !pooled {
+        if !pooled && late.is_none() {
             return Err(model_error(&modules_file, "has no Pooling, expected one after the Transformer", ""));
         }
     } else {
         notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
+        if path.join("2_Dense").is_dir() {
+            notes
+                .push("2_Dense is not used: without modules.json nothing says that texts become one vector".to_owned());
+        }
     }
     // sentence-transformers saves a model with adapters as the adapters alone, without the model that they belong to.
     let adapted = transformer.join(peft_config::FILE).is_file();
@@ -75,31 +87,35 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         let hint = "expected a model folder with config.json, model.safetensors and tokenizer.json";
         return Err(model_error(path, "has no config.json", hint));
     }
-    let config = hub_config::read(&config_file)?;
-    let architecture = Architecture::Bert(config.clone());
-    let loaded = weights::read(&weights_file(&source)?, &architecture.weights(), &weights::bert_name)?;
+    let architecture = hub_config::read(&config_file)?;
+    let rename = match &architecture {
+        Architecture::T5(_) => weights::t5_name,
+        Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
+    };
+    let loaded = weights::read(&weights_file(&source)?, &architecture.weights(), &rename)?;
     if !loaded.ignored.is_empty() {
         notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
     }
-    let mut tokenizer = vocabulary::read(&transformer, &config, &mut notes)?;
+    let mut tokenizer = vocabulary::read(&transformer, &architecture, &mut notes)?;
     let settings = settings(&transformer, path)?;
     if settings.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;
     }
     // As sentence-transformers counts: its own number, else the tokenizer's, and no more than there are positions.
-    let positions = config.max_position_embeddings - config.first_position;
+    let positions = architecture.max_tokens();
+    let most = positions.unwrap_or(usize::MAX);
     let wanted = match settings.max_seq_length {
         Some(tokens) => tokens,
-        None => vocabulary::model_max_length(&transformer)?.unwrap_or(positions),
+        None => vocabulary::model_max_length(&transformer)?.unwrap_or(positions.unwrap_or(UNPLACED_MAX_TOKENS)),
     };
     if settings.max_seq_length.is_none() {
-        notes.push(format!("no max_seq_length: texts are cut at {} tokens", wanted.min(positions)));
-    } else if wanted > positions {
-        notes.push(format!("max_seq_length is {wanted}, there are {positions} positions: texts are cut there"));
+        notes.push(format!("no max_seq_length: texts are cut at {} tokens", wanted.min(most)));
+    } else if wanted > most {
+        notes.push(format!("max_seq_length is {wanted}, there are {most} positions: texts are cut there"));
     }
     let mut dense: Vec<Dense> = Vec::new();
     for place in dense_folders {
-        let inside = dense.last().map_or(config.hidden_size, Dense::dim);
+        let inside = dense.last().map_or(architecture.dim(), Dense::dim);
         dense.push(Dense::read(&place, inside)?);
     }
     let mut folder = Folder {
@@ -107,13 +123,18 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         model: Model { architecture, parameters: loaded.parameters, pooling, adapter: None },
         lora: None,
         dense,
+        late_interaction: None,
         tokenizer,
         normalize,
-        max_tokens: MaxTokens::both(wanted.min(positions)),
+        max_tokens: MaxTokens::both(wanted.min(most)),
         prompts: prompts(path)?,
         notes,
     };
     folder.check_lengths("encoder")?;
+    if let Some(modules) = &late {
+        folder.normalize = true;
+        multi_vector::add(&mut folder, path, &transformer, modules)?;
+    }
     if adapted {
         peft::apply(&mut folder, &transformer)?;
     }
@@ -154,6 +175,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
         model: Model { architecture, parameters: loaded.parameters, pooling: Pooling::Mean, adapter: None },
         lora: None,
         dense: Vec::new(),
+        late_interaction: None,
         tokenizer,
         normalize,
         max_tokens: MaxTokens::both(max_tokens),
@@ -163,7 +185,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
 }
 
 /// The weights file, or an error that says how to get one.
-fn weights_file(folder: &Path) -> Result<PathBuf> {
+pub(super) fn weights_file(folder: &Path) -> Result<PathBuf> {
     let file = folder.join("model.safetensors");
     if file.is_file() {
         return Ok(file);
@@ -216,12 +238,12 @@ fn read_pooling(path: &Path) -> Result<Pooling> {
 
 /// `sentence_bert_config.json` (or what older versions called it), beside the transformer or the modules.
 #[derive(Default, Deserialize)]
-struct Settings {
-    max_seq_length: Option<usize>,
-    do_lower_case: Option<bool>,
+pub(super) struct Settings {
+    pub max_seq_length: Option<usize>,
+    pub do_lower_case: Option<bool>,
 }
 
-fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
+pub(super) fn settings(transformer: &Path, root: &Path) -> Result<Settings> {
     let kinds = ["bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"];
     for folder in [transformer, root] {
         for kind in kinds {

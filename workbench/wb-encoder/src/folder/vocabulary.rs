@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{json as read_json, model_error};
-use crate::{Result, Tokenizer, models::BertConfig};
+use crate::{Result, Tokenizer, models::Architecture};
 
 /// Reads the tokenizer; what had to be guessed is noted.
-pub(super) fn read(folder: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Result<Tokenizer> {
+pub(super) fn read(folder: &Path, architecture: &Architecture, notes: &mut Vec<String>) -> Result<Tokenizer> {
     let file = folder.join("tokenizer.json");
     let settings = tokenizer_config(folder)?;
     if file.is_file() {
@@ -25,6 +25,11 @@ pub(super) fn read(folder: &Path, config: &BertConfig, notes: &mut Vec<String>) 
         }
         return Ok(tokenizer);
     }
+    if matches!(architecture, Architecture::T5(_)) {
+        let hint = "make one: python -c \"from transformers import AutoTokenizer; \
+                    AutoTokenizer.from_pretrained('DIR').save_pretrained('DIR')\"";
+        return Err(model_error(folder, "has no tokenizer.json, expected one; spiece.model is not read", hint));
+    }
     let (path, json) = if folder.join("vocab.txt").is_file() {
         let path = folder.join("vocab.txt");
         let lowercase = settings.get("do_lower_case").and_then(Value::as_bool).unwrap_or(true);
@@ -37,7 +42,10 @@ pub(super) fn read(folder: &Path, config: &BertConfig, notes: &mut Vec<String>) 
         let hint = "expected tokenizer.json, or vocab.txt, or vocab.json with merges.txt";
         return Err(model_error(folder, "has no tokenizer", hint));
     };
-    let kind = if config.first_position == 0 { "BERT" } else { "RoBERTa" };
+    let kind = match architecture {
+        Architecture::Bert(config) if config.first_position > 0 => "RoBERTa",
+        _ => "BERT",
+    };
     notes.push(format!("no tokenizer.json: the usual {kind} tokenizer over {}", path.display()));
     let inner = tokenizers::Tokenizer::from_bytes(json.to_string())
         .map_err(|error| model_error(&path, format!("does not make a tokenizer: {error}"), ""))?;
@@ -50,7 +58,7 @@ pub(super) fn model_max_length(folder: &Path) -> Result<Option<usize>> {
     Ok(length.filter(|length| *length >= 1.0 && *length < 1e9).map(|length| length as usize))
 }
 
-fn tokenizer_config(folder: &Path) -> Result<Value> {
+pub(super) fn tokenizer_config(folder: &Path) -> Result<Value> {
     let file = folder.join("tokenizer_config.json");
     if file.is_file() { read_json(&file) } else { Ok(Value::Null) }
 }

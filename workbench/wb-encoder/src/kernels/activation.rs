@@ -49,6 +49,40 @@ pub fn times_derivative(gradient: &mut [f32], x: &[f32], activation: Activation)
     );
 }
 
+/// Gated GELU in its tanh form (GEGLU, Shazeer 2020, arXiv 2002.05202): `y = gelu(gate) · up`.
+///
+/// # Shapes
+/// `y` `[rows, width]`; `x` `[rows, 2 · width]`, each row first `gate` and then `up`.
+pub fn gate(y: &mut [f32], x: &[f32], width: usize) {
+    vectorized(
+        #[inline(always)]
+        || {
+            for (y, x) in y.chunks_exact_mut(width).zip(x.chunks_exact(2 * width)) {
+                let (gate, up) = x.split_at(width);
+                y.iter_mut().zip(gate).zip(up).for_each(|((y, g), u)| *y = gelu_tanh(*g) * u);
+            }
+        },
+    );
+}
+
+/// From the gradient at the output of [`gate`], `[rows, width]`, to that at its input, `[rows, 2 · width]`.
+pub fn gate_backward(dx: &mut [f32], dy: &[f32], x: &[f32], width: usize) {
+    vectorized(
+        #[inline(always)]
+        || {
+            let rows = dx.chunks_exact_mut(2 * width).zip(dy.chunks_exact(width)).zip(x.chunks_exact(2 * width));
+            for ((dx, dy), x) in rows {
+                let (d_gate, d_up) = dx.split_at_mut(width);
+                let (gate, up) = x.split_at(width);
+                for (((d, dy), g), u) in d_gate.iter_mut().zip(dy).zip(gate).zip(up) {
+                    *d = dy * u * gelu_tanh_derivative(*g);
+                }
+                d_up.iter_mut().zip(dy).zip(gate).for_each(|((d, dy), g)| *d = dy * gelu_tanh(*g));
+            }
+        },
+    );
+}
+
 /// The normal distribution's function Φ and its density φ at `x`, within 2e-7.
 ///
 /// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
@@ -116,6 +150,28 @@ mod tests {
         // torch.nn.functional.gelu(approximate="tanh") at 1 and -0.5
         assert!((gelu_tanh(1.0) - 0.841_192).abs() < 1e-6);
         assert!((gelu_tanh(-0.5) + 0.154_286).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_gate_by_hand_and_its_gradient() {
+        // gelu(1) = 0.841192 and gelu(-0.5) = -0.154286 in the tanh form.
+        let x = [1.0f32, -0.5, 2.0, 3.0];
+        let mut y = [0.0; 2];
+        gate(&mut y, &x, 2);
+        assert!((y[0] - 1.682_384).abs() < 2e-6 && (y[1] + 0.462_858).abs() < 2e-6, "{y:?}");
+        let mut dx = [0.0; 4];
+        gate_backward(&mut dx, &[1.0, -2.0], &x, 2);
+        for i in 0..4 {
+            let at = |shift: f32| {
+                let mut moved = x;
+                moved[i] += shift;
+                gate(&mut y, &moved, 2);
+                y[0] - 2.0 * y[1]
+            };
+            let mut at = at;
+            let difference = (at(2e-3) - at(-2e-3)) / 4e-3;
+            assert!((difference - dx[i]).abs() < 2e-3, "{i}: {difference} {}", dx[i]);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod activation;
 pub mod matmul;
 pub mod normalize;
 pub mod packed;
+pub mod rms;
 pub mod softmax;
 pub mod vector;
 

@@ -124,12 +124,16 @@ impl Labels {
 
     /// Refuses embeddings of another batch.
     pub(super) fn check_sides(&self, anchors: ArrayView2<'_, f32>, documents: ArrayView2<'_, f32>) -> Result<()> {
-        let rows = [anchors.nrows(), documents.nrows()];
-        if rows != [self.anchors.len(), self.documents.len()] || anchors.ncols() != documents.ncols() {
+        self.check_texts([anchors.nrows(), documents.nrows()], [anchors.ncols(), documents.ncols()])
+    }
+
+    /// The same of numbers of texts and lengths of vectors, of anchors and documents.
+    pub(super) fn check_texts(&self, texts: [usize; 2], dims: [usize; 2]) -> Result<()> {
+        if texts != [self.anchors.len(), self.documents.len()] || dims[0] != dims[1] {
             let message = format!(
                 "{:?} for anchors and {:?} for documents, expected {} and {} rows of one length",
-                anchors.dim(),
-                documents.dim(),
+                (texts[0], dims[0]),
+                (texts[1], dims[1]),
                 self.anchors.len(),
                 self.documents.len()
             );

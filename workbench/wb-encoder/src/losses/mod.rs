@@ -13,10 +13,13 @@ pub mod mnrl_config;
 pub mod on_embeddings;
 pub mod sides;
 mod softmax;
+mod token_sides;
 pub mod triplet;
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod token_tests;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +34,7 @@ pub use matryoshka::MatryoshkaConfig;
 pub use mnrl::Mnrl;
 pub use mnrl_config::{Direction, Hardness, MnrlConfig, Partition};
 pub use on_embeddings::{LossGradients, LossOnEmbeddings};
-pub use sides::{Block, HostSides, TensorSides};
+pub use sides::{Block, HostSides, TensorCompare, TensorSides};
 pub use triplet::{TripletConfig, TripletDistance};
 
 use crate::similarities::{Similarity, SimilarityConfig};
@@ -83,6 +86,32 @@ impl LossConfig {
             Self::Triplet(config) => config.similarity(),
             Self::Mnrl(_) | Self::Gist(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => given.init(),
         }
+    }
+
+    /// The same loss with what suits a similarity where nothing was given: sums over tokens are multiplied by 1 and not
+    /// by 20 before a softmax, as in sentence-transformers and PyLate.
+    #[must_use]
+    pub fn suited(&self, similarity: SimilarityConfig) -> Self {
+        match self {
+            Self::Mnrl(MnrlConfig { scale: None, temperature: None, .. }) if similarity.of_tokens().is_some() => {
+                self.with_scale(1.0).unwrap_or_else(|| self.clone())
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// Refuses a similarity that the loss cannot be computed with.
+    pub fn check_similarity(&self, key: &str, similarity: SimilarityConfig) -> wb_core::Result<()> {
+        if similarity.of_tokens().is_none() {
+            return Ok(());
+        }
+        let (name, reason) = match self {
+            Self::Triplet(_) => ("triplet", "has a distance of its own between two vectors"),
+            Self::Matryoshka(_) => ("matryoshka", "shortens one vector a text"),
+            Self::Mnrl(_) | Self::Gist(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => return Ok(()),
+        };
+        let message = format!("`{name}` {reason}, and `train.similarity` compares texts token by token");
+        Err(wb_core::Error::value(key, message).with_hint("mnrl, gist, margin_mse, distill_kl and cosent can"))
     }
 
     /// What the data must have for it.

@@ -2,17 +2,18 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2, s};
+use wb_core::TokenEmbeddings;
 
 use super::{
     LossConfig,
     labels::Labels,
     loss::{Loss, Needs},
     matryoshka::Cut,
-    sides::{HostSides, TensorSides},
+    sides::{HostSides, TensorCompare, TensorSides},
 };
 use crate::{
     Result,
-    similarities::{Similarity, SimilarityConfig},
+    similarities::{Similarity, SimilarityConfig, TokenSimilarity},
 };
 
 /// A loss with its gradients at the embeddings.
@@ -20,9 +21,9 @@ use crate::{
 pub struct LossGradients {
     /// The loss; what it is a mean of, each loss says.
     pub loss: f64,
-    /// Gradient at the anchors' embeddings, `[B, dim]`.
+    /// Gradient at the anchors' embeddings, `[B, dim]`, or one row a token.
     pub at_anchors: Array2<f32>,
-    /// Gradient at the documents' embeddings, `[D, dim]`.
+    /// Gradient at the documents' embeddings, `[D, dim]`, or one row a token.
     pub at_documents: Array2<f32>,
 }
 
@@ -30,6 +31,7 @@ pub struct LossGradients {
 #[derive(Debug)]
 pub struct LossOnEmbeddings {
     similarity: Box<dyn Similarity>,
+    tokens: Option<TokenSimilarity>,
     loss: Box<dyn Loss>,
     cuts: Vec<Cut>,
 }
@@ -38,16 +40,64 @@ impl LossOnEmbeddings {
     /// A similarity and a loss. A loss that has a distance of its own takes that instead of the similarity.
     pub fn new(similarity: SimilarityConfig, loss: &LossConfig) -> Self {
         let whole = || vec![Cut { dim: usize::MAX, weight: 1.0 }];
-        let (inner, cuts) = match loss {
-            LossConfig::Matryoshka(config) => (&*config.loss, config.cuts()),
-            other => (other, whole()),
+        let (inner, cuts) = match &loss.suited(similarity) {
+            LossConfig::Matryoshka(config) => ((*config.loss).clone(), config.cuts()),
+            other => (other.clone(), whole()),
         };
-        Self { similarity: inner.similarity(similarity), loss: inner.init(), cuts }
+        let tokens = similarity.of_tokens();
+        Self { similarity: inner.similarity(similarity), tokens, loss: inner.init(), cuts }
     }
 
-    /// The similarity.
+    /// The similarity of two vectors.
     pub fn similarity(&self) -> &dyn Similarity {
         self.similarity.as_ref()
+    }
+
+    /// The similarity of texts of one vector a token, where the loss is one on those.
+    pub fn of_tokens(&self) -> Option<TokenSimilarity> {
+        self.tokens
+    }
+
+    /// Loss and gradients on token embeddings, computed by hand in host memory. B anchors and D documents, D ≥ B, in the
+    /// order of the labels. An error where the similarity is one of two vectors.
+    pub fn forward_backward_tokens(
+        &self,
+        anchors: &TokenEmbeddings,
+        documents: &TokenEmbeddings,
+        labels: &Labels,
+    ) -> Result<LossGradients> {
+        let similarity = self.check_tokens(anchors, documents, labels)?;
+        let mut sides = HostSides::of_tokens(similarity, anchors, documents, true);
+        let loss = self.loss.forward_backward_host(&mut sides, labels);
+        let (at_anchors, at_documents) = sides.finish();
+        Ok(LossGradients { loss, at_anchors, at_documents })
+    }
+
+    /// The loss alone on token embeddings.
+    pub fn forward_tokens(
+        &self,
+        anchors: &TokenEmbeddings,
+        documents: &TokenEmbeddings,
+        labels: &Labels,
+    ) -> Result<f64> {
+        let similarity = self.check_tokens(anchors, documents, labels)?;
+        let mut sides = HostSides::of_tokens(similarity, anchors, documents, false);
+        Ok(self.loss.forward_backward_host(&mut sides, labels))
+    }
+
+    fn check_tokens(
+        &self,
+        anchors: &TokenEmbeddings,
+        documents: &TokenEmbeddings,
+        labels: &Labels,
+    ) -> Result<TokenSimilarity> {
+        let Some(similarity) = self.tokens else {
+            let message = "compares one vector a text, and these embeddings have one a token";
+            return Err(wb_core::Error::value("train.similarity", message).with_hint("similarity: maxsim").into());
+        };
+        labels.check_texts([anchors.len(), documents.len()], [anchors.dim(), documents.dim()])?;
+        self.needs().check(labels)?;
+        Ok(similarity)
     }
 
     /// What the data must have for the loss.
@@ -109,34 +159,30 @@ impl LossOnEmbeddings {
         labels: &Labels,
     ) -> Result<LossGradients> {
         self.check(anchors, documents, labels)?;
-        let device = device.clone().autodiff();
-        let tensor = |rows: ArrayView2<'_, f32>| {
-            let shape = [rows.nrows(), rows.ncols()];
-            Tensor::<2>::from_data(TensorData::new(rows.iter().copied().collect::<Vec<f32>>(), shape), &device)
-                .require_grad()
-        };
-        let (a, d) = (tensor(anchors), tensor(documents));
-        let at_cut = |(cut, columns): (Cut, usize)| {
-            let [anchors, documents] = [&a, &d].map(|side| side.clone().slice([0..side.dims()[0], 0..columns]));
-            let sides = TensorSides { similarity: self.similarity(), anchors, documents };
-            self.loss.forward(&sides, labels).mul_scalar(cut.weight)
-        };
-        let losses: Vec<Tensor<1>> = self.columns(anchors.ncols()).map(at_cut).collect();
-        let loss = Tensor::cat(losses, 0).sum();
-        let gradients = loss.backward();
-        let array = |of: &Tensor<2>| {
-            let [rows, columns] = of.dims();
-            let values = of.grad(&gradients).and_then(|g| g.into_data().try_into_vec::<f32>().ok()).unwrap_or_default();
-            Array2::from_shape_vec((rows, columns), values).unwrap_or_else(|_| Array2::zeros((rows, columns)))
-        };
-        let (at_anchors, at_documents) = (array(&a), array(&d));
-        let loss = loss
-            .into_data()
-            .try_into_vec::<f32>()
-            .ok()
-            .and_then(|values| values.first().copied())
-            .map_or(f64::NAN, f64::from);
-        Ok(LossGradients { loss, at_anchors, at_documents })
+        Ok(composed(device, anchors, documents, |a, d| {
+            let at_cut = |(cut, columns): (Cut, usize)| {
+                let [anchors, documents] = [a, d].map(|side| side.clone().slice([0..side.dims()[0], 0..columns]));
+                let sides = TensorSides { compare: TensorCompare::Texts(self.similarity()), anchors, documents };
+                self.loss.forward(&sides, labels).mul_scalar(cut.weight)
+            };
+            let losses: Vec<Tensor<1>> = self.columns(anchors.ncols()).map(at_cut).collect();
+            Tensor::cat(losses, 0).sum()
+        }))
+    }
+
+    /// The same of [`LossOnEmbeddings::forward_backward_tokens`].
+    pub fn forward_backward_tokens_on(
+        &self,
+        device: &Device,
+        anchors: &TokenEmbeddings,
+        documents: &TokenEmbeddings,
+        labels: &Labels,
+    ) -> Result<LossGradients> {
+        let similarity = self.check_tokens(anchors, documents, labels)?;
+        let compare = TensorCompare::Tokens(similarity, anchors.offsets(), documents.offsets());
+        Ok(composed(device, anchors.view(), documents.view(), |a, d| {
+            self.loss.forward(&TensorSides { compare, anchors: a.clone(), documents: d.clone() }, labels)
+        }))
     }
 
     /// The cuts, each with how many columns it leaves.
@@ -160,4 +206,35 @@ impl LossOnEmbeddings {
             }
         }
     }
+}
+
+/// A loss composed of tensor operations, with its gradients at both sides.
+fn composed(
+    device: &Device,
+    anchors: ArrayView2<'_, f32>,
+    documents: ArrayView2<'_, f32>,
+    loss: impl FnOnce(&Tensor<2>, &Tensor<2>) -> Tensor<1>,
+) -> LossGradients {
+    let device = device.clone().autodiff();
+    let tensor = |rows: ArrayView2<'_, f32>| {
+        let shape = [rows.nrows(), rows.ncols()];
+        Tensor::<2>::from_data(TensorData::new(rows.iter().copied().collect::<Vec<f32>>(), shape), &device)
+            .require_grad()
+    };
+    let (a, d) = (tensor(anchors), tensor(documents));
+    let loss = loss(&a, &d);
+    let gradients = loss.backward();
+    let array = |of: &Tensor<2>| {
+        let [rows, columns] = of.dims();
+        let values = of.grad(&gradients).and_then(|g| g.into_data().try_into_vec::<f32>().ok()).unwrap_or_default();
+        Array2::from_shape_vec((rows, columns), values).unwrap_or_else(|_| Array2::zeros((rows, columns)))
+    };
+    let (at_anchors, at_documents) = (array(&a), array(&d));
+    let loss = loss
+        .into_data()
+        .try_into_vec::<f32>()
+        .ok()
+        .and_then(|values| values.first().copied())
+        .map_or(f64::NAN, f64::from);
+    LossGradients { loss, at_anchors, at_documents }
 }

@@ -2,11 +2,13 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2, s};
+use wb_core::TokenEmbeddings;
 
-use crate::similarities::{Prepared, Similarity};
+use super::token_sides::TokenSides;
+use crate::similarities::{Prepared, Similarity, TokenSimilarity};
 
 /// A matrix of scores, of everyone in its rows against everyone in its columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Block {
     /// `[B, D]`: column `i < B` is the positive of row `i`.
     AnchorsDocuments,
@@ -20,13 +22,14 @@ pub enum Block {
 
 /// Embeddings of a batch in host memory, with the sums of the gradients at them.
 #[derive(Debug)]
-pub struct HostSides<'a> {
-    similarity: &'a dyn Similarity,
-    anchors: Prepared,
-    documents: Prepared,
-    at_anchors: Array2<f32>,
-    at_documents: Array2<f32>,
-    tracked: bool,
+pub struct HostSides<'a>(Kind<'a>);
+
+#[derive(Debug)]
+enum Kind<'a> {
+    /// One vector a text.
+    Texts(TextSides<'a>),
+    /// One vector a token.
+    Tokens(TokenSides<'a>),
 }
 
 impl<'a> HostSides<'a> {
@@ -38,86 +41,140 @@ impl<'a> HostSides<'a> {
         tracked: bool,
     ) -> Self {
         let zeros = |of: ArrayView2<'_, f32>| Array2::zeros(if tracked { of.dim() } else { (0, 0) });
-        Self {
+        Self(Kind::Texts(TextSides {
             similarity,
             anchors: similarity.prepare_host(anchors),
             documents: similarity.prepare_host(documents),
             at_anchors: zeros(anchors),
             at_documents: zeros(documents),
             tracked,
-        }
+        }))
+    }
+
+    /// The same of B anchors and D documents with one vector a token.
+    pub fn of_tokens(
+        similarity: TokenSimilarity,
+        anchors: &'a TokenEmbeddings,
+        documents: &'a TokenEmbeddings,
+        tracked: bool,
+    ) -> Self {
+        Self(Kind::Tokens(TokenSides::new(similarity, anchors, documents, tracked)))
     }
 
     /// The scores of a block.
     pub fn scores(&self, block: Block) -> Array2<f32> {
-        let (left, right) = self.rows(block);
-        self.similarity.scores_host(left, right)
+        match &self.0 {
+            Kind::Texts(sides) => sides.scores(block),
+            Kind::Tokens(sides) => sides.scores(block),
+        }
     }
 
     /// Takes the loss's gradient at the scores of a block.
     pub fn add_gradient(&mut self, block: Block, at_scores: ArrayView2<'_, f32>) {
-        if !self.tracked {
-            return;
-        }
-        let (left, right) = self.rows(block);
-        let (at_left, at_right) = self.similarity.backward_host(left, right, at_scores);
-        let pairs = self.anchors.rows.nrows();
-        match block {
-            Block::AnchorsDocuments => {
-                self.at_anchors += &at_left;
-                self.at_documents += &at_right;
-            }
-            Block::AnchorsAnchors => {
-                self.at_anchors += &at_left;
-                self.at_anchors += &at_right;
-            }
-            Block::PositivesDocuments => {
-                let mut positives = self.at_documents.slice_mut(s![..pairs, ..]);
-                positives += &at_left;
-                self.at_documents += &at_right;
-            }
-            Block::PositivesPositives => {
-                let mut positives = self.at_documents.slice_mut(s![..pairs, ..]);
-                positives += &at_left;
-                positives += &at_right;
-            }
+        match &mut self.0 {
+            Kind::Texts(sides) if sides.tracked => sides.add_gradient(block, at_scores),
+            Kind::Tokens(sides) => sides.add_gradient(block, at_scores),
+            Kind::Texts(_) => {}
         }
     }
 
     /// The score of each document with its own anchor, `[D]`.
     pub fn own_scores(&self, owners: &[u32]) -> Vec<f32> {
-        self.similarity.own_scores_host(self.anchors.rows.view(), self.documents.rows.view(), owners)
+        match &self.0 {
+            Kind::Texts(TextSides { similarity, anchors, documents, .. }) => {
+                similarity.own_scores_host(anchors.rows.view(), documents.rows.view(), owners)
+            }
+            Kind::Tokens(sides) => sides.own_scores(owners),
+        }
     }
 
     /// Takes the loss's gradient at [`HostSides::own_scores`].
     pub fn add_own_gradient(&mut self, owners: &[u32], at_scores: &[f32]) {
-        if !self.tracked {
-            return;
+        match &mut self.0 {
+            Kind::Texts(sides) if sides.tracked => sides.add_own_gradient(owners, at_scores),
+            Kind::Tokens(sides) => sides.add_own_gradient(owners, at_scores),
+            Kind::Texts(_) => {}
         }
+    }
+
+    /// The gradients at the embeddings as they were given, with as many rows as those; empty where untracked.
+    pub fn finish(self) -> (Array2<f32>, Array2<f32>) {
+        match self.0 {
+            Kind::Tokens(sides) => sides.finish(),
+            Kind::Texts(TextSides { similarity, anchors, documents, mut at_anchors, mut at_documents, tracked }) => {
+                if tracked {
+                    similarity.unprepare_host(&anchors, &mut at_anchors);
+                    similarity.unprepare_host(&documents, &mut at_documents);
+                }
+                (at_anchors, at_documents)
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct TextSides<'a> {
+    similarity: &'a dyn Similarity,
+    anchors: Prepared,
+    documents: Prepared,
+    at_anchors: Array2<f32>,
+    at_documents: Array2<f32>,
+    tracked: bool,
+}
+
+impl TextSides<'_> {
+    fn scores(&self, block: Block) -> Array2<f32> {
+        let (left, right) = self.rows(block);
+        self.similarity.scores_host(left, right)
+    }
+
+    fn add_gradient(&mut self, block: Block, at_scores: ArrayView2<'_, f32>) {
+        let (left, right) = self.rows(block);
+        let (at_left, at_right) = self.similarity.backward_host(left, right, at_scores);
+        let pairs = self.anchors.rows.nrows();
+        add_to_sides(block, &mut self.at_anchors, &mut self.at_documents, pairs, [at_left, at_right]);
+    }
+
+    fn add_own_gradient(&mut self, owners: &[u32], at_scores: &[f32]) {
         let (anchors, documents) = (self.anchors.rows.view(), self.documents.rows.view());
         let (at_anchors, at_documents) = self.similarity.own_backward_host(anchors, documents, owners, at_scores);
         self.at_anchors += &at_anchors;
         self.at_documents += &at_documents;
     }
 
-    /// The gradients at the embeddings as they were given, `[B, dim]` and `[D, dim]`; empty where untracked.
-    pub fn finish(self) -> (Array2<f32>, Array2<f32>) {
-        let Self { similarity, anchors, documents, mut at_anchors, mut at_documents, tracked } = self;
-        if tracked {
-            similarity.unprepare_host(&anchors, &mut at_anchors);
-            similarity.unprepare_host(&documents, &mut at_documents);
-        }
-        (at_anchors, at_documents)
-    }
-
     fn rows(&self, block: Block) -> (ArrayView2<'_, f32>, ArrayView2<'_, f32>) {
         let (anchors, documents) = (self.anchors.rows.view(), self.documents.rows.view());
         let positives = self.documents.rows.slice(s![..anchors.nrows(), ..]);
-        match block {
-            Block::AnchorsDocuments => (anchors, documents),
-            Block::AnchorsAnchors => (anchors, anchors),
-            Block::PositivesDocuments => (positives, documents),
-            Block::PositivesPositives => (positives, positives),
+        sides_of(block, anchors, documents, positives)
+    }
+}
+
+/// Adds a block's gradients to those of the sides; the first `positives` rows of the documents are the positives'.
+pub(super) fn add_to_sides(
+    block: Block,
+    at_anchors: &mut Array2<f32>,
+    at_documents: &mut Array2<f32>,
+    positives: usize,
+    [at_left, at_right]: [Array2<f32>; 2],
+) {
+    match block {
+        Block::AnchorsDocuments => {
+            *at_anchors += &at_left;
+            *at_documents += &at_right;
+        }
+        Block::AnchorsAnchors => {
+            *at_anchors += &at_left;
+            *at_anchors += &at_right;
+        }
+        Block::PositivesDocuments => {
+            let mut at_positives = at_documents.slice_mut(s![..positives, ..]);
+            at_positives += &at_left;
+            *at_documents += &at_right;
+        }
+        Block::PositivesPositives => {
+            let mut at_positives = at_documents.slice_mut(s![..positives, ..]);
+            at_positives += &at_left;
+            at_positives += &at_right;
         }
     }
 }
@@ -125,12 +182,21 @@ impl<'a> HostSides<'a> {
 /// The same in tensors, which know their gradients themselves.
 #[derive(Debug)]
 pub struct TensorSides<'a> {
-    /// The similarity.
-    pub similarity: &'a dyn Similarity,
-    /// `[B, dim]`.
+    /// What turns embeddings into scores.
+    pub compare: TensorCompare<'a>,
+    /// `[B, dim]`, or one row a token.
     pub anchors: Tensor<2>,
-    /// `[D, dim]`.
+    /// `[D, dim]`, or one row a token.
     pub documents: Tensor<2>,
+}
+
+/// What turns embeddings in tensors into scores.
+#[derive(Debug, Clone, Copy)]
+pub enum TensorCompare<'a> {
+    /// Of one vector a text.
+    Texts(&'a dyn Similarity),
+    /// Of one vector a token, with the places where anchors and documents begin, and the end.
+    Tokens(TokenSimilarity, &'a [usize], &'a [usize]),
 }
 
 impl TensorSides<'_> {
@@ -138,25 +204,52 @@ impl TensorSides<'_> {
     pub fn scores(&self, block: Block) -> Tensor<2> {
         let (anchors, documents) = (self.anchors.clone(), self.documents.clone());
         let ([pairs, _], [_, dim]) = (anchors.dims(), documents.dims());
-        let positives = documents.clone().slice([0..pairs, 0..dim]);
-        let (left, right) = match block {
-            Block::AnchorsDocuments => (anchors, documents),
-            Block::AnchorsAnchors => (anchors.clone(), anchors),
-            Block::PositivesDocuments => (positives, documents),
-            Block::PositivesPositives => (positives.clone(), positives),
+        let (similarity, of_anchors, of_documents) = match self.compare {
+            TensorCompare::Texts(similarity) => {
+                let positives = documents.clone().slice([0..pairs, 0..dim]);
+                let (left, right) = sides_of(block, anchors, documents, positives);
+                return similarity.forward(left, right);
+            }
+            TensorCompare::Tokens(similarity, of_anchors, of_documents) => (similarity, of_anchors, of_documents),
         };
-        self.similarity.forward(left, right)
+        let of_positives = &of_documents[..of_anchors.len()];
+        let positives = documents.clone().slice([0..of_positives[of_positives.len() - 1], 0..dim]);
+        let (left, right) = sides_of(block, anchors, documents, positives);
+        let (of_left, of_right) = sides_of(block, of_anchors, of_documents, of_positives);
+        similarity.forward_on(left, of_left, right, of_right)
     }
 
     /// The score of each document with its own anchor, `[D]`.
     pub fn own_scores(&self, owners: &[u32]) -> Tensor<1> {
-        let owners = numbers(owners.iter().map(|owner| *owner as usize), &self.device());
-        self.similarity.forward_rows(self.anchors.clone().select(0, owners), self.documents.clone())
+        let places = owners.iter().map(|owner| *owner as usize);
+        match self.compare {
+            TensorCompare::Texts(similarity) => {
+                let owners = numbers(places, &self.device());
+                similarity.forward_rows(self.anchors.clone().select(0, owners), self.documents.clone())
+            }
+            TensorCompare::Tokens(..) => {
+                let cells = places.enumerate().map(|(document, owner)| owner * owners.len() + document);
+                let cells = numbers(cells, &self.device());
+                let scores = self.scores(Block::AnchorsDocuments);
+                let [pairs, documents] = scores.dims();
+                scores.reshape([pairs * documents]).select(0, cells)
+            }
+        }
     }
 
     /// Where the embeddings are.
     pub fn device(&self) -> Device {
         self.documents.device()
+    }
+}
+
+/// Rows and columns of a block.
+pub(super) fn sides_of<T: Clone>(block: Block, anchors: T, documents: T, positives: T) -> (T, T) {
+    match block {
+        Block::AnchorsDocuments => (anchors, documents),
+        Block::AnchorsAnchors => (anchors.clone(), anchors),
+        Block::PositivesDocuments => (positives, documents),
+        Block::PositivesPositives => (positives.clone(), positives),
     }
 }
 

@@ -4,12 +4,15 @@ pub(crate) mod bert;
 pub mod bert_config;
 pub mod static_config;
 pub(crate) mod static_embedding;
+pub(crate) mod t5;
+pub mod t5_config;
 pub mod weight_list;
 
 use serde::{Deserialize, Serialize};
 
 pub use bert_config::{Activation, BertConfig};
 pub use static_config::StaticConfig;
+pub use t5_config::T5Config;
 pub use weight_list::{Init, WeightSpec, fresh_weight};
 
 /// Which backbone, with its sizes.
@@ -18,6 +21,8 @@ pub use weight_list::{Init, WeightSpec, fresh_weight};
 pub enum Architecture {
     /// BERT and RoBERTa: MiniLM, BGE, CodeBERT, UniXcoder, and our own small transformers.
     Bert(BertConfig),
+    /// The encoder of a T5 v1.1: XTR, sentence-T5 of that version.
+    T5(T5Config),
     /// A bag of token vectors.
     StaticEmbedding(StaticConfig),
 }
@@ -27,6 +32,7 @@ impl Architecture {
     pub fn dim(&self) -> usize {
         match self {
             Self::Bert(config) => config.hidden_size,
+            Self::T5(config) => config.d_model,
             Self::StaticEmbedding(config) => config.dim,
         }
     }
@@ -35,6 +41,7 @@ impl Architecture {
     pub fn vocab_size(&self) -> usize {
         match self {
             Self::Bert(config) => config.vocab_size,
+            Self::T5(config) => config.vocab_size,
             Self::StaticEmbedding(config) => config.vocab_size,
         }
     }
@@ -43,7 +50,7 @@ impl Architecture {
     pub fn max_tokens(&self) -> Option<usize> {
         match self {
             Self::Bert(config) => Some(config.max_position_embeddings.saturating_sub(config.first_position)),
-            Self::StaticEmbedding(_) => None,
+            Self::T5(_) | Self::StaticEmbedding(_) => None,
         }
     }
 
@@ -53,6 +60,7 @@ impl Architecture {
             Self::Bert(c) => {
                 format!("bert {} × {}, {} heads", c.num_hidden_layers, c.hidden_size, c.num_attention_heads)
             }
+            Self::T5(c) => format!("t5 {} × {}, {} heads", c.num_layers, c.d_model, c.num_heads),
             Self::StaticEmbedding(c) => {
                 let weighted = if c.weighted { ", weighted" } else { "" };
                 let placed =
@@ -71,6 +79,7 @@ impl Architecture {
             Ok(())
         };
         match self {
+            Self::T5(c) => c.validate(key),
             Self::StaticEmbedding(c) => {
                 positive("vocab_size", c.vocab_size)?;
                 positive("dim", c.dim)

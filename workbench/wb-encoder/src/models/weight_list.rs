@@ -5,7 +5,7 @@ use wb_core::Seed;
 
 use crate::{
     Architecture, Parameter, Parameters,
-    models::{BertConfig, StaticConfig},
+    models::{BertConfig, StaticConfig, T5Config},
 };
 
 /// How a weight begins.
@@ -33,11 +33,15 @@ pub struct WeightSpec {
 /// Standard deviation of a fresh BERT's weights: the `initializer_range` of the original and of nearly all since.
 const BERT_STD: f32 = 0.02;
 
+/// A T5's table of distances, which is an embedding and no linear layer.
+const POSITION_BIAS: &str = ".relative_attention_bias";
+
 impl Architecture {
     /// Every weight, in the order in which they are kept and written.
     pub fn weights(&self) -> Vec<WeightSpec> {
         match self {
             Self::Bert(config) => bert(config),
+            Self::T5(config) => t5(config),
             Self::StaticEmbedding(config) => static_embedding(config),
         }
     }
@@ -46,7 +50,8 @@ impl Architecture {
     pub fn linear_layers(&self) -> Vec<String> {
         let layer = |w: WeightSpec| {
             let name = w.name.strip_suffix(".weight")?;
-            (w.shape.len() == 2 && name.starts_with("encoder.")).then(|| name.to_owned())
+            let is_linear = w.shape.len() == 2 && name.starts_with("encoder.") && !name.ends_with(POSITION_BIAS);
+            is_linear.then(|| name.to_owned())
         };
         self.weights().into_iter().filter_map(layer).collect()
     }
@@ -114,6 +119,35 @@ fn bert(c: &BertConfig) -> Vec<WeightSpec> {
             push(format!("encoder.layer.{layer}.{name}.bias"), &[h], Init::Zeros);
         }
     }
+    list
+}
+
+/// Fresh weights as in transformers' T5, whose factors make up for the scores that are not divided.
+fn t5(c: &T5Config) -> Vec<WeightSpec> {
+    let (width, inner, wide) = (c.d_model, c.inner(), c.d_ff);
+    let root = |n: usize| Init::Normal(1.0 / (n as f32).sqrt());
+    let mut list = Vec::with_capacity(3 + 9 * c.num_layers);
+    let mut push = |name: String, shape: &[usize], init| list.push(WeightSpec { name, shape: shape.to_vec(), init });
+    push("shared.weight".into(), &[c.vocab_size, width], Init::Normal(1.0));
+    for layer in 0..c.num_layers {
+        let mut part = |name: &str, shape: &[usize], init| {
+            push(format!("encoder.block.{layer}.layer.{name}.weight"), shape, init);
+        };
+        part("0.SelfAttention.q", &[inner, width], root(width * c.d_kv));
+        part("0.SelfAttention.k", &[inner, width], root(width));
+        part("0.SelfAttention.v", &[inner, width], root(width));
+        part("0.SelfAttention.o", &[width, inner], root(inner));
+        if layer == 0 {
+            let buckets = c.relative_attention_num_buckets;
+            part("0.SelfAttention.relative_attention_bias", &[buckets, c.num_heads], root(width));
+        }
+        part("0.layer_norm", &[width], Init::Ones);
+        part("1.DenseReluDense.wi_0", &[wide, width], root(width));
+        part("1.DenseReluDense.wi_1", &[wide, width], root(width));
+        part("1.DenseReluDense.wo", &[width, wide], root(wide));
+        part("1.layer_norm", &[width], Init::Ones);
+    }
+    push("encoder.final_layer_norm.weight".into(), &[width], Init::Ones);
     list
 }
 

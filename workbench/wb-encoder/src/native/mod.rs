@@ -7,19 +7,38 @@
 //! Results do not depend on the number of threads: texts are cut into the same groups everywhere,
 //! and gradients are summed in a fixed order.
 
+mod attention;
+mod backbone;
 mod bert;
+mod distances;
 mod dropout_mask;
 mod groups;
+mod lane;
+mod linear;
+mod packs;
+mod places;
 mod pool;
+mod states;
 mod static_embedding;
+mod surface;
+mod t5;
 
+pub(crate) use bert::PairBert;
+
+use self::backbone::NativeBackbone;
+pub(crate) use self::linear::AdaptedWeights;
 use crate::{Architecture, Backbone, Model, Result};
 
 /// A model on the CPU.
 pub fn open(model: Model) -> Result<Box<dyn Backbone>> {
-    Ok(match model.architecture.clone() {
-        Architecture::Bert(config) => Box::new(bert::NativeBert::new(config, model)?),
-        Architecture::StaticEmbedding(config) => Box::new(static_embedding::NativeStatic::new(config, model)?),
+    let Model { architecture, parameters, pooling, adapter } = model;
+    let weights = AdaptedWeights { parameters, adapter };
+    Ok(match architecture {
+        Architecture::Bert(config) => Box::new(NativeBackbone::new(bert::NativeBert::new(config, weights)?, pooling)),
+        Architecture::T5(config) => Box::new(NativeBackbone::new(t5::NativeT5::new(config, weights)?, pooling)),
+        Architecture::StaticEmbedding(config) => {
+            Box::new(static_embedding::NativeStatic::new(config, weights.parameters)?)
+        }
     })
 }
 

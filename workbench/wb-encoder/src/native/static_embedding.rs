@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::groups;
 use crate::{
-    Backbone, Dropout, Error, Gradients, Model, Parameters, Result, Tape, TokenBatch, Upstream,
+    Backbone, Dropout, Error, Gradients, Parameters, Result, Tape, TokenBatch, Upstream,
     kernels::vector::{add_scaled, dot, vectorized},
     models::StaticConfig,
 };
@@ -31,17 +31,17 @@ struct BagTape {
 
 impl NativeStatic {
     /// Finds every weight by name and checks its shape.
-    pub fn new(config: StaticConfig, model: Model) -> Result<Self> {
+    pub fn new(config: StaticConfig, parameters: Parameters) -> Result<Self> {
         let find = |name: &str, shape: &[usize]| -> Result<usize> {
             let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
-            let place = model.parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
-            let found = &model.parameters.at(place).shape;
+            let place = parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
+            let found = &parameters.at(place).shape;
             if found != shape { Err(refuse(format!("has shape {found:?}, expected {shape:?}"))) } else { Ok(place) }
         };
         let vectors = find("embeddings.weight", &[config.vocab_size, config.dim])?;
         let weights = if config.weighted { Some(find("token_weights", &[config.vocab_size])?) } else { None };
         let positions = if config.positions > 0 { Some(find("position_weights", &[config.positions])?) } else { None };
-        Ok(Self { config, parameters: model.parameters, vectors, weights, positions })
+        Ok(Self { config, parameters, vectors, weights, positions })
     }
 
     /// How often each occurrence counts: exp(token weight + position weight).

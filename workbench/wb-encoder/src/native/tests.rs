@@ -8,7 +8,7 @@ use super::open;
 use crate::{
     Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Parameters, Pooling, TokenBatch,
     Upstream, lora,
-    models::{BertConfig, StaticConfig, bert_config::Activation},
+    models::{BertConfig, StaticConfig, T5Config, bert_config::Activation},
 };
 
 fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architecture {
@@ -28,15 +28,50 @@ fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architec
     })
 }
 
+/// Heads whose width is not the stream's, and few buckets, so that texts of the batch reach the last.
+fn t5(dropout: f64) -> Architecture {
+    Architecture::T5(T5Config {
+        vocab_size: 50,
+        d_model: 24,
+        d_kv: 7,
+        d_ff: 37,
+        num_layers: 3,
+        num_heads: 3,
+        relative_attention_num_buckets: 8,
+        relative_attention_max_distance: 20,
+        layer_norm_epsilon: 1e-6,
+        dropout_rate: dropout,
+    })
+}
+
+/// Both transformers with some adapters, and with adapters on every layer.
+fn transformers(dropout: f64) -> [(Architecture, LoraConfig, LoraConfig); 2] {
+    let config = |targets: &[&str]| LoraConfig {
+        rank: 3,
+        alpha: 6.0,
+        dropout: if dropout > 0.0 { 0.3 } else { 0.0 },
+        targets: targets.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().into(),
+        ..LoraConfig::default()
+    };
+    let of_bert = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
+    let of_t5 = ["q", "k", "v", "o", "wi_0", "wi_1", "wo"];
+    [
+        (bert(Activation::Gelu, 2, dropout), config(&["query", "output.dense"]), config(&of_bert)),
+        (t5(dropout), config(&["q", "wo"]), config(&of_t5)),
+    ]
+}
+
 /// Weights larger than fresh ones, so that every part of the network matters.
 fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&LoraConfig>) -> Model {
     let mut parameters = architecture.fresh(Seed(5));
     let adapter = lora_config.map(|c| lora::attach(&mut parameters, &architecture, c, Seed(6), "tiny").unwrap());
+    // A T5 begins with larger weights than a BERT; with twice as large ones each query would see one key alone.
+    let (factor, noise) = if matches!(architecture, Architecture::T5(_)) { (1.0, 0.1) } else { (2.0, 0.2) };
     for (at, parameter) in parameters.iter_mut().enumerate() {
         let mut rng = Seed(at as u64).stream("shake");
         use rand::RngExt;
         for value in &mut parameter.values {
-            *value = *value * 2.0 + rng.random_range(-0.2..0.2);
+            *value = *value * factor + rng.random_range(-noise..noise);
         }
     }
     Model { architecture, parameters, pooling, adapter }
@@ -150,37 +185,54 @@ fn a_bag_of_token_vectors_equals_burn() {
     }
 }
 
+#[test]
+fn all_weights_of_a_t5_equal_burn() {
+    for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
+        check_against_burn(model(t5(0.0), pooling, None));
+    }
+}
+
+#[test]
+fn adapters_on_a_t5_equal_burn() {
+    let check = |json: &str| {
+        let config = serde_json::from_str(json).unwrap();
+        check_against_burn(model(t5(0.0), Pooling::Mean, Some(&config)));
+    };
+    check(r#"{"rank": 3, "dropout": 0, "targets": "all-linear"}"#);
+    check(r#"{"rank": 2, "dropout": 0, "targets": ["encoder.block.2.layer.1.DenseReluDense.wi_1"]}"#);
+    check(
+        r#"{"rank": 3, "alpha": 6, "dropout": 0, "targets": ["k", "o"], "rank_pattern": {"o": 1},
+            "modules_to_save": ["block.1.layer.0.layer_norm", "relative_attention_bias"]}"#,
+    );
+    check(
+        r#"{"rank": 2, "dropout": 0, "targets": ["block.1.layer.0.SelfAttention.v"], "modules_to_save": ["block.1.layer.0.layer_norm", "final_layer_norm"]}"#,
+    );
+    check(r#"{"rank": 2, "dropout": 0, "targets": ["wo"], "modules_to_save": ["shared"]}"#);
+}
+
 /// Both draw the same masks, padded or not.
 #[test]
 fn dropout_equals_burn() {
-    let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let config = LoraConfig {
-        rank: 3,
-        alpha: 6.0,
-        dropout: 0.3,
-        targets: all.map(String::from).to_vec().into(),
-        ..LoraConfig::default()
-    };
-    for lora_config in [None, Some(&config)] {
-        let model = model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config);
-        check_against_burn_with(model, Some(Dropout { seed: 4 }));
+    for (architecture, _, all) in transformers(0.2) {
+        for lora_config in [None, Some(&all)] {
+            let model = model(architecture.clone(), Pooling::Mean, lora_config);
+            check_against_burn_with(model, Some(Dropout { seed: 4 }));
+        }
     }
 }
 
 /// A text's masks depend on its place in the batch and on nothing else that is in the batch.
 #[test]
 fn parts_of_a_batch_meet_the_masks_of_the_whole() {
-    let config = LoraConfig {
-        rank: 2,
-        alpha: 4.0,
-        dropout: 0.3,
-        targets: vec!["query".to_owned(), "output.dense".to_owned()].into(),
-        ..LoraConfig::default()
-    };
-    let model = model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, Some(&config));
+    for (architecture, some, _) in transformers(0.2) {
+        check_parts(&model(architecture, Pooling::Mean, Some(&some)));
+    }
+}
+
+fn check_parts(model: &Model) {
     let (batch, dropout) = (batch(), Some(Dropout { seed: 11 }));
     let native = open(model.clone()).unwrap();
-    let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model, &Device::flex(), "flex").unwrap());
+    let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model.clone(), &Device::flex(), "flex").unwrap());
     for backbone in [native, burn] {
         let (whole, expected) = gradients(&*backbone, &batch, dropout);
         let mut found = Gradients::zeros(backbone.parameters());
@@ -204,11 +256,15 @@ fn parts_of_a_batch_meet_the_masks_of_the_whole() {
 /// With dropout the passes are replayed by their seed, and the gradient is that of the masked network.
 #[test]
 fn with_dropout_the_gradient_equals_differences() {
-    let targets = ["query", "output.dense"].map(String::from).to_vec().into();
-    let config = LoraConfig { rank: 2, alpha: 4.0, dropout: 0.3, targets, ..LoraConfig::default() };
-    for lora_config in [None, Some(&config)] {
+    for (architecture, some, _) in transformers(0.2) {
+        check_differences(&architecture, &some);
+    }
+}
+
+fn check_differences(architecture: &Architecture, some: &LoraConfig) {
+    for lora_config in [None, Some(some)] {
         let batch = batch();
-        let mut backbone = open(model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, lora_config)).unwrap();
+        let mut backbone = open(model(architecture.clone(), Pooling::Mean, lora_config)).unwrap();
         let dropout = Some(Dropout { seed: 11 });
         let (first, gradient) = gradients(&*backbone, &batch, dropout);
         let (again, _) = gradients(&*backbone, &batch, dropout);
@@ -239,7 +295,12 @@ fn with_dropout_the_gradient_equals_differences() {
 
 #[test]
 fn frozen_weights_stay_and_threads_do_not_matter() {
-    let model = model(bert(Activation::Gelu, 0, 0.1), Pooling::Mean, None);
+    for (architecture, ..) in transformers(0.1) {
+        check_threads(&model(architecture, Pooling::Mean, None));
+    }
+}
+
+fn check_threads(model: &Model) {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| gradients(&*open(model.clone()).unwrap(), &batch(), Some(Dropout { seed: 3 })))
@@ -257,21 +318,23 @@ fn frozen_weights_stay_and_threads_do_not_matter() {
 /// What is computed again is what was computed: the same gradients, bit for bit.
 #[test]
 fn gradient_checkpointing_changes_nothing() {
-    let all = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"];
-    let targets = all.map(String::from).to_vec().into();
-    let adapters = LoraConfig { rank: 3, alpha: 6.0, dropout: 0.3, targets, ..LoraConfig::default() };
-    let targets = vec!["encoder.layer.1.attention.self.query".to_owned()].into();
-    let upper = LoraConfig { targets, ..adapters.clone() };
-    for lora_config in [None, Some(&adapters), Some(&upper)] {
-        let mut backbone = open(model(bert(Activation::Gelu, 2, 0.2), Pooling::Mean, lora_config)).unwrap();
-        for dropout in [None, Some(Dropout { seed: 5 })] {
-            let mut run = |on| {
-                backbone.set_gradient_checkpointing(on).unwrap();
-                gradients_of_states(&*backbone, &batch(), dropout, true)
-            };
-            assert!(run(false) == run(true), "checkpointing changed states or gradients");
-            // Tapes are used again, also by the other way.
-            assert!(run(true) == run(false), "checkpointing changed states or gradients");
+    for (architecture, _, all) in transformers(0.2) {
+        let upper = match &architecture {
+            Architecture::T5(_) => "encoder.block.1.layer.0.SelfAttention.q",
+            _ => "encoder.layer.1.attention.self.query",
+        };
+        let upper = LoraConfig { targets: vec![upper.to_owned()].into(), ..all.clone() };
+        for lora_config in [None, Some(&all), Some(&upper)] {
+            let mut backbone = open(model(architecture.clone(), Pooling::Mean, lora_config)).unwrap();
+            for dropout in [None, Some(Dropout { seed: 5 })] {
+                let mut run = |on| {
+                    backbone.set_gradient_checkpointing(on).unwrap();
+                    gradients_of_states(&*backbone, &batch(), dropout, true)
+                };
+                assert!(run(false) == run(true), "checkpointing changed states or gradients");
+                // Tapes are used again, also by the other way.
+                assert!(run(true) == run(false), "checkpointing changed states or gradients");
+            }
         }
     }
     let config = StaticConfig { vocab_size: 50, dim: 12, weighted: true, positions: 0 };

@@ -5,12 +5,15 @@ pub mod distance;
 pub mod product;
 pub(crate) mod rows;
 pub mod similarity;
+pub mod tokens;
+mod tokens_on;
 
 use serde::{Deserialize, Serialize};
 
 pub use dense::Dense;
 pub use distance::Distance;
 pub use similarity::{Prepared, Similarity};
+pub use tokens::{Normalizer, TokenSimilarity, TokenTexts, XtrConfig};
 
 /// Which similarity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -21,14 +24,32 @@ pub enum SimilarityConfig {
     Cosine,
     /// The dot product of two vectors.
     Dot,
+    /// Late interaction: each query token's greatest cosine with a token of the document, summed.
+    Maxsim,
+    /// Late interaction as XTR trains: the mean over what each query token retrieves among all tokens of the batch.
+    Xtr(XtrConfig),
 }
 
 impl SimilarityConfig {
-    /// The similarity, ready to use.
+    /// The similarity of two vectors, ready to use; the cosine where texts have one vector a token.
     pub fn init(self) -> Box<dyn Similarity> {
         match self {
-            Self::Cosine => Box::new(Dense::cosine()),
+            Self::Cosine | Self::Maxsim | Self::Xtr(_) => Box::new(Dense::cosine()),
             Self::Dot => Box::new(Dense::dot()),
         }
+    }
+
+    /// The similarity of texts of one vector a token, where it is one.
+    pub fn of_tokens(self) -> Option<TokenSimilarity> {
+        match self {
+            Self::Cosine | Self::Dot => None,
+            Self::Maxsim => Some(TokenSimilarity::Maxsim),
+            Self::Xtr(config) => Some(TokenSimilarity::Xtr(config)),
+        }
+    }
+
+    /// Refuses values that make no sense.
+    pub fn validate(self, key: &str) -> wb_core::Result<()> {
+        self.of_tokens().map_or(Ok(()), |similarity| similarity.validate(key))
     }
 }

@@ -230,7 +230,9 @@ impl TrainConfig {
 
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
+        self.similarity.validate(&format!("{key}.similarity"))?;
         self.loss.validate(&format!("{key}.loss"))?;
+        self.loss.check_similarity(&format!("{key}.loss"), self.similarity)?;
         at_least_one(&format!("{key}.batch.pairs"), self.batch.pairs)?;
         if self.batch.pairs == 1 && curriculum::fewest_negatives(self) == 0 {
             return Err(Error::value(

@@ -84,7 +84,7 @@ pub fn stages(config: &TrainConfig, datasets: &[String]) -> Result<Vec<Stage>> {
             until: None,
             datasets: (0..datasets.len()).collect(),
             negatives: config.negatives,
-            loss: config.loss.clone(),
+            loss: config.loss.suited(config.similarity),
             rate_factor: 1.0,
             max_tokens: None,
         }]);
@@ -121,7 +121,7 @@ impl StageConfig {
             until: self.until,
             datasets: (0..known.len()).filter(is_used).collect(),
             negatives: self.negatives.unwrap_or(config.negatives),
-            loss: self.loss(key, &config.loss)?,
+            loss: self.loss(key, &config.loss)?.suited(config.similarity),
             rate_factor: self.learning_rate_factor,
             max_tokens: self.max_tokens,
         })

@@ -134,6 +134,7 @@ fn accumulation(config: &TrainConfig, lints: &mut Vec<String>) {
 
 fn of_loss(config: &TrainConfig, loss: &LossConfig, key: &str, lints: &mut Vec<String>) {
     let cosine = config.similarity == SimilarityConfig::Cosine;
+    let loss = &loss.suited(config.similarity);
     match loss {
         LossConfig::Mnrl(mnrl) if !cosine && mnrl.scale() > 2.0 => lints.push(format!(
             "{key}.mnrl.scale: dot products are multiplied by {}, which suits cosines; {key}.mnrl.scale=1 suits dot products",

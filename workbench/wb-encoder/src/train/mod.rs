@@ -18,6 +18,7 @@ pub mod sampler;
 pub mod schedule;
 pub mod session;
 pub mod step;
+pub mod step_tokens;
 pub mod table;
 mod tensors;
 pub mod texts;
@@ -61,7 +62,7 @@ use self::{
     validate::Validation,
     views::Views,
 };
-use crate::{Backbone, Result, losses::LossOnEmbeddings};
+use crate::{Backbone, LateInteraction, Result, losses::LossOnEmbeddings};
 
 /// Bytes of token ids that are kept from epoch to epoch.
 const TOKEN_CACHE: usize = 1 << 30;
@@ -74,6 +75,8 @@ pub struct TrainJob<'a> {
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
     pub tokenize: &'a Tokenize<'a>,
+    /// How token states become one vector each, where the encoder gives those; none where it gives one a text.
+    pub late_interaction: Option<&'a LateInteraction>,
     /// What objectives on tokens must know of texts; needed where the config names some.
     pub code: Option<CodeTokens<'a>>,
     /// Whether texts begin and end with special tokens, which token dropout must not take.
@@ -184,6 +187,7 @@ fn train_with_heads(
     progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
     loss.check_dim(backbone.dim())?;
+    check_similarity(job, &loss)?;
     table.check(loss.needs(), config)?;
     let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)?;
     let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
@@ -240,6 +244,21 @@ fn train_with_heads(
         session.keep(config.keep)?;
     }
     Ok(outcome)
+}
+
+/// The similarity and the encoder have to agree on what is compared: texts by one vector each, or token by token.
+fn check_similarity(job: &TrainJob<'_>, loss: &LossOnEmbeddings) -> Result<()> {
+    let (message, hint) = match (job.late_interaction.is_some(), loss.of_tokens().is_some()) {
+        (true, false) => {
+            ("compares one vector a text, and the encoder gives one a token", "train.similarity=maxsim, or { xtr: {} }")
+        }
+        (false, true) => (
+            "compares texts token by token, and the encoder gives one vector a text",
+            "encoder.late_interaction={}, or train.similarity=cosine",
+        ),
+        _ => return Ok(()),
+    };
+    Err(CoreError::value("train.similarity", message).with_hint(hint).into())
 }
 
 /// Trains up to a step. True where it was stopped before that.

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ndarray::Array2;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Encoder, Progress, Side, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
 
 use super::{PromptsConfig, Tokenize, Wanted};
-use crate::{Backbone, TokenBatch, bi_encoder::by_length};
+use crate::{Backbone, LateInteraction, TokenBatch, bi_encoder::by_length, late_interaction::TokenVectors};
 
 /// Texts that are tokenized and encoded together.
 const WINDOW: usize = 4096;
@@ -16,6 +16,8 @@ const WINDOW: usize = 4096;
 pub struct Moment<'a> {
     /// The model.
     pub backbone: &'a dyn Backbone,
+    /// How token states become one vector each, where the encoder gives those.
+    pub late_interaction: Option<&'a LateInteraction>,
     /// Text to token ids.
     pub tokenize: &'a Tokenize<'a>,
     /// Training's prompts.
@@ -37,7 +39,7 @@ impl Encoder for Moment<'_> {
     }
 
     fn dim(&self) -> usize {
-        self.backbone.dim()
+        self.late_interaction.map_or_else(|| self.backbone.dim(), LateInteraction::dim)
     }
 
     /// Of its weights.
@@ -56,6 +58,9 @@ impl Encoder for Moment<'_> {
         side: Side,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        if self.late_interaction.is_some() {
+            return Err("gives one vector a token, and one a text is wanted here".into());
+        }
         let mut all = Array2::zeros((texts.len(), self.dim()));
         let mut done = 0;
         for (number, window) in texts.chunks(WINDOW).enumerate() {
@@ -73,5 +78,34 @@ impl Encoder for Moment<'_> {
             }
         }
         Ok(Embeddings::dense(all))
+    }
+
+    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
+        self.late_interaction.is_some().then_some(self as &dyn TokenEncoder)
+    }
+}
+
+impl TokenEncoder for Moment<'_> {
+    fn encode_tokens(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>> {
+        let Some(late) = self.late_interaction else { return Err("gives one vector a text".into()) };
+        let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
+        for window in texts.chunks(WINDOW) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err("stopped".into());
+            }
+            let ids = self.tokens(window, side)?;
+            let mut each = |count, _| {
+                done += count;
+                progress(Progress::new("encoding for new hard negatives", done, texts.len()));
+                Ok(())
+            };
+            all.append(late, self.backbone, &ids, side, &mut each)?;
+        }
+        Ok(all.finish()?)
     }
 }

@@ -142,7 +142,7 @@ impl AdamW {
             let factor =
                 config.rate_factors.iter().find(|(part, _)| p.name.contains(part.as_str())).map_or(1.0, |(_, f)| *f);
             let factor = factor * config.layer_decay.powi(layers_above(&p.name, layers) as i32);
-            let decays = p.shape.len() > 1 && (config.decay_embeddings || !p.name.contains("embeddings"));
+            let decays = p.shape.len() > 1 && (config.decay_embeddings || !is_embedding(&p.name));
             Group { rate_factor: factor, decay: if decays { config.weight_decay } else { 0.0 } }
         };
         let zeros = |p: &crate::Parameter| if p.trainable { vec![0.0; p.values.len()] } else { Vec::new() };
@@ -208,9 +208,14 @@ fn layer(name: &str) -> Option<usize> {
 fn layers_above(name: &str, layers: usize) -> usize {
     match layer(name) {
         Some(layer) => layers - 1 - layer,
-        None if name.contains("embeddings") => layers,
+        None if is_embedding(name) => layers,
         None => 0,
     }
+}
+
+/// Whether a weight is a table of vectors or belongs to one: BERT's have it in their names, T5's have not.
+fn is_embedding(name: &str) -> bool {
+    name.contains("embeddings") || name == "shared.weight" || name.ends_with("relative_attention_bias.weight")
 }
 
 /// One weight's numbers for one step.
@@ -298,6 +303,14 @@ mod tests {
         ];
         let half = AdamwConfig { layer_decay: 0.5, ..AdamwConfig::default() };
         assert_eq!(rates(&names, half.clone()).unwrap(), [0.125, 0.25, 0.5, 1.0, 1.0]);
+        let of_t5 = [
+            "shared.weight",
+            "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+            "encoder.block.0.layer.1.DenseReluDense.wo.weight",
+            "encoder.block.1.layer.0.SelfAttention.q.lora_A.weight",
+            "encoder.final_layer_norm.weight",
+        ];
+        assert_eq!(rates(&of_t5, half.clone()).unwrap(), [0.25, 0.5, 0.5, 1.0, 1.0]);
         let both = AdamwConfig { rate_factors: [("layer.1".to_owned(), 3.0)].into(), ..half.clone() };
         assert_eq!(rates(&names, both).unwrap(), [0.125, 0.25, 1.5, 1.0, 1.0]);
         assert_eq!(rates(&names, AdamwConfig::default()).unwrap(), [1.0; 5]);

@@ -19,6 +19,7 @@ use super::{
     plan::PlannedStep,
     prefetch::Batches,
     step::{StepOptions, accumulate},
+    step_tokens::accumulate_tokens,
     table::PairTable,
     token_dropout::drop_tokens,
     validate::{Measured, Validation},
@@ -177,7 +178,11 @@ impl<'a> Session<'a> {
             batch.tokens =
                 drop_tokens(batch.tokens, config.token_dropout, self.job.special_ends, self.job.seed, number);
             let of_stage = &self.course.losses[planned.stage];
-            let found = accumulate(self.backbone, of_stage, &batch, number, options, &mut self.gradients)?;
+            let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
+            let found = match self.job.late_interaction {
+                None => accumulate(backbone, of_stage, &batch, number, options, gradients)?,
+                Some(late) => accumulate_tokens(backbone, late, of_stage, &batch, number, options, gradients)?,
+            };
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
             }
@@ -247,7 +252,10 @@ impl<'a> Session<'a> {
         };
         if !held_out.is_empty() {
             self.swap_average()?;
-            let found = held_out.measure(self.backbone, loss, &mut go_on);
+            let found = match self.job.late_interaction {
+                None => held_out.measure(self.backbone, loss, &mut go_on),
+                Some(late) => held_out.measure_tokens(self.backbone, late, loss, &mut go_on),
+            };
             self.swap_average()?;
             let Some(found) = found? else { return Ok(false) };
             self.record(found)?;
@@ -388,6 +396,7 @@ fn made_with(
     let entries = [
         ("config", Fingerprint::of_json(job.config).to_string()),
         ("frozen weights", frozen.finish().to_string()),
+        ("late interaction", job.late_interaction.map(|late| format!("{:?}", late.config())).unwrap_or_default()),
         ("guide", job.guide.map(|guide| guide.fingerprint().to_string()).unwrap_or_default()),
         ("names and shapes of weights", names.finish().to_string()),
         ("pairs", job.pairs.fingerprint()?.to_string()),

@@ -100,7 +100,7 @@ pub(super) fn parts(tokens: &TokenBatch, most_tokens: usize, most_texts: usize) 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use burn::tensor::Device;
 
     use super::*;
@@ -113,7 +113,7 @@ mod tests {
     };
 
     /// A small transformer in which everything drops: the model, its attention, its adapters.
-    fn dropping() -> Model {
+    pub(in crate::train) fn dropping() -> Model {
         let architecture = Architecture::Bert(BertConfig {
             vocab_size: 50,
             hidden_size: 24,

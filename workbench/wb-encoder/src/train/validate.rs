@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
-use wb_core::{Pair, Seed, Side};
+use wb_core::{Pair, Seed, Side, TokenEmbeddings};
 
 use super::{
     Guide,
@@ -13,8 +13,10 @@ use super::{
     token_cache::{Tokenize, Wanted},
 };
 use crate::{
-    Backbone, Result, TokenBatch,
+    Backbone, LateInteraction, Result, TokenBatch,
+    late_interaction::TokenVectors,
     losses::{GuideEmbeddings, Labels, LossOnEmbeddings, PairLabels},
+    similarities::TokenSimilarity,
 };
 
 /// Texts embedded in one call.
@@ -139,7 +141,6 @@ impl Validation {
         let scores = loss.similarity().forward_host(anchors.view(), positives.view());
         let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
         let ranks = ranks(scores.view(), &positive_texts);
-        let count = ranks.len().max(1) as f64;
         let mut sum = 0.0;
         for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
             let labels = self.labels(&batch)?;
@@ -147,11 +148,81 @@ impl Validation {
             let found = loss.forward(anchors.slice(s![batch.clone(), ..]), documents.view(), &labels)?;
             sum += found * batch.len() as f64;
         }
-        Ok(Some(Measured {
+        Ok(Some(self.measured(&ranks, sum)))
+    }
+
+    /// [`Validation::measure`] of an encoder of one vector a token: ranks by MaxSim, also where the loss is XTR's, and the
+    /// loss by its own similarity.
+    pub fn measure_tokens(
+        &self,
+        backbone: &dyn Backbone,
+        late: &LateInteraction,
+        loss: &LossOnEmbeddings,
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<Measured>> {
+        let n = self.len();
+        let mut embed = |ids: &[Vec<u32>], side, before: usize| -> Result<Option<TokenEmbeddings>> {
+            let mut vectors = TokenVectors::new(late.dim());
+            for (part, ids) in ids.chunks(TEXTS).enumerate() {
+                vectors.append(late, backbone, ids, side, &mut |_, _| Ok(()))?;
+                if !go_on(before + part * TEXTS + ids.len()) {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(vectors.finish()?))
+        };
+        let Some(anchors) = embed(&self.anchors, Side::Query, 0)? else { return Ok(None) };
+        let Some(positives) = embed(&self.positives, Side::Document, n)? else { return Ok(None) };
+        let Some(negatives) = embed(&self.negatives, Side::Document, 2 * n)? else { return Ok(None) };
+        let mut ranked = Vec::with_capacity(n);
+        let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
+        for first in (0..n).step_by(TEXTS) {
+            let some = anchors.part(first..(first + TEXTS).min(n));
+            let (scores, _) = TokenSimilarity::Maxsim.scores((&some).into(), (&positives).into());
+            ranked.extend(ranks_from(scores.view(), &positive_texts, first));
+        }
+        let mut sum = 0.0;
+        for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
+            let labels = self.labels(&batch)?;
+            let documents = self.token_documents(&labels, batch.start, &positives, &negatives)?;
+            sum += loss.forward_tokens(&anchors.part(batch.clone()), &documents, &labels)? * batch.len() as f64;
+        }
+        Ok(Some(self.measured(&ranked, sum)))
+    }
+
+    fn measured(&self, ranks: &[usize], sum_of_losses: f64) -> Measured {
+        let count = ranks.len().max(1) as f64;
+        Measured {
             mrr: ranks.iter().map(|rank| 1.0 / *rank as f64).sum::<f64>() / count,
             recall_at_1: ranks.iter().filter(|rank| **rank == 1).count() as f64 / count,
-            loss: self.without_loss.is_none().then_some(sum / count),
-        }))
+            loss: self.without_loss.is_none().then_some(sum_of_losses / count),
+        }
+    }
+
+    /// The documents of a batch in their order, out of all positives and all hard negatives.
+    fn token_documents(
+        &self,
+        labels: &Labels,
+        first_pair: usize,
+        positives: &TokenEmbeddings,
+        negatives: &TokenEmbeddings,
+    ) -> Result<TokenEmbeddings> {
+        let (mut values, mut offsets) = (Vec::new(), vec![0]);
+        let mut taken = vec![0; labels.pairs()];
+        for owner in labels.owners() {
+            let owner = *owner as usize;
+            let (pair, rank) = (first_pair + owner, taken[owner]);
+            let text = match rank {
+                0 => positives.text(pair),
+                _ => negatives.text(self.negative_starts[pair] + rank - 1),
+            };
+            values.extend(text.iter());
+            offsets.push(offsets[offsets.len() - 1] + text.nrows());
+            taken[owner] += 1;
+        }
+        let vectors = Array2::from_shape_vec((offsets[offsets.len() - 1], positives.dim()), values)
+            .map_err(|error| wb_core::Error::data("token embeddings", error.to_string()))?;
+        Ok(TokenEmbeddings::new(vectors, offsets)?)
     }
 
     fn labels(&self, pairs: &Range<usize>) -> Result<Labels> {
@@ -199,13 +270,18 @@ fn seen_by(guide: &Guide<'_>, pairs: &[Pair]) -> Result<GuideEmbeddings> {
 /// Rank of column `i` in row `i`, from 1. Ties count against it, so that a model that gives everything
 /// the same vector ranks last, and so do scores that are not numbers; equal texts do not compete.
 fn ranks(scores: ArrayView2<'_, f32>, texts: &[u32]) -> Vec<usize> {
+    ranks_from(scores, texts, 0)
+}
+
+/// The same of some rows, the first of which is the anchor of pair `first`.
+fn ranks_from(scores: ArrayView2<'_, f32>, texts: &[u32], first: usize) -> Vec<usize> {
     let rank = |row: usize| {
-        let own = scores[[row, row]];
+        let (own, own_text) = (scores[[row, first + row]], texts[first + row]);
         let ahead =
-            |(score, text): (&f32, &u32)| *text != texts[row] && (*score >= own || score.is_nan() || own.is_nan());
+            |(score, text): (&f32, &u32)| *text != own_text && (*score >= own || score.is_nan() || own.is_nan());
         1 + scores.row(row).iter().zip(texts).filter(|pair| ahead(*pair)).count()
     };
-    (0..texts.len()).into_par_iter().map(rank).collect()
+    (0..scores.nrows()).into_par_iter().map(rank).collect()
 }
 
 /// Neighbouring pairs in batches of `size`; one pair left over joins the batch before it.

@@ -1,6 +1,8 @@
-//! Weights in and out of safetensors files, strictly: what does not fit the architecture is an error, not a guess.
+//! Weights in and out of safetensors files, and out of torch's own, strictly: what does not fit the architecture
+//! is an error, not a guess.
 
 mod dtype;
+mod torch;
 mod write;
 
 use std::{collections::BTreeMap, path::Path};
@@ -8,16 +10,19 @@ use std::{collections::BTreeMap, path::Path};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use wb_core::suggest;
 
-use self::dtype::{brain_to_float, half_to_float};
 pub use self::{
     dtype::WeightType,
     write::{write, write_as},
+};
+use self::{
+    dtype::{brain_to_float, half_to_float},
+    torch::TorchFile,
 };
 
 use crate::{Error, Parameter, Parameters, Result, lora, models::WeightSpec};
 
 /// Tensors that hub files carry and an encoder does not use.
-const IGNORED: [&str; 4] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head."];
+const IGNORED: [&str; 5] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head.", "decoder."];
 
 /// What a weights file held.
 #[derive(Debug)]
@@ -28,15 +33,34 @@ pub struct Loaded {
     pub ignored: Vec<String>,
 }
 
-/// Reads the weights `expected` from a file of 32- or 16-bit floats. `rename` gives our name for the file's.
+/// Reads the weights `expected` from a file of 32- or 16-bit floats: one of safetensors, or one that `torch.save` wrote,
+/// of which nothing but tensors is read. `rename` gives our name for the file's.
 pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
     let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
-    let tensors = open(path, &bytes)?;
+    if torch::is_archive(&bytes) || path.extension().is_some_and(|extension| extension == "bin") {
+        let file = TorchFile::open(path, &bytes)?;
+        return pick(path, file.views(path)?, expected, rename);
+    }
+    pick(path, open(path, &bytes)?.iter().collect(), expected, rename)
+}
+
+/// Takes the expected weights out of all tensors of a file.
+fn pick(
+    path: &Path,
+    tensors: Vec<(&str, TensorView<'_>)>,
+    expected: &[WeightSpec],
+    rename: &dyn Fn(&str) -> String,
+) -> Result<Loaded> {
     let mut found: BTreeMap<String, (String, TensorView<'_>)> = BTreeMap::new();
     let mut ignored = Vec::new();
-    for (name, view) in tensors.iter() {
+    for (name, view) in tensors {
         let ours = rename(name);
-        if is_ignored(&ours) {
+        if is_ignored(&ours) && !expected.iter().any(|spec| spec.name == ours) {
+            ignored.push(name.to_owned());
+            continue;
+        }
+        // Tied weights may be there twice, under both of their names.
+        if found.get(&ours).is_some_and(|(_, before)| is_same(before, &view)) {
             ignored.push(name.to_owned());
             continue;
         }
@@ -135,6 +159,17 @@ pub fn bert_name(name: &str) -> String {
         Some((before, "beta")) => format!("{before}LayerNorm.bias"),
         _ => ours.to_owned(),
     }
+}
+
+/// Our name for a tensor of a T5 file: the token vectors are called by either of two names.
+pub fn t5_name(name: &str) -> String {
+    let ours =
+        ["0.auto_model.", "0.model."].iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
+    if ours == "encoder.embed_tokens.weight" { "shared.weight".to_owned() } else { ours.to_owned() }
+}
+
+fn is_same(one: &TensorView<'_>, other: &TensorView<'_>) -> bool {
+    one.dtype() == other.dtype() && one.shape() == other.shape() && one.data() == other.data()
 }
 
 /// Whether a tensor, by our name for it, is one that an encoder does not use.

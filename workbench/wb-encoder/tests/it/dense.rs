@@ -100,5 +100,10 @@ fn layers_that_cannot_be_computed_are_refused() {
     refused("\"bias\": true", "\"bias\": false", "`linear.bias`: with shape [12] is not a weight");
     let place = folder();
     fs::remove_file(place.path().join("2_Dense/model.safetensors")).unwrap();
-    assert!(Folder::read(place.path()).unwrap_err().to_string().contains("has no model.safetensors"));
+    assert!(
+        Folder::read(place.path())
+            .unwrap_err()
+            .to_string()
+            .contains("has no model.safetensors and no pytorch_model.bin")
+    );
 }

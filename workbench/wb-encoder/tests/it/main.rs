@@ -4,13 +4,16 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod common;
+mod cross_encoder;
 mod dense;
 mod encoder;
 mod export;
 mod gradients;
+mod late_interaction;
 mod minilm;
 mod peft;
 mod probe;
 mod speed;
+mod t5;
 mod tiny;
 mod tokens;

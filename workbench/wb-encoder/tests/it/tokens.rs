@@ -20,7 +20,7 @@ struct Golden {
 }
 
 /// What the script of the golden file multiplies the states by.
-fn weights(shape: (usize, usize)) -> Array2<f32> {
+pub fn weights(shape: (usize, usize)) -> Array2<f32> {
     Array2::from_shape_fn(shape, |(i, j)| (0.37 * (31 * i + 7 * j) as f64).sin() as f32)
 }
 

@@ -1,9 +1,12 @@
-//! Exports and journals opened by the libraries that they are meant for: PEFT, sentence-transformers, tensorboard.
+//! Exports and journals opened by the libraries that they are meant for: PEFT, sentence-transformers, tensorboard;
+//! and a model of a real one's shapes.
 //!
 //! `cargo test --release -p wb-encoder --test slow -- --ignored --nocapture`
 //!
 //! Needs a Python with them: `WB_PYTHON`, or the environment that `scripts/peers.sh` makes in the cache folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+mod xtr;
 
 use std::{
     fs,
@@ -15,11 +18,12 @@ use std::{
 use serde_json::{Map, Value, json};
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
-    Architecture, BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, LoraConfig, Pooling, TokenizerConfig,
-    WeightType, export,
+    Architecture, BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, LateInteractionConfig, LoraConfig,
+    Pooling, TokenizerConfig, WeightType, export,
     folder::MaxTokens,
     journals::{JournalFormat, Journals},
     models::StaticConfig,
+    similarities::TokenSimilarity,
 };
 
 fn root() -> PathBuf {
@@ -119,8 +123,13 @@ fn adapters_are_equal_in_peft() {
         r#"{"rank": 2, "targets": ["dense"], "modules_to_save": ["embeddings.LayerNorm", "1.output.dense"]}"#,
         r#"{"rank": 2, "targets": ["key"], "modules_to_save": ["attention.output"]}"#,
     ];
+    let of_t5 = [
+        r#"{"rank": 2, "alpha": 3, "targets": ["q", "k", "v", "o", "wi_0", "wi_1", "wo"]}"#,
+        r#"{"rank": 4, "alpha": 6.5, "targets": "all-linear", "use_rslora": true}"#,
+        r#"{"rank": 3, "targets": ".*SelfAttention\\.[qv]", "rank_pattern": {"block\\.0\\..*": 2}, "modules_to_save": ["1.layer_norm"]}"#,
+    ];
     let mut jobs = Vec::new();
-    for model in ["tiny-bert", "tiny-roberta"] {
+    for (model, configs) in [("tiny-bert", &configs[..]), ("tiny-roberta", &configs), ("tiny-t5", &of_t5)] {
         for (number, config) in configs.iter().enumerate() {
             let base = golden().join(model);
             let source = adapted(Folder::read(&base).unwrap(), config);
@@ -166,7 +175,7 @@ fn folders_are_equal_in_sentence_transformers() {
     };
     for format in [ExportFormat::St, ExportFormat::St6] {
         let config = |dtype| ExportConfig { format, dtype, ..ExportConfig::default() };
-        for model in ["tiny-bert", "tiny-roberta"] {
+        for model in ["tiny-bert", "tiny-roberta", "tiny-t5"] {
             for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
                 let mut source = Folder::read(&golden().join(model)).unwrap();
                 source.model.pooling = pooling;
@@ -185,6 +194,63 @@ fn folders_are_equal_in_sentence_transformers() {
                 push(&format!("{format}-minilm-{dtype}"), &source, config(dtype));
             }
         }
+    }
+    check(&python, &jobs, place.path());
+}
+
+/// The job to open an encoder of one vector a token, with its vectors and MaxSim scores.
+fn token_job(name: &str, source: &Folder, config: &ExportConfig, to: &Path) -> Value {
+    export(source, config, &|_| String::new(), to).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let encoder = BiEncoder::open(Folder::read(to).unwrap(), &DeviceConfig::Cpu.open().unwrap()).unwrap();
+    let embed = |side| encoder.embed_tokens(&TEXTS, side, &mut silent).unwrap();
+    let (queries, documents) = (embed(Side::Query), embed(Side::Document));
+    let (scores, _) = TokenSimilarity::Maxsim.scores((&queries).into(), (&documents).into());
+    let rows = |of: &wb_core::TokenEmbeddings| {
+        let text = |at| of.text(at).rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+        (0..of.len()).map(text).collect::<Vec<_>>()
+    };
+    let scores: Vec<Vec<f32>> = scores.rows().into_iter().map(|row| row.to_vec()).collect();
+    json!({"kind": "multi-vector", "name": name, "folder": to, "texts": TEXTS, "query": rows(&queries),
+        "document": rows(&documents), "scores": scores})
+}
+
+#[test]
+#[ignore = "slow: half a minute, needs sentence-transformers 6"]
+fn late_interaction_is_equal_in_sentence_transformers() {
+    let test = "late_interaction_is_equal_in_sentence_transformers";
+    let Some(python) = python(test, "sentence_transformers.multi_vector_encoder") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let late = |mut folder: Folder, config: &str| {
+        let config = serde_json::from_str::<LateInteractionConfig>(config).unwrap();
+        folder.add_late_interaction(&config, Seed(3), "late").unwrap();
+        folder
+    };
+    let configs = [
+        r#"{"dim": 16}"#,
+        r#"{"dim": 16, "markers": {"query": "[MASK]", "document": "[UNK]"}, "skip_punctuation": true}"#,
+        r#"{"dim": 16, "expansion": 14, "skip_punctuation": true}"#,
+    ];
+    let mut jobs = Vec::new();
+    for (number, config) in configs.iter().enumerate() {
+        for model in ["tiny-bert", "tiny-roberta"] {
+            let mut source = Folder::read(&golden().join(model)).unwrap();
+            source.max_tokens = MaxTokens { query: 16, document: 24 };
+            let roberta = config.replace("[MASK]", "<mask>").replace("[UNK]", "<unk>");
+            let source = late(source, if model == "tiny-bert" { config } else { &roberta });
+            let (name, to) = (format!("{model}-{number}"), place.path().join(format!("{model}-{number}")));
+            jobs.push(token_job(&name, &source, &ExportConfig::default(), &to));
+            let base = Some(golden().join(model).display().to_string());
+            let config = ExportConfig { format: ExportFormat::Peft, base, ..ExportConfig::default() };
+            let source = adapted(source, r#"{"rank": 2}"#);
+            jobs.push(token_job(&format!("{name}-peft"), &source, &config, &place.path().join(format!("{name}-peft"))));
+        }
+    }
+    if let Some(minilm) = minilm(test) {
+        let mut source = Folder::read(&minilm).unwrap();
+        source.max_tokens = MaxTokens { query: 32, document: 180 };
+        let colbert = r#"{"markers": {"query": "[unused0]", "document": "[unused1]"}, "expansion": 32, "skip_punctuation": true}"#;
+        let source = adapted(late(source, colbert), r#"{"rank": 8}"#);
+        jobs.push(token_job("minilm-colbert", &source, &ExportConfig::default(), &place.path().join("minilm")));
     }
     check(&python, &jobs, place.path());
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
-use super::ByteSize;
+use super::{ByteSize, RescoreConfig};
 
 /// How hard negatives are mined. What is null is decided by the mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,8 +42,8 @@ pub struct MiningConfig {
     pub corpus: Option<PathBuf>,
     /// Vectors that another program made.
     pub vectors: Option<VectorsConfig>,
-    /// Scores of a stronger model for pairs of query and document, one JSON object a line.
-    pub rescore: Option<PathBuf>,
+    /// Scores of a stronger model in place of the retriever's: those in a file, or a cross-encoder's.
+    pub rescore: Option<RescoreConfig>,
     /// Negatives on which the share of false ones is estimated; 0 for off.
     pub sample: usize,
     /// Memory for texts, vectors and candidates while searching.
@@ -238,6 +238,9 @@ impl MiningConfig {
         if self.encoder.is_some() && self.vectors.is_some() {
             return refuse("vectors", "stand beside `encoder`, expected one of the two".into());
         }
+        if let Some(rescore) = &self.rescore {
+            rescore.validate(&format!("{key}.rescore"))?;
+        }
         if self.ram < SMALLEST_RAM {
             return refuse("ram", format!("got {}, expected at least {SMALLEST_RAM}", self.ram));
         }
@@ -370,6 +373,13 @@ mod tests {
             (
                 MiningConfig { near_duplicates: 0.1, ..d() },
                 "negatives.near_duplicates: got 0.1, expected 0 (off) or a Jaccard similarity between 0.3 and 1",
+            ),
+            (
+                MiningConfig {
+                    rescore: Some(RescoreConfig::CrossEncoder(crate::mining::CrossEncoderConfig::default())),
+                    ..d()
+                },
+                "negatives.rescore.cross_encoder.id: got nothing, expected a cross-encoder",
             ),
             (MiningConfig { ram: ByteSize(1_000_000), ..d() }, "negatives.ram: got 1MB, expected at least 16MB"),
         ];

@@ -6,10 +6,10 @@
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use wb_core::{Encoder, Seed, Side, progress::silent};
+use wb_core::{Encoder, Seed, Side, TokenEncoder, progress::silent};
 
 use super::{Mined, Texts};
-use crate::{Bm25Config, Error, Result, Retriever};
+use crate::{Bm25Config, Error, Result, Retriever, late_interaction::encode_tokens, maxsim::max_sim};
 
 /// So many of so many, with Wilson's interval (E. Wilson, 1927) for the share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -143,13 +143,16 @@ pub fn above_positive_by_words(texts: &Texts<'_>, sample: &[Sampled], bm25: Bm25
     Ok(above_positive(texts, sample, |_, _| rows.next().unwrap_or_default()))
 }
 
-/// [`above_positive`] by the cosines of an encoder.
+/// [`above_positive`] by the cosines of an encoder, or by MaxSim of one that gives one vector a token.
 pub fn above_positive_by_vectors(
     texts: &Texts<'_>,
     sample: &[Sampled],
     encoder: &dyn Encoder,
     progress: &mut dyn FnMut(wb_core::Progress),
 ) -> Result<Judged> {
+    if let Some(tokens) = encoder.late_interaction() {
+        return above_positive_by_tokens(texts, sample, &encoder.name(), tokens, progress);
+    }
     let mut encode = |texts: &[&str], side, what| {
         let vectors = encoder.encode(texts, side, progress);
         let vectors = vectors.map_err(|source| Error::Encoder { what, encoder: encoder.name(), source })?;
@@ -166,6 +169,34 @@ pub fn above_positive_by_vectors(
         row += 1;
         wanted.map(|document| query.dot(&vectors.row(documents.binary_search(&document).unwrap_or_default())))
     }))
+}
+
+fn above_positive_by_tokens(
+    texts: &Texts<'_>,
+    sample: &[Sampled],
+    name: &str,
+    encoder: &dyn TokenEncoder,
+    progress: &mut dyn FnMut(wb_core::Progress),
+) -> Result<Judged> {
+    let documents = documents_of(texts, sample);
+    let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
+    let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
+    let queries = encode_tokens(name, encoder, &of_queries, Side::Query, progress)?;
+    let vectors = encode_tokens(name, encoder, &of_documents, Side::Document, progress)?;
+    let mut row = 0;
+    let mut failed = None;
+    let judged = above_positive(texts, sample, |_, wanted| {
+        let places = wanted.map(|document| documents.binary_search(&document).unwrap_or_default());
+        let scores = max_sim(&queries.part(row..row + 1), &vectors.select(places));
+        row += 1;
+        let mut found = wanted.map(|_| f32::NAN);
+        match scores {
+            Ok(scores) => found.iter_mut().zip(&scores).for_each(|(to, score)| *to = *score),
+            Err(error) => failed = Some(error),
+        }
+        found
+    });
+    failed.map_or(Ok(judged), Err)
 }
 
 #[cfg(test)]
@@ -206,7 +237,7 @@ mod tests {
                 format!("{} fin {at}", [word.as_str(); 8].join(" ")),
             ));
         }
-        let found = mine(&pairs, &[], &Letters, &MiningConfig::default(), (Seed(1), 0), &mut silent).unwrap();
+        let found = mine(&pairs, &[], &Letters, &MiningConfig::default(), (Seed(1), 0), None, &mut silent).unwrap();
         let texts = Texts::new(&pairs, &[]).unwrap();
         let mut mined = found.mined;
         for at in 0..10 {

@@ -1,7 +1,7 @@
 //! Hard negatives: documents that rank high for a query and are not its answers.
 //!
 //! [`Texts`] says which queries and documents there are, a [`CandidateSource`] ranks documents for queries
-//! ([`VectorSearch`] by vectors, [`LexicalSearch`] by words), [`select`] decides what of a ranking may be a negative and
+//! ([`VectorSearch`] by vectors, [`TokenSearch`] token by token, [`LexicalSearch`] by words), [`select`] decides what of a ranking may be a negative and
 //! what is taken, and [`mine_from`] does it for all of them, a block of queries at a time, so that memory is bounded.
 //!
 //! The reference is sentence-transformers' `mine_hard_negatives` (6.2), whose rows come out equal for equal options
@@ -14,15 +14,19 @@ mod config;
 pub mod copies;
 pub mod estimate;
 pub mod formats;
+mod kept_scores;
 mod lexical;
 mod mined;
 mod rescore;
+mod rescore_config;
+mod rescorer;
 mod search;
 pub mod select;
 mod source;
 mod statistics;
 mod store;
 mod texts;
+mod tokens;
 mod vectors;
 
 use rayon::prelude::*;
@@ -31,23 +35,26 @@ use wb_core::{Document, Encoder, Pair, Progress, Seed, Side, progress::silent};
 pub use byte_size::ByteSize;
 pub use config::{MiningConfig, MiningRetriever, Mode, Rules, Sampling, Softmax, VectorsConfig};
 pub use formats::Format;
+pub use kept_scores::KeptScores;
 pub use lexical::LexicalSearch;
 pub use mined::{Account, Mined, MinedPair, MinedPairs, Negative};
 pub use rescore::Rescored;
+pub use rescore_config::{CrossEncoderConfig, RescoreConfig};
+pub use rescorer::{Asked, Rescorer};
 pub use search::{Blocks, VectorSearch};
 pub use select::{Candidate, Rule, Thrown};
 pub use source::{Batch, CandidateSource, Ranked};
 pub use statistics::Distribution;
 pub use store::encode_to_file;
 pub use texts::Texts;
+pub use tokens::TokenSearch;
 pub use vectors::{Picked, VectorFile, Vectors};
 
 use crate::{Error, Result};
 use copies::Copies;
+use rescorer::{Listed, rescore};
 use select::{Draw, ScoreList};
 
-/// Another score for a query and some documents (positions in [`Texts`]); none where there is none.
-pub type Rescore<'a> = &'a (dyn Fn(usize, &[u32]) -> Vec<Option<f32>> + Sync);
 /// Is told the candidates of each query, before any rule.
 pub type Watch<'a> = &'a mut dyn FnMut(usize, &[Candidate]) -> Result<()>;
 
@@ -61,7 +68,7 @@ pub struct Mining<'a> {
     /// How often it was mined before in this training; 0 outside of one.
     pub round: u64,
     /// Scores of a stronger model in place of the retriever's.
-    pub rescore: Option<Rescore<'a>>,
+    pub rescore: Option<&'a dyn Rescorer>,
 }
 
 impl<'a> Mining<'a> {
@@ -75,13 +82,15 @@ impl<'a> Mining<'a> {
 ///
 /// `corpus` holds more documents than the pairs' positives, or none. A caller that mines again after some steps counts
 /// up `round`, and the draws are others. Whatever `retriever` says, the encoder ranks; given vectors would be those of
-/// other weights, and are refused. Given scores of a rescoring are used: a document without one is no negative.
+/// other weights, and are refused. Scores in a file are used, and so is `cross_encoder`, which has to be there where the
+/// config names one.
 pub fn mine(
     pairs: &[Pair],
     corpus: &[Document],
     encoder: &dyn Encoder,
     config: &MiningConfig,
     (seed, round): (Seed, u64),
+    cross_encoder: Option<&dyn Rescorer>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedPairs> {
     if config.vectors.is_some() {
@@ -89,20 +98,28 @@ pub fn mine(
         return Err(wb_core::Error::value("negatives.vectors", message).into());
     }
     let texts = Texts::new(pairs, corpus)?;
+    let rules = config.rules();
+    let file = config.rescore.as_ref().and_then(RescoreConfig::file);
+    let rescored = file.map(|file| Rescored::read(file, &texts)).transpose()?;
+    let rescore = rescored.as_ref().map(|scores| scores as &dyn Rescorer).or(cross_encoder);
+    if config.rescore.is_some() && rescore.is_none() {
+        let message = "is named, and none was opened";
+        return Err(wb_core::Error::value("negatives.rescore.cross_encoder", message).into());
+    }
+    let mining = Mining { round, rescore, ..Mining::new(&rules, seed) };
+    if let Some(mut source) = TokenSearch::new(encoder, config.ram) {
+        let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
+        return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
+    }
     let mut encode = |texts: &[&str], side, what| {
         let vectors = encoder.encode(texts, side, progress);
         vectors.map_err(|source| Error::Encoder { what, encoder: encoder.name(), source })
     };
     let queries = encode(texts.queries(), Side::Query, "queries")?;
     let documents = encode(texts.documents(), Side::Document, "documents")?;
-    let rules = config.rules();
     // The vectors are in memory already, so blocks save nothing.
     let blocks = Blocks { queries: texts.queries().len().max(1), documents: texts.documents().len().max(1) };
     let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?;
-    let rescored = config.rescore.as_ref().map(|file| Rescored::read(file, &texts)).transpose()?;
-    let rescore = rescored.as_ref().map(|scores| |query: usize, documents: &[u32]| scores.scores(query, documents));
-    let mut mining = Mining { round, ..Mining::new(&rules, seed) };
-    mining.rescore = rescore.as_ref().map(|rescore| rescore as _);
     let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
     Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined })
 }
@@ -115,36 +132,43 @@ pub fn mine_from(
     mut watch: Option<Watch<'_>>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Mined> {
-    const STAGE: &str = "searching negatives";
+    let stage = if mining.rescore.is_some() { "rescoring negatives" } else { "searching negatives" };
     let (n_queries, n_documents) = (texts.queries().len(), texts.documents().len());
     let (to, depth) = mining.rules.depth(texts.most_pairs(), texts.most_never(), mining.rescore.is_some());
     let depth = depth.min(n_documents);
     let pairs_of = pairs_of(texts);
     let copies = Copies::new(texts, mining.rules.near_duplicates);
     let mut mined = Mined::of(texts, mining.rules.per_pair);
-    progress(Progress::new(STAGE, 0, n_queries));
+    progress(Progress::new(stage, 0, n_queries));
     let step = source.at_once().max(1);
     for first in (0..n_queries).step_by(step) {
         let queries = first..(first + step).min(n_queries);
         let n = queries.len();
         let batch = Batch { texts, queries: queries.clone(), depth };
         let ranked = source.rank(batch, &mut |seen| {
-            // Not the whole block yet: its candidates are still to be looked at.
-            let part = n * seen / n_documents.max(1);
-            progress(Progress::new(STAGE, first + part.min(n - 1), n_queries));
+            // Not the whole block yet: its candidates are still to be looked at. Where they are rescored, that is nearly
+            // all of the work.
+            let part = if mining.rescore.is_some() { 0 } else { n * seen / n_documents.max(1) };
+            progress(Progress::new(stage, first + part.min(n - 1), n_queries));
         })?;
         if let Some(watch) = &mut watch {
             queries.clone().zip(&ranked).try_for_each(|(query, ranked)| watch(query, &ranked.candidates()))?;
         }
-        let of_queries: Vec<Result<OfQuery>> = queries
-            .into_par_iter()
-            .zip(ranked)
-            .map(|(query, ranked)| of_query(texts, query, ranked, to, mining, &copies, &pairs_of[query]))
-            .collect();
-        for of_query in of_queries {
-            mined.take(of_query?);
+        let mut ranked = ranked.into_iter();
+        for from in queries.clone().step_by(RESCORED_TOGETHER) {
+            let part = from..queries.end.min(from + RESCORED_TOGETHER);
+            let mut part: Vec<(usize, Listed)> = part.zip(ranked.by_ref().map(Listed::new)).collect();
+            if let Some(rescorer) = mining.rescore {
+                let done = &mut |done| progress(Progress::new(stage, from + done, n_queries));
+                rescore(texts, rescorer, &mut part, done)?;
+            }
+            let of_queries: Vec<OfQuery> = part
+                .into_par_iter()
+                .map(|(query, listed)| of_query(texts, query, &listed, to, mining, &copies, &pairs_of[query]))
+                .collect();
+            of_queries.into_iter().for_each(|of_query| mined.take(of_query));
         }
-        progress(Progress::new(STAGE, first + n, n_queries));
+        progress(Progress::new(stage, first + n, n_queries));
     }
     Ok(mined)
 }
@@ -183,32 +207,23 @@ fn pairs_of(texts: &Texts<'_>) -> Vec<Vec<u32>> {
     pairs
 }
 
+/// Queries whose candidates are rescored together: enough to be sorted by length, few enough for memory.
+const RESCORED_TOGETHER: usize = 64;
+
 fn of_query(
     texts: &Texts<'_>,
     query: usize,
-    ranked: Ranked,
+    Listed { candidates, positive_scores }: &Listed,
     to: usize,
     mining: &Mining<'_>,
     copies: &Copies<'_>,
     pairs: &[u32],
-) -> Result<OfQuery> {
+) -> OfQuery {
     let rules = mining.rules;
-    let mut candidates = ranked.candidates();
-    let mut positive_scores = ranked.positives;
-    if let Some(rescore) = mining.rescore {
-        let documents: Vec<u32> = candidates.iter().map(|candidate| candidate.document).collect();
-        for (candidate, score) in candidates.iter_mut().zip(rescore(query, &documents)) {
-            candidate.score = score.unwrap_or(f32::NAN);
-        }
-        let scores = rescore(query, texts.positives(query)).into_iter().zip(texts.positives(query));
-        positive_scores = scores
-            .map(|(score, document)| score.ok_or_else(|| no_score(texts, query, *document)))
-            .collect::<Result<_>>()?;
-    }
     let list = ScoreList {
-        candidates: &candidates,
+        candidates,
         rescored: mining.rescore.is_some(),
-        positive_scores: &positive_scores,
+        positive_scores,
         positives: texts.positives(query),
         never: texts.never(query),
     };
@@ -229,20 +244,12 @@ fn of_query(
         let positive_score = slot.map_or(f32::NAN, |slot| positive_scores[slot]);
         (pair, MinedPair { positive_score, negatives })
     };
-    Ok(OfQuery {
+    OfQuery {
         candidates: candidates.len() as u64,
         thrown,
         left: left.len() as u64,
         pairs: pairs.iter().map(of_pair).collect(),
-    })
-}
-
-fn no_score(texts: &Texts<'_>, query: usize, document: u32) -> Error {
-    let pair = &texts.pairs()[texts.first_pair_of(query)].id;
-    let message = format!("no score for the positive `{}`", texts.document_ids()[document as usize]);
-    wb_core::Error::data(format!("rescoring of pair `{pair}`"), message)
-        .with_hint("score each pair's own positive too: margins are measured from it")
-        .into()
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Scores of another model for pairs of query and document, out of a file: JSON lines of `query`, `document`, `score`.
 //!
-//! A cross-encoder reads both texts at once, and is too slow to rank a corpus and better at ranking a few. Whatever
-//! scored the candidates, the file carries its scores to the miner.
+//! Whatever scored the candidates, the file carries its scores to the miner.
 
 use std::{
     collections::HashMap,
@@ -12,7 +11,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::Texts;
+use super::{Asked, Rescorer, Texts};
 use crate::{Error, Result};
 
 /// Scores by query and document.
@@ -98,6 +97,12 @@ impl Rescored {
     /// The scores of a query and some documents.
     pub fn scores(&self, query: usize, documents: &[u32]) -> Vec<Option<f32>> {
         documents.iter().map(|document| self.scores.get(&(query as u32, *document)).copied()).collect()
+    }
+}
+
+impl Rescorer for Rescored {
+    fn rescore(&self, _: &Texts<'_>, asked: &[Asked], _: &mut dyn FnMut(usize)) -> Result<Vec<Vec<Option<f32>>>> {
+        Ok(asked.iter().map(|asked| self.scores(asked.query, &asked.documents)).collect())
     }
 }
 

@@ -40,7 +40,7 @@ fn corpus() -> Vec<Document> {
 }
 
 fn mined(config: &MiningConfig, seed: u64, round: u64) -> Vec<Pair> {
-    mine(&pairs(), &corpus(), &Letters, config, (Seed(seed), round), &mut silent).unwrap().pairs
+    mine(&pairs(), &corpus(), &Letters, config, (Seed(seed), round), None, &mut silent).unwrap().pairs
 }
 
 #[test]
@@ -93,8 +93,12 @@ fn what_cannot_be_mined_with_again_is_refused() {
         document_ids: file.clone(),
     };
     let config = MiningConfig { vectors: Some(vectors), ..MiningConfig::default() };
-    let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), &mut silent).unwrap_err();
+    let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
     assert!(error.to_string().starts_with("negatives.vectors: are those of other weights"), "{error}");
-    let config = MiningConfig { rescore: Some(file), ..MiningConfig::default() };
-    assert!(mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), &mut silent).is_err());
+    let config = MiningConfig { rescore: Some(RescoreConfig::File(file)), ..MiningConfig::default() };
+    assert!(mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).is_err());
+    let cross = CrossEncoderConfig { id: "cross".into(), ..CrossEncoderConfig::default() };
+    let config = MiningConfig { rescore: Some(RescoreConfig::CrossEncoder(cross)), ..MiningConfig::default() };
+    let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
+    assert!(error.to_string().starts_with("negatives.rescore.cross_encoder: is named, and none"), "{error}");
 }

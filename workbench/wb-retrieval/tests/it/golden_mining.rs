@@ -3,9 +3,12 @@
 use ndarray::Array2;
 use serde_json::{Map, Value};
 use wb_core::{Document, Embeddings, Pair, Seed, progress::silent};
-use wb_retrieval::mining::{
-    Blocks, Distribution, Format, Mined, Mining, MiningConfig, Mode, Rule, Sampling, Texts, VectorSearch, formats,
-    mine_from,
+use wb_retrieval::{
+    Result,
+    mining::{
+        Asked, Blocks, Distribution, Format, Mined, Mining, MiningConfig, Mode, Rescorer, Rule, Sampling, Texts,
+        VectorSearch, formats, mine_from,
+    },
 };
 
 fn golden() -> Value {
@@ -64,19 +67,29 @@ fn inputs(case: &Value) -> (Vec<Pair>, Vec<Document>) {
     (pairs.collect(), corpus.collect())
 }
 
+/// The fixed scores behind the fake cross-encoder of the script.
+struct Cross(Value);
+
+impl Rescorer for Cross {
+    fn rescore(&self, texts: &Texts<'_>, asked: &[Asked], _: &mut dyn FnMut(usize)) -> Result<Vec<Vec<Option<f32>>>> {
+        let of_query = |asked: &Asked| {
+            let row = &self.0[number(texts.queries()[asked.query])];
+            let score = |document: &u32| row[number(texts.documents()[*document as usize])].as_f64().unwrap() as f32;
+            asked.documents.iter().map(|document| Some(score(document))).collect()
+        };
+        Ok(asked.iter().map(of_query).collect())
+    }
+}
+
 fn mined(golden: &Value, case: &Value, texts: &Texts<'_>, config: &MiningConfig) -> Mined {
     let (queries, documents) =
         (matrix(&golden["queries"], texts.queries()), matrix(&golden["documents"], texts.documents()));
     let rules = config.rules();
     let mut search = VectorSearch::new(texts, &queries, &documents, Blocks { queries: 4, documents: 7 }).unwrap();
-    let rescore = |query: usize, documents: &[u32]| {
-        let of_query = &golden["cross"][number(texts.queries()[query])];
-        let score = |document: &u32| of_query[number(texts.documents()[*document as usize])].as_f64().unwrap() as f32;
-        documents.iter().map(|document| Some(score(document))).collect()
-    };
+    let cross = Cross(golden["cross"].clone());
     let mut mining = Mining::new(&rules, Seed(1));
     if case["cross"] == true {
-        mining.rescore = Some(&rescore);
+        mining.rescore = Some(&cross);
     }
     mine_from(texts, &mut search, &mining, None, &mut silent).unwrap()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_retrieval::mining::{MiningConfig, MiningRetriever};
+use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
 use super::{End, data_lints, experiment};
 use crate::{
@@ -62,7 +62,18 @@ fn plan(
             (None, MiningRetriever::Encoder, Some(name)) => name.clone(),
             (None, MiningRetriever::Encoder, None) => "the encoder before training".to_owned(),
         };
-        output::line(format!("negatives {} a pair, ranked by {by}, within {}", rules.per_pair, negatives.ram));
+        let rescored = match &negatives.rescore {
+            None => String::new(),
+            Some(RescoreConfig::File(file)) => format!(", rescored by {}", file.display()),
+            Some(RescoreConfig::CrossEncoder(cross)) => {
+                let (_, depth) = rules.depth(1, 1, true);
+                format!(", {depth} a query rescored by {} on the processor", cross.id)
+            }
+        };
+        output::line(format!(
+            "negatives {} a pair, ranked by {by}{rescored}, within {}",
+            rules.per_pair, negatives.ram
+        ));
     }
     output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
     // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.

@@ -72,7 +72,13 @@ fn with_overrides(arguments: &args::MineNegatives) -> Result<args::Experiment> {
         overrides.push(format!("negatives.encoder={}", quoted(encoder)?));
     }
     if let Some(rescore) = &arguments.rescore {
-        overrides.push(format!("negatives.rescore={}", quoted(&rescore.display().to_string())?));
+        overrides.push(format!("negatives.rescore={{file: {}}}", quoted(&rescore.display().to_string())?));
+    }
+    if let Some(cross) = &arguments.cross_encoder {
+        let of_hub = cross.split_once('@').filter(|_| !Path::new(cross).is_dir());
+        let (id, revision) = of_hub.unwrap_or((cross, ""));
+        let (id, revision) = (quoted(id)?, quoted(revision)?);
+        overrides.push(format!("negatives.rescore={{cross_encoder: {{id: {id}, revision: {revision}}}}}"));
     }
     Ok(args::Experiment { overrides, config: given.config.clone(), device: given.device, places: given.places.clone() })
 }

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 use wb_data::judge::JudgeEncoder;
 use wb_encoder::{
-    Architecture, LoraConfig, Pooling, TokenizerConfig,
+    Architecture, LateInteractionConfig, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
     losses::GuideConfig,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
+use wb_retrieval::mining::CrossEncoderConfig;
 
 /// What is trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct EncoderConfig {
     /// From token states to one vector; without it, a pretrained model's own, or `mean`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
+    /// One vector a token in place of one a text, compared by `train.similarity: maxsim` or `xtr`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_interaction: Option<LateInteractionConfig>,
     /// Trains small adapters and freezes everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraConfig>,
@@ -115,6 +119,12 @@ impl From<&GuideConfig> for PretrainedConfig {
     }
 }
 
+impl From<&CrossEncoderConfig> for PretrainedConfig {
+    fn from(cross: &CrossEncoderConfig) -> Self {
+        Self { id: cross.id.clone(), revision: cross.revision.clone(), adapter: None }
+    }
+}
+
 impl PretrainedConfig {
     /// The folder, if the id is one.
     pub fn folder(&self) -> Option<PathBuf> {
@@ -197,6 +207,9 @@ impl EncoderConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         self.tokenizer.validate(&format!("{key}.tokenizer"))?;
+        if let Some(late) = &self.late_interaction {
+            late.validate(&format!("{key}.late_interaction"))?;
+        }
         if let Some(lora) = &self.lora {
             lora.validate(&format!("{key}.lora"))?;
             if !matches!(self.model, ModelChoice::Pretrained(_)) {

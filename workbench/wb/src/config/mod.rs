@@ -82,6 +82,7 @@ impl Experiment {
         }
         self.encoder.validate("encoder")?;
         self.train.validate("train")?;
+        self.validate_similarity()?;
         self.validate_refresh()?;
         if let Some(names) = self.data.dataset_names() {
             self.train.check_datasets(&names)?;
@@ -91,6 +92,33 @@ impl Experiment {
 }
 
 impl Experiment {
+    /// What this file alone tells of a similarity that does not suit the encoder; a pretrained one may bring its own
+    /// late interaction.
+    fn validate_similarity(&self) -> Result<()> {
+        let by_tokens = self.train.similarity.of_tokens().is_some();
+        match &self.encoder.late_interaction {
+            Some(_) => self.check_similarity(true),
+            None if by_tokens && !self.has_pretrained() => self.check_similarity(false),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a similarity that does not compare what the encoder gives.
+    pub fn check_similarity(&self, one_vector_a_token: bool) -> Result<()> {
+        let (message, hint) = match (one_vector_a_token, self.train.similarity.of_tokens().is_some()) {
+            (true, false) => (
+                "compares one vector a text, and the encoder gives one a token",
+                "train.similarity=maxsim, or train.similarity={xtr: {}}",
+            ),
+            (false, true) => (
+                "compares texts token by token, and the encoder gives one vector a text",
+                "encoder.late_interaction={}, or train.similarity=cosine",
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::value("train.similarity", message).with_hint(hint))
+    }
+
     /// Hard negatives can be mined again only of pairs in memory, by the encoder's own vectors.
     fn validate_refresh(&self) -> Result<()> {
         if self.train.refresh.is_none() {

@@ -100,9 +100,11 @@ fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -
     all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());
     all.text(plan.dataset.as_str());
     all.text(Fingerprint::of_file(&run.dir.encoder().join("model.safetensors"))?.as_str());
-    let adapter = run.dir.encoder().join("adapter.safetensors");
-    if adapter.is_file() {
-        all.text(Fingerprint::of_file(&adapter)?.as_str());
+    for beside in ["adapter.safetensors", "late_interaction.safetensors"] {
+        let file = run.dir.encoder().join(beside);
+        if file.is_file() {
+            all.text(Fingerprint::of_file(&file)?.as_str());
+        }
     }
     Ok(all.finish())
 }

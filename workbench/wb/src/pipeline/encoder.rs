@@ -35,7 +35,10 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
         let folder = pretrained_folder(pretrained)?;
         for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
             // A folder of adapters alone has no weights of its own.
-            for file in ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"] {
+            let matrices = ["late_interaction.safetensors", "1_Dense/model.safetensors"];
+            for file in
+                ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"].iter().chain(&matrices)
+            {
                 let path = place.join(file);
                 if path.is_file() {
                     all.text(Fingerprint::of_file(&path)?.as_str());
@@ -106,12 +109,16 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     if let Some(pooling) = config.pooling {
         folder.model.pooling = pooling;
     }
+    if let Some(late) = &config.late_interaction {
+        folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
+    }
     match &config.lora {
         Some(lora) => folder.attach(lora, experiment.seed)?,
         // Adapters that were read train further; the weights that they stand beside stay frozen.
         None if folder.lora.is_some() => {}
         None => folder.model.parameters.iter_mut().for_each(|parameter| parameter.trainable = true),
     }
+    experiment.check_similarity(folder.late_interaction.is_some())?;
     folder.check_lengths("encoder")?;
     Ok(folder)
 }

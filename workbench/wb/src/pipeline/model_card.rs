@@ -94,19 +94,28 @@ impl ModelCard {
         let folder = subject.folder;
         let title = self.experiment.as_ref().map_or(folder.name.as_str(), |experiment| experiment.name.as_str());
         writeln!(text, "# {}\n", cell(title))?;
-        writeln!(text, "An encoder of text and code: each text becomes one vector.\n")?;
+        let vectors =
+            if folder.late_interaction.is_some() { "one vector for each of its tokens" } else { "one vector" };
+        writeln!(text, "An encoder of text and code: each text becomes {vectors}.\n")?;
         writeln!(text, "| | |\n|---|---|")?;
         let mut row = |name: &str, value: String| writeln!(text, "| {name} | {} |", cell(&value));
         row("architecture", folder.model.architecture.describe())?;
         if let Some(base) = self.base(subject) {
             row("base model", base)?;
         }
-        let normalized = if folder.normalize { "of length 1" } else { "not normalized" };
+        let late = folder.late_interaction.as_ref();
+        let normalized = if folder.normalize || late.is_some() { "of length 1" } else { "not normalized" };
         row("embedding", format!("{} numbers, {normalized}", folder.dim()))?;
-        if matches!(folder.model.architecture, Architecture::Bert(_)) {
+        if !matches!(folder.model.architecture, Architecture::StaticEmbedding(_)) && late.is_none() {
             row("pooling", format!("{:?}", folder.model.pooling).to_lowercase())?;
         }
-        row("compared by", format!("{:?}", subject.config.similarity).to_lowercase())?;
+        let compared = match late {
+            Some(_) => {
+                "maxsim: the query's tokens, each by its greatest cosine with a token of the document".to_owned()
+            }
+            None => format!("{:?}", subject.config.similarity).to_lowercase(),
+        };
+        row("compared by", compared)?;
         row("longest text", format!("{} tokens", exported.max_tokens))?;
         for (side, prompt) in [("query", &folder.prompts.query), ("document", &folder.prompts.document)] {
             if !prompt.is_empty() {
@@ -260,12 +269,14 @@ fn how_to_use(subject: &Subject<'_>, text: &mut String) -> std::fmt::Result {
                   documents = model.encode_document([\"def sort(xs):\\n    return sorted(xs)\"])\n\
                   print(model.similarity(queries, documents))";
     writeln!(text, "## Use\n")?;
+    let late = subject.folder.late_interaction.is_some();
+    let class = if late { "MultiVectorEncoder" } else { "SentenceTransformer" };
     let lines = match subject.config.format {
-        ExportFormat::St | ExportFormat::St6 => python(&format!(
-            "from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer({place:?})\n{encode}"
-        )),
+        ExportFormat::St | ExportFormat::St6 => {
+            python(&format!("from sentence_transformers import {class}\n\nmodel = {class}({place:?})\n{encode}"))
+        }
         ExportFormat::Peft => python(&format!(
-            "from sentence_transformers import SentenceTransformer  # with peft installed\n\nmodel = SentenceTransformer({place:?})\n{encode}"
+            "from sentence_transformers import {class}  # with peft installed\n\nmodel = {class}({place:?})\n{encode}"
         )),
         ExportFormat::Safetensors => format!("```sh\nwb bench pairs --encoder {}\n```\n", quoted(place)),
     };

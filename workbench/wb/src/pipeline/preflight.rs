@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use wb_encoder::{folder::MaxTokens, train::TrainConfig};
 
-use wb_retrieval::mining::MiningConfig;
+use wb_retrieval::mining::{MiningConfig, RescoreConfig};
 
-use super::encoder;
+use super::{encoder, mine};
 use crate::config::{Experiment, PretrainedConfig};
 
 /// Refuses an experiment whose pretrained encoder or benchmarks' data are not there or do not fit.
@@ -58,7 +58,8 @@ fn check_stage_lengths(train: &TrainConfig, encoder: MaxTokens, special: usize) 
 
 /// Refuses a mining whose files are not there.
 pub fn negatives(config: &MiningConfig) -> Result<()> {
-    let mut files = vec![("corpus", config.corpus.as_ref()), ("rescore", config.rescore.as_ref())];
+    let rescore = config.rescore.as_ref();
+    let mut files = vec![("corpus", config.corpus.as_ref()), ("rescore.file", rescore.and_then(RescoreConfig::file))];
     if let Some(vectors) = &config.vectors {
         files.push(("vectors.queries", Some(&vectors.queries)));
         files.push(("vectors.query_ids", Some(&vectors.query_ids)));
@@ -74,6 +75,9 @@ pub fn negatives(config: &MiningConfig) -> Result<()> {
             })
             .with_context(|| format!("cannot read negatives.{key}"));
         }
+    }
+    if let Some(cross) = rescore.and_then(RescoreConfig::cross_encoder) {
+        mine::cross_encoder(cross)?;
     }
     Ok(())
 }

@@ -90,10 +90,15 @@ pub fn encoder(
     let mut encoder = BiEncoder::open(untrained.clone(), device)?;
     let (tokenizer, prompts, max_tokens) =
         (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
+    let late = untrained.late_interaction.clone();
     let tokenize = move |wanted: Wanted<'_>| {
         let own = max_tokens.of(wanted.side);
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
-        tokenizer.encode(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)
+        let prompt = wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side));
+        match &late {
+            Some(late) => late.tokenize(&tokenizer, prompt, wanted.text, wanted.side, most),
+            None => tokenizer.encode(prompt, wanted.text, most),
+        }
     };
     let (placed, prompts) = (untrained.tokenizer.clone(), untrained.prompts.clone());
     let with_places = move |wanted: Wanted<'_>| {
@@ -108,9 +113,12 @@ pub fn encoder(
         nodes: &code_labels::nodes,
         types: &code_labels::types,
     };
-    let refresher = Refresher::open(experiment, data.prepared.train.pairs())?;
+    let datasets = data.folder.parent().unwrap_or(Path::new("."));
+    let refresher = Refresher::open(experiment, data.prepared.train.pairs(), datasets, stop)?;
     let mine_again = |backbone: &dyn Backbone, step: u64, progress: &mut dyn FnMut(Progress)| match &refresher {
-        Some(refresher) => refresher.mine(backbone, &tokenize, step, stop, progress),
+        Some(refresher) => {
+            refresher.mine((backbone, untrained.late_interaction.as_ref()), &tokenize, step, stop, progress)
+        }
         None => Ok(None),
     };
     let guide = match experiment.train.loss.guide() {
@@ -124,6 +132,7 @@ pub fn encoder(
         pairs: data.train(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
+        late_interaction: untrained.late_interaction.as_ref(),
         code: Some(code),
         special_ends: untrained.tokenizer.special_tokens() > 0,
         config: &experiment.train,

@@ -5,7 +5,7 @@ use std::fs;
 use crate::sandbox::{Sandbox, TINY};
 
 /// `tiny.yaml` on two sources, with two stages.
-fn staged(sandbox: &Sandbox) {
+pub fn staged(sandbox: &Sandbox) {
     let lines: String = (0..120)
         .map(|i| {
             let words = ["red", "green", "blue", "violet", "orange", "brown"];

@@ -321,7 +321,7 @@ fn impossible_negatives_are_refused() {
     ");
     insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--rescore", "absent.jsonl"]].concat()), @r"
     exit 2
-    err: error: cannot read negatives.rescore
+    err: error: cannot read negatives.rescore.file
     err:   cause: no file `absent.jsonl`
     err:   hint: paths are relative to the folder in which wb is started
     ");
@@ -342,7 +342,14 @@ fn memory_that_holds_no_block_is_refused_with_what_would() {
 #[test]
 fn help_of_mining_shows_its_ways() {
     let (out, _) = Sandbox::new().succeeds(&["mine-negatives", "--help"]);
-    for told in ["--encoder <DIR|ID|RUN>", "--rescore", "--candidates", "negatives.mode=naive", "wb ls --defaults"] {
+    for told in [
+        "--encoder <DIR|ID|RUN>",
+        "--rescore",
+        "--cross-encoder <DIR|ID>",
+        "--candidates",
+        "negatives.mode=naive",
+        "wb ls --defaults",
+    ] {
         assert!(out.contains(told), "{told}\n{out}");
     }
 }

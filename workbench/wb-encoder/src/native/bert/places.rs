@@ -1,6 +1,10 @@
 //! Where each weight of a BERT-family encoder stands among the parameters.
 
-use crate::{Error, Parameters, Result, models::BertConfig};
+use crate::{
+    Parameters, Result,
+    models::BertConfig,
+    native::places::{Finder, LinearPlaces, NormPlaces},
+};
 
 /// Places of all weights.
 #[derive(Debug, Clone)]
@@ -24,24 +28,11 @@ pub struct LayerPlaces {
     pub output_norm: NormPlaces,
 }
 
-/// Places of a linear layer's weights.
-#[derive(Debug, Clone)]
-pub struct LinearPlaces {
-    /// The layer's name, which decides its adapter's dropout.
-    pub name: String,
-    pub weight: usize,
-    pub bias: usize,
-    /// `lora_A` and `lora_B`.
-    pub adapter: Option<(usize, usize)>,
-    pub inputs: usize,
-    pub outputs: usize,
-}
-
-/// Places of a layer normalization's weights.
-#[derive(Debug, Clone)]
-pub struct NormPlaces {
-    pub weight: usize,
-    pub shift: usize,
+impl LayerPlaces {
+    /// Query, key and value, which share their input.
+    pub fn qkv(&self) -> [&LinearPlaces; 3] {
+        self.projections.each_ref()
+    }
 }
 
 impl Places {
@@ -57,7 +48,7 @@ impl Places {
         let layers = (0..config.num_hidden_layers)
             .map(|layer| {
                 let name = |part: &str| format!("encoder.layer.{layer}.{part}");
-                let linear = |part: &str, inputs, outputs| find.linear(name(part), inputs, outputs);
+                let linear = |part: &str, inputs, outputs| find.linear(name(part), inputs, outputs, true);
                 Ok(LayerPlaces {
                     projections: [
                         linear("attention.self.query", hidden, hidden)?,
@@ -85,50 +76,5 @@ impl Places {
     /// The tables whose gradients are scattered row by row.
     pub fn tables(&self) -> [usize; 3] {
         [self.word, self.position, self.token_type]
-    }
-}
-
-struct Finder<'a> {
-    parameters: &'a Parameters,
-}
-
-impl Finder<'_> {
-    fn weight(&self, name: &str, shape: &[usize]) -> Result<usize> {
-        let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
-        let place = self.parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
-        let found = &self.parameters.at(place).shape;
-        if found != shape {
-            return Err(refuse(format!("has shape {found:?}, expected {shape:?}")));
-        }
-        Ok(place)
-    }
-
-    fn norm(&self, name: &str, width: usize) -> Result<NormPlaces> {
-        Ok(NormPlaces {
-            weight: self.weight(&format!("{name}.weight"), &[width])?,
-            shift: self.weight(&format!("{name}.bias"), &[width])?,
-        })
-    }
-
-    fn linear(&self, name: String, inputs: usize, outputs: usize) -> Result<LinearPlaces> {
-        let a = format!("{name}.lora_A.weight");
-        let adapter = match self.parameters.get(&a).map(|a| a.shape.clone()) {
-            None => None,
-            Some(shape) => {
-                let rank = shape.first().copied().unwrap_or_default();
-                Some((
-                    self.weight(&a, &[rank, inputs])?,
-                    self.weight(&format!("{name}.lora_B.weight"), &[outputs, rank])?,
-                ))
-            }
-        };
-        Ok(LinearPlaces {
-            weight: self.weight(&format!("{name}.weight"), &[outputs, inputs])?,
-            bias: self.weight(&format!("{name}.bias"), &[outputs])?,
-            name,
-            adapter,
-            inputs,
-            outputs,
-        })
     }
 }

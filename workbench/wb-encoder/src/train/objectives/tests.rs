@@ -359,6 +359,7 @@ impl Run {
                 pairs: (&pairs).into(),
                 validation: &pairs,
                 tokenize: &tokenize,
+                late_interaction: None,
                 code: Some(code),
                 special_ends: true,
                 config: &self.config,

@@ -3,6 +3,7 @@
 mod curriculum;
 mod faults;
 mod killed;
+mod late_interaction;
 
 use std::{
     fs,
@@ -249,6 +250,7 @@ impl Run {
             pairs: self.stream.as_ref().map_or((&self.pairs).into(), |pairs| TrainPairs::Stream(pairs)),
             validation: &self.validation,
             tokenize: &wanted,
+            late_interaction: None,
             code: None,
             special_ends: false,
             config: &self.config,

@@ -30,7 +30,7 @@ pub fn card(
     let scores = ["positive", "negative", "difference"].iter().zip(mined.scores());
     Ok(NegativesCard {
         retriever: ranker.name(),
-        rules: search.config.rules().described(),
+        rules: rules(search),
         pairs: account.pairs,
         queries: account.queries,
         documents: account.documents,
@@ -46,6 +46,13 @@ pub fn card(
         estimates: estimates(search, mined, ranker, progress)?,
         triples: triples(search, mined),
     })
+}
+
+/// The rules in words, and whose scores they are applied to.
+fn rules(search: &Search<'_>) -> Vec<(String, String)> {
+    let mut rules = search.config.rules().described();
+    rules.extend(search.stronger.map(|stronger| ("rescored by".to_owned(), stronger.name())));
+    rules
 }
 
 fn row(name: &str, of: &Distribution) -> ScoreRow {

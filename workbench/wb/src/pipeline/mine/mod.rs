@@ -5,6 +5,7 @@ mod corpus;
 mod files;
 mod ranker;
 mod refresh;
+mod stronger;
 
 use std::path::{Path, PathBuf};
 
@@ -16,16 +17,18 @@ use wb_core::{
     run_dir::{read_json, write_json},
 };
 use wb_data::store;
-use wb_retrieval::mining::{Candidate, Mined, Mining, MiningConfig, Rescored, Texts, mine_from};
+use wb_retrieval::mining::{Candidate, Mined, Mining, MiningConfig, Rescorer, Texts, mine_from};
 
 use super::data::Data;
 use crate::{args, config::Experiment, output};
 use ranker::Ranker;
+use stronger::Stronger;
 
 pub use account::print;
 pub use files::Out;
 use files::write_out;
 pub use refresh::Refresher;
+pub use stronger::cross_encoder;
 
 /// Mined pairs and where they lie.
 pub struct MinedStage {
@@ -56,7 +59,8 @@ pub fn mine(
 ) -> Result<MinedStage> {
     let config = experiment.negatives.clone().unwrap_or_default();
     let mut ranker = Ranker::open(experiment, &config, &places.runs)?;
-    let fingerprint = fingerprint(experiment, data, &config, &ranker)?;
+    let stronger = Stronger::open(&config, &places.datasets)?;
+    let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
     let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
     let file = folder.join("negatives.json");
     let is_there = file.is_file();
@@ -69,7 +73,7 @@ pub fn mine(
     let texts = Texts::new(pairs, &corpus)?;
     let others = [&data.prepared.validation, &data.prepared.test];
     let taken = texts.bytes() + others.iter().flat_map(|set| set.pairs()).map(bytes_of).sum::<u64>();
-    let search = Search { experiment, config: &config, texts: &texts, taken };
+    let search = Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref() };
     let mined = search.mined(&mut ranker, &places.datasets, extras.candidates, progress)?;
     let card = match is_there {
         true => read_json(&file)?,
@@ -117,13 +121,22 @@ pub fn of_experiment(
 }
 
 /// Of all that decides the negatives: the pairs, the section but for what changes nothing, and what ranks.
-fn fingerprint(experiment: &Experiment, data: &Data, config: &MiningConfig, ranker: &Ranker) -> Result<Fingerprint> {
+fn fingerprint(
+    experiment: &Experiment,
+    data: &Data,
+    config: &MiningConfig,
+    ranker: &Ranker,
+    stronger: Option<&Stronger<'_>>,
+) -> Result<Fingerprint> {
     let decides = MiningConfig { ram: MiningConfig::default().ram, ..config.clone() };
     let mut all = Fingerprint::builder();
     all.text(env!("CARGO_PKG_VERSION")).text("negatives").number(experiment.seed.0).text(data.fingerprint.as_str());
     all.text(Fingerprint::of_json(&decides).as_str()).text(ranker.fingerprint(experiment)?.as_str());
-    for file in [&config.corpus, &config.rescore].into_iter().flatten() {
-        all.text(Fingerprint::of_file(file)?.as_str());
+    if let Some(corpus) = &config.corpus {
+        all.text(Fingerprint::of_file(corpus)?.as_str());
+    }
+    if let Some(stronger) = stronger {
+        all.text(stronger.fingerprint()?.as_str());
     }
     Ok(all.finish())
 }
@@ -139,6 +152,8 @@ struct Search<'a> {
     texts: &'a Texts<'a>,
     /// Bytes of memory that texts take.
     taken: u64,
+    /// Whose scores decide in place of the ranker's.
+    stronger: Option<&'a Stronger<'a>>,
 }
 
 impl Search<'_> {
@@ -151,16 +166,14 @@ impl Search<'_> {
     ) -> Result<Mined> {
         let (texts, config) = (self.texts, self.config);
         let rules = config.rules();
-        let rescored = config.rescore.as_ref().map(|file| Rescored::read(file, texts)).transpose()?;
-        if let Some(rescored) = &rescored
-            && rescored.unknown > 0
-        {
-            output::note(format!("rescoring: {} scores are of other queries or documents", rescored.unknown));
-        }
-        let rescore = rescored.as_ref().map(|scores| |query: usize, documents: &[u32]| scores.scores(query, documents));
-        let mut mining = Mining::new(&rules, self.experiment.seed);
-        mining.rescore = rescore.as_ref().map(|rescore| rescore as _);
-        let (_, depth) = rules.depth(texts.most_pairs(), texts.most_never(), rescored.is_some());
+        let given = match self.stronger {
+            Some(stronger) => stronger.read(texts)?,
+            None => None,
+        };
+        let rescore = given.as_ref().map(|given| given as &dyn Rescorer);
+        let rescore = rescore.or_else(|| self.stronger?.cross_encoder());
+        let mining = Mining { rescore, ..Mining::new(&rules, self.experiment.seed) };
+        let (_, depth) = rules.depth(texts.most_pairs(), texts.most_never(), rescore.is_some());
         ranker.with_source(self, depth, datasets, progress, |source, progress| match candidates {
             None => Ok(mine_from(texts, source, &mining, None, progress)?),
             Some(path) => {

@@ -12,8 +12,8 @@ use wb_encoder::BiEncoder;
 use wb_retrieval::{
     Bm25Config,
     mining::{
-        Blocks, CandidateSource, LexicalSearch, MiningConfig, MiningRetriever, Picked, Texts, VectorFile, VectorSearch,
-        Vectors, VectorsConfig, encode_to_file,
+        Blocks, CandidateSource, LexicalSearch, MiningConfig, MiningRetriever, Picked, Texts, TokenSearch, VectorFile,
+        VectorSearch, Vectors, VectorsConfig, encode_to_file,
     },
 };
 
@@ -25,7 +25,7 @@ use crate::{
 
 /// What ranks, and what else may judge.
 pub enum Ranker {
-    /// Cosines of this encoder's embeddings.
+    /// Cosines of this encoder's embeddings, or MaxSim of its tokens'.
     Encoder(Box<BiEncoder>),
     /// Cosines of vectors in files.
     Vectors(VectorsConfig),
@@ -96,6 +96,10 @@ impl Ranker {
         let (texts, ram) = (search.texts, search.config.ram);
         let sizes = |dim| [texts.queries().len(), texts.documents().len(), dim];
         match self {
+            Self::Encoder(encoder) if encoder.token_vectors().is_some() => match TokenSearch::new(&**encoder, ram) {
+                Some(mut source) => then(&mut source, progress),
+                None => bail!("{} gives one vector a text", encoder.name()),
+            },
             Self::Encoder(encoder) => {
                 let blocks = Blocks::within(ram, search.taken, sizes(encoder.dim()), depth)?;
                 let encoder: &dyn Encoder = &**encoder;

@@ -2,18 +2,19 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::Result;
 use wb_core::{Document, Pair, Progress, Seed};
 use wb_encoder::{
-    Backbone, Error,
+    Backbone, Error, LateInteraction,
     train::{Mined, Moment, PromptsConfig, Tokenize},
 };
 use wb_retrieval::mining::{MinedPairs, MiningConfig, mine};
 
-use super::corpus;
+use super::{corpus, stronger::Stronger};
 use crate::config::Experiment;
 
 /// What is mined with the weights of the moment.
@@ -23,30 +24,40 @@ pub struct Refresher<'a> {
     config: MiningConfig,
     seed: Seed,
     prompts: &'a PromptsConfig,
+    stronger: Option<Stronger<'a>>,
 }
 
 impl<'a> Refresher<'a> {
-    /// For an experiment that asks for it; reads the corpus, where there is a separate one.
-    pub fn open(experiment: &'a Experiment, pairs: &'a [Pair]) -> Result<Option<Self>> {
+    /// For an experiment that asks for it; reads the corpus and the cross-encoder, where there are any. A cross-encoder's
+    /// scores are kept in `datasets`: most candidates come again, and are not scored again.
+    pub fn open(
+        experiment: &'a Experiment,
+        pairs: &'a [Pair],
+        datasets: &Path,
+        stop: &'a AtomicBool,
+    ) -> Result<Option<Self>> {
         if experiment.train.refresh.is_none() {
             return Ok(None);
         }
         let config = experiment.negatives.clone().unwrap_or_default();
         let corpus = corpus::read(&config, pairs)?;
-        Ok(Some(Self { pairs, corpus, config, seed: experiment.seed, prompts: &experiment.train.prompts }))
+        let stronger = Stronger::open(&config, datasets)?.map(|stronger| stronger.until(stop));
+        let (seed, prompts) = (experiment.seed, &experiment.train.prompts);
+        Ok(Some(Self { pairs, corpus, config, seed, prompts, stronger }))
     }
 
     /// Mines after so many steps. Nothing where it was stopped.
     pub fn mine(
         &self,
-        backbone: &dyn Backbone,
+        (backbone, late_interaction): (&dyn Backbone, Option<&LateInteraction>),
         tokenize: &Tokenize<'_>,
         step: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> wb_encoder::Result<Option<Mined>> {
-        let moment = Moment { backbone, tokenize, prompts: self.prompts, stop };
-        match mine(self.pairs, &self.corpus, &moment, &self.config, (self.seed, step), progress) {
+        let moment = Moment { backbone, late_interaction, tokenize, prompts: self.prompts, stop };
+        let cross_encoder = self.stronger.as_ref().and_then(Stronger::cross_encoder);
+        match mine(self.pairs, &self.corpus, &moment, &self.config, (self.seed, step), cross_encoder, progress) {
             Ok(mined) => Ok(Some(by_position(mined))),
             Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
             Err(wb_retrieval::Error::Core(error)) => Err(Error::Core(error)),

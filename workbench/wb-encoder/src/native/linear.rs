@@ -1,11 +1,11 @@
 //! Linear layers with their adapters, forward and backward.
 
-use super::{NativeBert, backward::Lane, places::LinearPlaces};
+use super::{dropout_mask::Mask, groups::Group, lane::Lane, places::LinearPlaces, pool::sized};
 use crate::{
-    Dropout, TokenBatch,
+    Dropout, Parameters, TokenBatch,
     dropout::adapter_site,
     kernels::{Mat, MatMut, matmul, vector},
-    native::{dropout_mask::Mask, groups::Group, pool::sized},
+    lora::Adapter,
 };
 
 /// Buffers of the adapters.
@@ -38,9 +38,31 @@ impl Pass<'_> {
     }
 }
 
-impl NativeBert {
+/// A network's weights, adapters among them where there are any.
+#[derive(Debug)]
+pub struct AdaptedWeights {
+    pub parameters: Parameters,
+    pub adapter: Option<Adapter>,
+}
+
+impl AdaptedWeights {
+    /// The numbers of the weight at a place.
+    pub fn values(&self, place: usize) -> &[f32] {
+        &self.parameters.at(place).values
+    }
+
+    /// Whether training changes it.
+    pub fn trains(&self, place: usize) -> bool {
+        self.parameters.at(place).trainable
+    }
+
+    /// A layer's bias; nothing where it has none.
+    pub fn bias(&self, linear: &LinearPlaces) -> &[f32] {
+        linear.bias.map_or(&[], |place| self.values(place))
+    }
+
     /// Adds an adapter's output, s·(drop(x)·Aᵀ)·Bᵀ, to `y`, whose rows are `stride` apart.
-    pub(super) fn add_adapter(
+    pub fn add_adapter(
         &self,
         linear: &LinearPlaces,
         pass: Pass<'_>,
@@ -86,14 +108,25 @@ impl NativeBert {
     }
 
     /// Whether the backward pass of this layer needs its input.
-    pub(super) fn needs_input(&self, linear: &LinearPlaces) -> bool {
+    pub fn needs_input(&self, linear: &LinearPlaces) -> bool {
         linear.adapter.is_some() || self.trains(linear.weight)
+    }
+
+    /// Whether a linear layer has gradients of its own or an adapter.
+    pub fn learns(&self, linear: &LinearPlaces) -> bool {
+        self.needs_input(linear) || linear.bias.is_some_and(|place| self.trains(place))
+    }
+
+    /// Whether training changes anything of a linear layer or its adapter.
+    pub fn changes(&self, linear: &LinearPlaces) -> bool {
+        let adapter = linear.adapter.is_some_and(|(a, b)| self.trains(a) || self.trains(b));
+        adapter || self.trains(linear.weight) || linear.bias.is_some_and(|place| self.trains(place))
     }
 
     /// Adds the gradients of a linear layer's own weights, given its input and the gradient at its output
     /// (rows `stride` apart); with `dx`, adds the adapter's part of the gradient at the input.
     #[expect(clippy::too_many_arguments, reason = "one place for the layer's four gradients")]
-    pub(super) fn linear_backward(
+    pub fn linear_backward(
         &self,
         linear: &LinearPlaces,
         pass: Pass<'_>,
@@ -109,7 +142,7 @@ impl NativeBert {
         if let Some(sum) = lane.wanted(linear.weight) {
             matmul(MatMut::new(sum, outputs, inputs), true, dy_matrix.t(), Mat::new(x, t, inputs), 1.0);
         }
-        if let Some(sum) = lane.wanted(linear.bias) {
+        if let Some(sum) = linear.bias.and_then(|place| lane.wanted(place)) {
             for row in dy.chunks(stride).take(t) {
                 vector::add_scaled(sum, 1.0, &row[..outputs]);
             }
@@ -140,4 +173,17 @@ impl NativeBert {
             }
         }
     }
+}
+
+/// The gradient behind dropout; the gradient itself where there is none.
+pub fn dropped_copy<'a>(
+    g: &[f32],
+    mask: Option<Mask>,
+    pass: Pass<'_>,
+    width: usize,
+    buffer: &'a mut [f32],
+) -> &'a mut [f32] {
+    buffer.copy_from_slice(g);
+    pass.drop(mask, buffer, width);
+    buffer
 }

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Make the golden files of cross-encoders, and of mining that is rescored by one, from sentence-transformers.
+
+    python scripts/golden-cross-encoder.py
+
+Needs sentence-transformers, transformers, datasets and torch, and the files of scripts/golden-embeddings.py. Run by
+hand; its output is committed.
+
+Into workbench/wb-encoder/tests/golden/:
+  tiny-cross-encoder/          a random BertForSequenceClassification as sentence-transformers' CrossEncoder saves it
+  tiny-cross-encoder-roberta/  a random RobertaForSequenceClassification as transformers saves it, activation Identity
+  tiny-cross-encoder*.json     pairs of texts, their token ids and types, logits, and CrossEncoder.predict
+Into workbench/wb/tests/golden/:
+  rescored-mining.json         mine_hard_negatives with tiny-bert and tiny-cross-encoder on a small corpus
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import pathlib
+import shutil
+import tempfile
+
+import torch
+from datasets import Dataset
+from sentence_transformers import CrossEncoder, SentenceTransformer
+from sentence_transformers.util import mine_hard_negatives
+from transformers import BertConfig, BertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
+
+HERE = pathlib.Path(__file__).resolve().parent
+spec = importlib.util.spec_from_file_location("golden_embeddings", HERE / "golden-embeddings.py")
+embeddings = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(embeddings)
+GOLDEN = embeddings.GOLDEN
+OF_COMMAND = HERE.parent / "workbench/wb/tests/golden"
+MAX_TOKENS = 36
+
+LONG = "open a connection, send the request and wait for the answer; then close the connection again, twice. "
+PAIRS = [
+    ("sort a list", "def sort(xs):\n    return sorted(xs)"),
+    ("def sort(xs):\n    return sorted(xs)", "sort a list"),
+    ("read a file", "fn parse(text: &str) -> Result<Response, Error> { Response::parse(text) }"),
+    ("", ""),
+    ("", "return the list"),
+    ("return the list", ""),
+    ("a", "a"),
+    ("  spaces around it \n", "\tas code has them  "),
+    ("naïve Grüße", "文字列を逆順にする関数 🦀"),
+    ("a [SEP] b </s> c", "[CLS] is no word, nor is <s>"),
+    # Cut: the second, the first, both alike, both to an odd number of tokens.
+    ("sort the items by name", LONG * 3),
+    (LONG * 3, "sort the items by name"),
+    (LONG * 2, LONG * 3),
+    (LONG * 3, LONG),
+]
+
+
+def tiny_bert(folder):
+    source = folder.with_name(folder.name + "-source")
+    config = BertConfig(
+        vocab_size=387, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=44,
+        max_position_embeddings=40, hidden_act="gelu", num_labels=1,
+    )
+    model = BertForSequenceClassification(config)
+    embeddings.randomize(model, 3)
+    model.save_pretrained(source)
+    for name in ["tokenizer.json", "tokenizer_config.json"]:
+        shutil.copy(GOLDEN / "tiny-bert" / name, source / name)
+    CrossEncoder(str(source), device="cpu", max_length=MAX_TOKENS).save_pretrained(str(folder))
+    (folder / "README.md").unlink()
+    shutil.rmtree(source)
+
+
+def tiny_roberta(folder):
+    config = RobertaConfig(
+        vocab_size=420, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=44,
+        max_position_embeddings=44, layer_norm_eps=1e-5, type_vocab_size=1, pad_token_id=1, bos_token_id=0,
+        eos_token_id=2, num_labels=1,
+    )
+    # As cross-encoders of sentence-transformers 4 and later say it.
+    config.sentence_transformers = {"activation_fn": "torch.nn.modules.linear.Identity", "version": "5.1.0"}
+    model = RobertaForSequenceClassification(config)
+    embeddings.randomize(model, 4)
+    model.save_pretrained(folder)
+    shutil.copy(GOLDEN / "tiny-roberta/tokenizer.json", folder / "tokenizer.json")
+    settings = json.loads((GOLDEN / "tiny-roberta/tokenizer_config.json").read_text())
+    settings.update(model_max_length=MAX_TOKENS, truncation_side="right", truncation_strategy="longest_first")
+    embeddings.write(folder / "tokenizer_config.json", settings)
+
+
+def expectations(folder):
+    model = CrossEncoder(str(folder), device="cpu")
+    ids, types = [], []
+    for pair in PAIRS:
+        features = model.preprocess([pair])
+        ids.append(features["input_ids"][0].tolist())
+        types.append(features["token_type_ids"][0].tolist() if "token_type_ids" in features else [0] * len(ids[-1]))
+    rounded = lambda scores: [round(float(score), 7) for score in scores]
+    return {
+        "pairs": PAIRS,
+        "ids": ids,
+        "types": types,
+        "logits": rounded(model.predict(PAIRS, batch_size=5, activation_fn=torch.nn.Identity())),
+        "scores": rounded(model.predict(PAIRS, batch_size=5)),
+    }
+
+
+VERBS = ["sort", "read", "parse", "open", "return", "send", "close", "find"]
+NOUNS = ["list", "file", "text", "connection", "items", "request", "name", "index"]
+
+
+def mining_pairs():
+    """Made ones; some anchors have two positives, one pair stands twice."""
+    pairs = []
+    for at in range(26):
+        verb, noun, other = VERBS[at % 8], NOUNS[(at * 3 + at // 8) % 8], NOUNS[(at * 5 + 1) % 8]
+        anchor = f"{verb} the {noun} and the {other}" if at % 9 else "return the first element of the list"
+        body = f"{verb}({noun}, {at})" if at % 2 else f"[{verb}(x) for x in {noun} if x != {other}]"
+        pairs.append((anchor, f"def {verb}_{noun}({noun}, {other}):\n    {other} = {body}\n    return {other}"))
+    return pairs + [pairs[4]]
+
+
+def corpus():
+    return [f"fn {verb}_{noun}({noun}: &str) -> Result<{noun}, Error>" for verb in VERBS for noun in NOUNS[::2]]
+
+
+def mining(bert, cross):
+    pairs, documents = mining_pairs(), corpus()
+    dataset = Dataset.from_dict({"anchor": [a for a, _ in pairs], "positive": [p for _, p in pairs]})
+    cases = {
+        "relative margin": dict(relative_margin=0.05, range_max=12),
+        "absolute margin, corpus": dict(absolute_margin=0.1, range_max=9, num_negatives=2, corpus=True),
+        "automatic places, corpus": dict(relative_margin=0.1, corpus=True),
+        "greatest and least score": dict(max_score=0.8, min_score=0.2, range_max=14, num_negatives=4),
+        "n-tuple": dict(relative_margin=0.02, range_max=20, range_min=1, num_negatives=2, output_format="n-tuple"),
+    }
+    told = []
+    for name, options in cases.items():
+        options = {"output_format": "triplet", **options}
+        given = {key: value for key, value in options.items() if key != "corpus"}
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            mined = mine_hard_negatives(
+                dataset, bert, cross_encoder=cross, corpus=documents if options.get("corpus") else None,
+                output_scores=True, **given,
+            )
+        rows = [{k: [round(x, 7) for x in v] if k == "scores" else v for k, v in row.items()} for row in mined]
+        print(name, len(rows), "rows")
+        told.append({"name": name, "options": options, "rows": rows})
+    return {"pairs": pairs, "corpus": documents, "cases": told}
+
+
+def main():
+    torch.manual_seed(0)
+    for name, make in [("tiny-cross-encoder", tiny_bert), ("tiny-cross-encoder-roberta", tiny_roberta)]:
+        folder = GOLDEN / name
+        shutil.rmtree(folder, ignore_errors=True)
+        make(folder)
+        expected = expectations(folder)
+        embeddings.write(GOLDEN / f"{name}.json", expected)
+        print(name, sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), "bytes", expected["scores"])
+        for file in folder.rglob("*.safetensors"):
+            file.chmod(0o644)
+    with tempfile.TemporaryDirectory() as place:
+        # Without its prompts, and nothing but what the command's test copies.
+        bert = pathlib.Path(place) / "bert"
+        shutil.copytree(GOLDEN / "tiny-bert", bert)
+        (bert / "config_sentence_transformers.json").unlink()
+        golden = mining(SentenceTransformer(str(bert), device="cpu"), CrossEncoder(str(GOLDEN / "tiny-cross-encoder"), device="cpu"))
+    OF_COMMAND.mkdir(parents=True, exist_ok=True)
+    (OF_COMMAND / "rescored-mining.json").write_text(json.dumps(golden, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

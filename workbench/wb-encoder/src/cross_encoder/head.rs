@@ -1,0 +1,94 @@
+//! From a first token's state to a score: a dense layer, tanh, a vector, and the activation of the folder.
+
+use ndarray::ArrayView2;
+use serde::Serialize;
+
+use crate::{
+    kernels::{Mat, MatMut, Packed, matmul_packed, vector},
+    models::{Init, WeightSpec},
+};
+
+/// What is done to a cross-encoder's number before it is a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScoreActivation {
+    /// 1 / (1 + exp(−x)): what sentence-transformers takes for one label where a folder names nothing.
+    Sigmoid,
+    /// The number itself.
+    Identity,
+}
+
+/// Names of a head's weights, as transformers has them, in the order of [`Head`]'s fields.
+pub(crate) type HeadNames = [&'static str; 4];
+
+/// BERT's: its pooler and the classifier.
+pub(crate) const BERT: HeadNames = ["pooler.dense.weight", "pooler.dense.bias", "classifier.weight", "classifier.bias"];
+/// RoBERTa's: both in the classifier.
+pub(crate) const ROBERTA: HeadNames =
+    ["classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"];
+
+/// w·tanh(D·h + b) + c of a state h, `[hidden]`, and an activation on it.
+pub struct Head {
+    /// D `[hidden, hidden]`, b `[hidden]`, w `[1, hidden]`, c `[1]`.
+    weights: [Vec<f32>; 4],
+    names: HeadNames,
+    packed: Packed,
+    /// What makes the number a score.
+    pub activation: ScoreActivation,
+}
+
+/// The weights of a head of one label.
+pub(crate) fn specs(names: HeadNames, hidden: usize) -> [WeightSpec; 4] {
+    let spec = |at: usize, shape: &[usize]| WeightSpec {
+        name: names[at].to_owned(),
+        shape: shape.to_vec(),
+        init: Init::Zeros,
+    };
+    [spec(0, &[hidden, hidden]), spec(1, &[hidden]), spec(2, &[1, hidden]), spec(3, &[1])]
+}
+
+impl Head {
+    /// Takes the weights that [`specs`] asks for, in that order.
+    pub(crate) fn new(names: HeadNames, weights: [Vec<f32>; 4], activation: ScoreActivation) -> Self {
+        let hidden = weights[1].len();
+        let packed = Packed::new(Mat::new(&weights[0], hidden, hidden).t());
+        Self { weights, names, packed, activation }
+    }
+
+    /// The weights by name.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = (&str, &[f32])> {
+        self.names.iter().copied().zip(self.weights.iter().map(Vec::as_slice))
+    }
+
+    /// The scores of states, `[texts, hidden]`. Each depends on its own state alone.
+    pub fn scores(&self, states: ArrayView2<'_, f32>) -> Vec<f32> {
+        let [_, bias, out, constant] = &self.weights;
+        let (n, hidden) = states.dim();
+        let states: Vec<f32> = states.iter().copied().collect();
+        let mut inner = vec![0.0; n * hidden];
+        vector::fill_rows(&mut inner, bias);
+        matmul_packed(MatMut::new(&mut inner, n, hidden), true, Mat::new(&states, n, hidden), &self.packed, 1.0);
+        inner.iter_mut().for_each(|x| *x = x.tanh());
+        let activate = |x: f32| match self.activation {
+            ScoreActivation::Identity => x,
+            ScoreActivation::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        };
+        inner.chunks_exact(hidden.max(1)).map(|row| activate(vector::dot(row, out) + constant[0])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::arr2;
+
+    use super::*;
+
+    /// By hand: D·h + b = (0.5, −1), tanh of it (0.46211716, −0.76159416), w·that + c = 0.46211716 + 1.52318831 + 0.25.
+    #[test]
+    fn a_score_is_that_by_hand() {
+        let weights = [vec![1.0, 0.0, 0.0, 2.0], vec![0.25, 0.0], vec![1.0, -2.0], vec![0.25]];
+        let of = |activation| Head::new(BERT, weights.clone(), activation).scores(arr2(&[[0.25, -0.5]]).view())[0];
+        assert!((of(ScoreActivation::Identity) - 2.235_305_5).abs() < 1e-6);
+        assert!((of(ScoreActivation::Sigmoid) - 0.903_375_5).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,174 @@
+//! Cross-encoders: a query and a document read together, `[CLS] query [SEP] document [SEP]`, to one score.
+//!
+//! What sentence-transformers' `CrossEncoder` (6.2) computes from a `BertForSequenceClassification` or a
+//! `RobertaForSequenceClassification` with one label: w·tanh(D·h + b) + c of the first token's state h, and the folder's
+//! activation on it, the logistic function where it names none. Too slow to rank a corpus with, and better than an
+//! encoder at ranking a few. It is computed on the processor, and not trained.
+
+pub(crate) mod head;
+mod template;
+
+use std::{collections::HashMap, path::Path};
+
+use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
+
+pub use self::head::{Head, ScoreActivation};
+pub(crate) use self::template::PairTemplate;
+use crate::{
+    Architecture, Error, Result, TokenBatch, Tokenizer, bi_encoder::by_length, folder::cross_encoder as folder,
+    models::BertConfig, native::PairBert,
+};
+
+/// Pairs that are tokenized together, so that a text that stands in many of them is split into tokens once.
+const WINDOW: usize = 4096;
+
+/// A cross-encoder on the processor.
+pub struct CrossEncoder {
+    name: String,
+    config: BertConfig,
+    backbone: PairBert,
+    head: Head,
+    tokenizer: Tokenizer,
+    template: PairTemplate,
+    max_tokens: usize,
+    notes: Vec<String>,
+}
+
+/// A query and a document as the network takes them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PairTokens {
+    /// Token ids, special tokens included.
+    pub ids: Vec<u32>,
+    /// The type of each token: which of the two it belongs to, for models that are told.
+    pub types: Vec<u32>,
+}
+
+impl CrossEncoder {
+    /// Reads a folder as sentence-transformers or transformers write it.
+    pub fn read(path: &Path) -> Result<Self> {
+        let folder = folder::read(path)?;
+        Ok(Self {
+            name: folder.name,
+            backbone: PairBert::new(folder.config.clone(), folder.parameters)?,
+            config: folder.config,
+            head: folder.head,
+            tokenizer: folder.tokenizer,
+            template: folder.template,
+            max_tokens: folder.max_tokens,
+            notes: folder.notes,
+        })
+    }
+
+    /// The same, which cuts two texts together at so many tokens, special tokens included; `key` is the config path.
+    pub fn with_max_tokens(mut self, tokens: usize, key: &str) -> Result<Self> {
+        let (special, most) = (self.template.special_tokens(), self.positions());
+        if tokens <= special || tokens > most {
+            let message = format!(
+                "got {tokens}, expected more than the {special} special tokens and at most {}'s {most} positions",
+                self.name
+            );
+            return Err(wb_core::Error::value(key, message).into());
+        }
+        self.max_tokens = tokens;
+        Ok(self)
+    }
+
+    /// Two texts are cut together at so many tokens, special tokens included.
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// What the folder left open and how it was decided: for people.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// A short description for tables: `bert 6 × 384, 12 heads`.
+    pub fn describe(&self) -> String {
+        Architecture::Bert(self.config.clone()).describe()
+    }
+
+    fn positions(&self) -> usize {
+        self.config.max_position_embeddings.saturating_sub(self.config.first_position)
+    }
+
+    /// The tokens of queries with documents, in order, cut from the longer of the two until both fit.
+    pub fn tokenize(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairTokens>> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut texts: Vec<&str> = Vec::new();
+        let mut of_pairs = Vec::with_capacity(pairs.len());
+        for (query, document) in pairs {
+            of_pairs.push([*query, *document].map(|text| {
+                *places.entry(text).or_insert_with(|| {
+                    texts.push(text);
+                    texts.len() - 1
+                })
+            }));
+        }
+        // Whole: which of two long texts is the longer one decides where they are cut.
+        let ids = self.tokenizer.encode_all("", &texts, usize::MAX)?;
+        let joined =
+            of_pairs.iter().map(|[query, document]| self.template.join(&ids[*query], &ids[*document], self.max_tokens));
+        Ok(joined.collect())
+    }
+
+    /// The scores of queries with documents, in order. Memory is bounded, and threads change nothing.
+    pub fn scores(&self, pairs: &[(&str, &str)], progress: &mut dyn FnMut(Progress)) -> Result<Vec<f32>> {
+        const STAGE: &str = "scoring pairs of texts";
+        let mut scores = vec![0.0; pairs.len()];
+        let mut done = 0;
+        progress(Progress::new(STAGE, 0, pairs.len()));
+        for (number, window) in pairs.chunks(WINDOW).enumerate() {
+            let tokens = self.tokenize(window)?;
+            let (ids, types): (Vec<_>, Vec<_>) = tokens.into_iter().map(|pair| (pair.ids, pair.types)).unzip();
+            for group in by_length(&ids) {
+                let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
+                let types: Vec<u32> = group.iter().flat_map(|at| &types[*at]).copied().collect();
+                let states = self.backbone.first_states(&batch, &types)?;
+                for (score, at) in self.head.scores(states.view()).into_iter().zip(&group) {
+                    if !score.is_finite() {
+                        return Err(self.not_finite(window[*at]));
+                    }
+                    scores[number * WINDOW + at] = score;
+                }
+                done += group.len();
+                progress(Progress::new(STAGE, done, pairs.len()));
+            }
+        }
+        Ok(scores)
+    }
+
+    fn not_finite(&self, (query, document): (&str, &str)) -> Error {
+        let beginning = |text: &str| text.chars().take(40).collect::<String>();
+        let message = format!("the score of {:?} with {:?} is not finite", beginning(query), beginning(document));
+        wb_core::Error::data(self.name.as_str(), message).into()
+    }
+}
+
+impl Reranker for CrossEncoder {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::builder();
+        let settings = (&self.config, self.head.activation, self.max_tokens, &self.template);
+        fingerprint.text("cross-encoder").text(Fingerprint::of_json(&settings).as_str());
+        // A tokenizer that cannot be written as JSON would not have been read from it.
+        fingerprint.text(&self.tokenizer.to_json().unwrap_or_default());
+        let of_backbone = self.backbone.parameters().iter().map(|one| (one.name.as_str(), one.values.as_slice()));
+        for (name, values) in of_backbone.chain(self.head.weights()) {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            fingerprint.text(name).bytes(&bytes);
+        }
+        fingerprint.finish()
+    }
+
+    fn score(
+        &self,
+        texts: &[(&str, &str)],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<f32>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.scores(texts, progress)?)
+    }
+}

@@ -1,0 +1,169 @@
+//! Late interaction in a folder of sentence-transformers' `MultiVectorEncoder` (version 6) or of PyLate.
+//!
+//! Both have a `Dense` of token states after the transformer. sentence-transformers keeps lengths and query expansion
+//! with the transformer, skipped tokens in a `MultiVectorMask`, and markers as prompts of special tokens; PyLate keeps
+//! all of that in `config_sentence_transformers.json`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wb_core::Seed;
+
+use super::{Folder, json, model_error};
+use crate::{
+    LateInteractionConfig, Result,
+    dense::{Dense, DenseActivation},
+    late_interaction::{Markers, PUNCTUATION, WEIGHT},
+    models::{Init, WeightSpec, fresh_weight},
+};
+
+/// The modules of late interaction.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    pub dense: PathBuf,
+    pub mask: Option<PathBuf>,
+}
+
+/// What the files say beside the matrix.
+#[derive(Debug, Default)]
+struct Found {
+    skip_punctuation: bool,
+    query_length: Option<usize>,
+    document_length: Option<usize>,
+    expansion: usize,
+}
+
+/// Makes a folder that was read an encoder of one vector a token.
+pub(crate) fn add(folder: &mut Folder, root: &Path, transformer: &Path, modules: &Modules) -> Result<()> {
+    let width = folder.model.architecture.dim();
+    let dense = Dense::read_of(&modules.dense, width, "token_embeddings")?;
+    if dense.bias.is_some() || dense.activation != DenseActivation::Identity {
+        let message = "has a bias or an activation, expected a matrix alone";
+        return Err(model_error(&modules.dense, message, "models with such a layer cannot be loaded"));
+    }
+    let about_file = root.join("config_sentence_transformers.json");
+    let about: Value = if about_file.is_file() { json(&about_file)? } else { Value::Null };
+    let of_pylate = about["model_type"] == "ColBERT" || about.get("query_prefix").is_some();
+    let found = if of_pylate { pylate(&about_file, &about)? } else { native(transformer, modules)? };
+    if of_pylate {
+        for (prompt, key) in
+            [(&mut folder.prompts.query, "query_prefix"), (&mut folder.prompts.document, "document_prefix")]
+        {
+            *prompt = format!("{}{prompt}", about[key].as_str().unwrap_or_default());
+        }
+    }
+    let limit = folder.max_tokens;
+    folder.max_tokens.query = found.query_length.unwrap_or(limit.query).min(limit.query);
+    folder.max_tokens.document = found.document_length.unwrap_or(limit.document).min(limit.document);
+    let config = LateInteractionConfig {
+        dim: dense.dim(),
+        markers: take_markers(folder, of_pylate),
+        expansion: found.expansion,
+        skip_punctuation: found.skip_punctuation,
+    };
+    let spec = WeightSpec { name: WEIGHT.to_owned(), shape: dense.weight.shape().to_vec(), init: Init::Zeros };
+    let mut matrix = fresh_weight(spec, Seed(0));
+    matrix.values = dense.weight.iter().copied().collect();
+    folder.model.parameters.insert(matrix);
+    folder.add_late_interaction(&config, Seed(0), "late_interaction")
+}
+
+/// What sentence-transformers writes.
+fn native(transformer: &Path, modules: &Modules) -> Result<Found> {
+    let file = transformer.join("sentence_bert_config.json");
+    let settings: Value = if file.is_file() { json(&file)? } else { Value::Null };
+    let expansion = &settings["query_expansion"];
+    let mut found = Found {
+        query_length: length(&settings, "query_length"),
+        document_length: length(&settings, "document_length"),
+        ..Found::default()
+    };
+    if !expansion.is_null() {
+        attends(&file, expansion["attend"] == Value::Bool(true))?;
+        if expansion["token"].is_string() {
+            let message = format!("has a query_expansion by {}, expected the mask token", expansion["token"]);
+            return Err(model_error(&file, message, ""));
+        }
+        found.expansion = length(expansion, "length").unwrap_or(0);
+        if expansion["strategy"] == "fixed" {
+            found.query_length = Some(found.expansion);
+        }
+    }
+    if let Some(mask) = &modules.mask {
+        let file = mask.join("config.json");
+        let mask: Value = json(&file)?;
+        let documents = mask["skiplist_tasks"].is_null() || mask["skiplist_tasks"] == serde_json::json!(["document"]);
+        if !mask["keep_only_token_ids"].is_null() || !documents {
+            let message =
+                "keeps only some tokens or skips those of queries, expected skipped tokens of documents alone";
+            return Err(model_error(&file, message, ""));
+        }
+        found.skip_punctuation = punctuation(&file, &mask["skiplist_words"])?;
+    }
+    Ok(found)
+}
+
+/// What PyLate writes.
+fn pylate(file: &Path, about: &Value) -> Result<Found> {
+    let query_length = length(about, "query_length").or(Some(32));
+    let expands = about["do_query_expansion"] != Value::Bool(false);
+    if expands {
+        attends(file, about["attend_to_expansion_tokens"] == Value::Bool(true))?;
+    }
+    let words = &about["skiplist_words"];
+    Ok(Found {
+        // Its default.
+        skip_punctuation: if words.is_null() { true } else { punctuation(file, words)? },
+        query_length,
+        document_length: length(about, "document_length").or(Some(180)),
+        expansion: if expands { query_length.unwrap_or(0) } else { 0 },
+    })
+}
+
+fn length(of: &Value, key: &str) -> Option<usize> {
+    of[key].as_u64().map(|tokens| tokens as usize)
+}
+
+fn attends(file: &Path, attends: bool) -> Result<()> {
+    if attends {
+        return Ok(());
+    }
+    let message =
+        "fills queries up with mask tokens that other tokens do not attend to, expected none or such as they do";
+    Err(model_error(file, message, "models with such a query expansion cannot be loaded"))
+}
+
+/// Whether a list of skipped words is that of punctuation marks.
+fn punctuation(file: &Path, words: &Value) -> Result<bool> {
+    let words: Vec<&str> =
+        words.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Value::as_str).collect();
+    if words.is_empty() {
+        return Ok(false);
+    }
+    let all = PUNCTUATION.chars().all(|mark| words.iter().any(|word| word.chars().eq([mark])));
+    match all && words.len() == PUNCTUATION.len() {
+        true => Ok(true),
+        false => Err(model_error(
+            file,
+            format!("skips {} words, expected none or the 32 punctuation marks", words.len()),
+            "",
+        )),
+    }
+}
+
+/// Takes special tokens at the beginning of both prompts for markers.
+fn take_markers(folder: &mut Folder, known_suffices: bool) -> Option<Markers> {
+    let marker = |prompt: &str| -> Option<String> {
+        let first = prompt.split_whitespace().next().unwrap_or_default();
+        let is_one = |token: &&str| {
+            !token.is_empty()
+                && (folder.tokenizer.is_added(token) || (known_suffices && folder.tokenizer.id(token).is_some()))
+        };
+        let longest = folder.tokenizer.added().iter().map(String::as_str).filter(|token| prompt.starts_with(*token));
+        longest.max_by_key(|token| token.len()).or(Some(first)).filter(is_one).map(str::to_owned)
+    };
+    let markers = Markers { query: marker(&folder.prompts.query)?, document: marker(&folder.prompts.document)? };
+    folder.prompts.query = folder.prompts.query[markers.query.len()..].to_owned();
+    folder.prompts.document = folder.prompts.document[markers.document.len()..].to_owned();
+    Some(markers)
+}

@@ -1,0 +1,241 @@
+//! Losses on token embeddings against hand-made numbers, sentence-transformers, finite differences, and each other.
+
+use burn::tensor::Device;
+use ndarray::{Array2, arr2};
+use rand::RngExt;
+use serde::Deserialize;
+use wb_core::{Embeddings, Seed, TokenEmbeddings};
+
+use super::{tests::config, *};
+use crate::similarities::{Normalizer, TokenSimilarity, XtrConfig};
+
+#[derive(Deserialize)]
+struct Golden {
+    cases: Vec<GoldenCase>,
+}
+
+/// Made by `scripts/golden-late-interaction.py`.
+#[derive(Deserialize)]
+struct GoldenCase {
+    name: String,
+    similarity: SimilarityConfig,
+    loss: LossConfig,
+    batch: usize,
+    dim: usize,
+    lengths: Vec<usize>,
+    vectors: Vec<f32>,
+    teacher: Vec<f32>,
+    scores: Vec<f32>,
+    value: f64,
+    gradients: Vec<f32>,
+}
+
+fn of_lengths(lengths: &[usize], vectors: Array2<f32>) -> TokenEmbeddings {
+    let ends = lengths.iter().scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    TokenEmbeddings::new(vectors, std::iter::once(0).chain(ends).collect()).unwrap()
+}
+
+/// Texts of these lengths with vectors of length 1.
+fn random(lengths: &[usize], dim: usize, stream: &str) -> TokenEmbeddings {
+    let mut rng = Seed(8).stream(stream);
+    let vectors = Array2::from_shape_simple_fn((lengths.iter().sum(), dim), || rng.random_range(-1.0..1.0f32));
+    of_lengths(lengths, Embeddings::dense(vectors).normalized().into_inner())
+}
+
+fn labels(batch: usize, documents: usize, teacher: &[f32]) -> Labels {
+    let each = documents / batch;
+    let scores: Vec<Vec<f32>> = (0..batch)
+        .map(|pair| (0..each).filter_map(|column| teacher.get(column * batch + pair).copied()).collect())
+        .collect();
+    let texts: Vec<Vec<u32>> =
+        (0..batch).map(|pair| (0..each).map(|column| (1000 + column * batch + pair) as u32).collect()).collect();
+    let pair = |pair: usize| PairLabels { anchor: pair as u32, documents: &texts[pair], scores: &scores[pair] };
+    Labels::by_column(&(0..batch).map(pair).collect::<Vec<_>>())
+}
+
+fn largest_difference<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIterator<Item = &'a f32>) -> f32 {
+    a.into_iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+fn both(
+    loss: &LossOnEmbeddings,
+    anchors: &TokenEmbeddings,
+    documents: &TokenEmbeddings,
+    labels: &Labels,
+) -> [LossGradients; 2] {
+    let host = loss.forward_backward_tokens(anchors, documents, labels).unwrap();
+    let composed = loss.forward_backward_tokens_on(&Device::flex(), anchors, documents, labels).unwrap();
+    assert_eq!(loss.forward_tokens(anchors, documents, labels).unwrap(), host.loss);
+    [host, composed]
+}
+
+fn xtr(top_k: usize, normalizer: Normalizer) -> TokenSimilarity {
+    TokenSimilarity::Xtr(XtrConfig { top_k, normalizer })
+}
+
+/// One query of two tokens, three documents: products [[.8, .1, -.2], [.3, .6]], [[-.4], [-.6]], [[.5], [-.1]].
+#[test]
+fn scores_by_hand() {
+    // A query's tokens are two axes, so that a document token's coordinates are its products.
+    let query = of_lengths(&[2], arr2(&[[1.0, 0.0], [0.0, 1.0]]));
+    let documents = of_lengths(&[2, 1, 1], arr2(&[[0.8, 0.3], [0.1, 0.6], [-0.4, -0.6], [0.5, -0.1]]));
+    let check = |similarity: TokenSimilarity, expected: [f32; 3], at_third: [f32; 2]| {
+        let (scores, matches) = similarity.scores((&query).into(), (&documents).into());
+        let found = scores.row(0).to_vec();
+        assert!(largest_difference(&found, &expected) < 1e-6, "{similarity:?}: {found:?}");
+        // The third document's gradient is the sum of the query tokens that it answers, over Z.
+        let at_scores = arr2(&[[0.0, 0.0, 1.0]]);
+        let [_, at] = TokenSimilarity::backward((&query).into(), (&documents).into(), &matches, &at_scores);
+        assert!(largest_difference(at.row(3).iter(), &at_third) < 1e-6, "{similarity:?}: {at}");
+        assert!(at.rows().into_iter().take(3).all(|row| row.iter().all(|g| *g == 0.0)));
+    };
+    check(TokenSimilarity::Maxsim, [0.8 + 0.6, -1.0, 0.5 - 0.1], [1.0, 1.0]);
+    let paper = Normalizer::SentenceTransformers;
+    // k 1: .8 and .6, both of the first document. Z 2.
+    check(xtr(1, paper), [0.7, 0.0, 0.0], [0.0, 0.0]);
+    // k 2: .8, .5 and .6, .3: the third document answers the first query token alone. Z 2, -, 1.
+    check(xtr(2, paper), [0.7, 0.0, 0.5], [1.0, 0.0]);
+    // k 3: .8, .5, .1 and .6, .3, -.1. Z 2, -, 2 with the negative maximum; PyLate's 2, -, 1 without it.
+    check(xtr(3, paper), [0.7, 0.0, 0.2], [0.5, 0.5]);
+    check(xtr(3, Normalizer::Pylate), [0.7, 0.0, 0.5], [1.0, 0.0]);
+    // k 4 and more: everything; the second document's -.4 and -.6 over 2, which PyLate does not count.
+    check(xtr(4, paper), [0.7, -0.5, 0.2], [0.5, 0.5]);
+    check(xtr(1000, Normalizer::Pylate), [0.7, 0.0, 0.5], [1.0, 0.0]);
+}
+
+#[test]
+fn equal_products_go_to_the_first_token_and_empty_texts_come_last() {
+    let query = of_lengths(&[1, 0], arr2(&[[1.0, 0.0]]));
+    let documents = of_lengths(&[2, 0, 1], arr2(&[[0.5, 0.1], [0.5, 0.2], [0.5, 0.3]]));
+    let (scores, matches) = TokenSimilarity::Maxsim.scores((&query).into(), (&documents).into());
+    assert_eq!(scores, arr2(&[[0.5, -1.0, 0.5], [0.0, 0.0, 0.0]]));
+    let at_scores = arr2(&[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]);
+    let [at_query, at] = TokenSimilarity::backward((&query).into(), (&documents).into(), &matches, &at_scores);
+    assert_eq!((at_query.row(0).to_vec(), at.column(0).to_vec()), (vec![1.0, 0.4], vec![1.0, 0.0, 1.0]));
+    let retrieved = |k| xtr(k, Normalizer::default()).scores((&query).into(), (&documents).into()).0.row(0).to_vec();
+    assert_eq!(
+        (retrieved(1), retrieved(2), retrieved(3)),
+        (vec![0.5, 0.0, 0.0], vec![0.5, 0.0, 0.0], vec![0.5, 0.0, 0.5])
+    );
+}
+
+#[test]
+fn equals_sentence_transformers_token_by_token() {
+    let golden: Golden = serde_json::from_str(include_str!("../../tests/golden/late-interaction.json")).unwrap();
+    assert_eq!(golden.cases.len(), 34);
+    for case in golden.cases {
+        case.similarity.validate("similarity").unwrap();
+        let vectors = Array2::from_shape_vec((case.vectors.len() / case.dim, case.dim), case.vectors).unwrap();
+        let all = of_lengths(&case.lengths, vectors);
+        let (anchors, documents) = (all.part(0..case.batch), all.part(case.batch..all.len()));
+        let labels = labels(case.batch, documents.len(), &case.teacher);
+        let (scores, _) = case.similarity.of_tokens().unwrap().scores((&anchors).into(), (&documents).into());
+        assert!(largest_difference(&scores, &case.scores) < 1e-5, "{}: {scores}", case.name);
+        let loss = LossOnEmbeddings::new(case.similarity, &case.loss);
+        for (way, found) in ["host", "composed"].into_iter().zip(both(&loss, &anchors, &documents, &labels)) {
+            let (name, off) = (&case.name, (found.loss - case.value).abs());
+            assert!(off < 1e-5 * case.value.max(1.0), "{way} {name}: {} is not {}", found.loss, case.value);
+            let gradients = found.at_anchors.iter().chain(&found.at_documents);
+            let apart = largest_difference(gradients, &case.gradients);
+            assert!(apart < 1e-5, "{way} {name}: gradients differ by {apart}");
+        }
+    }
+}
+
+const SIMILARITIES: [&str; 4] =
+    [r#""maxsim""#, r#"{"xtr": {}}"#, r#"{"xtr": {"top_k": 6}}"#, r#"{"xtr": {"top_k": 9, "normalizer": "pylate"}}"#];
+const LOSSES: [&str; 5] = [
+    r#"{"mnrl": {}}"#,
+    r#"{"mnrl": {"directions": ["query_to_doc", "query_to_query", "doc_to_query", "doc_to_doc"]}}"#,
+    r#"{"distill_kl": {}}"#,
+    r#"{"margin_mse": {}}"#,
+    r#"{"cosent": {"scale": 2}}"#,
+];
+
+#[test]
+fn gradients_equal_finite_differences_and_both_ways_agree() {
+    let (anchors, documents) = (random(&[3, 1, 4], 5, "a"), random(&[2, 5, 1, 3, 3, 2, 4, 1, 2], 5, "d"));
+    let labels = labels(3, 9, &[0.9, 0.1, 0.4, -0.3, 0.8, 0.2, 0.5, -0.6, 0.7]);
+    for similarity in SIMILARITIES {
+        let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
+        for json in LOSSES {
+            let loss = LossOnEmbeddings::new(similarity, &config(json));
+            let [host, composed] = both(&loss, &anchors, &documents, &labels);
+            assert!((host.loss - composed.loss).abs() < 1e-5 * host.loss.abs().max(1.0), "{similarity:?} {json}");
+            assert!(largest_difference(&host.at_anchors, &composed.at_anchors) < 1e-5, "{similarity:?} {json}");
+            assert!(largest_difference(&host.at_documents, &composed.at_documents) < 1e-5, "{similarity:?} {json}");
+            assert!(host.at_anchors.iter().any(|g| g.abs() > 1e-3), "{similarity:?} {json}: no gradient");
+            for (side, gradients) in [(0, &host.at_anchors), (1, &host.at_documents)] {
+                for at in (0..gradients.len()).step_by(3) {
+                    let moved = |by: f32| {
+                        let change = |of: &TokenEmbeddings, here: bool| {
+                            let mut vectors = of.view().to_owned();
+                            if here {
+                                vectors.as_slice_mut().unwrap()[at] += by;
+                            }
+                            TokenEmbeddings::new(vectors, of.offsets().to_vec()).unwrap()
+                        };
+                        let (anchors, documents) = (change(&anchors, side == 0), change(&documents, side == 1));
+                        loss.forward_tokens(&anchors, &documents, &labels).unwrap()
+                    };
+                    let step = 1e-3;
+                    let slope = (moved(step) - moved(-step)) / f64::from(2.0 * step);
+                    let found = f64::from(gradients.as_slice().unwrap()[at]);
+                    assert!((slope - found).abs() < 2e-3, "{similarity:?} {json} {side} {at}: {slope} is not {found}");
+                }
+            }
+        }
+    }
+}
+
+/// More tokens than one tile and one chunk hold, on one thread and on three.
+#[test]
+fn threads_change_nothing_and_large_batches_equal_the_tensors() {
+    let lengths = |n: usize, most: usize| (0..n).map(|text| 1 + text * 37 % most).collect::<Vec<usize>>();
+    let (anchors, documents) = (random(&lengths(24, 30), 16, "a"), random(&lengths(24, 170), 16, "d"));
+    let labels = Labels::distinct(24, 0);
+    for similarity in [SimilarityConfig::Maxsim, SimilarityConfig::Xtr(XtrConfig::default())] {
+        let loss = LossOnEmbeddings::new(similarity, &config(r#"{"mnrl": {}}"#));
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| loss.forward_backward_tokens(&anchors, &documents, &labels).unwrap())
+        };
+        let (one, three) = (on(1), on(3));
+        assert_eq!((one.loss.to_bits(), &one.at_anchors), (three.loss.to_bits(), &three.at_anchors));
+        assert_eq!(one.at_documents, three.at_documents);
+        let composed = loss.forward_backward_tokens_on(&Device::flex(), &anchors, &documents, &labels).unwrap();
+        assert!((one.loss - composed.loss).abs() < 1e-4, "{} is not {}", one.loss, composed.loss);
+        assert!(largest_difference(&one.at_anchors, &composed.at_anchors) < 1e-5);
+        assert!(largest_difference(&one.at_documents, &composed.at_documents) < 1e-5);
+    }
+}
+
+#[test]
+fn what_is_no_number_stays_none() {
+    let anchors = of_lengths(&[1, 1], arr2(&[[f32::NAN, 0.0], [1.0, 0.0]]));
+    let documents = of_lengths(&[1, 2], arr2(&[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]));
+    for similarity in SIMILARITIES {
+        let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
+        let loss = LossOnEmbeddings::new(similarity, &config(r#"{"mnrl": {}}"#));
+        assert!(loss.forward_tokens(&anchors, &documents, &Labels::distinct(2, 0)).unwrap().is_nan(), "{similarity:?}");
+    }
+}
+
+#[test]
+fn losses_and_similarities_have_to_suit_each_other() {
+    let refused = |json: &str, similarity| config(json).check_similarity("loss", similarity).map_err(|e| e.to_string());
+    let error = refused(r#"{"triplet": {}}"#, SimilarityConfig::Maxsim).unwrap_err();
+    assert!(error.starts_with("loss: `triplet` has a distance of its own"), "{error}");
+    assert!(refused(r#"{"matryoshka": {"dims": [8]}}"#, SimilarityConfig::Maxsim).is_err());
+    refused(r#"{"triplet": {}}"#, SimilarityConfig::Cosine).unwrap();
+    refused(r#"{"mnrl": {}}"#, SimilarityConfig::Xtr(XtrConfig::default())).unwrap();
+    assert_eq!(config(r#"{"mnrl": {}}"#).suited(SimilarityConfig::Maxsim).scale(), Some(1.0));
+    assert_eq!(config(r#"{"mnrl": {"temperature": 0.1}}"#).suited(SimilarityConfig::Maxsim).scale(), Some(10.0));
+    let dense = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
+    let texts = random(&[1, 2], 4, "a");
+    let error = dense.forward_tokens(&texts, &texts, &Labels::distinct(2, 0)).unwrap_err().to_string();
+    assert!(error.starts_with("train.similarity: compares one vector a text"), "{error}");
+}

@@ -1,0 +1,180 @@
+//! Sizes of a T5 v1.1 encoder, as in the hub's `config.json`, and its buckets of distances.
+
+use serde::{Deserialize, Serialize};
+
+/// The encoder of a T5 v1.1 (Raffel et al. 2020, arXiv 1910.10683; gated GELU of Shazeer 2020, arXiv 2002.05202).
+/// Weights are named as in `model.safetensors`; no linear layer has a bias:
+///
+/// - `shared.weight`, the token vectors, `[vocab_size, d_model]` (a file may call it `encoder.embed_tokens.weight`);
+/// - `encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight`, `[buckets, heads]`: one for all layers;
+/// - `encoder.block.N.layer.0.layer_norm.weight`, `[d_model]`;
+///   `encoder.block.N.layer.0.SelfAttention.{q,k,v}.weight`, `[heads · d_kv, d_model]`, and `...o.weight`, `[d_model, heads · d_kv]`;
+/// - `encoder.block.N.layer.1.layer_norm.weight`, `[d_model]`;
+///   `encoder.block.N.layer.1.DenseReluDense.{wi_0,wi_1}.weight`, `[d_ff, d_model]`, and `...wo.weight`, `[d_model, d_ff]`;
+/// - `encoder.final_layer_norm.weight`, `[d_model]`.
+///
+/// A file of a whole T5 has `decoder.*` and `lm_head.weight` too, which an encoder does not use.
+/// Adapters stand beside the weight they adapt: `encoder.block.N.layer.0.SelfAttention.q.lora_A.weight` (`[rank, in]`)
+/// and `...lora_B.weight` (`[out, rank]`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct T5Config {
+    /// Rows of the token embedding; often more than the tokenizer has tokens.
+    pub vocab_size: usize,
+    /// Width of the stream.
+    pub d_model: usize,
+    /// Size of an attention head; `num_heads · d_kv` need not be `d_model`.
+    pub d_kv: usize,
+    /// Width of the feed-forward layer.
+    pub d_ff: usize,
+    /// Number of layers.
+    pub num_layers: usize,
+    /// Number of attention heads.
+    pub num_heads: usize,
+    /// How many learned numbers each head has for distances between tokens; even, half of them for either direction.
+    pub relative_attention_num_buckets: usize,
+    /// From this distance on, all distances share a bucket.
+    pub relative_attention_max_distance: usize,
+    /// Added to the mean square in normalization.
+    pub layer_norm_epsilon: f64,
+    /// Dropout while training, everywhere: on token vectors, attention probabilities, both layers' outputs,
+    /// between the feed-forward products, and on the last states.
+    pub dropout_rate: f64,
+}
+
+impl T5Config {
+    /// Width of query, key and value.
+    pub fn inner(&self) -> usize {
+        self.num_heads * self.d_kv
+    }
+
+    /// The bucket of a key that stands `distance` tokens after the query (before it where negative).
+    ///
+    /// Half of the buckets are for keys after the query. Of each half, the lower half is for single distances, and the
+    /// upper one for ranges that grow by a constant factor up to the largest distance.
+    pub fn bucket(&self, distance: isize) -> usize {
+        let half = self.relative_attention_num_buckets / 2;
+        let side = if distance > 0 { half } else { 0 };
+        let (distance, exact) = (distance.unsigned_abs(), half / 2);
+        if distance < exact {
+            return side + distance;
+        }
+        // In single precision, as transformers computes it: at the ranges' ends the rounding decides.
+        let octaves = (distance as f32 / exact as f32).ln();
+        let all = (self.relative_attention_max_distance as f64 / exact as f64).ln() as f32;
+        let range = (octaves / all * (half - exact) as f32) as usize;
+        side + (exact + range).min(half - 1)
+    }
+
+    /// Refuses sizes that cannot be.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let refuse = |name: &str, message: String| Err(wb_core::Error::value(format!("{key}.{name}"), message));
+        let sizes = [
+            ("vocab_size", self.vocab_size),
+            ("d_model", self.d_model),
+            ("d_kv", self.d_kv),
+            ("d_ff", self.d_ff),
+            ("num_layers", self.num_layers),
+            ("num_heads", self.num_heads),
+        ];
+        if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
+            return refuse(name, "is 0, expected at least 1".into());
+        }
+        let buckets = self.relative_attention_num_buckets;
+        if buckets < 4 || buckets % 4 != 0 {
+            let message = format!("is {buckets}, expected a multiple of 4");
+            return refuse("relative_attention_num_buckets", message);
+        }
+        let most = self.relative_attention_max_distance;
+        if most <= buckets / 4 {
+            let message = format!("is {most}, expected more than a quarter of the {buckets} buckets");
+            return refuse("relative_attention_max_distance", message);
+        }
+        if !(0.0..1.0).contains(&self.dropout_rate) {
+            let message = format!("is {}, expected at least 0 and less than 1", self.dropout_rate);
+            return refuse("dropout_rate", message);
+        }
+        if !(self.layer_norm_epsilon > 0.0 && self.layer_norm_epsilon.is_finite()) {
+            let message = format!("is {}, expected a small positive number", self.layer_norm_epsilon);
+            return refuse("layer_norm_epsilon", message);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(buckets: usize, most: usize) -> T5Config {
+        T5Config {
+            vocab_size: 10,
+            d_model: 8,
+            d_kv: 4,
+            d_ff: 16,
+            num_layers: 1,
+            num_heads: 2,
+            relative_attention_num_buckets: buckets,
+            relative_attention_max_distance: most,
+            layer_norm_epsilon: 1e-6,
+            dropout_rate: 0.1,
+        }
+    }
+
+    /// 32 buckets up to 128: 8 single distances, then ranges that begin at 8 · 16^(k/8) = 8, 11.3, 16, 22.6, 32, 45.3, 64, 90.5.
+    #[test]
+    fn buckets_by_hand() {
+        let c = config(32, 128);
+        for (distance, bucket) in [
+            (0, 0),
+            (1, 17),
+            (-1, 1),
+            (7, 23),
+            (-7, 7),
+            (-8, 8),
+            (-11, 8),
+            (-12, 9),
+            (-15, 9),
+            (-16, 10),
+            (-22, 10),
+            (-23, 11),
+            (-31, 11),
+            (-32, 12),
+            (-45, 12),
+            (-46, 13),
+            (-63, 13),
+            (-64, 14),
+            (-90, 14),
+            (-91, 15),
+            (-1000, 15),
+            (8, 24),
+            (127, 31),
+            (1000, 31),
+        ] {
+            assert_eq!(c.bucket(distance), bucket, "{distance}");
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused_by_name() {
+        assert!(config(32, 128).validate("t5").is_ok());
+        let refused = |config: T5Config, expected: &str| {
+            assert_eq!(config.validate("t5").unwrap_err().to_string(), expected);
+        };
+        refused(config(0, 128), "t5.relative_attention_num_buckets: is 0, expected a multiple of 4");
+        refused(config(30, 128), "t5.relative_attention_num_buckets: is 30, expected a multiple of 4");
+        refused(
+            config(32, 8),
+            "t5.relative_attention_max_distance: is 8, expected more than a quarter of the 32 buckets",
+        );
+        refused(T5Config { d_kv: 0, ..config(32, 128) }, "t5.d_kv: is 0, expected at least 1");
+        refused(
+            T5Config { dropout_rate: 1.0, ..config(32, 128) },
+            "t5.dropout_rate: is 1, expected at least 0 and less than 1",
+        );
+        refused(
+            T5Config { layer_norm_epsilon: 0.0, ..config(32, 128) },
+            "t5.layer_norm_epsilon: is 0, expected a small positive number",
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! Attention inside each text, head by head, forward and backward.
+
+use super::{distances::Distances, dropout_mask::Mask, linear::Pass, pool::sized, states::rows_of};
+use crate::{
+    dropout::attention_element,
+    kernels::{Mat, MatMut, matmul, softmax},
+};
+
+/// A layer's heads: their sizes, where their parts stand in a row of `[tokens, 3 · heads · size]`, and what is done
+/// to their scores and probabilities.
+#[derive(Debug, Clone, Copy)]
+pub struct Heads {
+    pub count: usize,
+    pub size: usize,
+    /// What scores are multiplied by.
+    pub scale: f32,
+    /// Dropout on the probabilities.
+    pub mask: Option<Mask>,
+}
+
+/// Buffers of attention.
+#[derive(Debug, Default)]
+pub struct AttentionScratch {
+    /// Probabilities of one head.
+    pub probabilities: Vec<f32>,
+    /// The same after dropout.
+    pub dropped: Vec<f32>,
+}
+
+impl Heads {
+    /// Width of queries, keys, values and context.
+    pub fn inner(&self) -> usize {
+        self.count * self.size
+    }
+
+    /// How many probabilities a group has.
+    pub fn n_probabilities(&self, pass: Pass<'_>) -> usize {
+        let texts = &pass.group.texts;
+        let squares: usize =
+            pass.batch.offsets()[texts.start..=texts.end].windows(2).map(|w| (w[1] - w[0]).pow(2)).sum();
+        squares * self.count
+    }
+
+    /// `context = softmax(scale · q·kᵀ + bias)·v` for each text and head, where there is a bias.
+    ///
+    /// With `keep`, the probabilities of the whole group are left there, text by text, head by head.
+    pub fn attend(
+        self,
+        pass: Pass<'_>,
+        bias: Option<&Distances>,
+        projections: &[f32],
+        context: &mut [f32],
+        mut keep: Option<&mut Vec<f32>>,
+        scratch: &mut AttentionScratch,
+    ) {
+        let AttentionScratch { probabilities, dropped } = scratch;
+        let (inner, width) = (self.inner(), 3 * self.inner());
+        if let Some(kept) = keep.as_deref_mut() {
+            sized(kept, self.n_probabilities(pass));
+        }
+        let mut kept_at = 0;
+        for text in pass.group.texts.clone() {
+            let (first, n) = rows_of(pass.batch, pass.group, text);
+            if n == 0 {
+                continue;
+            }
+            for head in 0..self.count {
+                let rows = &projections[first * width..];
+                let part = |which: usize| Mat::strided(&rows[which * inner + head * self.size..], n, self.size, width);
+                let p = match keep.as_deref_mut() {
+                    Some(kept) => &mut kept[kept_at..kept_at + n * n],
+                    None => sized(probabilities, n * n),
+                };
+                matmul(MatMut::new(p, n, n), false, part(0), part(1).t(), self.scale);
+                if let Some(bias) = bias {
+                    bias.add_to(head, p, n);
+                }
+                softmax::softmax_rows(p, n);
+                let p: &[f32] = match self.mask {
+                    None => p,
+                    Some(mask) => {
+                        let dropped = sized(dropped, n * n);
+                        dropped.copy_from_slice(p);
+                        mask.apply_to_rows(dropped, n, pass.batch.place(text), |query| attention_element(head, query));
+                        dropped
+                    }
+                };
+                let out = &mut context[first * inner + head * self.size..];
+                matmul(MatMut::strided(out, n, self.size, inner), false, Mat::new(p, n, n), part(2), 1.0);
+                kept_at += n * n;
+            }
+        }
+    }
+
+    /// From the gradient at the context to the gradient at query, key and value, `[tokens, 3 · inner]`;
+    /// adds the gradient at the bias where it is wanted.
+    #[expect(clippy::too_many_arguments, reason = "the pass, what it kept, the gradients in and out")]
+    pub fn attend_backward(
+        self,
+        pass: Pass<'_>,
+        projections: &[f32],
+        probabilities: &[f32],
+        d_context: &[f32],
+        d_projections: &mut [f32],
+        mut d_bias: Option<&mut Distances>,
+        scratch: &mut AttentionScratch,
+    ) {
+        let AttentionScratch { probabilities: buffer, dropped } = scratch;
+        let (inner, width) = (self.inner(), 3 * self.inner());
+        let mut kept_at = 0;
+        for text in pass.group.texts.clone() {
+            let (first, n) = rows_of(pass.batch, pass.group, text);
+            if n == 0 {
+                continue;
+            }
+            for head in 0..self.count {
+                let column = head * self.size;
+                let rows = &projections[first * width..];
+                let part = |which: usize| Mat::strided(&rows[which * inner + column..], n, self.size, width);
+                let p = &probabilities[kept_at..kept_at + n * n];
+                let drop = |mask: Mask, x: &mut [f32]| {
+                    mask.apply_to_rows(x, n, pass.batch.place(text), |query| attention_element(head, query));
+                };
+                let used: &[f32] = match self.mask {
+                    None => p,
+                    Some(mask) => {
+                        let dropped = sized(dropped, n * n);
+                        dropped.copy_from_slice(p);
+                        drop(mask, dropped);
+                        dropped
+                    }
+                };
+                let d_out = Mat::strided(&d_context[first * inner + column..], n, self.size, inner);
+                let d_rows = &mut d_projections[first * width..];
+                let d_value = MatMut::strided(&mut d_rows[2 * inner + column..], n, self.size, width);
+                matmul(d_value, false, Mat::new(used, n, n).t(), d_out, 1.0);
+                let d_scores = sized(buffer, n * n);
+                matmul(MatMut::new(d_scores, n, n), false, d_out, part(2).t(), 1.0);
+                if let Some(mask) = self.mask {
+                    drop(mask, d_scores);
+                }
+                softmax::softmax_backward_rows(d_scores, p, n);
+                if let Some(d_bias) = d_bias.as_deref_mut() {
+                    d_bias.add(head, d_scores, n);
+                }
+                let d_query = MatMut::strided(&mut d_rows[column..], n, self.size, width);
+                matmul(d_query, false, Mat::new(d_scores, n, n), part(1), self.scale);
+                let d_key = MatMut::strided(&mut d_rows[inner + column..], n, self.size, width);
+                matmul(d_key, false, Mat::new(d_scores, n, n).t(), part(0), self.scale);
+                kept_at += n * n;
+            }
+        }
+    }
+}

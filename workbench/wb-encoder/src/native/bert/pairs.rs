@@ -1,0 +1,76 @@
+//! What a cross-encoder asks of the network: the states of first tokens, of texts whose tokens are of several types.
+
+use ndarray::Array2;
+use rayon::prelude::*;
+
+use super::{NativeBert, forward::Scratch};
+use crate::{
+    Parameters, Result, TokenBatch,
+    models::BertConfig,
+    native::{
+        backbone::{GROUP_TOKENS, Network, split_rows},
+        groups,
+        linear::{AdaptedWeights, Pass},
+        pool::Pool,
+    },
+};
+
+/// A BERT-family network that reads two texts together. It is not trained.
+pub struct PairBert {
+    network: NativeBert,
+    scratches: Pool<Scratch>,
+}
+
+impl PairBert {
+    /// Finds every weight by name and checks its shape.
+    pub fn new(config: BertConfig, parameters: Parameters) -> Result<Self> {
+        let weights = AdaptedWeights { parameters, adapter: None };
+        Ok(Self { network: NativeBert::new(config, weights)?, scratches: Pool::default() })
+    }
+
+    /// The weights.
+    pub fn parameters(&self) -> &Parameters {
+        &self.network.weights.parameters
+    }
+
+    /// The state of each text's first token, `[texts, hidden]`, without dropout. `types` has a row of the token-type
+    /// embedding for each token of the batch, as BERT tells the second of two texts from the first.
+    ///
+    /// A state depends on its own text alone, to the last bit: nothing is summed over texts, and no sum's order depends
+    /// on what stands beside it.
+    pub fn first_states(&self, batch: &TokenBatch, types: &[u32]) -> Result<Array2<f32>> {
+        let network = &self.network;
+        network.check(batch)?;
+        if types.len() != batch.ids().len() {
+            let message = format!("{} token types for {} tokens, expected one each", types.len(), batch.ids().len());
+            return Err(wb_core::Error::data("a batch of pairs", message).into());
+        }
+        if let Some(one) = types.iter().find(|one| **one as usize >= network.config.type_vocab_size) {
+            let message = format!("token type {one}, the model knows {}", network.config.type_vocab_size);
+            return Err(wb_core::Error::data("a batch of pairs", message).into());
+        }
+        let hidden = network.config.hidden_size;
+        let mut all = Array2::zeros((batch.len(), hidden));
+        let groups = groups::groups(batch, GROUP_TOKENS);
+        let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
+        groups.par_iter().zip(rows).for_each(|(group, rows)| {
+            if group.tokens.is_empty() {
+                return;
+            }
+            let mut scratch = self.scratches.take();
+            let pass = Pass { batch, group, dropout: None };
+            network.embed_group(pass, types, &mut scratch, None);
+            for layer in 0..network.config.num_hidden_layers {
+                network.forward_layer(pass, layer, &mut scratch, None);
+            }
+            for (text, row) in group.texts.clone().zip(rows.chunks_exact_mut(hidden)) {
+                let first = batch.offsets()[text] - group.tokens.start;
+                if !batch.text(text).is_empty() {
+                    row.copy_from_slice(&scratch.stream[first * hidden..][..hidden]);
+                }
+            }
+            self.scratches.give(scratch);
+        });
+        Ok(all)
+    }
+}

@@ -1,0 +1,76 @@
+//! Where weights stand among the parameters: found by name, with their shapes checked.
+
+use crate::{Error, Parameters, Result};
+
+/// Places of a linear layer's weights.
+#[derive(Debug, Clone)]
+pub struct LinearPlaces {
+    /// The layer's name, which decides its adapter's dropout.
+    pub name: String,
+    pub weight: usize,
+    pub bias: Option<usize>,
+    /// `lora_A` and `lora_B`.
+    pub adapter: Option<(usize, usize)>,
+    pub inputs: usize,
+    pub outputs: usize,
+}
+
+/// Places of a layer normalization's weights.
+#[derive(Debug, Clone)]
+pub struct NormPlaces {
+    pub weight: usize,
+    pub shift: usize,
+}
+
+/// Looks for weights among these.
+pub struct Finder<'a> {
+    pub parameters: &'a Parameters,
+}
+
+impl Finder<'_> {
+    /// A weight of this shape.
+    pub fn weight(&self, name: &str, shape: &[usize]) -> Result<usize> {
+        let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
+        let place = self.parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
+        let found = &self.parameters.at(place).shape;
+        if found != shape {
+            return Err(refuse(format!("has shape {found:?}, expected {shape:?}")));
+        }
+        Ok(place)
+    }
+
+    /// A layer normalization.
+    pub fn norm(&self, name: &str, width: usize) -> Result<NormPlaces> {
+        Ok(NormPlaces {
+            weight: self.weight(&format!("{name}.weight"), &[width])?,
+            shift: self.weight(&format!("{name}.bias"), &[width])?,
+        })
+    }
+
+    /// A linear layer with its adapter, if it has one.
+    pub fn linear(&self, name: String, inputs: usize, outputs: usize, with_bias: bool) -> Result<LinearPlaces> {
+        let a = format!("{name}.lora_A.weight");
+        let adapter = match self.parameters.get(&a).map(|a| a.shape.clone()) {
+            None => None,
+            Some(shape) => {
+                let rank = shape.first().copied().unwrap_or_default();
+                Some((
+                    self.weight(&a, &[rank, inputs])?,
+                    self.weight(&format!("{name}.lora_B.weight"), &[outputs, rank])?,
+                ))
+            }
+        };
+        let bias = match with_bias {
+            true => Some(self.weight(&format!("{name}.bias"), &[outputs])?),
+            false => None,
+        };
+        Ok(LinearPlaces {
+            weight: self.weight(&format!("{name}.weight"), &[outputs, inputs])?,
+            bias,
+            name,
+            adapter,
+            inputs,
+            outputs,
+        })
+    }
+}

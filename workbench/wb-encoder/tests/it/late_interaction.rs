@@ -1,0 +1,231 @@
+//! Encoders of one vector a token: in folders of ours and of sentence-transformers, and as they are asked.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use wb_core::{Embeddings, Encoder, Seed, Side, TokenEmbeddings, progress::silent};
+use wb_encoder::{
+    BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, LateInteractionConfig, LoraConfig, WeightType, export,
+    folder::MaxTokens, late_interaction::WEIGHT,
+};
+
+use crate::common::{compare, golden};
+
+const TEXTS: [&str; 4] = ["sort a list!", "def add(a, b): return a + b", "文字列 Größe", ""];
+const WHOLE: &str =
+    r#"{"dim": 16, "markers": {"query": "[MASK]", "document": "[UNK]"}, "expansion": 9, "skip_punctuation": true}"#;
+
+/// The tiny BERT with late interaction and a matrix of its own.
+fn tiny(name: &str, config: &str) -> Folder {
+    let mut folder = Folder::read(&golden().join(name)).unwrap();
+    folder.max_tokens = MaxTokens { query: 12, document: 20 };
+    let config: LateInteractionConfig = serde_json::from_str(config).unwrap();
+    folder.add_late_interaction(&config, Seed(3), "encoder.late_interaction").unwrap();
+    folder
+}
+
+fn encoder(folder: &Folder) -> BiEncoder {
+    BiEncoder::open(folder.clone(), &DeviceConfig::Cpu.open().unwrap()).unwrap()
+}
+
+fn embed(folder: &Folder, side: Side) -> TokenEmbeddings {
+    encoder(folder).embed_tokens(&TEXTS, side, &mut silent).unwrap()
+}
+
+fn same(a: &Folder, b: &Folder) {
+    for side in [Side::Query, Side::Document] {
+        let (a, b) = (embed(a, side), embed(b, side));
+        assert_eq!(a.offsets(), b.offsets());
+        let (cosine, difference) = compare(a.view(), b.view());
+        assert!(cosine >= 0.99999 && difference < 1e-5, "{side:?}: {cosine} {difference}");
+    }
+}
+
+fn adapted(mut folder: Folder) -> Folder {
+    folder
+        .attach(&serde_json::from_str::<LoraConfig>(r#"{"rank": 3, "targets": ["query"]}"#).unwrap(), Seed(4))
+        .unwrap();
+    for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
+        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.1);
+    }
+    folder
+}
+
+#[test]
+fn every_token_that_counts_has_a_vector_of_length_1() {
+    let folder = tiny("tiny-bert", WHOLE);
+    let encoder = encoder(&folder);
+    let (queries, documents) = (embed(&folder, Side::Query), embed(&folder, Side::Document));
+    let lengths = |of: &TokenEmbeddings| of.offsets().windows(2).map(|ends| ends[1] - ends[0]).collect::<Vec<_>>();
+    let ids = encoder.tokenize(&TEXTS, Side::Query).unwrap();
+    assert_eq!(lengths(&queries), ids.iter().map(Vec::len).collect::<Vec<_>>());
+    assert!(lengths(&queries).iter().all(|n| (9..=12).contains(n)), "{:?}", lengths(&queries));
+    // `[CLS]`, the marker and `[SEP]` of the empty text.
+    assert_eq!((lengths(&documents)[3], documents.dim(), encoder.dim()), (3, 16, 16));
+    let marks = |text: &str| text.chars().filter(|c| "!(),:+".contains(*c)).count();
+    let all = encoder.tokenize(&TEXTS, Side::Document).unwrap();
+    assert_eq!(lengths(&documents)[0], all[0].len() - marks(TEXTS[0]));
+    for vectors in [&queries, &documents] {
+        for row in vectors.view().rows() {
+            assert!((row.dot(&row) - 1.0).abs() < 1e-5);
+        }
+    }
+    // Alone or among others, a text has the same vectors.
+    let alone = encoder.embed_tokens(&TEXTS[1..2], Side::Document, &mut silent).unwrap();
+    let (cosine, _) = compare(alone.view(), documents.text(1));
+    assert!(cosine > 0.999999, "{cosine}");
+    assert!(encoder.late_interaction().is_some());
+    let error = encoder.embed(&TEXTS, Side::Query, &mut silent).unwrap_err().to_string();
+    assert!(error.ends_with("gives one vector a token, and one a text is wanted here"), "{error}");
+    let dense = BiEncoder::open(Folder::read(&golden().join("tiny-bert")).unwrap(), &DeviceConfig::Cpu.open().unwrap());
+    assert!(dense.unwrap().embed_tokens(&TEXTS, Side::Query, &mut silent).is_err());
+}
+
+#[test]
+fn our_own_folder_keeps_everything_and_the_matrix_trains_beside_adapters() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, source) in
+        [("plain", tiny("tiny-bert", WHOLE)), ("lora", adapted(tiny("tiny-roberta", r#"{"dim": 5}"#)))]
+    {
+        let to = place.path().join(name);
+        source.write(&to).unwrap();
+        let again = Folder::read(&to).unwrap();
+        assert_eq!(again.late_interaction, source.late_interaction);
+        assert_eq!(again.model.parameters.get(WEIGHT), source.model.parameters.get(WEIGHT));
+        assert!(again.model.parameters.get(WEIGHT).unwrap().trainable);
+        for side in [Side::Query, Side::Document] {
+            assert_eq!(embed(&again, side), embed(&source, side));
+        }
+        assert_eq!(encoder(&again).fingerprint(), encoder(&source).fingerprint());
+        assert_eq!(again.dim(), source.dim());
+    }
+    let trainable: Vec<String> = adapted(tiny("tiny-bert", "{}"))
+        .model
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.trainable && !parameter.name.contains("lora_"))
+        .map(|parameter| parameter.name.clone())
+        .collect();
+    assert_eq!(trainable, [WEIGHT]);
+    let mut other = tiny("tiny-bert", WHOLE);
+    let config = LateInteractionConfig { dim: 8, ..LateInteractionConfig::default() };
+    let error = other.add_late_interaction(&config, Seed(1), "encoder.late_interaction").unwrap_err().to_string();
+    assert!(
+        error.starts_with("encoder.late_interaction.dim: is 8, and tiny-bert has vectors of 16 already"),
+        "{error}"
+    );
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn sentence_transformers_layout_is_read_back_equal() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, config) in ["{}", WHOLE, r#"{"dim": 7, "expansion": 32}"#].into_iter().enumerate() {
+        for format in [ExportFormat::St, ExportFormat::St6, ExportFormat::Safetensors] {
+            let source = adapted(tiny("tiny-bert", config));
+            let to = place.path().join(format!("{number}-{format}"));
+            let settings = ExportConfig { format, ..ExportConfig::default() };
+            let done = export(&source, &settings, &|_| String::new(), &to).unwrap();
+            assert!(done.parity.cosine >= 0.99999, "{done:?}");
+            let again = Folder::read(&to).unwrap();
+            assert_eq!((again.max_tokens, &again.prompts), (source.max_tokens, &source.prompts));
+            let (of_again, of_source) =
+                (again.late_interaction.as_ref().unwrap(), source.late_interaction.as_ref().unwrap());
+            assert_eq!(of_again.config().markers, of_source.config().markers);
+            assert_eq!(of_again.config().expansion, of_source.config().expansion.min(12));
+            same(&again, &source);
+        }
+    }
+    let to = place.path().join("1-st6");
+    let kinds: Vec<Value> =
+        read(&to.join("modules.json")).as_array().unwrap().iter().map(|m| m["path"].clone()).collect();
+    assert_eq!(kinds, [json!(""), json!("1_Dense"), json!("2_MultiVectorMask"), json!("3_Normalize")]);
+    let about = read(&to.join("config_sentence_transformers.json"));
+    assert_eq!((&about["model_type"], &about["similarity_fn_name"]), (&json!("MultiVectorEncoder"), &json!("maxsim")));
+    assert_eq!(about["prompts"], json!({"query": "[MASK]query: ", "document": "[UNK]passage: "}));
+    let settings = read(&to.join("sentence_bert_config.json"));
+    assert_eq!((&settings["query_length"], &settings["document_length"]), (&json!(12), &json!(20)));
+    assert_eq!(settings["query_expansion"], json!({"strategy": "min", "attend": true, "token": null, "length": 9}));
+    // Half the bits, and still the same vectors up to rounding.
+    let half = ExportConfig { format: ExportFormat::St6, dtype: WeightType::F16, ..ExportConfig::default() };
+    let done = export(&tiny("tiny-bert", WHOLE), &half, &|_| String::new(), &place.path().join("half")).unwrap();
+    assert!(done.parity.cosine >= 0.99999 && done.parity.rounded.unwrap() >= 0.999, "{done:?}");
+}
+
+#[test]
+fn adapters_with_late_interaction_go_to_peft_with_the_matrix_beside_them() {
+    let place = tempfile::tempdir().unwrap();
+    let source = adapted(tiny("tiny-bert", WHOLE));
+    let to = place.path().join("peft");
+    let base = golden().join("tiny-bert").display().to_string();
+    let settings = ExportConfig { format: ExportFormat::Peft, base: Some(base), ..ExportConfig::default() };
+    export(&source, &settings, &|_| String::new(), &to).unwrap();
+    assert!(to.join("adapter_model.safetensors").is_file() && to.join("1_Dense/model.safetensors").is_file());
+    let again = Folder::read(&to).unwrap();
+    assert!(again.lora.is_some());
+    same(&again, &source);
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused_with_its_file() {
+    let place = tempfile::tempdir().unwrap();
+    let to = place.path().join("st6");
+    let settings = ExportConfig { format: ExportFormat::St6, ..ExportConfig::default() };
+    export(&tiny("tiny-bert", WHOLE), &settings, &|_| String::new(), &to).unwrap();
+    let refused = |file: &str, key: &str, value: Value| {
+        let path = to.join(file);
+        let before = read(&path);
+        let mut changed = before.clone();
+        changed[key] = value;
+        fs::write(&path, changed.to_string()).unwrap();
+        let error = Folder::read(&to).unwrap_err().to_string();
+        fs::write(&path, before.to_string()).unwrap();
+        assert!(error.contains(file), "{error}");
+        error
+    };
+    let expansion = json!({"strategy": "fixed", "attend": false, "token": null, "length": 9});
+    let error = refused("sentence_bert_config.json", "query_expansion", expansion);
+    assert!(error.contains("do not attend to"), "{error}");
+    refused("2_MultiVectorMask/config.json", "skiplist_words", json!(["the"]));
+    refused("2_MultiVectorMask/config.json", "keep_only_token_ids", json!([1]));
+    let error = refused("1_Dense/config.json", "module_input_name", json!("sentence_embedding"));
+    assert!(error.contains("expected \"token_embeddings\""), "{error}");
+    Folder::read(&to).unwrap();
+}
+
+/// What PyLate writes: two modules, and everything else in `config_sentence_transformers.json`.
+#[test]
+fn pylates_layout_is_read() {
+    let place = tempfile::tempdir().unwrap();
+    let to = place.path().join("pylate");
+    let config = r#"{"dim": 16, "markers": {"query": "[MASK]", "document": "[UNK]"}, "expansion": 12, "skip_punctuation": true}"#;
+    let mut source = tiny("tiny-bert", config);
+    source.prompts = wb_encoder::folder::Prompts::default();
+    let settings = ExportConfig { format: ExportFormat::St6, ..ExportConfig::default() };
+    export(&source, &settings, &|_| String::new(), &to).unwrap();
+    let modules = json!([
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Dense", "type": "pylate.models.Dense.Dense"},
+    ]);
+    fs::write(to.join("modules.json"), modules.to_string()).unwrap();
+    fs::write(to.join("sentence_bert_config.json"), json!({"max_seq_length": 24}).to_string()).unwrap();
+    let dense = json!({"in_features": 32, "out_features": 16, "bias": false,
+        "activation_function": "torch.nn.modules.linear.Identity", "use_residual": false});
+    fs::write(to.join("1_Dense/config.json"), dense.to_string()).unwrap();
+    let about = json!({"query_prefix": "[MASK]", "document_prefix": "[UNK]", "query_length": 12, "document_length": 20,
+        "attend_to_expansion_tokens": true, "skiplist_words": null, "similarity_fn_name": "MaxSim"});
+    fs::write(to.join("config_sentence_transformers.json"), about.to_string()).unwrap();
+    let again = Folder::read(&to).unwrap();
+    assert_eq!(again.late_interaction, source.late_interaction);
+    same(&again, &source);
+}
+
+#[test]
+fn markers_change_the_vectors_and_sides_differ() {
+    let folder = tiny("tiny-bert", WHOLE);
+    let rows = |side| Embeddings::dense(embed(&folder, side).text(1).to_owned());
+    assert_ne!(rows(Side::Query), rows(Side::Document));
+}

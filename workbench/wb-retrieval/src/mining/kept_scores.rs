@@ -1,0 +1,301 @@
+//! A cross-encoder's scores, kept in a file as they are made: what was scored once is not scored again.
+//!
+//! The file is a line of letters and then records of 24 bytes: 16 for the two texts, 4 for the score, 4 to see whether
+//! the record is whole. Records are appended in blocks; one that a stopped process left half written is cut off.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use wb_core::{Error as CoreError, Reranker, fingerprint::text_key};
+
+use super::{Asked, Rescorer, Texts};
+use crate::{Error, Result};
+
+/// Pairs that are scored and written together: some seconds of work.
+const BLOCK: usize = 256;
+/// What the file begins with.
+const HEADER: &[u8; 16] = b"wb pair scores 1";
+const RECORD: usize = 24;
+
+/// Scores by query and document, of a model that is asked for those that are not there.
+///
+/// About 50 bytes of memory for each score.
+pub struct KeptScores<'a, R> {
+    reranker: R,
+    stop: Option<&'a AtomicBool>,
+    kept: Mutex<Kept>,
+}
+
+struct Kept {
+    scores: HashMap<u128, f32>,
+    file: Option<(PathBuf, File)>,
+}
+
+impl<'a, R: Reranker> KeptScores<'a, R> {
+    /// Keeps scores in memory alone.
+    pub fn in_memory(reranker: R) -> Self {
+        Self { reranker, stop: None, kept: Mutex::new(Kept { scores: HashMap::new(), file: None }) }
+    }
+
+    /// Reads the scores of a file, which is made where it is not there, and keeps new ones there. The path must be named
+    /// by all that decides the scores.
+    pub fn open(reranker: R, path: &Path) -> Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
+        let (file, scores) = read(path).map_err(CoreError::io("write", path))?;
+        Ok(Self { reranker, stop: None, kept: Mutex::new(Kept { scores, file: Some((path.to_owned(), file)) }) })
+    }
+
+    /// The same, which gives up soon after the flag is set; what was scored until then is kept.
+    #[must_use]
+    pub fn until(mut self, stop: &'a AtomicBool) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// The model.
+    pub fn reranker(&self) -> &R {
+        &self.reranker
+    }
+
+    /// How many scores.
+    pub fn len(&self) -> usize {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).scores.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Scores some pairs of texts, and keeps the scores.
+    fn add(&self, kept: &mut Kept, block: &[(u128, (&str, &str))]) -> Result<()> {
+        let failed = |source| Error::Encoder { what: "queries with documents", encoder: self.reranker.name(), source };
+        let texts: Vec<(&str, &str)> = block.iter().map(|(_, texts)| *texts).collect();
+        let scores = self.reranker.score(&texts, &mut |_| {}).map_err(failed)?;
+        if scores.len() != block.len() {
+            return Err(Error::Lengths { what: "scores and pairs", given: scores.len(), expected: block.len() });
+        }
+        let records = block.iter().zip(&scores).flat_map(|((key, _), score)| record(*key, *score));
+        let records: Vec<u8> = records.collect();
+        if let Some((path, file)) = &mut kept.file {
+            file.write_all(&records).and_then(|()| file.sync_data()).map_err(CoreError::io("write", &*path))?;
+        }
+        kept.scores.extend(block.iter().zip(scores).map(|((key, _), score)| (*key, score)));
+        Ok(())
+    }
+}
+
+impl<R: Reranker> Rescorer for KeptScores<'_, R> {
+    fn rescore(
+        &self,
+        texts: &Texts<'_>,
+        asked: &[Asked],
+        done: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<Option<f32>>>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys: Vec<Vec<u128>> = asked.iter().map(|asked| keys(texts, asked)).collect();
+        let mut seen = HashSet::new();
+        let mut missing = Vec::new();
+        for (asked, keys) in asked.iter().zip(&keys) {
+            for (document, key) in asked.documents.iter().zip(keys) {
+                if !kept.scores.contains_key(key) && seen.insert(*key) {
+                    missing.push((*key, (texts.queries()[asked.query], texts.documents()[*document as usize])));
+                }
+            }
+        }
+        for (at, block) in missing.chunks(BLOCK).enumerate() {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(CoreError::data(self.reranker.name(), "was stopped while it scored").into());
+            }
+            self.add(&mut kept, block)?;
+            done(asked.len() * (at * BLOCK + block.len()) / missing.len());
+        }
+        let scores = |keys: &Vec<u128>| keys.iter().map(|key| kept.scores.get(key).copied()).collect();
+        Ok(keys.iter().map(scores).collect())
+    }
+}
+
+/// The keys of a query with each document.
+fn keys(texts: &Texts<'_>, asked: &Asked) -> Vec<u128> {
+    let number = |text| {
+        let [low, high] = text_key(text);
+        u128::from(high) << 64 | u128::from(low)
+    };
+    // An odd factor, so that the two texts the other way round are another key.
+    const FACTOR: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    let query = number(texts.queries()[asked.query]).wrapping_mul(FACTOR);
+    asked.documents.iter().map(|document| query.wrapping_add(number(texts.documents()[*document as usize]))).collect()
+}
+
+fn record(key: u128, score: f32) -> [u8; RECORD] {
+    let mut bytes = [0; RECORD];
+    bytes[..16].copy_from_slice(&key.to_le_bytes());
+    bytes[16..20].copy_from_slice(&score.to_le_bytes());
+    let check = check(&bytes[..20]);
+    bytes[20..].copy_from_slice(&check.to_le_bytes());
+    bytes
+}
+
+/// FNV-1a, 32 bits.
+fn check(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+fn of_record(bytes: &[u8]) -> Option<(u128, f32)> {
+    let (body, end) = bytes.split_at_checked(20)?;
+    let is_whole = end == check(body).to_le_bytes().as_slice();
+    let key = u128::from_le_bytes(body[..16].try_into().ok()?);
+    let score = f32::from_le_bytes(body[16..].try_into().ok()?);
+    is_whole.then_some((key, score))
+}
+
+/// The file to append to, and what is whole in it. What does not begin as such a file is begun anew.
+fn read(path: &Path) -> std::io::Result<(File, HashMap<u128, f32>)> {
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let is_ours = bytes.starts_with(HEADER);
+    if !is_ours {
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(HEADER)?;
+        return Ok((file, HashMap::new()));
+    }
+    let records = bytes[HEADER.len()..].chunks(RECORD).map_while(of_record);
+    let mut scores = HashMap::new();
+    let mut whole = 0;
+    for (key, score) in records {
+        scores.insert(key, score);
+        whole += 1;
+    }
+    let end = (HEADER.len() + whole * RECORD) as u64;
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end))?;
+    Ok((file, scores))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use wb_core::{Pair, Progress, fingerprint::Fingerprint};
+
+    use super::*;
+
+    /// A text's length over the other's; counts what it is asked, and fails after so many blocks.
+    #[derive(Default)]
+    struct Lengths {
+        pairs: AtomicUsize,
+        calls: AtomicUsize,
+        fails_at: usize,
+    }
+
+    impl Reranker for Lengths {
+        fn name(&self) -> String {
+            "lengths".into()
+        }
+
+        fn fingerprint(&self) -> Fingerprint {
+            Fingerprint::of_bytes(b"lengths")
+        }
+
+        fn score(
+            &self,
+            texts: &[(&str, &str)],
+            _: &mut dyn FnMut(Progress),
+        ) -> std::result::Result<Vec<f32>, Box<dyn std::error::Error + Send + Sync>> {
+            if self.calls.fetch_add(1, Ordering::Relaxed) + 1 == self.fails_at {
+                return Err("stopped".into());
+            }
+            self.pairs.fetch_add(texts.len(), Ordering::Relaxed);
+            Ok(texts.iter().map(|(query, document)| query.len() as f32 / document.len() as f32).collect())
+        }
+    }
+
+    fn pairs() -> Vec<Pair> {
+        let pair = |at: usize| Pair {
+            id: at.to_string(),
+            anchor: format!("query {at}{}", "!".repeat(at % 5)),
+            positive: format!("document {at}{}", ".".repeat(at % 7)),
+            ..Pair::default()
+        };
+        (0..40).map(pair).collect()
+    }
+
+    fn all(texts: &Texts<'_>) -> Vec<Asked> {
+        let documents: Vec<u32> = (0..texts.documents().len() as u32).chain([3]).collect();
+        (0..texts.queries().len()).map(|query| Asked { query, documents: documents.clone() }).collect()
+    }
+
+    #[test]
+    fn what_was_scored_is_not_scored_again_and_comes_to_the_same() {
+        let pairs = pairs();
+        let texts = Texts::new(&pairs, &[]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scores/a.bin");
+        let asked = all(&texts);
+        let expected = KeptScores::in_memory(Lengths::default()).rescore(&texts, &asked, &mut |_| {}).unwrap();
+        assert_eq!(expected[2][..2], [Some(9.0 / 10.0), Some(9.0 / 11.0)]);
+        assert_eq!(expected[2][3], expected[2][40]);
+
+        let failing = KeptScores::open(Lengths { fails_at: 4, ..Lengths::default() }, &path).unwrap();
+        assert!(failing.rescore(&texts, &asked, &mut |_| {}).is_err());
+        assert_eq!(failing.len(), 3 * BLOCK);
+        drop(failing);
+        // A record that was half written when the power went.
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 7]).unwrap();
+        let resumed = KeptScores::open(Lengths::default(), &path).unwrap();
+        assert_eq!(resumed.len(), 3 * BLOCK - 1);
+        let mut told = Vec::new();
+        assert_eq!(resumed.rescore(&texts, &asked, &mut |done| told.push(done)).unwrap(), expected);
+        assert_eq!(resumed.reranker().pairs.load(Ordering::Relaxed), 1600 - 3 * BLOCK + 1);
+        assert!(told.is_sorted() && told.last() == Some(&40), "{told:?}");
+        assert_eq!(resumed.rescore(&texts, &asked[3..9], &mut |_| {}).unwrap(), expected[3..9]);
+        drop(resumed);
+        let again = KeptScores::open(Lengths::default(), &path).unwrap();
+        assert_eq!(again.rescore(&texts, &asked, &mut |_| {}).unwrap(), expected);
+        assert_eq!(again.reranker().pairs.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn broken_records_and_other_files_are_not_believed() {
+        let pairs = pairs();
+        let texts = Texts::new(&pairs, &[]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        fs::write(&path, "something else").unwrap();
+        let kept = KeptScores::open(Lengths::default(), &path).unwrap();
+        assert!(kept.is_empty());
+        kept.rescore(&texts, &all(&texts)[..1], &mut |_| {}).unwrap();
+        drop(kept);
+        let mut bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), 16 + 40 * RECORD);
+        bytes[16 + 10 * RECORD + 17] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(KeptScores::open(Lengths::default(), &path).unwrap().len(), 10);
+        // Zeros, as a file system may leave them.
+        fs::write(&path, [&bytes[..16 + 3 * RECORD], &[0; 5 * RECORD]].concat()).unwrap();
+        assert_eq!(KeptScores::open(Lengths::default(), &path).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn it_gives_up_when_it_is_told_to() {
+        let pairs = pairs();
+        let texts = Texts::new(&pairs, &[]).unwrap();
+        let stop = AtomicBool::new(true);
+        let kept = KeptScores::in_memory(Lengths::default()).until(&stop);
+        let error = kept.rescore(&texts, &all(&texts), &mut |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), "lengths: was stopped while it scored");
+        assert_eq!(kept.reranker().pairs.load(Ordering::Relaxed), 0);
+    }
+}

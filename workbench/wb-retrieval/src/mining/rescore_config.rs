@@ -1,0 +1,60 @@
+//! Whose scores decide in place of the retriever's: those in a file, or a cross-encoder's.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+
+/// A stronger model's scores of the candidates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RescoreConfig {
+    /// Scores that another program made: JSON lines of `query`, `document`, `score`.
+    File(PathBuf),
+    /// A model that reads query and document together.
+    CrossEncoder(CrossEncoderConfig),
+}
+
+/// A cross-encoder, with its own activation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CrossEncoderConfig {
+    /// A folder, or a hub id `owner/name`. A leading `~` is the home folder.
+    pub id: String,
+    /// Commit of a hub id, 40 hex digits.
+    pub revision: String,
+    /// Both texts together are cut at so many tokens, special tokens included; null for the model's own number.
+    pub max_tokens: Option<usize>,
+}
+
+impl RescoreConfig {
+    /// Refuses values that make no sense; `key` is the config path of this section.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        match self {
+            Self::CrossEncoder(config) if config.id.is_empty() => {
+                let error = Error::value(format!("{key}.cross_encoder.id"), "got nothing, expected a cross-encoder");
+                Err(error.with_hint("rescore: { cross_encoder: { id: path/to/a/cross-encoder } }"))
+            }
+            Self::CrossEncoder(CrossEncoderConfig { max_tokens: Some(0), .. }) => {
+                Err(Error::value(format!("{key}.cross_encoder.max_tokens"), "got 0, expected at least 4"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The file, where it is one.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::CrossEncoder(_) => None,
+        }
+    }
+
+    /// The cross-encoder, where it is one.
+    pub fn cross_encoder(&self) -> Option<&CrossEncoderConfig> {
+        match self {
+            Self::File(_) => None,
+            Self::CrossEncoder(config) => Some(config),
+        }
+    }
+}

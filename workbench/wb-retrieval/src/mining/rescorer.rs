@@ -1,0 +1,68 @@
+//! What a miner asks of a stronger model: other scores for a query and some documents.
+
+use super::{Candidate, Ranked, Texts};
+use crate::{Error, Result};
+
+/// A query and documents, by their positions in [`Texts`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The query.
+    pub query: usize,
+    /// Candidates, and behind them the query's positives.
+    pub documents: Vec<u32>,
+}
+
+/// Scores in place of a retriever's. What a query and a document get depends on these two alone.
+pub trait Rescorer: Sync {
+    /// One score for each document that is asked for, none where there is none. `done` is told how many of the queries
+    /// are done, about.
+    fn rescore(&self, texts: &Texts<'_>, asked: &[Asked], done: &mut dyn FnMut(usize))
+    -> Result<Vec<Vec<Option<f32>>>>;
+}
+
+/// One query's candidates by their places in the ranking, and its positives' scores.
+pub(super) struct Listed {
+    pub candidates: Vec<Candidate>,
+    pub positive_scores: Vec<f32>,
+}
+
+impl Listed {
+    pub fn new(ranked: Ranked) -> Self {
+        Self { candidates: ranked.candidates(), positive_scores: ranked.positives }
+    }
+}
+
+/// Puts a stronger model's scores in place of the retriever's: of all candidates, positives among them, and of the
+/// positives wherever they are ranked.
+pub(super) fn rescore(
+    texts: &Texts<'_>,
+    rescorer: &dyn Rescorer,
+    part: &mut [(usize, Listed)],
+    done: &mut dyn FnMut(usize),
+) -> Result<()> {
+    let asked = |(query, listed): &(usize, Listed)| {
+        let candidates = listed.candidates.iter().map(|candidate| candidate.document);
+        Asked { query: *query, documents: candidates.chain(texts.positives(*query).iter().copied()).collect() }
+    };
+    let asked: Vec<Asked> = part.iter().map(asked).collect();
+    let scores = rescorer.rescore(texts, &asked, done)?;
+    for ((query, listed), scores) in part.iter_mut().zip(scores) {
+        let (of_candidates, of_positives) = scores.split_at(listed.candidates.len().min(scores.len()));
+        for (candidate, score) in listed.candidates.iter_mut().zip(of_candidates) {
+            candidate.score = score.unwrap_or(f32::NAN);
+        }
+        let of_positives = of_positives.iter().zip(texts.positives(*query));
+        listed.positive_scores = of_positives
+            .map(|(score, document)| score.ok_or_else(|| no_score(texts, *query, *document)))
+            .collect::<Result<_>>()?;
+    }
+    Ok(())
+}
+
+fn no_score(texts: &Texts<'_>, query: usize, document: u32) -> Error {
+    let pair = &texts.pairs()[texts.first_pair_of(query)].id;
+    let message = format!("no score for the positive `{}`", texts.document_ids()[document as usize]);
+    wb_core::Error::data(format!("rescoring of pair `{pair}`"), message)
+        .with_hint("score each pair's own positive too: margins are measured from it")
+        .into()
+}

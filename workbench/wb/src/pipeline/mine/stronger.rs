@@ -1,0 +1,99 @@
+//! A stronger model's scores in place of the retriever's: those in a file, or a cross-encoder's, kept as they are made.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+
+use anyhow::{Context, Result};
+use wb_core::{Reranker, fingerprint::Fingerprint};
+use wb_encoder::CrossEncoder;
+use wb_retrieval::mining::{CrossEncoderConfig, KeptScores, MiningConfig, RescoreConfig, Rescored, Rescorer, Texts};
+
+use crate::{config::PretrainedConfig, output, pipeline::encoder};
+
+/// The config path of a cross-encoder.
+const KEY: &str = "negatives.rescore.cross_encoder";
+
+/// Whose scores decide.
+pub enum Stronger<'a> {
+    /// Those in a file.
+    File(PathBuf),
+    /// Those of a cross-encoder.
+    CrossEncoder(Box<KeptScores<'a, CrossEncoder>>),
+}
+
+/// Reads the cross-encoder of a config. It is computed on the processor, whatever the device of the experiment is.
+pub fn cross_encoder(config: &CrossEncoderConfig) -> Result<CrossEncoder> {
+    let read = || -> Result<CrossEncoder> {
+        let model = CrossEncoder::read(&encoder::pretrained_folder(&PretrainedConfig::from(config))?)?;
+        Ok(match config.max_tokens {
+            Some(tokens) => model.with_max_tokens(tokens, &format!("{KEY}.max_tokens"))?,
+            None => model,
+        })
+    };
+    read().with_context(|| format!("cannot read {KEY}"))
+}
+
+impl<'a> Stronger<'a> {
+    /// Opens what a config asks for; a cross-encoder's scores are kept beside an encoder's vectors.
+    pub fn open(config: &MiningConfig, datasets: &Path) -> Result<Option<Self>> {
+        Ok(match &config.rescore {
+            None => None,
+            Some(RescoreConfig::File(file)) => Some(Self::File(file.clone())),
+            Some(RescoreConfig::CrossEncoder(config)) => {
+                let model = cross_encoder(config)?;
+                for note in model.notes() {
+                    output::note(format!("cross-encoder: {note}"));
+                }
+                let mut all = Fingerprint::builder();
+                all.text(env!("CARGO_PKG_VERSION")).text(model.fingerprint().as_str());
+                let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
+                Some(Self::CrossEncoder(Box::new(KeptScores::open(model, &file)?)))
+            }
+        })
+    }
+
+    /// The same, which gives up soon after the flag is set.
+    #[must_use]
+    pub fn until(self, stop: &'a AtomicBool) -> Self {
+        match self {
+            Self::File(file) => Self::File(file),
+            Self::CrossEncoder(kept) => Self::CrossEncoder(Box::new(kept.until(stop))),
+        }
+    }
+
+    /// In tables.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(file) => format!("scores in {}", file.display()),
+            Self::CrossEncoder(kept) => kept.reranker().name(),
+        }
+    }
+
+    /// Of all that decides the scores.
+    pub fn fingerprint(&self) -> Result<Fingerprint> {
+        match self {
+            Self::File(file) => Ok(Fingerprint::of_file(file)?),
+            Self::CrossEncoder(kept) => Ok(kept.reranker().fingerprint()),
+        }
+    }
+
+    /// The cross-encoder, where it is one.
+    pub fn cross_encoder(&self) -> Option<&dyn Rescorer> {
+        match self {
+            Self::File(_) => None,
+            Self::CrossEncoder(kept) => Some(&**kept),
+        }
+    }
+
+    /// The scores in a file, read for these texts; none of a cross-encoder.
+    pub fn read(&self, texts: &Texts<'_>) -> Result<Option<Rescored>> {
+        let Self::File(file) = self else { return Ok(None) };
+        let scores = Rescored::read(file, texts)?;
+        if scores.unknown > 0 {
+            output::note(format!("rescoring: {} scores are of other queries or documents", scores.unknown));
+        }
+        Ok(Some(scores))
+    }
+}
