@@ -9,9 +9,9 @@ use std::time::Instant;
 use ndarray::{Array2, Axis};
 use rand::RngExt;
 use rayon::prelude::*;
-use wb_core::{Ranking, Seed, progress::silent};
+use wb_core::{Ranking, Seed, TokenEmbeddings, progress::silent};
 use wb_retrieval::{
-    TokenIndex, TokenIndexBuilder, TokenRows,
+    TokenIndex, TokenIndexBuilder,
     token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
     top_k::top_k,
 };
@@ -72,9 +72,8 @@ fn main() {
     let sample = maker.block((0..sampled).map(|at| at * documents / sampled).collect::<Vec<_>>());
     let plan = Plan { config, tokens: documents * tokens, made_with: [].into(), seed: Seed(3) };
     let started = Instant::now();
-    let offsets = maker.offsets(sampled);
-    let rows = TokenRows::new(sample.view(), &offsets).unwrap();
-    let mut builder = TokenIndexBuilder::create(folder.path(), rows, plan, &mut silent).unwrap();
+    let sample = TokenEmbeddings::new(sample, maker.offsets(sampled)).unwrap();
+    let mut builder = TokenIndexBuilder::create(folder.path(), &sample, plan, &mut silent).unwrap();
     drop(sample);
     println!("{wanted} centroids from {} tokens: {:.1} s", sampled * tokens, started.elapsed().as_secs_f64());
 
@@ -95,9 +94,10 @@ fn main() {
     let (mut adding, mut exact) = (0.0, vec![Vec::with_capacity(documents); QUERIES]);
     for first in (0..documents).step_by(BLOCK) {
         let n = BLOCK.min(documents - first);
-        let (block, offsets) = (maker.block((first..first + n).collect::<Vec<_>>()), maker.offsets(n));
+        let block = maker.block((first..first + n).collect::<Vec<_>>());
+        let block = TokenEmbeddings::new(block, maker.offsets(n)).unwrap();
         let started = Instant::now();
-        builder.add(TokenRows::new(block.view(), &offsets).unwrap(), &mut silent).unwrap();
+        builder.add(&block, &mut silent).unwrap();
         adding += started.elapsed().as_secs_f64();
         let products = wb_retrieval::inner_product::inner_products(queries.view(), block.view());
         for (query, scores) in exact.iter_mut().enumerate() {
@@ -119,14 +119,14 @@ fn main() {
         index.bytes() as f64 / 1e9
     );
     println!("memory at most: {}", peak());
-    let queries = TokenRows::new(queries.view(), &query_offsets).unwrap();
+    let queries = TokenEmbeddings::new(queries, query_offsets).unwrap();
     for probes in [4, 8, 16, 32] {
         for how in [
             TokenSearch::Plaid(PlaidSearch { probes, candidates: 256 }),
             TokenSearch::Xtr(XtrSearch { tokens: 1000, probes }),
         ] {
             let started = Instant::now();
-            let found = index.search(queries, 100, &how, &mut silent).unwrap();
+            let found = index.search(&queries, 100, &how, &mut silent).unwrap();
             let seconds = started.elapsed().as_secs_f64();
             println!(
                 "{how:?}: recall of the exact 10 {:.3}, 100 {:.3}; {:.1} queries/s",

@@ -44,4 +44,4 @@ pub use metric::{Metric, Tied};
 pub use remembered::Remembered;
 pub use retriever::Retriever;
 pub use ties::TieRule;
-pub use token_index::{TokenIndex, TokenIndexBuilder, TokenRows};
+pub use token_index::{TokenIndex, TokenIndexBuilder};

@@ -8,16 +8,16 @@ use std::{
 
 use ndarray::Axis;
 use rayon::prelude::*;
-use wb_core::{Error as CoreError, Progress, Seed, atomic, fingerprint::Fingerprint};
+use wb_core::{Error as CoreError, Progress, Seed, TokenEmbeddings, atomic, fingerprint::Fingerprint};
 
 use super::{
-    TokenIndexConfig, TokenRows,
+    TokenIndexConfig,
     centroids::Centroids,
     codec::{Codec, scale_code},
     layout::{CENTROIDS, INDEX, Layout, Listed, SegmentEntry},
     open_centroids, segment,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, maxsim::check};
 
 /// Tokens of the sample whose residuals the buckets are learned from.
 const RESIDUALS: usize = 1 << 15;
@@ -53,7 +53,7 @@ impl TokenIndexBuilder {
     /// documents, drawn at random by the caller; 16 tokens for each centroid are plenty.
     pub fn create(
         folder: &Path,
-        sample: TokenRows<'_>,
+        sample: &TokenEmbeddings,
         plan: Plan,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self> {
@@ -64,11 +64,12 @@ impl TokenIndexBuilder {
                 .with_hint("add to it, or take the folder away")
                 .into());
         }
-        let vectors = sample.vectors();
+        let vectors = sample.view();
         let (n, dim) = vectors.dim();
         if n == 0 || dim == 0 {
             return Err(CoreError::data("sample of token vectors", "none, expected at least one").into());
         }
+        check("document", vectors)?;
         let wanted = plan.config.centroids_for(plan.tokens, n);
         let centroids = Centroids::train(vectors, wanted, plan.config.iterations, plan.seed, progress);
         // Evenly from all over the sample.
@@ -110,13 +111,14 @@ impl TokenIndexBuilder {
 
     /// Adds documents after those that are there. When it returns they are on the disk; when it fails, or the process
     /// ends before that, the index is as it was.
-    pub fn add(&mut self, documents: TokenRows<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-        let vectors = documents.vectors();
+    pub fn add(&mut self, documents: &TokenEmbeddings, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+        let vectors = documents.view();
         let tokens = vectors.nrows();
         if vectors.ncols() != self.layout.dim {
             let what = "dimensions of vectors and index";
             return Err(Error::Lengths { what, given: vectors.ncols(), expected: self.layout.dim });
         }
+        check("document", vectors)?;
         let limit = u32::MAX as usize;
         for given in [self.documents() + documents.len(), tokens] {
             if given > limit {

@@ -16,7 +16,6 @@ mod config;
 mod layout;
 mod plaid;
 mod segment;
-mod tokens;
 mod xtr;
 
 #[cfg(test)]
@@ -26,9 +25,9 @@ use std::{collections::BTreeMap, path::Path};
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
-use wb_core::{Error as CoreError, Hit, Progress, Ranking, Seed};
+use wb_core::{Error as CoreError, Hit, Progress, Ranking, Seed, TokenEmbeddings};
 
-use crate::{Error, Result, inner_product::inner_products};
+use crate::{Error, Result, inner_product::inner_products, maxsim::check};
 use centroids::Centroids;
 use codec::Codec;
 use layout::{CENTROIDS, Layout};
@@ -36,7 +35,6 @@ use segment::Segment;
 
 pub use build::{Plan, TokenIndexBuilder};
 pub use config::{PlaidSearch, TokenIndexConfig, TokenSearch, XtrSearch};
-pub use tokens::TokenRows;
 pub use xtr::imputed;
 
 /// A compressed index, open for searching.
@@ -100,19 +98,20 @@ impl TokenIndex {
 
     /// The best `k` documents for each query, best first, ties by position; `rankings[i].query` is `i`.
     ///
-    /// A score is the mean over the query's tokens of the best score in the document. A query without tokens finds
+    /// A score is MaxSim's sum over the query's tokens, or XTR's mean. A query without tokens finds
     /// nothing. Queries are searched side by side, each by one thread, with the same result for any number of threads.
     pub fn search(
         &self,
-        queries: TokenRows<'_>,
+        queries: &TokenEmbeddings,
         k: usize,
         how: &TokenSearch,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Ranking>> {
-        if queries.vectors().ncols() != self.dim() {
-            let given = queries.vectors().ncols();
+        if queries.dim() != self.dim() {
+            let given = queries.dim();
             return Err(Error::Lengths { what: "dimensions of queries and index", given, expected: self.dim() });
         }
+        check("query", queries.view())?;
         let mut rankings = Vec::with_capacity(queries.len());
         let at_once = 4 * rayon::current_num_threads();
         for first in (0..queries.len()).step_by(at_once) {

@@ -73,13 +73,13 @@ impl TokenIndex {
             let row = scores.row(segment.centroid_of(token));
             best.iter_mut().zip(row).for_each(|(best, score)| *best = best.max(*score));
         }
-        best.iter().sum::<f32>() / best.len().max(1) as f32
+        best.iter().sum::<f32>()
     }
 }
 
-/// The mean over query tokens of the best inner product with a document token.
+/// The sum over query tokens of the best inner product with a document token.
 fn max_sim(query: ArrayView2<'_, f32>, document: ArrayView2<'_, f32>) -> f32 {
     let scores = inner_products(query, document);
     let best = scores.rows().into_iter().map(|row| row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-    best.sum::<f32>() / query.nrows().max(1) as f32
+    best.sum::<f32>()
 }

@@ -3,12 +3,11 @@
 use std::{ops::Range, path::Path, sync::Arc};
 
 use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
-use wb_core::{Error as CoreError, fingerprint::Fingerprint};
+use wb_core::{Error as CoreError, TokenEmbeddings, fingerprint::Fingerprint};
 
 use super::{
     codec,
     layout::{Layout, Listed, SegmentEntry},
-    tokens::TokenRows,
 };
 use crate::Result;
 
@@ -115,7 +114,13 @@ impl Segment {
 }
 
 /// The bytes of a segment.
-pub(super) fn bytes(layout: &Layout, rows: TokenRows<'_>, codes: &[u32], scales: &[u8], residuals: &[u8]) -> Vec<u8> {
+pub(super) fn bytes(
+    layout: &Layout,
+    rows: &TokenEmbeddings,
+    codes: &[u32],
+    scales: &[u8],
+    residuals: &[u8],
+) -> Vec<u8> {
     let tokens = codes.len();
     let mut bytes = Vec::with_capacity(layout.sections(rows.len(), tokens)[6]);
     let mut put = |numbers: &mut dyn Iterator<Item = u32>| numbers.for_each(|n| bytes.extend(n.to_le_bytes()));

@@ -24,10 +24,8 @@ pub(super) fn clustered(seed: u64, n: usize, dim: usize, around: usize) -> Array
 
 /// Documents of 1 to 40 tokens, and queries that are tokens of some of them, moved a little.
 struct Made {
-    vectors: Array2<f32>,
-    offsets: Vec<usize>,
-    queries: Array2<f32>,
-    query_offsets: Vec<usize>,
+    documents: TokenEmbeddings,
+    queries: TokenEmbeddings,
 }
 
 impl Made {
@@ -51,28 +49,21 @@ impl Made {
             query_offsets.push(query_offsets[query_offsets.len() - 1] + tokens.len());
         }
         let queries = Array2::from_shape_vec((query_offsets[50], dim), rows).unwrap();
-        Self { vectors, offsets, queries, query_offsets }
-    }
-
-    fn documents(&self) -> TokenRows<'_> {
-        TokenRows::new(self.vectors.view(), &self.offsets).unwrap()
-    }
-
-    fn queries(&self) -> TokenRows<'_> {
-        TokenRows::new(self.queries.view(), &self.query_offsets).unwrap()
+        let queries = TokenEmbeddings::new(queries, query_offsets).unwrap();
+        Self { documents: TokenEmbeddings::new(vectors, offsets).unwrap(), queries }
     }
 
     fn plan(&self, bits: u8) -> Plan {
         Plan {
             config: TokenIndexConfig { bits, ..TokenIndexConfig::default() },
-            tokens: self.vectors.nrows(),
+            tokens: self.documents.view().nrows(),
             made_with: [("encoder".to_owned(), "a".to_owned())].into(),
             seed: Seed(4),
         }
     }
 
     fn build(&self, folder: &Path, bits: u8, blocks: &[usize]) -> TokenIndexBuilder {
-        let mut builder = TokenIndexBuilder::create(folder, self.documents(), self.plan(bits), &mut silent).unwrap();
+        let mut builder = TokenIndexBuilder::create(folder, &self.documents, self.plan(bits), &mut silent).unwrap();
         let mut first = 0;
         for block in blocks {
             self.add(&mut builder, first, first + block).unwrap();
@@ -83,29 +74,27 @@ impl Made {
 
     /// Adds the documents `from..to`.
     fn add(&self, builder: &mut TokenIndexBuilder, from: usize, to: usize) -> Result<()> {
-        let offsets: Vec<usize> = self.offsets[from..=to].iter().map(|at| at - self.offsets[from]).collect();
-        let rows = self.vectors.slice(ndarray::s![self.offsets[from]..self.offsets[to], ..]);
-        builder.add(TokenRows::new(rows, &offsets)?, &mut silent)
+        builder.add(&self.documents.part(from..to), &mut silent)
     }
 
-    /// The definition: every document's MaxSim, divided by the number of query tokens.
+    /// The definition: every document's MaxSim.
     fn exact(&self, k: usize) -> Vec<Ranking> {
         let rank = |query: usize| {
-            let tokens = self.queries().text(query);
+            let tokens = self.queries.text(query);
             let score = |document: usize| {
-                let products = tokens.dot(&self.documents().text(document).t());
+                let products = tokens.dot(&self.documents.text(document).t());
                 let best = products.rows().into_iter().map(|row| row.iter().copied().fold(f32::MIN, f32::max));
-                best.sum::<f32>() / tokens.nrows() as f32
+                best.sum::<f32>()
             };
-            let scores: Vec<f32> = (0..self.documents().len()).map(score).collect();
+            let scores: Vec<f32> = (0..self.documents.len()).map(score).collect();
             Ranking { query, hits: top_k(&scores, k) }
         };
-        (0..self.queries().len()).map(rank).collect()
+        (0..self.queries.len()).map(rank).collect()
     }
 }
 
 fn search(index: &TokenIndex, made: &Made, how: &TokenSearch) -> Vec<Ranking> {
-    index.search(made.queries(), 10, how, &mut silent).unwrap()
+    index.search(&made.queries, 10, how, &mut silent).unwrap()
 }
 
 #[test]
@@ -119,7 +108,7 @@ fn more_bits_find_more_of_the_exact_ranking() {
         let folder = TempDir::new().unwrap();
         made.build(folder.path(), bits, &[1500]);
         let index = TokenIndex::open(folder.path()).unwrap();
-        assert_eq!((index.len(), index.tokens(), index.dim()), (1500, made.vectors.nrows(), 32));
+        assert_eq!((index.len(), index.tokens(), index.dim()), (1500, made.documents.view().nrows(), 32));
         let found = recall(&search(&index, &made, &plaid), &exact, 10);
         assert!(found > last - 0.02, "{bits} bits: {found}, fewer: {last}");
         last = found;
@@ -133,7 +122,7 @@ fn more_bits_find_more_of_the_exact_ranking() {
         if bits == 8 {
             // Every number of a vector is nearly what it was.
             let decompressed = index.decompressed(777);
-            let original = made.documents().text(777);
+            let original = made.documents.text(777);
             let worst = (&decompressed - &original).iter().fold(0f32, |worst, x| worst.max(x.abs()));
             assert!(worst < 0.05, "{worst}");
         }
@@ -150,8 +139,9 @@ fn xtr_with_all_tokens_is_max_sim() {
     let all = TokenSearch::Xtr(XtrSearch { tokens: usize::MAX / 4, probes: usize::MAX });
     let plaid = TokenSearch::Plaid(PlaidSearch { probes: usize::MAX, candidates: usize::MAX });
     for (xtr, plaid) in search(&index, &made, &all).iter().zip(search(&index, &made, &plaid)) {
+        let tokens = made.queries.text(xtr.query).nrows() as f32;
         for (a, b) in xtr.hits.iter().zip(&plaid.hits) {
-            assert!((a.score - b.score).abs() < 1e-5, "{a:?} {b:?}");
+            assert!((a.score - b.score / tokens).abs() < 1e-5, "{a:?} {b:?}");
         }
         assert_eq!(xtr.hits[0].document, plaid.hits[0].document);
     }
@@ -200,15 +190,13 @@ fn vectors_of_other_things_are_refused() {
     let refused = TokenIndexBuilder::open(folder.path(), &[("encoder".to_owned(), "b".to_owned())].into());
     let error = refused.err().unwrap().to_string();
     assert!(error.ends_with("its vectors were made with other things: encoder"), "{error}");
-    let again = TokenIndexBuilder::create(folder.path(), made.documents(), made.plan(2), &mut silent);
+    let again = TokenIndexBuilder::create(folder.path(), &made.documents, made.plan(2), &mut silent);
     assert!(again.err().unwrap().to_string().ends_with("there is an index already"));
-    let wide = Array2::zeros((1, 17));
-    let error = builder.add(TokenRows::new(wide.view(), &[0, 1]).unwrap(), &mut silent).unwrap_err().to_string();
+    let one = |dim: usize, number: f32| TokenEmbeddings::new(Array2::from_elem((1, dim), number), vec![0, 1]).unwrap();
+    let error = builder.add(&one(17, 0.1), &mut silent).unwrap_err().to_string();
     assert!(error.contains("17 and 16 given"), "{error}");
-    let nan = Array2::from_elem((1, 16), f32::NAN);
-    assert!(TokenRows::new(nan.view(), &[0, 1]).is_err());
-    assert!(TokenRows::new(wide.view(), &[0, 2]).is_err());
-    assert!(TokenRows::new(wide.view(), &[0, 1, 0, 1]).is_err());
+    let error = builder.add(&one(16, f32::NAN), &mut silent).unwrap_err().to_string();
+    assert!(error.contains("not finite"), "{error}");
 }
 
 #[test]
@@ -273,18 +261,17 @@ fn empty_queries_and_documents_are_no_trouble() {
     let made = Made::new(20, 16);
     let folder = TempDir::new().unwrap();
     let mut builder = made.build(folder.path(), 2, &[]);
-    let none = Array2::zeros((0, 16));
     let index = TokenIndex::open(folder.path()).unwrap();
     assert!(index.is_empty());
     assert!(search(&index, &made, &TokenSearch::default()).iter().all(|ranking| ranking.hits.is_empty()));
     // A document without tokens is never found, and moves no other.
-    let rows = made.vectors.slice(ndarray::s![..2, ..]);
-    builder.add(TokenRows::new(rows, &[0, 0, 2]).unwrap(), &mut silent).unwrap();
-    builder.add(TokenRows::new(none.view(), &[0]).unwrap(), &mut silent).unwrap();
+    let rows = made.documents.view().slice(ndarray::s![..2, ..]).to_owned();
+    let two = TokenEmbeddings::new(rows, vec![0, 0, 2]).unwrap();
+    builder.add(&two, &mut silent).unwrap();
+    builder.add(&TokenEmbeddings::none(16), &mut silent).unwrap();
     let index = TokenIndex::open(folder.path()).unwrap();
-    let query = TokenRows::new(rows, &[0, 0, 2]).unwrap();
     for how in [TokenSearch::default(), TokenSearch::Xtr(XtrSearch::default())] {
-        let found = index.search(query, 10, &how, &mut silent).unwrap();
+        let found = index.search(&two, 10, &how, &mut silent).unwrap();
         assert!(found[0].hits.is_empty());
         assert_eq!(found[1].hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [1]);
     }
