@@ -222,6 +222,11 @@ impl<'t> Scorer<'t> {
         self.vectors.as_deref().filter(|_| self.bm25.is_none())
     }
 
+    /// The token vectors of all queries and all documents, where the contestant is an encoder of one vector a token.
+    pub fn token_vectors(&self) -> Option<(&TokenEmbeddings, &TokenEmbeddings)> {
+        self.tokens.as_deref().map(|tokens| (&tokens.queries, &tokens.documents))
+    }
+
     /// Scores at or under this mean that a document was not found at all (BM25: no word in common).
     pub fn floor(&self) -> Option<f32> {
         (self.bm25.is_some() && self.vectors.is_none() && self.tokens.is_none()).then_some(0.0)

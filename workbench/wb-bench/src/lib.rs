@@ -8,6 +8,7 @@
 pub mod audit;
 pub mod benchmarks;
 pub mod compare;
+pub mod compressed;
 pub mod contestant;
 pub mod error;
 pub mod examples;
@@ -19,6 +20,7 @@ pub mod texts;
 
 pub use benchmarks::{Benchmark, BenchmarkConfig, Card, Dataset, Plan};
 pub use compare::{Comparison, Verdict, compare};
+pub use compressed::{Compressed, compressed};
 pub use contestant::{Contestant, Scorer};
 pub use error::{Error, Result};
 pub use runner::{Options, run, write_trec};

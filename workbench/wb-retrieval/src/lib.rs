@@ -28,6 +28,7 @@ pub mod retriever;
 pub mod significance;
 mod stem;
 pub mod ties;
+pub mod token_index;
 pub mod top_k;
 pub mod trec;
 
@@ -43,3 +44,4 @@ pub use metric::{Metric, Tied};
 pub use remembered::Remembered;
 pub use retriever::Retriever;
 pub use ties::TieRule;
+pub use token_index::{TokenIndex, TokenIndexBuilder};

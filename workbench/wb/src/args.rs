@@ -217,6 +217,10 @@ pub struct Bench {
     /// Ends with exit code 1 unless the benchmark's main metric reaches this, as in mrr=0.40.
     #[arg(long, value_name = "METRIC=VALUE")]
     pub require: Vec<String>,
+    /// Measures a compressed token index of the documents too, with so many bits for each number (1, 2, 4 or 8):
+    /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
+    #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
+    pub token_index: Option<u8>,
     /// Longest text in tokens, instead of the encoder's own.
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,

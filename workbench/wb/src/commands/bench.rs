@@ -9,7 +9,7 @@ use wb_core::{
 };
 use wb_data::OnBad;
 use wb_encoder::{BiEncoder, folder::MaxTokens};
-use wb_retrieval::Bm25Config;
+use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 
 use super::End;
 use crate::{
@@ -27,6 +27,10 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if let Some(retriever) = &arguments.retriever {
         encoder::check_retriever(retriever)?;
     }
+    let token_index = arguments.token_index.map(|bits| TokenIndexConfig { bits, ..TokenIndexConfig::default() });
+    if let Some(config) = &token_index {
+        config.validate("--token-index")?;
+    }
     let mut bars = Bars::new();
     let mut run = None;
     let encoder = match &arguments.retriever {
@@ -43,7 +47,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
             Some(BiEncoder::open(folder, &device)?)
         }
     };
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());
     for benchmark in &benchmarks {
         let pairs = test_pairs(benchmark, arguments, run.as_ref(), &mut bars)?;
         let dataset = match (&pairs, &arguments.dataset) {
@@ -67,6 +71,9 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
             let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
             output::note(format!("{}: {queries} queries of {protocol}", path.display()));
         }
+        if let Some(config) = &token_index {
+            compressed.push(wb_bench::compressed(&scorer, config, Seed(17), &mut |p| bars.report(p))?);
+        }
         outcomes.push(outcome);
     }
     bars.finish();
@@ -77,6 +84,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         }
     }
     bench::print(&outcomes);
+    compressed.iter().for_each(bench::print_compressed);
     for warning in outcomes.iter().flat_map(|outcome| &outcome.warnings) {
         output::note(format!("warning: {warning}"));
     }

@@ -1,7 +1,7 @@
 //! Benchmarks of a run: every contestant on every benchmark, each measured once.
 
 use anyhow::{Context, Result};
-use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options, Plan, Scorer, benchmarks::NAMES};
+use wb_bench::{BenchmarkConfig, Compressed, Contestant, Dataset, Options, Plan, Scorer, benchmarks::NAMES};
 use wb_core::{
     Encoder, PairSet, Progress,
     fingerprint::Fingerprint,
@@ -230,4 +230,26 @@ pub fn print(outcomes: &[Outcome]) {
         &["contestant", "protocol", "language", "split", "metric", "value", "95 % interval", "queries", "pool"],
         &rows,
     );
+}
+
+/// What a compressed token index costs and finds.
+pub fn print_compressed(found: &Compressed) {
+    output::line(format!(
+        "\ntoken index: {} documents, {} tokens, {} centroids; {:.1} bytes a token instead of {}; built in {:.1} s",
+        found.documents,
+        found.tokens,
+        found.centroids,
+        found.bytes_per_token,
+        found.exact_bytes_per_token,
+        found.build_seconds
+    ));
+    let rows: Vec<Vec<String>> = found
+        .searches
+        .iter()
+        .map(|search| {
+            let [ten, hundred] = search.recall.map(|share| format!("{share:.3}"));
+            vec![search.name.clone(), ten, hundred, format!("{:.1}", search.queries_per_second)]
+        })
+        .collect();
+    output::table(&["search", "recall of exact 10", "of exact 100", "queries/s"], &rows);
 }
