@@ -79,8 +79,8 @@ pub enum TokenSimilarity {
 /// Texts of several vectors, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenTexts<'a> {
-    vectors: &'a [f32],
-    dim: usize,
+    pub(super) vectors: &'a [f32],
+    pub(super) dim: usize,
     pub(super) offsets: &'a [usize],
 }
 
