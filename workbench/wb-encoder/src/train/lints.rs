@@ -49,6 +49,12 @@ impl DataFacts {
         Ok(gathered.finish())
     }
 
+    /// The same pairs once so many hard negatives have been mined for each. A few may get fewer; mining counts those.
+    #[must_use]
+    pub fn with_mined(self, per_pair: usize) -> Self {
+        Self { with_negatives: self.pairs, most_negatives: per_pair, ..self }
+    }
+
     /// The same with the length of the model's embeddings.
     #[must_use]
     pub fn with_dim(self, dim: usize) -> Self {

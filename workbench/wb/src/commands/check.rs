@@ -30,6 +30,11 @@ pub fn check(check: &args::Check) -> Result<End> {
     output::line(format!("{}: fine", arguments.config.display()));
     plan(&experiment, &folder, &size, steps.as_ref());
     let facts = steps.as_ref().map(|steps| steps.facts.clone().with_dim(size.dim));
+    // Mined negatives take the place of those that pairs bring.
+    let facts = match (facts, experiment.mined_per_pair()) {
+        (Some(facts), Some(per_pair)) => Some(facts.with_mined(per_pair)),
+        (facts, _) => facts,
+    };
     let of_training = wb_encoder::train::lints(&experiment.train, facts.as_ref());
     let of_data = data_lints::lints(&experiment, steps.as_ref());
     for lint in lints(&experiment).into_iter().chain(of_training).chain(of_data) {

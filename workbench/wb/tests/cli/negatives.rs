@@ -366,4 +366,11 @@ fn a_check_tells_how_negatives_will_be_mined_and_what_is_risky() {
     }
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "negatives={encoder: bert}"]);
     assert!(out.contains("negatives 4 a pair, ranked by bert") && !out.contains("lint: negatives"), "{out}");
+    // What will be mined is not missed, now that the pairs can be looked at.
+    sandbox.succeeds(&["data", "tiny.yaml"]);
+    let missed = "no pair brings more than 0";
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "train.negatives=2"]);
+    assert!(out.contains(missed), "{out}");
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "negatives={encoder: bert}", "train.negatives=2"]);
+    assert!(!out.contains(missed) && !out.contains("mine some"), "{out}");
 }
