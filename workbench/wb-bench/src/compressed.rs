@@ -6,7 +6,7 @@ use wb_core::{Progress, Ranking, Seed, TokenEmbeddings};
 use wb_retrieval::{
     TokenIndex, TokenIndexBuilder,
     maxsim::max_sim,
-    token_index::{Plan, PlaidSearch, TokenIndexConfig, TokenSearch, XtrSearch, recall},
+    token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
     top_k::top_k,
 };
 
@@ -121,10 +121,8 @@ fn ways() -> Vec<(String, TokenSearch)> {
 
 fn exact(queries: &TokenEmbeddings, documents: &TokenEmbeddings) -> Result<Vec<Ranking>> {
     let scores = max_sim(queries, documents)?;
-    let rank = |(query, row): (usize, ndarray::ArrayView1<'_, f32>)| Ranking {
-        query,
-        hits: top_k(&row.to_vec(), DEPTHS[1]),
-    };
+    let rank =
+        |(query, row): (usize, ndarray::ArrayView1<'_, f32>)| Ranking { query, hits: top_k(&row.to_vec(), DEPTHS[1]) };
     Ok(scores.rows().into_iter().enumerate().map(rank).collect())
 }
 

@@ -277,8 +277,8 @@ mod tests {
             Some("did you mean `triplet`?"),
         );
         check(
-            "name: a\nloss: { mnrl: {}, scale: 2 }\n",
-            (2, 1),
+            "name: a\nloss: { mnrl: { scale: 1 }, triplet: {} }\n",
+            (2, 7),
             "loss: got a map, expected one with a single key",
             Some("further keys stand under the name, as in `{ name: { key: value, other: value } }`"),
         );

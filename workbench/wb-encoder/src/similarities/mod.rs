@@ -2,6 +2,7 @@
 
 pub mod dense;
 pub mod distance;
+mod maxima;
 pub mod product;
 pub(crate) mod rows;
 pub mod similarity;

@@ -7,6 +7,7 @@ pub mod ema;
 pub mod epochs;
 pub mod journal;
 pub mod lints;
+mod made_with;
 pub mod mix;
 pub mod moment;
 pub mod objectives;

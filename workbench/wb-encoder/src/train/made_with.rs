@@ -1,0 +1,41 @@
+//! What a training was made with: fingerprints of everything that decides its bytes.
+
+use std::collections::BTreeMap;
+
+use wb_core::fingerprint::Fingerprint;
+
+use super::{TrainJob, objectives::Objectives};
+use crate::{Parameters, Result};
+
+/// Everything that must be the same to go on from a checkpoint.
+pub(super) fn made_with(
+    job: &TrainJob<'_>,
+    parameters: &Parameters,
+    objectives: Option<&Objectives<'_>>,
+) -> Result<BTreeMap<String, String>> {
+    let mut names = Fingerprint::builder();
+    let mut frozen = Fingerprint::builder();
+    for parameter in parameters.iter() {
+        names.text(&parameter.name).number(u64::from(parameter.trainable));
+        parameter.shape.iter().for_each(|side| {
+            names.number(*side as u64);
+        });
+        if !parameter.trainable {
+            let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            frozen.bytes(&bytes);
+        }
+    }
+    let entries = [
+        ("config", Fingerprint::of_json(job.config).to_string()),
+        ("frozen weights", frozen.finish().to_string()),
+        ("late interaction", job.late_interaction.map(|late| format!("{:?}", late.config())).unwrap_or_default()),
+        ("guide", job.guide.map(|guide| guide.fingerprint().to_string()).unwrap_or_default()),
+        ("names and shapes of weights", names.finish().to_string()),
+        ("pairs", job.pairs.fingerprint()?.to_string()),
+        ("seed", job.seed.0.to_string()),
+        ("validation pairs", job.validation.fingerprint().to_string()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    let classes = objectives.map(|objectives| ("classes of objectives", objectives.fingerprint().to_string()));
+    Ok(entries.into_iter().chain(classes).map(|(key, value)| (key.to_owned(), value)).collect())
+}
