@@ -81,7 +81,7 @@ impl T5Config {
             return refuse(name, "is 0, expected at least 1".into());
         }
         let buckets = self.relative_attention_num_buckets;
-        if buckets < 4 || buckets % 4 != 0 {
+        if buckets == 0 || !buckets.is_multiple_of(4) {
             let message = format!("is {buckets}, expected a multiple of 4");
             return refuse("relative_attention_num_buckets", message);
         }

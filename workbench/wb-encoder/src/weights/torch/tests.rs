@@ -136,7 +136,9 @@ fn sizes_are_compared_with_the_bytes_that_are_there() {
         |count, offset, shape: &[i64], strides: &[i64]| open(&with(&program(count, offset, shape, strides), &storage));
     assert!(check(6, 0, &[2, 3], &[3, 1]).is_ok());
     assert!(check(6, 1, &[2, 2], &[1, 3]).is_ok());
-    let cases: [(i64, i64, &[i64], &[i64], &str); 10] = [
+    /// Numbers of the storage, offset, shape, strides, and the refusal.
+    type Case<'a> = (i64, i64, &'a [i64], &'a [i64], &'a str);
+    let cases: [Case<'_>; 10] = [
         (7, 0, &[2, 3], &[3, 1], "its storage has 24 bytes, expected 7 numbers of 4"),
         (i64::MAX, 0, &[2, 3], &[3, 1], "its storage has 24 bytes, expected"),
         (6, 1, &[2, 3], &[3, 1], "beyond the 6 numbers of its storage"),
@@ -212,7 +214,7 @@ fn programs_that_go_wrong_say_where() {
     assert_eq!(run(&vec![b'}'; (4 << 20) + 1]), "has 4194305 bytes, more than any dictionary of tensors needs");
     // A dictionary in itself, and one that is deep: nothing walks down.
     assert!(run(b"}q\x00X\x01\0\0\0ah\x00s.").contains("has a dictionary under \"a\""));
-    let deep = [&vec![b'}'; 100_000][..], &vec![b's'; 1]].concat();
+    let deep = [&vec![b'}'; 100_000][..], b"s"].concat();
     assert!(run(&deep).contains("ends after"));
 }
 
