@@ -78,7 +78,7 @@ def main():
             if not (cosine >= LEAST_COSINE and difference <= LARGEST_DIFFERENCE):
                 wrong.append(line)
         if job["kind"] == "multi-vector":
-            options = dict(batch_size=7, convert_to_tensor=False)
+            options = dict(batch_size=7)
             queries, documents = model.encode_query(job["texts"], **options), model.encode_document(job["texts"], **options)
             scores = model.similarity(queries, documents).numpy()
             difference = numpy.abs(scores - numpy.array(job["scores"])).max()

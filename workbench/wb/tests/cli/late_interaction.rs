@@ -58,15 +58,8 @@ fn it_is_trained_measured_exported_and_mined_with() {
         "mined.jsonl",
     ]);
     assert!(out.contains("ranked by base") && out.contains("BM25 puts it above"), "{out}");
-    let (out, _) = sandbox.succeeds(&[
-        "mine-negatives",
-        "tiny.yaml",
-        "--encoder",
-        "base",
-        "negatives.retriever=bm25",
-        "--out",
-        "words.jsonl",
-    ]);
+    let words = ["negatives.encoder=base", "negatives.retriever=bm25", "--out", "words.jsonl"];
+    let (out, _) = sandbox.succeeds(&[&["mine-negatives", "tiny.yaml"][..], &words].concat());
     assert!(out.contains("base puts it above the positive"), "{out}");
 }
 
