@@ -406,7 +406,7 @@ fn retrieved_maxima(left: Mat<'_>, right: TokenTexts<'_>, config: XtrConfig, bes
             // Where the first of a text's greatest products is not retrieved, none of the text is.
             let counts = at.filter(|at| least.holds(value, range.start + at)).filter(|_| match config.normalizer {
                 Normalizer::SentenceTransformers => true,
-                Normalizer::Pylate => !(value <= 0.0),
+                Normalizer::Pylate => value > 0.0 || value.is_nan(),
             });
             best[text] = counts.map_or(NONE, |at| (range.start + at) as u32);
             values[text] = if counts.is_some() { value } else { 0.0 };
