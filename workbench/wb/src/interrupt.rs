@@ -1,4 +1,5 @@
-//! Ctrl-C: the first one asks training to stop after a checkpoint, the second one ends the process at once.
+//! Ctrl-C: while training, the first one asks for a checkpoint and an end, the second one ends the process at once.
+//! Everywhere else the first one ends it: what is made there appears whole or not at all, and is gone on with.
 
 use std::sync::{
     Arc,
@@ -7,16 +8,39 @@ use std::sync::{
 
 use anyhow::{Context, Result};
 
-/// A flag that the first Ctrl-C sets.
-pub fn flag() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-        crate::output::note("stopping after this step, with a checkpoint; press Ctrl-C again to end at once");
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(stop)
+/// What a process that was interrupted ends with.
+const INTERRUPTED: i32 = 130;
+
+/// Listens for Ctrl-C.
+pub struct Interrupt {
+    stop: Arc<AtomicBool>,
+    training: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// From now on.
+    pub fn listen() -> Result<Self> {
+        let (stop, training) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (seen, trains) = (Arc::clone(&stop), Arc::clone(&training));
+        ctrlc::set_handler(move || {
+            let again = seen.swap(true, Ordering::SeqCst);
+            if !trains.load(Ordering::SeqCst) && !again {
+                crate::output::note("stopped; the same command goes on from what is done");
+            }
+            if again || !trains.load(Ordering::SeqCst) {
+                std::process::exit(INTERRUPTED);
+            }
+            crate::output::note("stopping after this step, with a checkpoint; press Ctrl-C again to end at once");
+        })
+        .context("cannot listen for Ctrl-C")?;
+        Ok(Self { stop, training })
+    }
+
+    /// Does what looks at the flag and ends by itself once it is set.
+    pub fn while_training<T>(&self, train: impl FnOnce(&AtomicBool) -> T) -> T {
+        self.training.store(true, Ordering::SeqCst);
+        let result = train(&self.stop);
+        self.training.store(false, Ordering::SeqCst);
+        result
+    }
 }

@@ -88,7 +88,7 @@ pub(super) fn retrieved_maxima(
             // Where the first of a text's greatest products is not retrieved, none of the text is.
             let counts = at.filter(|at| least.holds(value, range.start + at)).filter(|_| match config.normalizer {
                 Normalizer::SentenceTransformers => true,
-                Normalizer::Pylate => !(value <= 0.0),
+                Normalizer::Pylate => value.is_nan() || value > 0.0,
             });
             best[text] = counts.map_or(NONE, |at| (range.start + at) as u32);
             values[text] = if counts.is_some() { value } else { 0.0 };

@@ -8,7 +8,7 @@ use super::{End, report};
 use crate::{
     args,
     config::Experiment,
-    interrupt,
+    interrupt::Interrupt,
     output::{self, Bars},
     pipeline::{
         bench, data, device, mine, preflight,
@@ -50,7 +50,7 @@ fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
     let experiment = load(arguments)?;
     preflight::preflight(&experiment)?;
     let device = device::of_experiment(&experiment)?;
-    let stop = interrupt::flag()?;
+    let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
     let places = &arguments.places;
@@ -58,7 +58,8 @@ fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
     let data = mine::of_experiment(&experiment, data, places, &mut progress)?;
     let mut run = train::open(&experiment, &data, &places.runs)?;
-    let (trained, untrained) = train::encoder(&experiment, &data, &mut run, &device, &stop, &mut progress)?;
+    let (trained, untrained) =
+        interrupt.while_training(|stop| train::encoder(&experiment, &data, &mut run, &device, stop, &mut progress))?;
     if let Trained::Stopped(outcome) = trained {
         bars.finish();
         output::note(format!("stopped after step {}; the same command goes on from there", outcome.steps));

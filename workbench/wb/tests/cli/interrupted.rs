@@ -51,6 +51,34 @@ fn ctrl_c_leaves_a_checkpoint_and_the_same_command_ends_with_the_same_weights() 
     journals_are_equal(&sandbox);
 }
 
+/// A pipe that nobody writes into is a source that takes for ever to read.
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_before_training_ends_at_once() {
+    let sandbox = Sandbox::new();
+    let made = Command::new("mkfifo").arg(sandbox.path("pairs.jsonl")).status().unwrap();
+    assert!(made.success());
+    let waits = "data.sources=[{jsonl: {path: pairs.jsonl}}]";
+    let mut child = sandbox.command(&["run", "tiny.yaml", waits]).stderr(Stdio::piped()).spawn().unwrap();
+    let listens = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+        // Bit 1 is SIGINT, number 2.
+        u64::from_str_radix(caught, 16).unwrap() & 2 != 0
+    };
+    sandbox.wait_for("listener", listens);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none(), "it was to wait for the pipe");
+    send("-INT", &child);
+    let started = std::time::Instant::now();
+    let code = child.wait().unwrap().code();
+    assert!(started.elapsed().as_secs() < 5);
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(code, Some(130), "{text}");
+    assert!(text.contains("the same command goes on from what is done"), "{text}");
+}
+
 #[test]
 fn a_killed_training_is_unfinished_and_ends_with_the_same_weights() {
     let sandbox = Sandbox::new();
