@@ -91,7 +91,7 @@ fn main() {
     }
     let query_offsets: Vec<usize> = (0..=QUERIES).map(|at| at * QUERY_TOKENS).collect();
 
-    let (mut adding, mut exact) = (0.0, vec![Vec::with_capacity(documents); QUERIES]);
+    let (mut adding, mut exact) = (0.0, vec![Vec::new(); QUERIES]);
     for first in (0..documents).step_by(BLOCK) {
         let n = BLOCK.min(documents - first);
         let block = maker.block((first..first + n).collect::<Vec<_>>());
