@@ -5,6 +5,7 @@ pub mod distance;
 pub mod product;
 pub(crate) mod rows;
 pub mod similarity;
+mod token_maxima;
 pub mod tokens;
 mod tokens_on;
 

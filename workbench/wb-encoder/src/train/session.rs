@@ -18,8 +18,7 @@ use super::{
     optimizer::{AdamW, clip_factor, gradient_norm},
     plan::PlannedStep,
     prefetch::Batches,
-    step::{StepOptions, accumulate},
-    step_tokens::accumulate_tokens,
+    step::{StepOptions, accumulate_either},
     table::PairTable,
     token_dropout::drop_tokens,
     validate::{Measured, Validation},
@@ -169,8 +168,7 @@ impl<'a> Session<'a> {
             weight: 1.0 / planned.batches.len() as f32,
         };
         let stage = &self.course.stages[planned.stage];
-        let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
-        let mut of_objectives = BTreeMap::new();
+        let (mut loss, mut pairs, mut tokens, mut objectives) = (0.0, 0, 0, BTreeMap::new());
         for part in 0..planned.batches.len() {
             let mut batch = batches.next_batch()?;
             // Counts batches over the whole training, so that nothing has to be stored to resume.
@@ -178,11 +176,8 @@ impl<'a> Session<'a> {
             batch.tokens =
                 drop_tokens(batch.tokens, config.token_dropout, self.job.special_ends, self.job.seed, number);
             let of_stage = &self.course.losses[planned.stage];
-            let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
-            let found = match self.job.late_interaction {
-                None => accumulate(backbone, of_stage, &batch, number, options, gradients)?,
-                Some(late) => accumulate_tokens(backbone, late, of_stage, &batch, number, options, gradients)?,
-            };
+            let model = (&*self.backbone, self.job.late_interaction);
+            let found = accumulate_either(model, of_stage, &batch, number, options, &mut self.gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
             }
@@ -190,7 +185,7 @@ impl<'a> Session<'a> {
                 if !found.loss.is_finite() {
                     return Err(self.not_a_number(step, found.name, found.loss, planned, table));
                 }
-                let sum = of_objectives.entry(found.name.to_owned()).or_insert(0.0);
+                let sum = objectives.entry(found.name.to_owned()).or_insert(0.0);
                 *sum += found.loss * f64::from(options.weight);
             }
             loss += found / planned.batches.len() as f64;
@@ -211,7 +206,6 @@ impl<'a> Session<'a> {
         }
 
         let (epoch, stage) = (planned.epoch, planned.stage as u32);
-        let objectives = of_objectives;
         let record = StepRecord { step, epoch, stage, loss, objectives, learning_rate, grad_norm: norm, pairs, tokens };
         self.metrics.append(&record)?;
         self.step = step;
@@ -252,10 +246,7 @@ impl<'a> Session<'a> {
         };
         if !held_out.is_empty() {
             self.swap_average()?;
-            let found = match self.job.late_interaction {
-                None => held_out.measure(self.backbone, loss, &mut go_on),
-                Some(late) => held_out.measure_tokens(self.backbone, late, loss, &mut go_on),
-            };
+            let found = held_out.measure_either((self.backbone, self.job.late_interaction), loss, &mut go_on);
             self.swap_average()?;
             let Some(found) = found? else { return Ok(false) };
             self.record(found)?;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use ndarray::{Array2, s};
 use wb_core::Seed;
 
-use super::prefetch::TrainBatch;
-use crate::{Backbone, Dropout, Gradients, Result, Tape, TokenBatch, losses::LossOnEmbeddings};
+use super::{prefetch::TrainBatch, step_tokens::accumulate_tokens};
+use crate::{Backbone, Dropout, Gradients, LateInteraction, Result, Tape, TokenBatch, losses::LossOnEmbeddings};
 
 /// How a batch's gradients are computed.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,21 @@ pub struct StepOptions {
     pub micro_texts: usize,
     /// What the gradients are multiplied by: 1 / batches of the step.
     pub weight: f32,
+}
+
+/// [`accumulate`], or [`accumulate_tokens`] where the encoder gives one vector a token.
+pub fn accumulate_either(
+    (backbone, late): (&dyn Backbone, Option<&LateInteraction>),
+    loss: &LossOnEmbeddings,
+    batch: &TrainBatch,
+    number: u64,
+    options: StepOptions,
+    gradients: &mut Gradients,
+) -> Result<f64> {
+    match late {
+        None => accumulate(backbone, loss, batch, number, options, gradients),
+        Some(late) => accumulate_tokens(backbone, late, loss, batch, number, options, gradients),
+    }
 }
 
 /// Adds a batch's gradients to `gradients` and returns its loss. `number` counts batches over the whole training,

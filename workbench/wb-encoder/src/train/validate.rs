@@ -123,6 +123,19 @@ impl Validation {
         Some(format!("no loss is measured on validation pairs: {reason}"))
     }
 
+    /// [`Validation::measure`], or [`Validation::measure_tokens`] where the encoder gives one vector a token.
+    pub fn measure_either(
+        &self,
+        (backbone, late): (&dyn Backbone, Option<&LateInteraction>),
+        loss: &LossOnEmbeddings,
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<Measured>> {
+        match late {
+            None => self.measure(backbone, loss, go_on),
+            Some(late) => self.measure_tokens(backbone, late, loss, go_on),
+        }
+    }
+
     /// Measures a backbone. `go_on` is told how many texts are embedded; where it says no, nothing is measured.
     pub fn measure(
         &self,
