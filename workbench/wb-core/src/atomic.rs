@@ -108,6 +108,30 @@ pub fn restore_folders(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Takes out what processes that were killed left half-written in `folder` and in the folders right inside it. Nobody
+/// else may be writing there.
+pub fn remove_leftovers(folder: &Path) -> Result<()> {
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(folder).map_err(Error::io("read", folder))?;
+        entries.map(|entry| Ok(entry.map_err(Error::io("read", folder))?.path())).collect()
+    };
+    let mut found = entries(folder)?;
+    for inside in found.clone().iter().filter(|path| path.is_dir() && !is_temporary(path)) {
+        found.extend(entries(inside)?);
+    }
+    for path in found.iter().filter(|path| is_temporary(path)) {
+        if path.is_dir() { remove_folder(path)? } else { remove_file(path)? }
+    }
+    Ok(())
+}
+
+/// Whether [`write()`] or [`folder_with`] named it, and did not get to rename it.
+fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let pid = name.strip_suffix(".tmp").and_then(|name| name.rsplit_once('.')).map(|(_, pid)| pid);
+    name.starts_with('.') && pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Takes out a folder with all that is in it.
 pub fn remove_folder(path: &Path) -> Result<()> {
     faults::point().and_then(|()| fs::remove_dir_all(path)).map_err(Error::io("remove", path))
@@ -219,6 +243,22 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn leftovers_of_killed_processes_are_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in [".encoder.12.tmp", "bench", "bench/deep", "encoder"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        let stay =
+            [".hidden", ".a.tmp", "a.12.tmp", ".a.x1.tmp", "bench/pairs.json", "encoder/a", "bench/deep/.a.1.tmp"];
+        let go = [".verdict.json.7.tmp", ".encoder.12.tmp/a", "bench/.pairs.json.99.tmp"];
+        stay.iter().chain(&go).for_each(|name| fs::write(path(name), "x").unwrap());
+        remove_leftovers(folder.path()).unwrap();
+        assert!(stay.iter().all(|name| path(name).is_file()));
+        assert!(go.iter().all(|name| !path(name).exists()) && !path(".encoder.12.tmp").exists());
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub fn open(experiment: &Experiment, data: &Data, runs: &Path) -> Result<Run> {
     let inputs = inputs(experiment, data)?;
     let dir = RunDir::for_experiment(runs, &experiment.name, &inputs)?;
     let lock = dir.lock()?;
+    // Nobody else writes here now.
+    atomic::remove_leftovers(dir.folder())?;
     let stages = Stages::open(&dir)?;
     Ok(Run { dir, stages, _lock: lock })
 }
