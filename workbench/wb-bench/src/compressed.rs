@@ -2,12 +2,10 @@
 
 use std::time::Instant;
 
-use wb_core::{Progress, Ranking, Seed, TokenEmbeddings};
+use wb_core::{Progress, Seed, TokenEmbeddings};
 use wb_retrieval::{
-    TokenIndex, TokenIndexBuilder,
-    maxsim::max_sim,
+    TokenIndex, TokenIndexBuilder, late_interaction,
     token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
-    top_k::top_k,
 };
 
 use crate::{Result, Scorer};
@@ -70,7 +68,7 @@ pub fn compressed(
     };
     let queries = queries.part(0..queries.len().min(QUERIES));
     let started = Instant::now();
-    let exact = exact(&queries, documents)?;
+    let exact = late_interaction::rank(&queries, documents, DEPTHS[1])?;
     let mut searches = vec![Searched {
         name: "exact MaxSim".to_owned(),
         recall: [1.0; 2],
@@ -117,13 +115,6 @@ fn ways() -> Vec<(String, TokenSearch)> {
         ways.push((name, TokenSearch::Xtr(XtrSearch { probes, tokens })));
     }
     ways
-}
-
-fn exact(queries: &TokenEmbeddings, documents: &TokenEmbeddings) -> Result<Vec<Ranking>> {
-    let scores = max_sim(queries, documents)?;
-    let rank =
-        |(query, row): (usize, ndarray::ArrayView1<'_, f32>)| Ranking { query, hits: top_k(&row.to_vec(), DEPTHS[1]) };
-    Ok(scores.rows().into_iter().enumerate().map(rank).collect())
 }
 
 /// Documents drawn at random until they have so many tokens.

@@ -67,6 +67,9 @@ pub fn text_key(text: &str) -> [u64; 2] {
     [word(0), word(8)]
 }
 
+/// Floats that are made bytes of at a time.
+const PIECE: usize = 1 << 14;
+
 /// Takes fields one by one; each carries its length, so `ab`+`c` differs from `a`+`bc`.
 pub struct FingerprintBuilder(blake3::Hasher);
 
@@ -80,6 +83,19 @@ impl FingerprintBuilder {
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
+        self
+    }
+
+    /// Adds 32-bit floats: the same as their little-endian bytes.
+    pub fn floats(&mut self, numbers: &[f32]) -> &mut Self {
+        self.0.update(&(4 * numbers.len() as u64).to_le_bytes());
+        // In pieces, so that the weights of a model are not copied whole.
+        let mut piece = Vec::with_capacity(4 * numbers.len().min(PIECE));
+        for numbers in numbers.chunks(PIECE) {
+            piece.clear();
+            piece.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+            self.0.update(&piece);
+        }
         self
     }
 

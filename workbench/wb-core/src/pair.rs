@@ -127,8 +127,7 @@ impl PairSet {
         if self.pairs.iter().any(|pair| !pair.scores.is_empty()) {
             fingerprint.text("scores").number(self.pairs.len() as u64);
             for pair in &self.pairs {
-                let bytes: Vec<u8> = pair.scores.iter().flat_map(|score| score.to_le_bytes()).collect();
-                fingerprint.bytes(&bytes);
+                fingerprint.floats(&pair.scores);
             }
         }
         fingerprint.finish()

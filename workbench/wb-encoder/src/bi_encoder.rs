@@ -287,9 +287,7 @@ impl Encoder for BiEncoder {
         }
         let of_dense: Vec<_> = self.dense.iter().flat_map(|dense| dense.parameters("dense")).collect();
         for parameter in self.backbone.parameters().iter().chain(&of_dense) {
-            fingerprint.text(&parameter.name);
-            let bytes: Vec<u8> = parameter.values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            fingerprint.bytes(&bytes);
+            fingerprint.text(&parameter.name).floats(&parameter.values);
         }
         fingerprint.finish()
     }

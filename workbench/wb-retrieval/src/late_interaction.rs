@@ -75,24 +75,24 @@ impl Retriever for LateInteraction<'_> {
     }
 
     fn rank(&self, queries: &[&str], k: usize, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ranking>> {
-        let queries = encode_tokens(&self.name, self.encoder, queries, Side::Query, progress)?;
-        let mut rankings = Vec::with_capacity(queries.len());
-        let block = block_of(self.documents.len());
-        for first in (0..queries.len()).step_by(block) {
-            let some = queries.part(first..(first + block).min(queries.len()));
-            let scores = max_sim(&some, &self.documents)?;
-            let rows = scores.as_slice().unwrap_or_default();
-            rankings.par_extend(
-                rows.par_chunks(self.documents.len().max(1))
-                    .enumerate()
-                    .map(|(at, row)| Ranking { query: first + at, hits: top_k(row, k) }),
-            );
-        }
-        if self.documents.is_empty() {
-            rankings = (0..queries.len()).map(|query| Ranking { query, hits: Vec::new() }).collect();
-        }
-        Ok(rankings)
+        rank(&encode_tokens(&self.name, self.encoder, queries, Side::Query, progress)?, &self.documents, k)
     }
+}
+
+/// The best `k` documents for each query by MaxSim, best first, ties by position. Queries go in blocks whose scores
+/// fit 256 MiB.
+pub fn rank(queries: &TokenEmbeddings, documents: &TokenEmbeddings, k: usize) -> Result<Vec<Ranking>> {
+    if documents.is_empty() {
+        return Ok((0..queries.len()).map(|query| Ranking { query, hits: Vec::new() }).collect());
+    }
+    let mut rankings = Vec::with_capacity(queries.len());
+    let block = block_of(documents.len());
+    for first in (0..queries.len()).step_by(block) {
+        let scores = max_sim(&queries.part(first..(first + block).min(queries.len())), documents)?;
+        let rows = scores.as_slice().unwrap_or_default().par_chunks(documents.len()).enumerate();
+        rankings.par_extend(rows.map(|(at, row)| Ranking { query: first + at, hits: top_k(row, k) }));
+    }
+    Ok(rankings)
 }
 
 #[cfg(test)]

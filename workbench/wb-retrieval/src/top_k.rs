@@ -19,7 +19,7 @@ pub(crate) fn hit(key: u64) -> Hit {
 }
 
 /// Leaves the greatest `k` keys, in no order.
-pub(crate) fn keep_best(keys: &mut Vec<u64>, k: usize) {
+pub(crate) fn keep_best<K: Ord>(keys: &mut Vec<K>, k: usize) {
     if k == 0 {
         keys.clear();
     } else if keys.len() > k {

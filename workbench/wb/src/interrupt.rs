@@ -23,11 +23,11 @@ impl Interrupt {
         let (stop, training) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (seen, trains) = (Arc::clone(&stop), Arc::clone(&training));
         ctrlc::set_handler(move || {
-            let again = seen.swap(true, Ordering::SeqCst);
-            if !trains.load(Ordering::SeqCst) && !again {
-                crate::output::note("stopped; the same command goes on from what is done");
+            if seen.swap(true, Ordering::SeqCst) {
+                std::process::exit(INTERRUPTED);
             }
-            if again || !trains.load(Ordering::SeqCst) {
+            if !trains.load(Ordering::SeqCst) {
+                crate::output::note("stopped; the same command goes on from what is done");
                 std::process::exit(INTERRUPTED);
             }
             crate::output::note("stopping after this step, with a checkpoint; press Ctrl-C again to end at once");

@@ -158,8 +158,7 @@ impl Reranker for CrossEncoder {
         fingerprint.text(&self.tokenizer.to_json().unwrap_or_default());
         let of_backbone = self.backbone.parameters().iter().map(|one| (one.name.as_str(), one.values.as_slice()));
         for (name, values) in of_backbone.chain(self.head.weights()) {
-            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            fingerprint.text(name).bytes(&bytes);
+            fingerprint.text(name).floats(values);
         }
         fingerprint.finish()
     }

@@ -174,7 +174,6 @@ impl Folder {
         let adapter = lora::attach(&mut self.model.parameters, &self.model.architecture, config, seed, &self.name)?;
         self.model.adapter = Some(adapter);
         self.lora = Some(config.clone());
-        self.train_late_interaction();
         Ok(())
     }
 
@@ -199,13 +198,7 @@ impl Folder {
             }
         }
         self.late_interaction = Some(late);
-        self.train_late_interaction();
         self.check_lengths("encoder")
-    }
-
-    fn train_late_interaction(&mut self) {
-        let matrix = self.model.parameters.iter_mut().find(|parameter| parameter.name == late_interaction::WEIGHT);
-        matrix.into_iter().for_each(|parameter| parameter.trainable = true);
     }
 
     /// Adds adapters into the weights that they stand beside.

@@ -93,9 +93,6 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         adapter = Some(lora::attach(&mut parameters, &architecture, config, Seed(0), &name)?);
         weights::read_adapters(&path.join("adapter.safetensors"), &mut parameters)?;
     }
-    // The matrix trains beside adapters too.
-    let matrix = parameters.iter_mut().find(|parameter| parameter.name == late_interaction::WEIGHT);
-    matrix.into_iter().for_each(|parameter| parameter.trainable = true);
     let mut tokenizer = Tokenizer::read(&path.join("tokenizer.json"))?;
     if !special_tokens {
         tokenizer = tokenizer.without_special_tokens();

@@ -4,9 +4,9 @@ use rand::RngExt;
 use wb_core::Seed;
 
 use super::{Adapter, LoraConfig};
-use crate::{Architecture, Parameter, Parameters, Result};
+use crate::{Architecture, Parameter, Parameters, Result, late_interaction};
 
-/// Adds an adapter to every target and freezes everything else but the modules to save.
+/// Adds an adapter to every target and freezes everything else but the modules to save and the matrix of late interaction.
 /// `name` is the model's, for messages. Gives what a forward pass needs to know.
 pub fn attach(
     parameters: &mut Parameters,
@@ -18,7 +18,8 @@ pub fn attach(
     config.validate("lora")?;
     let layers = config.layers(architecture, name)?;
     for parameter in parameters.iter_mut() {
-        parameter.trainable = config.saves(&parameter.name);
+        // Late interaction's matrix is as much a part of what is learned as the adapters are.
+        parameter.trainable = config.saves(&parameter.name) || parameter.name == late_interaction::WEIGHT;
     }
     for layer in &layers {
         let Some(weight) = parameters.get(&format!("{layer}.weight")) else {

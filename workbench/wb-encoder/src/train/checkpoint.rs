@@ -76,12 +76,7 @@ impl Checkpoints {
     pub fn open(folder: &Path, made_with: BTreeMap<String, String>, config: Value) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         atomic::restore_folders(folder)?;
-        for name in names(folder)? {
-            if name.starts_with('.') && name.ends_with(".tmp") {
-                let path = folder.join(&name);
-                if path.is_dir() { atomic::remove_folder(&path)? } else { atomic::remove_file(&path)? }
-            }
-        }
+        atomic::remove_leftovers(folder)?;
         Ok(Self { folder: folder.to_owned(), made_with, config })
     }
 

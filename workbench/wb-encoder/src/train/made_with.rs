@@ -21,8 +21,7 @@ pub(super) fn made_with(
             names.number(*side as u64);
         });
         if !parameter.trainable {
-            let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            frozen.bytes(&bytes);
+            frozen.floats(&parameter.values);
         }
     }
     let entries = [

@@ -46,8 +46,7 @@ impl Encoder for Moment<'_> {
     fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::builder();
         for parameter in self.backbone.parameters().iter() {
-            let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            fingerprint.text(&parameter.name).bytes(&bytes);
+            fingerprint.text(&parameter.name).floats(&parameter.values);
         }
         fingerprint.finish()
     }

@@ -168,6 +168,7 @@ fn adapters_with_late_interaction_go_to_peft_with_the_matrix_beside_them() {
     assert!(to.join("adapter_model.safetensors").is_file() && to.join("1_Dense/model.safetensors").is_file());
     let again = Folder::read(&to).unwrap();
     assert!(again.lora.is_some());
+    assert!(again.model.parameters.get(WEIGHT).unwrap().trainable, "adapters read from PEFT froze the matrix");
     same(&again, &source);
 }
 

@@ -1,6 +1,6 @@
 //! XTR's retrieval: the tokens that were fetched are all there is to score documents by.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ impl TokenIndex {
     fn fetch(&self, scores: &[f32], table: &[f32], how: &XtrSearch) -> Vec<Hit> {
         let full = how.tokens.saturating_mul(2).max(64);
         // Tokens are told apart by segment and position, which are looked up only for those that stay.
-        let mut kept: Vec<(u64, u32)> = Vec::new();
+        let mut kept: Vec<(u64, Reverse<u32>)> = Vec::new();
         let mut least = u64::MIN;
         for probe in top_k(scores, how.probes) {
             for (number, segment) in self.segments.iter().enumerate() {
@@ -46,30 +46,21 @@ impl TokenIndex {
                     if key < least {
                         continue;
                     }
-                    kept.push((key, number as u32));
+                    kept.push((key, Reverse(number as u32)));
                     if kept.len() == full {
-                        keep(&mut kept, how.tokens);
+                        keep_best(&mut kept, how.tokens);
                         least = kept.iter().map(|(key, _)| *key).min().unwrap_or(0);
                     }
                 }
             }
         }
-        keep(&mut kept, how.tokens);
-        kept.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        let hit = |(key, number): (u64, u32)| {
+        keep_best(&mut kept, how.tokens);
+        kept.sort_unstable_by(|a, b| b.cmp(a));
+        let hit = |(key, Reverse(number)): (u64, Reverse<u32>)| {
             let (hit, segment) = (crate::top_k::hit(key), &self.segments[number as usize]);
             Hit { document: segment.first + segment.document_of(hit.document), score: hit.score }
         };
         kept.into_iter().map(hit).collect()
-    }
-}
-
-fn keep(kept: &mut Vec<(u64, u32)>, k: usize) {
-    if k == 0 {
-        kept.clear();
-    } else if kept.len() > k {
-        kept.select_nth_unstable_by(k - 1, |a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        kept.truncate(k);
     }
 }
 
@@ -94,10 +85,7 @@ pub fn imputed(fetched: &[Vec<Hit>]) -> Vec<Hit> {
     }
     let n = fetched.len().max(1) as f64;
     let keys = above.into_iter().map(|(document, above)| key(((base + above) / n) as f32, document as u32));
-    let mut keys: Vec<u64> = keys.collect();
-    let all = keys.len();
-    keep_best(&mut keys, all);
-    into_hits(keys)
+    into_hits(keys.collect())
 }
 
 #[cfg(test)]

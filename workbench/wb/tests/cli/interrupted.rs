@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::sandbox::{Sandbox, TRANSFORMER};
+use crate::sandbox::{Sandbox, TRANSFORMER, without_seconds};
 
 /// Long enough to be interrupted.
 const LONG: [&str; 7] = [
@@ -103,7 +103,7 @@ fn journals_are_equal(sandbox: &Sandbox) {
         let text = std::fs::read_to_string(sandbox.only_run(runs).join(name)).unwrap();
         let timeless = |line: &str| {
             let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
-            record.as_object_mut().unwrap().retain(|key, _| !key.contains("second"));
+            without_seconds(&mut record);
             record
         };
         text.lines().map(timeless).collect()

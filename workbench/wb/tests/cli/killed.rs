@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     curriculum::staged,
-    sandbox::{Sandbox, TRANSFORMER},
+    sandbox::{Sandbox, TRANSFORMER, without_seconds},
 };
 
 const KILLS: usize = 20;
@@ -120,17 +120,6 @@ fn timeless(name: &Path, bytes: Vec<u8>) -> Vec<u8> {
         Some("jsonl") => text().lines().map(strip).collect::<Vec<_>>().join("\n").into_bytes(),
         Some("json") => strip(&text()).into_bytes(),
         _ => bytes,
-    }
-}
-
-fn without_seconds(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Object(fields) => {
-            fields.retain(|key, _| !key.contains("second"));
-            fields.values_mut().for_each(without_seconds);
-        }
-        serde_json::Value::Array(values) => values.iter_mut().for_each(without_seconds),
-        _ => {}
     }
 }
 

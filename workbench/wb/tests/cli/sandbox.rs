@@ -183,6 +183,18 @@ fn list(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// Takes out of a record how long things took.
+pub fn without_seconds(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.retain(|key, _| !key.contains("second"));
+            fields.values_mut().for_each(without_seconds);
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(without_seconds),
+        _ => {}
+    }
+}
+
 /// A text as a regular expression.
 fn escape(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() }).collect()
