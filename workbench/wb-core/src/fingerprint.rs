@@ -110,3 +110,20 @@ impl FingerprintBuilder {
         Fingerprint(self.0.finalize().to_hex().to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_their_bytes() {
+        for length in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 3] {
+            let numbers: Vec<f32> = (0..length).map(|i| (i as f32).sin()).collect();
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            let whole = Fingerprint::builder().bytes(&bytes).finish();
+            assert_eq!(Fingerprint::builder().floats(&numbers).finish(), whole, "{length} numbers");
+        }
+        let order = |a: f32, b: f32| Fingerprint::builder().floats(&[a, b]).finish();
+        assert_ne!(order(1.0, 2.0), order(2.0, 1.0));
+    }
+}
