@@ -13,7 +13,6 @@ cd "$(dirname "$0")/.."
 case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
-environment="$cache/peers"
 work="$cache/peers-inputs"
 shared="${WB_SHARED:-$PWD/../shared}"
 model="${WB_MINILM:-$cache/models/all-MiniLM-L6-v2}"
@@ -35,19 +34,13 @@ if [ ! -f "$model/model.safetensors" ]; then
   exit 2
 fi
 
-# The environment is made again when the list of versions changes.
-stamp="$environment/requirements.txt"
-if ! cmp -s scripts/peers/requirements.txt "$stamp"; then
-  [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-  "$environment/bin/python" -m pip install --quiet --requirement scripts/peers/requirements.txt
-  cp scripts/peers/requirements.txt "$stamp"
-fi
+python="$(scripts/python.sh)"
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
 cargo build --release --quiet --workspace --example encode_bench --example train_bench --example flat_bench
 
-texts="$("$environment/bin/python" scripts/peers/inputs.py "$work" --shared "$shared")"
+texts="$("$python" scripts/peers/inputs.py "$work" --shared "$shared")"
 export RAYON_NUM_THREADS="$threads" OMP_NUM_THREADS="$threads" MKL_NUM_THREADS="$threads" TOKENIZERS_PARALLELISM=true
 export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
-exec "$environment/bin/python" scripts/peers/compare.py --examples "$CARGO_TARGET_DIR/release/examples" --model "$model" \
+exec "$python" scripts/peers/compare.py --examples "$CARGO_TARGET_DIR/release/examples" --model "$model" \
   --work "$work" --texts "$texts" "${arguments[@]}"

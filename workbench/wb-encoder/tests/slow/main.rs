@@ -3,7 +3,7 @@
 //!
 //! `cargo test --release -p wb-encoder --test slow -- --ignored --nocapture`
 //!
-//! Needs a Python with them: `WB_PYTHON`, or the environment that `scripts/peers.sh` makes in the cache folder.
+//! Needs a Python with them: `WB_PYTHON`, or the environment that `scripts/python.sh` makes in the cache folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod xtr;
@@ -53,7 +53,7 @@ fn python(test: &str, module: &str) -> Option<PathBuf> {
     if has(&found) {
         return Some(python);
     }
-    say(&format!("SKIPPED {test}: no Python with {module} at {}: scripts/peers.sh makes one", python.display()));
+    say(&format!("SKIPPED {test}: no Python with {module} at {}: scripts/python.sh makes one", python.display()));
     None
 }
 
