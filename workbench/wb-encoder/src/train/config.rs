@@ -63,6 +63,9 @@ pub struct TrainConfig {
     pub validate: ValidateConfig,
     /// Which weights are left at the end.
     pub keep: Keep,
+    /// How much of the training is left at the end: weights this share of the way from those before it to those that
+    /// `keep` chose. Less keeps more of what a pretrained encoder knew; 1 keeps all of the training.
+    pub interpolate: f64,
 }
 
 impl Default for TrainConfig {
@@ -88,6 +91,7 @@ impl Default for TrainConfig {
             ema: 0.0,
             validate: ValidateConfig::default(),
             keep: Keep::default(),
+            interpolate: 1.0,
         }
     }
 }
@@ -245,6 +249,11 @@ impl TrainConfig {
             let message = format!("got {}, expected at least 0 and less than 1", self.token_dropout);
             return Err(Error::value(format!("{key}.token_dropout"), message));
         }
+        if !(0.0..=1.0).contains(&self.interpolate) {
+            let message = format!("got {}, expected 0 to 1", self.interpolate);
+            return Err(Error::value(format!("{key}.interpolate"), message)
+                .with_hint("0.5 is half of the way from before training to after it; 1 keeps all of the training"));
+        }
         if !(0.0..1.0).contains(&self.ema) {
             let message = format!("got {}, expected at least 0 and less than 1", self.ema);
             return Err(Error::value(format!("{key}.ema"), message).with_hint("0.99 to 0.9999, or 0 for off"));
@@ -289,6 +298,7 @@ mod tests {
         check(|c| c.batch.pairs = 0, "train.batch.pairs: got 0");
         check(|c| (c.batch.pairs, c.negatives) = (1, 0), "train.batch.pairs: got 1");
         check(|c| c.batch.accumulate = 0, "train.batch.accumulate: got 0");
+        check(|c| c.interpolate = 1.5, "train.interpolate: got 1.5");
         check(|c| c.ema = 1.0, "train.ema: got 1");
         check(|c| c.epochs = 0, "train.epochs: got 0");
         check(|c| c.clip_norm = -1.0, "train.clip_norm: got -1");

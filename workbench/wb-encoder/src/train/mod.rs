@@ -5,6 +5,7 @@ pub mod config;
 pub mod curriculum;
 pub mod ema;
 pub mod epochs;
+pub mod interpolate;
 pub mod journal;
 pub mod lints;
 mod made_with;
@@ -54,6 +55,7 @@ pub use token_cache::{Tokenize, Wanted};
 pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
+    interpolate::Before,
     objectives::Objectives,
     plan::Plan,
     prefetch::{BatchMaker, Planned, default_threads, with_batches},
@@ -204,6 +206,7 @@ fn train_with_heads(
         held_out: &held_out,
         loss: &loss,
     };
+    let before = Before::of(config.interpolate, backbone.parameters())?;
     let mut session = Session::open(backbone, job, course)?;
     if !config.curriculum.is_empty() {
         write_json(&job.files.curriculum, &plan.records(&table))?;
@@ -243,6 +246,9 @@ fn train_with_heads(
     outcome.warnings.extend(plan.notes);
     if !stopped {
         session.keep(config.keep)?;
+        if let Some(before) = before {
+            backbone.update(&mut |parameters| before.apply(parameters))?;
+        }
     }
     Ok(outcome)
 }

@@ -440,8 +440,13 @@ fn the_same_seed_gives_the_same_run_to_the_last_bit() {
 
 #[test]
 fn stopped_and_resumed_equals_not_stopped_to_the_last_bit() {
-    let variants: [fn(&mut TrainConfig); 4] =
-        [|_| {}, |c| c.keep = Keep::Last, |c| c.batch.accumulate = 3, |c| c.batch.micro_tokens = 5];
+    let variants: [fn(&mut TrainConfig); 5] = [
+        |_| {},
+        |c| c.keep = Keep::Last,
+        |c| c.batch.accumulate = 3,
+        |c| c.batch.micro_tokens = 5,
+        |c| c.interpolate = 0.25,
+    ];
     for change in variants {
         let reference = Run::new(config(change)).finish(false);
         // 10 is between two validations, 12 is at one; and stopped twice in a row.
@@ -455,6 +460,20 @@ fn stopped_and_resumed_equals_not_stopped_to_the_last_bit() {
             assert_eq!(resumed.0, reference.0);
             assert_eq!((resumed.1.best_step, resumed.1.best_mrr), (reference.1.best_step, reference.1.best_mrr));
         }
+    }
+}
+
+#[test]
+fn interpolated_weights_lie_on_the_way_and_training_is_the_same() {
+    let (whole, _) = Run::new(config(|_| {})).finish(false);
+    let (half, _) = Run::new(config(|c| c.interpolate = 0.5)).finish(false);
+    let (none, _) = Run::new(config(|c| c.interpolate = 0.0)).finish(false);
+    assert_eq!((&half.metrics, &half.validation), (&whole.metrics, &whole.validation));
+    assert_eq!(none.weights, Bag::new().weights());
+    assert_ne!(whole.weights, none.weights);
+    for ((before, half), after) in none.weights.iter().zip(&half.weights).zip(&whole.weights) {
+        let [before, half, after] = [before, half, after].map(|bits| f32::from_bits(*bits));
+        assert_eq!(half, before + 0.5 * (after - before));
     }
 }
 
