@@ -1,0 +1,66 @@
+//! What callers use: questions with a name, answered once and remembered.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Result,
+    request::{Message, Sampling, Usage},
+};
+
+/// One question of a recipe. Two questions with the same fields have the same key, and the same answer in the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Which recipe asks, with its version: `text2code/web_query@3f2a.../generate`.
+    pub recipe: String,
+    /// About what: a snippet's id.
+    pub item: String,
+    /// Which of several candidates.
+    pub sample: u32,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// How to draw; the seed is derived from the run's seed, item, sample and attempt.
+    pub sampling: Sampling,
+    /// The schema of the answer; validated on our side whatever the engine enforces.
+    pub schema: Option<serde_json::Value>,
+}
+
+/// An accepted answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The question's key in the ledger.
+    pub key: String,
+    /// The answer's text.
+    pub text: String,
+    /// The text as JSON, where a schema was asked for.
+    pub value: Option<serde_json::Value>,
+    /// Which attempt it was, from 0.
+    pub attempt: u32,
+    /// The seed of that attempt.
+    pub seed: u32,
+    /// Its tokens.
+    pub usage: Usage,
+}
+
+/// A question that was given up, with the reason; counted, never silent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// The question's key in the ledger.
+    pub key: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// Answered, now or in an earlier run.
+    Answered(Answer),
+    /// Given up.
+    Rejected(Rejection),
+}
+
+/// Answers questions, several at once; what was answered before is not asked again.
+pub trait Ask: Sync {
+    /// The replies in the order of the questions. `each` is called as replies come, in any order, with the question's place.
+    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>>;
+}

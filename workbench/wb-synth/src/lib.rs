@@ -1,0 +1,5 @@
+//! Training pairs from a local language model, from rules, and from what lies around.
+
+pub mod snippet;
+
+pub use snippet::Snippet;

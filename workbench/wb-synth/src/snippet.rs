@@ -1,0 +1,20 @@
+//! What everything here is made of: one piece of code or text, and where it came from.
+
+use serde::{Deserialize, Serialize};
+use wb_core::pair::Origin;
+
+/// A piece of source code or of text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snippet {
+    /// Unique in its run, made from where it came from: the same in every run over the same source.
+    pub id: String,
+    /// The programming language in lower case; empty for text.
+    pub language: String,
+    /// The text itself, as it stands.
+    pub text: String,
+    /// What stands before it and speaks of it (a notebook's Markdown, a doc comment, a heading); empty where nothing does.
+    pub context: String,
+    /// Where it came from: group, file, lines, license.
+    pub origin: Origin,
+}
