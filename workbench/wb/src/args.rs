@@ -38,6 +38,18 @@ Examples:
         after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
     )]
     Check(Check),
+    /// Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets (`snippets:`).
+    #[command(after_help = "\
+Examples:
+  wb synth configs/rules-python.yaml                               # no language model
+  wb synth configs/coderag-40.yaml --dry-run                       # what it would take, from a probe of 20 items
+  wb synth configs/coderag-40.yaml llm.model=models/qwen2.5-coder-7b-instruct-q4_k_m.gguf
+  wb synth configs/coderag-40.yaml llm.base_url=http://127.0.0.1:8080
+  wb synth configs/coderag-40.yaml synth.review=review.jsonl       # without what a person rejected on the page
+  wb synth configs/coderag-40.yaml --replay ledger.jsonl --out copy   # the same bytes again, with no model
+
+Every answer is in the ledger before it counts: stopped or killed, the same command goes on and asks nothing twice.")]
+    Synth(Synth),
     /// Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited.
     #[command(after_help = "Example:\n  wb data configs/quickstart.yaml")]
     Data(Experiment),
@@ -97,7 +109,7 @@ What was written is read back and compared on 32 texts before it appears; nothin
 Its README.md is a model card with the run's data, configuration and results.")]
     Export(Export),
     /// Runs with their scores, or what there is to choose from.
-    #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks")]
+    #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks\n  wb ls --tasks")]
     Ls(Ls),
     /// What this build and machine can do; tests a device before it is trusted.
     #[command(
@@ -161,6 +173,25 @@ pub struct MineNegatives {
     /// Writes every candidate with its texts, for a model that reads query and document together.
     #[arg(long, value_name = "FILE")]
     pub candidates: Option<PathBuf>,
+}
+
+/// What to make pairs with, and where they go.
+#[derive(Debug, Args)]
+pub struct Synth {
+    /// The experiment's YAML file.
+    pub config: PathBuf,
+    /// Values to set in it, as key.path=value; the value is YAML.
+    #[arg(value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// The folder of pairs, card, review page and ledger [default: datasets/synthetic/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Says what it would take, measured on a probe of 20 items, whose answers are kept for the run.
+    #[arg(long, conflicts_with = "replay")]
+    pub dry_run: bool,
+    /// Takes every answer from this ledger, and asks nobody.
+    #[arg(long, value_name = "LEDGER")]
+    pub replay: Option<PathBuf>,
 }
 
 /// A YAML to look at.
@@ -289,6 +320,9 @@ pub struct Ls {
     /// Benchmarks with their papers and licences.
     #[arg(long)]
     pub benchmarks: bool,
+    /// The tasks that `wb synth` has pairs written for.
+    #[arg(long)]
+    pub tasks: bool,
     #[command(flatten)]
     pub places: Places,
 }

@@ -1,9 +1,10 @@
-//! Ctrl-C: while training, the first one asks for a checkpoint and an end, the second one ends the process at once.
-//! Everywhere else the first one ends it: what is made there appears whole or not at all, and is gone on with.
+//! Ctrl-C: while training and while a language model is asked, the first one asks for an end that loses nothing, the
+//! second one ends the process at once. Everywhere else the first one ends it: what is made there appears whole or not
+//! at all, and is gone on with.
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
 use anyhow::{Context, Result};
@@ -11,36 +12,54 @@ use anyhow::{Context, Result};
 /// What a process that was interrupted ends with.
 const INTERRUPTED: i32 = 130;
 
+/// What is being done, and ends by itself once the flag is set.
+const NOTHING: u8 = 0;
+const TRAINING: u8 = 1;
+const ASKING: u8 = 2;
+
 /// Listens for Ctrl-C.
 pub struct Interrupt {
     stop: Arc<AtomicBool>,
-    training: Arc<AtomicBool>,
+    doing: Arc<AtomicU8>,
 }
 
 impl Interrupt {
     /// From now on.
     pub fn listen() -> Result<Self> {
-        let (stop, training) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (seen, trains) = (Arc::clone(&stop), Arc::clone(&training));
+        let (stop, doing) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU8::new(NOTHING)));
+        let (seen, done) = (Arc::clone(&stop), Arc::clone(&doing));
         ctrlc::set_handler(move || {
             if seen.swap(true, Ordering::SeqCst) {
                 std::process::exit(INTERRUPTED);
             }
-            if !trains.load(Ordering::SeqCst) {
-                crate::output::note("stopped; the same command goes on from what is done");
-                std::process::exit(INTERRUPTED);
+            match done.load(Ordering::SeqCst) {
+                TRAINING => crate::output::note(
+                    "stopping after this step, with a checkpoint; press Ctrl-C again to end at once",
+                ),
+                ASKING => crate::output::note("stopping; answers that came are kept; press Ctrl-C again to end at once"),
+                _ => {
+                    crate::output::note("stopped; the same command goes on from what is done");
+                    std::process::exit(INTERRUPTED);
+                }
             }
-            crate::output::note("stopping after this step, with a checkpoint; press Ctrl-C again to end at once");
         })
         .context("cannot listen for Ctrl-C")?;
-        Ok(Self { stop, training })
+        Ok(Self { stop, doing })
     }
 
     /// Does what looks at the flag and ends by itself once it is set.
     pub fn while_training<T>(&self, train: impl FnOnce(&AtomicBool) -> T) -> T {
-        self.training.store(true, Ordering::SeqCst);
+        self.doing.store(TRAINING, Ordering::SeqCst);
         let result = train(&self.stop);
-        self.training.store(false, Ordering::SeqCst);
+        self.doing.store(NOTHING, Ordering::SeqCst);
+        result
+    }
+
+    /// The same for what asks a language model, from threads of its own.
+    pub fn while_asking<T>(&self, ask: impl FnOnce(Arc<AtomicBool>) -> T) -> T {
+        self.doing.store(ASKING, Ordering::SeqCst);
+        let result = ask(Arc::clone(&self.stop));
+        self.doing.store(NOTHING, Ordering::SeqCst);
         result
     }
 }

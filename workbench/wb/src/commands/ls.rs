@@ -11,6 +11,8 @@ use crate::{args, output};
 pub fn ls(arguments: &args::Ls) -> Result<End> {
     if arguments.benchmarks {
         benchmarks()?;
+    } else if arguments.tasks {
+        tasks()?;
     } else if arguments.defaults {
         output::line(include_str!("../../../../configs/README.md").trim_end());
     } else {
@@ -45,6 +47,13 @@ fn runs(arguments: &args::Ls) -> Result<()> {
         rows.push(vec![run.id().to_owned(), state.to_owned(), scores.join(", ")]);
     }
     output::table(&["run", "state", "scores"], &rows);
+    Ok(())
+}
+
+fn tasks() -> Result<()> {
+    let catalog = wb_synth::tasks::Catalog::load(&[])?;
+    let rows = catalog.tasks.iter().map(|task| vec![task.name(), task.task.title.clone()]);
+    output::table(&["task", "pairs"], &rows.collect::<Vec<_>>());
     Ok(())
 }
 

@@ -10,6 +10,7 @@ mod export;
 mod ls;
 mod mine_negatives;
 mod report;
+mod synth;
 
 use anyhow::Result;
 use clap::CommandFactory;
@@ -34,6 +35,7 @@ pub fn run(command: Command) -> Result<End> {
     match command {
         Command::Run(arguments) => experiment::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Synth(arguments) => synth::synth(&arguments),
         Command::Data(arguments) => experiment::data(&arguments),
         Command::Train(arguments) => experiment::train(&arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),

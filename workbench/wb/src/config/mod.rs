@@ -3,17 +3,21 @@
 mod bench;
 mod data;
 mod encoder;
+mod synthesis;
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
 use wb_encoder::{DeviceConfig, journals::JournalFormat, train::TrainConfig};
+use wb_llm::LlmConfig;
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
+use wb_synth::{SynthConfig, rules::RulesConfig, snippets::SnippetsConfig};
 
 pub use bench::{BenchConfig, BenchEntry, ContestantName};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig, at_home};
+pub use synthesis::Synthesis;
 
 /// One YAML.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +31,18 @@ pub struct Experiment {
     /// Where to compute: `auto`, `cpu`, `cuda`, `cuda:N`, `metal`, `vulkan`, `wgpu`.
     #[serde(default)]
     pub device: DeviceConfig,
+    /// A language model, for `wb synth`.
+    #[serde(default)]
+    pub llm: Option<LlmConfig>,
+    /// What `wb synth` makes pairs of.
+    #[serde(default)]
+    pub snippets: Option<SnippetsConfig>,
+    /// Pairs that a language model writes, by `wb synth`.
+    #[serde(default)]
+    pub synth: Option<SynthConfig>,
+    /// Pairs that rules make, by `wb synth`.
+    #[serde(default)]
+    pub rules: Option<RulesConfig>,
     /// Where pairs come from, and what is done to them.
     pub data: DataConfig,
     /// Hard negatives mined for the training pairs; null for none.
@@ -58,12 +74,13 @@ impl Experiment {
     }
 
     fn validate(&self) -> Result<()> {
-        let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if self.name.is_empty() || !self.name.chars().all(fine) {
-            let message =
-                format!("`{}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name", self.name);
-            return Err(Error::value("name", message));
-        }
+        check_name(&self.name)?;
+        synthesis::check_sections(
+            self.llm.as_ref(),
+            self.snippets.as_ref(),
+            self.synth.as_ref(),
+            self.rules.as_ref(),
+        )?;
         self.data.validate("data")?;
         if let Some(negatives) = &self.negatives {
             negatives.validate("negatives")?;
@@ -156,6 +173,16 @@ impl Experiment {
         Error::value("negatives.encoder", message)
             .with_hint("name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25")
     }
+}
+
+/// A name becomes part of a folder's.
+fn check_name(name: &str) -> Result<()> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(fine) {
+        let message = format!("`{name}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name");
+        return Err(Error::value("name", message));
+    }
+    Ok(())
 }
 
 /// An impossible value stands in an override, or at a place in the file.

@@ -13,5 +13,6 @@ pub mod model_card;
 pub mod preflight;
 pub mod stages;
 pub mod steps;
+pub mod synth;
 pub mod train;
 pub mod verdict;

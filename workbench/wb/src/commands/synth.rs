@@ -1,0 +1,139 @@
+//! `wb synth`: training pairs from a language model and from rules.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use wb_core::records::data::Gate;
+use wb_synth::Estimate;
+
+use super::End;
+use crate::{
+    args,
+    config::Synthesis,
+    interrupt::Interrupt,
+    output::{self, Bars},
+    pipeline::synth::{self, Made, PAIRS},
+};
+
+/// `wb synth`
+pub fn synth(arguments: &args::Synth) -> Result<End> {
+    let file = Synthesis::load(&arguments.config, &arguments.overrides)
+        .with_context(|| format!("cannot load {}", arguments.config.display()))?;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("datasets/synthetic").join(&file.name));
+    if arguments.replay.is_some() && file.synth.is_none() {
+        bail!("--replay takes the answers of a language model, and {} asks none", arguments.config.display());
+    }
+    let interrupt = Interrupt::listen()?;
+    let mut bars = Bars::new();
+    let mut progress = |p| bars.report(p);
+    for warning in file.synth.iter().flat_map(|synth| synth.warnings()) {
+        output::note(format!("warning: {warning}"));
+    }
+    let snippets = synth::read(&file, &mut progress)?;
+    if arguments.dry_run {
+        let (Some(config), Some(llm)) = (&file.synth, &file.llm) else {
+            bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
+        };
+        let estimate = interrupt
+            .while_asking(|stop| synth::estimate((&file, config, llm), &snippets, &out, stop, &mut progress));
+        bars.finish();
+        return ended(estimate, |(estimate, info)| {
+            output::line(format!("{} on {}, {} at once", info.model, info.engine, info.parallel));
+            print_estimate(&estimate);
+        });
+    }
+    let replay = arguments.replay.as_deref();
+    let made =
+        interrupt.while_asking(|stop| synth::synthesize(&file, snippets, &out, replay, stop, &mut progress));
+    bars.finish();
+    ended(made, |made| {
+        print(&made);
+        output::line(format!("pairs   {}", out.join(PAIRS).display()));
+        if made.chain.is_some() {
+            output::line(format!("card    {}", out.join("card.md").display()));
+            output::line(format!("review  {}", out.join("review.html").display()));
+        }
+    })
+}
+
+/// What was stopped by a person is no error.
+fn ended<T>(result: Result<T>, done: impl FnOnce(T)) -> Result<End> {
+    match result {
+        Ok(made) => {
+            done(made);
+            Ok(End::Done)
+        }
+        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_llm::Error::Interrupted))) => {
+            output::note("stopped; the same command goes on from what was answered");
+            Ok(End::Interrupted)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn print(made: &Made) {
+    output::line(format!("{:>9} snippets of {} groups", made.snippets.kept, made.snippets.groups));
+    for (reason, count) in &made.snippets.dropped {
+        output::line(format!("{count:>9} left out: {reason}"));
+    }
+    if let Some(chain) = &made.chain {
+        output::line(format!("{:>9} items", chain.counts.items));
+        chain.counts.gates.iter().for_each(gate);
+        for label in chain.calibration.iter().flat_map(|calibration| calibration.lines()) {
+            output::line(format!("          {label}"));
+        }
+    }
+    if let Some(asked) = &made.asked {
+        let account = &asked.account;
+        output::line(format!(
+            "{:>9} answers in the ledger ({} of this run's questions were in it before), {} rejected, by {} on {}",
+            account.total.answered, asked.reused, account.total.rejected, asked.info.model, asked.info.engine
+        ));
+    }
+    if let Some(rules) = &made.rules {
+        output::line(format!("{:>9} pairs by rules, of {} snippets", rules.pairs.len(), rules.account.snippets));
+        for (reason, count) in &rules.account.refused {
+            output::line(format!("{count:>9} not made: {reason}"));
+        }
+    }
+}
+
+fn gate(gate: &Gate) {
+    let reasons: Vec<String> = gate.dropped.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+    let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", ")) };
+    output::line(format!("{:>9} left after {}{reasons}", gate.after, gate.name));
+}
+
+fn print_estimate(estimate: &Estimate) {
+    let known = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
+    let plan = &estimate.plan;
+    output::line(format!(
+        "{} snippets, {} items of {} tasks, at most {} questions",
+        plan.snippets,
+        plan.items,
+        plan.tasks.len(),
+        plan.questions
+    ));
+    output::line(format!("a probe of {} items asked {} questions", estimate.probed, estimate.probed_questions));
+    output::line(format!("questions  about {}", estimate.questions));
+    output::line(format!(
+        "tokens     {} of prompts, {} of answers",
+        known(estimate.prompt_tokens),
+        known(estimate.completion_tokens)
+    ));
+    let time = estimate.seconds.map_or_else(
+        || "unknown: the probe's answers were in the ledger already".to_owned(),
+        |seconds| match seconds {
+            s if s < 120.0 => format!("{s:.0} s"),
+            s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+            s => format!("{:.1} h", s / 3600.0),
+        },
+    );
+    output::line(format!("time       {time}"));
+    output::line(format!(
+        "disk       {:.1} MB of answers, {:.1} MB of pairs",
+        estimate.ledger_bytes as f64 / 1e6,
+        estimate.output_bytes as f64 / 1e6
+    ));
+    output::line(format!("pairs      about {}", estimate.pairs));
+}

@@ -1,0 +1,199 @@
+//! Synthesis: snippets read, pairs made of them by a model and by rules, all of it written to one folder.
+//!
+//! `pairs.jsonl` is what `data.sources` names; `synthesis.json` is written last and says what made it.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use wb_core::{Pair, PairSet, Progress, atomic, fingerprint::Fingerprint, run_dir::write_json};
+use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, neutral::neutral};
+use wb_synth::{
+    Estimate, Model, SynthConfig, dry_run,
+    provenance::to_lines,
+    rules::{self, RulePair},
+    run,
+    snippets::{self, SnippetSet, WordsAndMarks},
+};
+
+use super::manifest;
+use crate::config::Synthesis;
+
+/// The file of pairs in a synthesis's folder.
+pub const PAIRS: &str = "pairs.jsonl";
+/// The file of answers.
+pub const LEDGER: &str = "ledger.jsonl";
+
+/// What a synthesis made.
+pub struct Made {
+    /// The snippets' account.
+    pub snippets: snippets::SnippetsCard,
+    /// Pairs of the model, and what became of the other candidates.
+    pub chain: Option<wb_synth::Synthesis>,
+    /// Pairs of the rules, with their account.
+    pub rules: Option<rules::RulesOutput>,
+    /// Questions that the ledger knew already, and what all its answers cost.
+    pub asked: Option<Asked>,
+}
+
+/// What a language model was asked.
+pub struct Asked {
+    /// Who answered.
+    pub info: EngineInfo,
+    /// Questions that the ledger knew.
+    pub reused: u64,
+    /// What all answers of the ledger cost.
+    pub account: wb_llm::Account,
+    /// What the engine did with questions whose answer is known.
+    pub canaries: Option<Canaries>,
+}
+
+/// What made a folder; written last.
+#[derive(Serialize)]
+struct Record<'a> {
+    version: &'static str,
+    command: String,
+    machine: String,
+    seed: u64,
+    config: Fingerprint,
+    snippets: Fingerprint,
+    pairs: Fingerprint,
+    n_pairs: usize,
+    by_task: BTreeMap<String, u64>,
+    engine: Option<&'a EngineInfo>,
+    canaries: Option<&'a Canaries>,
+}
+
+/// The snippets of a file.
+pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<SnippetSet> {
+    snippets::read(&file.snippets, &WordsAndMarks, file.seed, progress).context("cannot read snippets")
+}
+
+/// Opens the model; with `replay`, a ledger in its place.
+fn open(file: &Synthesis, llm: &LlmConfig, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Client> {
+    let client = match replay {
+        Some(ledger) => {
+            let config = LlmConfig { engine: EngineConfig::Replay, ..llm.clone() };
+            Client::open(&config, file.seed, ledger, stop)
+        }
+        None => Client::open(llm, file.seed, &out.join(LEDGER), stop),
+    };
+    client.context("cannot open the language model")
+}
+
+/// Asks a probe and scales it up.
+pub fn estimate(
+    (file, synth, llm): (&Synthesis, &SynthConfig, &LlmConfig),
+    snippets: &SnippetSet,
+    out: &Path,
+    stop: Arc<AtomicBool>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Estimate, EngineInfo)> {
+    let client = open(file, llm, out, None, stop)?;
+    let harmless = |text: &str| neutral(text, &[]);
+    let model = Model { ask: &client, info: client.info(), neutral: &harmless };
+    let asked = || client.ledger().len() as u64;
+    let estimate = dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?;
+    Ok((estimate, client.info().clone()))
+}
+
+/// Makes all pairs of a file and writes them.
+pub fn synthesize(
+    file: &Synthesis,
+    snippets: SnippetSet,
+    out: &Path,
+    replay: Option<&Path>,
+    stop: Arc<AtomicBool>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Made> {
+    let of_snippets = snippets.fingerprint();
+    std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
+    let mut made = Made { snippets: snippets.card, chain: None, rules: None, asked: None };
+    let mut pairs: Vec<Pair> = Vec::new();
+    if let (Some(synth), Some(llm)) = (&file.synth, &file.llm) {
+        let client = open(file, llm, out, replay, stop)?;
+        let harmless = |text: &str| neutral(text, &[]);
+        let model = Model { ask: &client, info: client.info(), neutral: &harmless };
+        let synthesis = run(synth, &snippets.snippets, &model, file.seed, progress)?;
+        pairs.extend(synthesis.pairs.pairs().iter().cloned());
+        made.asked = Some(Asked {
+            info: client.info().clone(),
+            reused: client.reused(),
+            account: client.account(),
+            canaries: client.canaries().cloned(),
+        });
+        made.chain = Some(synthesis);
+    }
+    if let Some(config) = &file.rules {
+        progress(Progress::new("applying rules", 0, 0));
+        let output = rules::make_pairs(config, &snippets.snippets, file.seed);
+        pairs.extend(output.pairs.iter().map(|made| made.pair.clone()));
+        made.rules = Some(output);
+    }
+    let pairs = PairSet::new(pairs)?;
+    write(file, &made, &pairs, of_snippets, out)?;
+    Ok(made)
+}
+
+fn write(file: &Synthesis, made: &Made, pairs: &PairSet, snippets: Fingerprint, out: &Path) -> Result<()> {
+    let text = |name: &str, text: &str| atomic::write(&out.join(name), text.as_bytes());
+    // Gone first: while the other files change, nothing says that they belong together.
+    let record = out.join("synthesis.json");
+    if record.exists() {
+        atomic::remove_file(&record)?;
+    }
+    let config = wb_core::config::to_text(file)?;
+    text("config.yaml", &config)?;
+    write_json(&out.join("snippets.json"), &made.snippets)?;
+    if let Some(chain) = &made.chain {
+        text("provenance.jsonl", &to_lines(&chain.provenance)?)?;
+        text("card.md", &chain.card)?;
+        text("review.html", &chain.review_html)?;
+        write_json(&out.join("account.json"), &chain.account)?;
+        write_json(&out.join("counts.json"), &chain.counts)?;
+        if let Some(calibration) = &chain.calibration {
+            write_json(&out.join("calibration.json"), calibration)?;
+        }
+        for (name, tasks) in &chain.proposals {
+            text(name, tasks)?;
+        }
+    }
+    if let Some(rules) = &made.rules {
+        text("rules-provenance.jsonl", &to_lines(&provenance(&rules.pairs))?)?;
+        write_json(&out.join("rules.json"), &rules.account)?;
+    }
+    let lines = to_lines(pairs.pairs())?;
+    text(PAIRS, &lines)?;
+    let mut by_task = BTreeMap::new();
+    for pair in pairs.pairs() {
+        *by_task.entry(wb_synth::config::kind_name(pair.task).to_owned()).or_default() += 1;
+    }
+    let asked = made.asked.as_ref();
+    let of = Record {
+        version: env!("CARGO_PKG_VERSION"),
+        command: std::env::args().map(manifest::quoted).collect::<Vec<_>>().join(" "),
+        machine: manifest::machine(),
+        seed: file.seed.0,
+        config: Fingerprint::of_bytes(config.as_bytes()),
+        snippets,
+        pairs: Fingerprint::of_bytes(lines.as_bytes()),
+        n_pairs: pairs.len(),
+        by_task,
+        engine: asked.map(|asked| &asked.info),
+        canaries: asked.and_then(|asked| asked.canaries.as_ref()),
+    };
+    write_json(&record, &of)?;
+    Ok(())
+}
+
+/// Provenance of rule pairs with their ids, as lines.
+fn provenance(pairs: &[RulePair]) -> Vec<serde_json::Value> {
+    let line = |made: &RulePair| {
+        serde_json::json!({ "id": made.pair.id, "source": made.pair.origin, "made": made.provenance })
+    };
+    pairs.iter().map(line).collect()
+}
