@@ -3,12 +3,14 @@
 
     python scripts/golden-torch.py
 
-Needs torch. Run by hand; its output is committed.
+Needs torch and transformers. Run by hand; its output is committed.
 
 Into workbench/wb-encoder/tests/golden/torch/:
   plain.bin      a dictionary of tensors of all the kinds that weights files have
   module.bin     what a linear layer's state_dict() is
   expected.json  the numbers of both
+  bert.bin, t5.bin   the weights of ../tiny-bert and ../tiny-t5 as a whole pytorch_model.bin, with what such files hold besides:
+                 a pooler and a buffer of positions; the token vectors under both of their names
   and files that are to be refused: system.bin runs a command where Python loads it, whole.bin is a layer and no dictionary,
   nested.bin a dictionary in a dictionary, old.bin of the time before torch 1.6
 """
@@ -19,6 +21,7 @@ import pathlib
 import shutil
 
 import torch
+from transformers import AutoModel, T5EncoderModel
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "workbench/wb-encoder/tests/golden/torch"
 
@@ -60,6 +63,12 @@ def main():
     }
     expected = {"plain": shown(plain), "module": shown(linear.state_dict())}
     (FOLDER / "expected.json").write_text(json.dumps(expected) + "\n")
+    bert = AutoModel.from_pretrained(FOLDER.parent / "tiny-bert").state_dict()
+    bert["embeddings.position_ids"] = torch.arange(4)[None]
+    torch.save({f"bert.{name}": weight for name, weight in bert.items()}, FOLDER / "bert.bin")
+    t5 = T5EncoderModel.from_pretrained(FOLDER.parent / "tiny-t5").state_dict()
+    assert "shared.weight" in t5 and "encoder.embed_tokens.weight" in t5, sorted(t5)
+    torch.save(t5, FOLDER / "t5.bin")
     torch.save({"weight": Command()}, FOLDER / "system.bin")
     torch.save(linear, FOLDER / "whole.bin")
     torch.save({"state_dict": linear.state_dict()}, FOLDER / "nested.bin")

@@ -1,4 +1,4 @@
-//! Token ids of several texts, one after the other, without padding.
+//! Token ids of several texts, one after the other, without padding; the last of a text may be such as no token attends to.
 
 use std::ops::Range;
 
@@ -8,12 +8,14 @@ pub struct TokenBatch {
     ids: Vec<u32>,
     offsets: Vec<usize>,
     first_place: u64,
+    /// How many tokens of each text are attended to, from its first; empty where all are.
+    keys: Vec<usize>,
 }
 
 impl TokenBatch {
     /// Takes texts as token ids, in order.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a [u32]>) -> Self {
-        let mut batch = Self { ids: Vec::new(), offsets: vec![0], first_place: 0 };
+        let mut batch = Self { ids: Vec::new(), offsets: vec![0], first_place: 0, keys: Vec::new() };
         for text in texts {
             batch.ids.extend_from_slice(text);
             batch.offsets.push(batch.ids.len());
@@ -26,7 +28,24 @@ impl TokenBatch {
     #[must_use]
     pub fn part(&self, texts: Range<usize>) -> Self {
         let first_place = self.place(texts.start);
-        Self { first_place, ..Self::new(texts.map(|text| self.text(text))) }
+        let keys = if self.keys.is_empty() { Vec::new() } else { self.keys[texts.clone()].to_vec() };
+        Self { first_place, keys, ..Self::new(texts.map(|text| self.text(text))) }
+    }
+
+    /// The same with texts of which only so many tokens, from the first, are attended to: the others see those, and are
+    /// seen by none. At least one token of a text is.
+    #[must_use]
+    pub fn attending(mut self, keys: impl Fn(usize, &[u32]) -> usize) -> Self {
+        let of_text = |(at, text): (usize, &[u32])| keys(at, text).max(1).min(text.len());
+        let keys: Vec<usize> = self.texts().enumerate().map(of_text).collect();
+        let all = keys.iter().zip(self.texts()).all(|(keys, text)| *keys == text.len());
+        self.keys = if all { Vec::new() } else { keys };
+        self
+    }
+
+    /// How many tokens of a text, from the first, are attended to.
+    pub fn keys(&self, text: usize) -> usize {
+        self.keys.get(text).copied().unwrap_or_else(|| self.offsets[text + 1] - self.offsets[text])
     }
 
     /// A text's place in the whole batch that this is a part of, which with a seed decides its dropout masks.
@@ -83,5 +102,18 @@ mod tests {
         assert_eq!((part.offsets(), part.place(0), part.place(1)), (&[0, 3, 4][..], 3, 4));
         assert_eq!(whole.part(0..5), whole);
         assert!(whole.part(5..5).is_empty());
+    }
+
+    #[test]
+    fn parts_keep_what_is_attended_to() {
+        let texts: [&[u32]; 5] = [&[1, 2], &[], &[3, 9, 9], &[4, 5, 9], &[9]];
+        let whole = TokenBatch::new(texts);
+        let masked = whole.clone().attending(|_, text| text.iter().take_while(|id| **id != 9).count());
+        let keys = |batch: &TokenBatch| (0..batch.len()).map(|text| batch.keys(text)).collect::<Vec<_>>();
+        assert_eq!(keys(&whole), [2, 0, 3, 3, 1]);
+        // A text whose tokens are all unseen keeps its first.
+        assert_eq!(keys(&masked), [2, 0, 1, 2, 1]);
+        assert_eq!(keys(&masked.part(1..5).part(1..3)), [1, 2]);
+        assert_eq!(whole.clone().attending(|_, text| text.len()), whole);
     }
 }

@@ -60,7 +60,8 @@ impl BurnBackbone {
     ) -> Result<GroupGraph> {
         let texts: Vec<&[u32]> = group.iter().map(|at| batch.text(*at)).collect();
         let limit = self.architecture.max_tokens();
-        let padded = Padded::new(&texts, self.architecture.vocab_size(), limit, &self.device)?;
+        let keys: Vec<usize> = group.iter().map(|at| batch.keys(*at)).collect();
+        let padded = Padded::new(&texts, &keys, self.architecture.vocab_size(), limit, &self.device)?;
         let places = group.iter().map(|at| batch.place(*at)).collect();
         let pass = Pass { weights, adapter: self.adapter.as_ref(), dropout, places };
         let (embeddings, states) = match &self.architecture {

@@ -20,7 +20,7 @@ pub(crate) struct Padded {
     pub(crate) tokens: usize,
     /// Token ids, 0 where padded: `[texts, tokens]`.
     pub(crate) ids: Tensor<2, Int>,
-    /// 0 for a token, a very negative number for padding: `[texts, 1, 1, tokens]`.
+    /// 0 for a token that is attended to, a very negative number for padding and other tokens: `[texts, 1, 1, tokens]`.
     pub(crate) attention_bias: Tensor<4>,
     /// 1 for a token, 0 for padding: `[texts, tokens, 1]`.
     pub(crate) present: Tensor<3>,
@@ -30,8 +30,15 @@ pub(crate) struct Padded {
 }
 
 impl Padded {
-    /// Puts texts side by side. `vocab` and `longest` are what the model can take.
-    pub(crate) fn new(texts: &[&[u32]], vocab: usize, longest: Option<usize>, device: &Device) -> Result<Self> {
+    /// Puts texts side by side, of which so many tokens each are attended to. `vocab` and `longest` are what the model
+    /// can take.
+    pub(crate) fn new(
+        texts: &[&[u32]],
+        keys: &[usize],
+        vocab: usize,
+        longest: Option<usize>,
+        device: &Device,
+    ) -> Result<Self> {
         let lengths: Vec<usize> = texts.iter().map(|t| t.len()).collect();
         let most = lengths.iter().copied().max().unwrap_or(0);
         if let Some(limit) = longest.filter(|limit| most > *limit) {
@@ -51,7 +58,9 @@ impl Padded {
                 }
                 let at = row * tokens + column;
                 ids[at] = *id as i32;
-                bias[at] = 0.0;
+                if column < keys[row] {
+                    bias[at] = 0.0;
+                }
                 present[at] = 1.0;
                 mean[at] = 1.0 / text.len() as f32;
             }

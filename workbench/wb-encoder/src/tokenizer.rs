@@ -86,7 +86,8 @@ impl Tokenizer {
         self
     }
 
-    /// The same with texts in lower case, before all else that it does to them.
+    /// The same with texts in lower case, before all else that it does to them. Characters are taken one by one: a sigma at
+    /// the end of a word becomes σ, where Python's `lower()` has ς.
     pub fn lowercased(mut self) -> Result<Self> {
         let mut steps: Vec<NormalizerWrapper> = vec![Lowercase.into()];
         match self.inner.get_normalizer().cloned() {

@@ -19,7 +19,7 @@ pub(super) fn write_around(folder: &Folder, late: &LateInteraction, config: &Exp
     let expansion = settings.expansion.min(folder.max_tokens.query);
     let expansion = match expansion {
         0 => Value::Null,
-        length => json!({"strategy": "min", "attend": true, "token": null, "length": length}),
+        length => json!({"strategy": "min", "attend": settings.attend, "token": null, "length": length}),
     };
     write_json(
         &to.join("sentence_bert_config.json"),

@@ -32,6 +32,7 @@ struct Found {
     query_length: Option<usize>,
     document_length: Option<usize>,
     expansion: usize,
+    unattended: bool,
 }
 
 /// Makes a folder that was read an encoder of one vector a token.
@@ -55,6 +56,7 @@ pub(crate) fn add(folder: &mut Folder, root: &Path, transformer: &Path, modules:
         dim,
         markers: take_markers(folder, of_pylate),
         expansion: found.expansion,
+        attend: !found.unattended,
         skip_punctuation: found.skip_punctuation,
     };
     folder.add_late_interaction(&config, Seed(0), "late_interaction")
@@ -69,12 +71,7 @@ pub(crate) fn of_xtr(root: &Path, architecture: &Architecture) -> Option<PathBuf
 /// Makes a folder that was read an XTR (Lee et al. 2023, arXiv 2304.01982): every token counts, `</s>` too, there are
 /// no markers, and texts are taken in lower case, as the model was trained with.
 pub(crate) fn add_xtr(folder: &mut Folder, dense: &Path) -> Result<()> {
-    let config = LateInteractionConfig {
-        dim: take_matrix(folder, dense)?,
-        markers: None,
-        expansion: 0,
-        skip_punctuation: false,
-    };
+    let config = LateInteractionConfig { dim: take_matrix(folder, dense)?, ..LateInteractionConfig::default() };
     folder.tokenizer = folder.tokenizer.clone().lowercased()?;
     folder.normalize = true;
     folder.notes.push(
@@ -108,7 +105,7 @@ fn native(transformer: &Path, modules: &Modules) -> Result<Found> {
         ..Found::default()
     };
     if !expansion.is_null() {
-        attends(&file, expansion["attend"] == Value::Bool(true))?;
+        found.unattended = expansion["attend"] != Value::Bool(true);
         if expansion["token"].is_string() {
             let message = format!("has a query_expansion by {}, expected the mask token", expansion["token"]);
             return Err(model_error(&file, message, ""));
@@ -136,9 +133,9 @@ fn native(transformer: &Path, modules: &Modules) -> Result<Found> {
 fn pylate(file: &Path, about: &Value) -> Result<Found> {
     let query_length = length(about, "query_length").or(Some(32));
     let expands = about["do_query_expansion"] != Value::Bool(false);
-    if expands {
-        attends(file, about["attend_to_expansion_tokens"] == Value::Bool(true))?;
-    }
+    // The second is the name that Stanford's ColBERT has for it.
+    let named = ["attend_to_expansion_tokens", "attend_to_mask_tokens"].map(|key| &about[key]);
+    let attends = named.into_iter().find(|value| !value.is_null()) == Some(&Value::Bool(true));
     let words = &about["skiplist_words"];
     Ok(Found {
         // Its default.
@@ -146,20 +143,12 @@ fn pylate(file: &Path, about: &Value) -> Result<Found> {
         query_length,
         document_length: length(about, "document_length").or(Some(180)),
         expansion: if expands { query_length.unwrap_or(0) } else { 0 },
+        unattended: expands && !attends,
     })
 }
 
 fn length(of: &Value, key: &str) -> Option<usize> {
     of[key].as_u64().map(|tokens| tokens as usize)
-}
-
-fn attends(file: &Path, attends: bool) -> Result<()> {
-    if attends {
-        return Ok(());
-    }
-    let message =
-        "fills queries up with mask tokens that other tokens do not attend to, expected none or such as they do";
-    Err(model_error(file, message, "models with such a query expansion cannot be loaded"))
 }
 
 /// Whether a list of skipped words is that of punctuation marks.

@@ -188,21 +188,18 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
     })
 }
 
-/// The weights file, or an error that says how to get one.
+/// The weights file: safetensors, or torch's own where there are none; or an error that says how to get one.
 pub(super) fn weights_file(folder: &Path) -> Result<PathBuf> {
-    let file = folder.join("model.safetensors");
-    if file.is_file() {
+    let files = ["model.safetensors", "pytorch_model.bin"].map(|name| folder.join(name));
+    if let Some(file) = files.into_iter().find(|file| file.is_file()) {
         return Ok(file);
     }
-    if folder.join("model.safetensors.index.json").is_file() {
-        return Err(model_error(folder, "has its weights in several files, expected one model.safetensors", ""));
+    if ["model.safetensors.index.json", "pytorch_model.bin.index.json"].iter().any(|name| folder.join(name).is_file()) {
+        let hint = "write it as one: python -c \"from transformers import AutoModel; \
+                    AutoModel.from_pretrained('DIR').save_pretrained('DIR', max_shard_size='100GB')\"";
+        return Err(model_error(folder, "has its weights in several files, expected one model.safetensors", hint));
     }
-    if folder.join("pytorch_model.bin").is_file() {
-        let hint = "convert it once: python -c \"from transformers import AutoModel; \
-                    AutoModel.from_pretrained('DIR').save_pretrained('DIR')\"";
-        return Err(model_error(folder, "has only pytorch_model.bin, expected model.safetensors", hint));
-    }
-    Err(model_error(folder, "has no model.safetensors", "fetch the whole model folder"))
+    Err(model_error(folder, "has no model.safetensors and no pytorch_model.bin", "fetch the whole model folder"))
 }
 
 /// `1_Pooling/config.json`: one mode, as booleans (before version 5.4) or by name.

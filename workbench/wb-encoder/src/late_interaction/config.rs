@@ -13,6 +13,9 @@ pub struct LateInteractionConfig {
     pub markers: Option<Markers>,
     /// Queries with fewer tokens are filled up to so many with mask tokens, which count as the query's own; 0 for off.
     pub expansion: usize,
+    /// Whether tokens attend to those mask tokens. Without it they attend to the query alone and none to them, as in
+    /// ColBERT and by default in PyLate and sentence-transformers.
+    pub attend: bool,
     /// Leaves the 32 ASCII punctuation marks of documents out of what is compared.
     pub skip_punctuation: bool,
 }
@@ -29,7 +32,7 @@ pub struct Markers {
 
 impl Default for LateInteractionConfig {
     fn default() -> Self {
-        Self { dim: 128, markers: None, expansion: 0, skip_punctuation: false }
+        Self { dim: 128, markers: None, expansion: 0, attend: true, skip_punctuation: false }
     }
 }
 

@@ -46,6 +46,7 @@ impl TokenVectors {
         self.values.resize(starts[ids.len()] * self.dim, 0.0);
         for group in by_length(ids) {
             let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
+            let batch = late.attending(batch, |_| side);
             let states = backbone.embed_tokens(&batch)?;
             let found = late.project(backbone.parameters(), &batch, states.view(), |_| side)?;
             each(group.len(), found.not_finite().map(|text| group[text]))?;

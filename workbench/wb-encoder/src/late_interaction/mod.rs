@@ -15,7 +15,7 @@ pub use encode::TokenVectors;
 pub use projection::Projected;
 
 use crate::{
-    Parameter, Parameters, Result, Tokenizer,
+    Parameter, Parameters, Result, TokenBatch, Tokenizer,
     models::{Init, WeightSpec, fresh_weight},
 };
 
@@ -108,6 +108,17 @@ impl LateInteraction {
         let mut ids = tokenizer.encode(prompt, text, max_tokens.saturating_sub(self.added_tokens()))?;
         self.mark(&mut ids, side, max_tokens);
         Ok(ids)
+    }
+
+    /// A batch of texts of these sides, in which nothing attends to the mask tokens that queries were filled up with,
+    /// where that was asked for: those at a query's end.
+    #[must_use]
+    pub fn attending(&self, batch: TokenBatch, side: impl Fn(usize) -> Side) -> TokenBatch {
+        let Some(mask) = self.mask.filter(|_| self.config.expansion > 0 && !self.config.attend) else { return batch };
+        batch.attending(|at, text| match side(at) {
+            Side::Query => text.len() - text.iter().rev().take_while(|id| **id == mask).count(),
+            Side::Document => text.len(),
+        })
     }
 
     /// Whether a token counts.

@@ -1,4 +1,5 @@
-//! Attention inside each text, head by head, forward and backward.
+//! Attention inside each text, head by head, forward and backward: all its tokens ask, and those that are attended to
+//! ([`keys`](crate::TokenBatch::keys) of them) answer.
 
 use super::{distances::Distances, dropout_mask::Mask, linear::Pass, pool::sized, states::rows_of};
 use crate::{
@@ -35,10 +36,8 @@ impl Heads {
 
     /// How many probabilities a group has.
     pub fn n_probabilities(&self, pass: Pass<'_>) -> usize {
-        let texts = &pass.group.texts;
-        let squares: usize =
-            pass.batch.offsets()[texts.start..=texts.end].windows(2).map(|w| (w[1] - w[0]).pow(2)).sum();
-        squares * self.count
+        let of_text = |text: usize| rows_of(pass.batch, pass.group, text).1 * pass.batch.keys(text);
+        pass.group.texts.clone().map(of_text).sum::<usize>() * self.count
     }
 
     /// `context = softmax(scale · q·kᵀ + bias)·v` for each text and head, where there is a bias.
@@ -60,34 +59,36 @@ impl Heads {
         }
         let mut kept_at = 0;
         for text in pass.group.texts.clone() {
-            let (first, n) = rows_of(pass.batch, pass.group, text);
+            let ((first, n), keys) = (rows_of(pass.batch, pass.group, text), pass.batch.keys(text));
             if n == 0 {
                 continue;
             }
             for head in 0..self.count {
                 let rows = &projections[first * width..];
-                let part = |which: usize| Mat::strided(&rows[which * inner + head * self.size..], n, self.size, width);
+                let part =
+                    |which: usize, n| Mat::strided(&rows[which * inner + head * self.size..], n, self.size, width);
                 let p = match keep.as_deref_mut() {
-                    Some(kept) => &mut kept[kept_at..kept_at + n * n],
-                    None => sized(probabilities, n * n),
+                    Some(kept) => &mut kept[kept_at..kept_at + n * keys],
+                    None => sized(probabilities, n * keys),
                 };
-                matmul(MatMut::new(p, n, n), false, part(0), part(1).t(), self.scale);
+                matmul(MatMut::new(p, n, keys), false, part(0, n), part(1, keys).t(), self.scale);
                 if let Some(bias) = bias {
-                    bias.add_to(head, p, n);
+                    bias.add_to(head, p, keys);
                 }
-                softmax::softmax_rows(p, n);
+                softmax::softmax_rows(p, keys);
                 let p: &[f32] = match self.mask {
                     None => p,
                     Some(mask) => {
-                        let dropped = sized(dropped, n * n);
+                        let dropped = sized(dropped, n * keys);
                         dropped.copy_from_slice(p);
-                        mask.apply_to_rows(dropped, n, pass.batch.place(text), |query| attention_element(head, query));
+                        let place = pass.batch.place(text);
+                        mask.apply_to_rows(dropped, keys, place, |query| attention_element(head, query));
                         dropped
                     }
                 };
                 let out = &mut context[first * inner + head * self.size..];
-                matmul(MatMut::strided(out, n, self.size, inner), false, Mat::new(p, n, n), part(2), 1.0);
-                kept_at += n * n;
+                matmul(MatMut::strided(out, n, self.size, inner), false, Mat::new(p, n, keys), part(2, keys), 1.0);
+                kept_at += n * keys;
             }
         }
     }
@@ -109,22 +110,22 @@ impl Heads {
         let (inner, width) = (self.inner(), 3 * self.inner());
         let mut kept_at = 0;
         for text in pass.group.texts.clone() {
-            let (first, n) = rows_of(pass.batch, pass.group, text);
+            let ((first, n), keys) = (rows_of(pass.batch, pass.group, text), pass.batch.keys(text));
             if n == 0 {
                 continue;
             }
             for head in 0..self.count {
                 let column = head * self.size;
                 let rows = &projections[first * width..];
-                let part = |which: usize| Mat::strided(&rows[which * inner + column..], n, self.size, width);
-                let p = &probabilities[kept_at..kept_at + n * n];
+                let part = |which: usize, n| Mat::strided(&rows[which * inner + column..], n, self.size, width);
+                let p = &probabilities[kept_at..kept_at + n * keys];
                 let drop = |mask: Mask, x: &mut [f32]| {
-                    mask.apply_to_rows(x, n, pass.batch.place(text), |query| attention_element(head, query));
+                    mask.apply_to_rows(x, keys, pass.batch.place(text), |query| attention_element(head, query));
                 };
                 let used: &[f32] = match self.mask {
                     None => p,
                     Some(mask) => {
-                        let dropped = sized(dropped, n * n);
+                        let dropped = sized(dropped, n * keys);
                         dropped.copy_from_slice(p);
                         drop(mask, dropped);
                         dropped
@@ -132,22 +133,27 @@ impl Heads {
                 };
                 let d_out = Mat::strided(&d_context[first * inner + column..], n, self.size, inner);
                 let d_rows = &mut d_projections[first * width..];
-                let d_value = MatMut::strided(&mut d_rows[2 * inner + column..], n, self.size, width);
-                matmul(d_value, false, Mat::new(used, n, n).t(), d_out, 1.0);
-                let d_scores = sized(buffer, n * n);
-                matmul(MatMut::new(d_scores, n, n), false, d_out, part(2).t(), 1.0);
+                // Keys and values that nobody asks.
+                for row in d_rows.chunks_mut(width).take(n).skip(keys) {
+                    row[inner + column..][..self.size].fill(0.0);
+                    row[2 * inner + column..][..self.size].fill(0.0);
+                }
+                let d_value = MatMut::strided(&mut d_rows[2 * inner + column..], keys, self.size, width);
+                matmul(d_value, false, Mat::new(used, n, keys).t(), d_out, 1.0);
+                let d_scores = sized(buffer, n * keys);
+                matmul(MatMut::new(d_scores, n, keys), false, d_out, part(2, keys).t(), 1.0);
                 if let Some(mask) = self.mask {
                     drop(mask, d_scores);
                 }
-                softmax::softmax_backward_rows(d_scores, p, n);
+                softmax::softmax_backward_rows(d_scores, p, keys);
                 if let Some(d_bias) = d_bias.as_deref_mut() {
-                    d_bias.add(head, d_scores, n);
+                    d_bias.add(head, d_scores, keys);
                 }
                 let d_query = MatMut::strided(&mut d_rows[column..], n, self.size, width);
-                matmul(d_query, false, Mat::new(d_scores, n, n), part(1), self.scale);
-                let d_key = MatMut::strided(&mut d_rows[inner + column..], n, self.size, width);
-                matmul(d_key, false, Mat::new(d_scores, n, n).t(), part(0), self.scale);
-                kept_at += n * n;
+                matmul(d_query, false, Mat::new(d_scores, n, keys), part(1, keys), self.scale);
+                let d_key = MatMut::strided(&mut d_rows[inner + column..], keys, self.size, width);
+                matmul(d_key, false, Mat::new(d_scores, n, keys).t(), part(0, n), self.scale);
+                kept_at += n * keys;
             }
         }
     }

@@ -84,6 +84,11 @@ fn batch() -> TokenBatch {
     TokenBatch::new(texts.iter().map(Vec::as_slice))
 }
 
+/// The same with texts of which all tokens are attended to, two thirds, or the first alone.
+fn masked() -> TokenBatch {
+    batch().attending(|at, text| [text.len(), text.len() * 2 / 3, 1][at % 3])
+}
+
 /// A fixed gradient at the embeddings.
 fn probe(rows: usize, dim: usize) -> Array2<f32> {
     Array2::from_shape_fn((rows, dim), |(r, c)| (((r * 31 + c * 17) % 23) as f32 - 11.0) / 23.0)
@@ -118,22 +123,25 @@ fn check_against_burn(model: Model) {
 }
 
 fn check_against_burn_with(model: Model, dropout: Option<Dropout>) {
-    let batch = batch();
+    check_batch_against_burn(model, &batch(), dropout);
+}
+
+fn check_batch_against_burn(model: Model, batch: &TokenBatch, dropout: Option<Dropout>) {
     let native = open(model.clone()).unwrap();
     let burn = BurnBackbone::new(model, &Device::flex(), "flex").unwrap();
     let close = |found: &Array2<f32>, expected: &Array2<f32>| {
         let worst = (found - expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
         assert!(worst < 2e-5, "embeddings differ by {worst}");
     };
-    close(&native.embed(&batch).unwrap(), &burn.embed(&batch).unwrap());
-    close(&native.embed_tokens(&batch).unwrap(), &burn.embed_tokens(&batch).unwrap());
-    let (embeddings, found) = gradients(&*native, &batch, dropout);
-    let (of_burn, expected) = gradients(&burn, &batch, dropout);
+    close(&native.embed(batch).unwrap(), &burn.embed(batch).unwrap());
+    close(&native.embed_tokens(batch).unwrap(), &burn.embed_tokens(batch).unwrap());
+    let (embeddings, found) = gradients(&*native, batch, dropout);
+    let (of_burn, expected) = gradients(&burn, batch, dropout);
     close(&embeddings, &of_burn);
     check_gradients(native.parameters(), &found, &expected);
     for pooled in [false, true] {
-        let (states, found) = gradients_of_states(&*native, &batch, dropout, pooled);
-        let (of_burn, expected) = gradients_of_states(&burn, &batch, dropout, pooled);
+        let (states, found) = gradients_of_states(&*native, batch, dropout, pooled);
+        let (of_burn, expected) = gradients_of_states(&burn, batch, dropout, pooled);
         close(&states, &of_burn);
         check_gradients(native.parameters(), &found, &expected);
     }
@@ -221,6 +229,36 @@ fn dropout_equals_burn() {
     }
 }
 
+/// Tokens that others do not attend to: both ways, with adapters and without, with dropout and without.
+#[test]
+fn unattended_tokens_equal_burn() {
+    for (architecture, some, all) in transformers(0.2) {
+        for lora_config in [None, Some(&some), Some(&all)] {
+            for dropout in [None, Some(Dropout { seed: 4 })] {
+                let model = model(architecture.clone(), Pooling::Mean, lora_config);
+                check_batch_against_burn(model, &masked(), dropout);
+            }
+        }
+    }
+}
+
+/// What nobody attends to changes its own state alone.
+#[test]
+fn unattended_tokens_are_seen_by_none() {
+    for (architecture, ..) in transformers(0.0) {
+        let native = open(model(architecture, Pooling::Mean, None)).unwrap();
+        let states = |ids: &[u32]| native.embed_tokens(&TokenBatch::new([ids]).attending(|_, _| 3)).unwrap();
+        let (one, other) = (states(&[7, 8, 9, 4, 4]), states(&[7, 8, 9, 5, 4]));
+        for token in [0, 1, 2, 4] {
+            assert_eq!(one.row(token), other.row(token), "token {token}");
+        }
+        assert_ne!(one.row(3), other.row(3));
+        let alone = native.embed_tokens(&TokenBatch::new([[7, 8, 9].as_slice()])).unwrap();
+        let worst = (&alone - &one.slice(s![..3, ..])).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+        assert!(worst < 1e-6, "{worst}");
+    }
+}
+
 /// A text's masks depend on its place in the batch and on nothing else that is in the batch.
 #[test]
 fn parts_of_a_batch_meet_the_masks_of_the_whole() {
@@ -230,7 +268,7 @@ fn parts_of_a_batch_meet_the_masks_of_the_whole() {
 }
 
 fn check_parts(model: &Model) {
-    let (batch, dropout) = (batch(), Some(Dropout { seed: 11 }));
+    let (batch, dropout) = (masked(), Some(Dropout { seed: 11 }));
     let native = open(model.clone()).unwrap();
     let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model.clone(), &Device::flex(), "flex").unwrap());
     for backbone in [native, burn] {
@@ -257,20 +295,20 @@ fn check_parts(model: &Model) {
 #[test]
 fn with_dropout_the_gradient_equals_differences() {
     for (architecture, some, _) in transformers(0.2) {
-        check_differences(&architecture, &some);
+        check_differences(&architecture, &some, &batch());
+        check_differences(&architecture, &some, &masked());
     }
 }
 
-fn check_differences(architecture: &Architecture, some: &LoraConfig) {
+fn check_differences(architecture: &Architecture, some: &LoraConfig, batch: &TokenBatch) {
     for lora_config in [None, Some(some)] {
-        let batch = batch();
         let mut backbone = open(model(architecture.clone(), Pooling::Mean, lora_config)).unwrap();
         let dropout = Some(Dropout { seed: 11 });
-        let (first, gradient) = gradients(&*backbone, &batch, dropout);
-        let (again, _) = gradients(&*backbone, &batch, dropout);
+        let (first, gradient) = gradients(&*backbone, batch, dropout);
+        let (again, _) = gradients(&*backbone, batch, dropout);
         assert_eq!(first, again);
-        assert_ne!(first, gradients(&*backbone, &batch, Some(Dropout { seed: 12 })).0);
-        assert_ne!(first, backbone.embed(&batch).unwrap());
+        assert_ne!(first, gradients(&*backbone, batch, Some(Dropout { seed: 12 })).0);
+        assert_ne!(first, backbone.embed(batch).unwrap());
         let probe = probe(batch.len(), backbone.dim());
         let names: Vec<String> = backbone.parameters().iter().filter(|p| p.trainable).map(|p| p.name.clone()).collect();
         for name in names.iter().step_by(3) {
@@ -280,7 +318,7 @@ fn check_differences(architecture: &Architecture, some: &LoraConfig) {
                 backbone
                     .update(&mut |parameters| parameters.iter_mut().nth(place).unwrap().values[at] += shift)
                     .unwrap();
-                let embeddings = backbone.embed_tracked(&batch, dropout).unwrap().0;
+                let embeddings = backbone.embed_tracked(batch, dropout).unwrap().0;
                 embeddings.iter().zip(&probe).map(|(e, p)| f64::from(e * p)).sum::<f64>()
             };
             let h = 2e-3;
@@ -329,7 +367,7 @@ fn gradient_checkpointing_changes_nothing() {
             for dropout in [None, Some(Dropout { seed: 5 })] {
                 let mut run = |on| {
                     backbone.set_gradient_checkpointing(on).unwrap();
-                    gradients_of_states(&*backbone, &batch(), dropout, true)
+                    gradients_of_states(&*backbone, &masked(), dropout, true)
                 };
                 assert!(run(false) == run(true), "checkpointing changed states or gradients");
                 // Tapes are used again, also by the other way.

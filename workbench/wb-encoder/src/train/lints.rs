@@ -29,6 +29,8 @@ pub struct DataFacts {
     pub alike: u64,
     /// Length of the model's embeddings.
     pub dim: Option<usize>,
+    /// How many steps training will have.
+    pub steps: Option<u64>,
 }
 
 impl DataFacts {
@@ -53,6 +55,12 @@ impl DataFacts {
     #[must_use]
     pub fn with_mined(self, per_pair: usize) -> Self {
         Self { with_negatives: self.pairs, most_negatives: per_pair, ..self }
+    }
+
+    /// The same with the number of steps.
+    #[must_use]
+    pub fn with_steps(self, steps: u64) -> Self {
+        Self { steps: Some(steps), ..self }
     }
 
     /// The same with the length of the model's embeddings.
@@ -107,6 +115,7 @@ pub fn lints(config: &TrainConfig, facts: Option<&DataFacts>) -> Vec<String> {
     let mut lints = Vec::new();
     let (loss, key) = inner(&config.loss);
     accumulation(config, &mut lints);
+    warmup(config, facts, &mut lints);
     of_loss(config, loss, &key, &mut lints);
     if let Some(facts) = facts.filter(|facts| facts.pairs > 0) {
         negatives(config, facts, &mut lints);
@@ -134,6 +143,20 @@ fn accumulation(config: &TrainConfig, lints: &mut Vec<String>) {
             batch.accumulate,
             batch.pairs,
             2 * batch.pairs
+        ));
+    }
+}
+
+fn warmup(config: &TrainConfig, facts: Option<&DataFacts>, lints: &mut Vec<String>) {
+    // The planned steps, or else the most that there can be.
+    let steps = facts.and_then(|facts| facts.steps).or((config.max_steps > 0).then_some(config.max_steps));
+    let Some(steps) = steps else { return };
+    let (warmup, name) = (config.schedule.warmup_steps(steps), config.schedule.name());
+    if warmup > 0 && warmup >= steps {
+        let reached = 100.0 * config.schedule.factor(steps, steps);
+        lints.push(format!(
+            "train.schedule.{name}: {warmup} steps of warm-up, and training has {steps} steps: the learning rate rises until its end, to {reached:.0} % of the full one; train.schedule.{name}.warmup_steps={}",
+            steps.div_ceil(10)
         ));
     }
 }
@@ -301,6 +324,7 @@ mod tests {
             // Three couples of anchors, two of positives, one of them both.
             alike: 4,
             dim: None,
+            steps: None,
         };
         assert_eq!(DataFacts::of(&pairs, 15), expected);
         let fewer = DataFacts::of(&pairs, 0);
@@ -321,6 +345,26 @@ mod tests {
         // Without in-batch negatives nothing is lost.
         assert!(of(r#"{"triplet": {}}"#).is_empty());
         assert!(found("{\"mnrl\": {}}", |_| {}, None).is_empty());
+    }
+
+    #[test]
+    fn warm_up_that_does_not_end() {
+        let facts = DataFacts::of(&[], 15).with_steps(4000);
+        let of = |schedule: &str, most: u64, facts: Option<&DataFacts>| {
+            let schedule = serde_json::from_str(schedule).unwrap();
+            found(r#"{"mnrl": {}}"#, |c| (c.schedule, c.max_steps) = (schedule, most), facts).join("; ")
+        };
+        let steps = r#"{"linear": {"warmup_steps": 5000}}"#;
+        assert_eq!(
+            of(steps, 0, Some(&facts)),
+            "train.schedule.linear: 5000 steps of warm-up, and training has 4000 steps: the learning rate rises until its end, to 80 % of the full one; train.schedule.linear.warmup_steps=400"
+        );
+        assert!(of(steps, 100, None).contains("training has 100 steps"));
+        assert!(of(r#"{"constant": {"warmup": 1.0}}"#, 0, Some(&facts)).contains("to 100 %"));
+        // How many steps there will be is not known, or they are enough.
+        assert_eq!(of(steps, 0, None), "");
+        assert_eq!(of(steps, 0, Some(&facts.clone().with_steps(5001))), "");
+        assert_eq!(of(r#"{"cosine": {}}"#, 1, None), "");
     }
 
     #[test]

@@ -38,9 +38,9 @@ pub fn accumulate_tokens(
     let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
     let anchors = batch.pairs.len();
     let forward = |texts: &Range<usize>| -> Result<Part> {
-        let part = batch.tokens.part(texts.clone());
-        let (_, states, tape) = backbone.embed_tokens_tracked(&part, dropout)?;
         let side = |text: usize| if texts.start + text < anchors { Side::Query } else { Side::Document };
+        let part = late.attending(batch.tokens.part(texts.clone()), side);
+        let (_, states, tape) = backbone.embed_tokens_tracked(&part, dropout)?;
         let projected = late.project(backbone.parameters(), &part, states.view(), side)?;
         Ok(Part { states, projected, tape })
     };
@@ -107,9 +107,23 @@ mod tests {
     /// Loss and gradients with dropout on, however the batch is cut, on the processor and by burn.
     #[test]
     fn cached_gradients_equal_those_of_the_whole_batch() {
+        cached_gradients(LateInteractionConfig { dim: 12, ..LateInteractionConfig::default() });
+    }
+
+    /// The same with queries that end in mask tokens which no token attends to.
+    #[test]
+    fn cached_gradients_with_unattended_tokens() {
+        let late = LateInteractionConfig { dim: 12, expansion: 9, ..LateInteractionConfig::default() };
+        let attended = cached_gradients(late.clone());
+        assert_ne!(cached_gradients(LateInteractionConfig { attend: false, ..late }), attended);
+    }
+
+    /// Gives the first loss.
+    fn cached_gradients(late: LateInteractionConfig) -> f64 {
         let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-bert/tokenizer.json");
-        let late = LateInteractionConfig { dim: 12, ..LateInteractionConfig::default() };
-        let late = LateInteraction::new(&late, &Tokenizer::read(&tokenizer).unwrap(), "late").unwrap();
+        let tokenizer = Tokenizer::read(&tokenizer).unwrap();
+        let mask = tokenizer.mask_token().unwrap();
+        let late = LateInteraction::new(&late, &tokenizer, "late").unwrap();
         let mut model = dropping();
         model.parameters.insert(late.fresh(24, Seed(3)));
         let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model.clone(), &Device::flex(), "flex").unwrap());
@@ -122,9 +136,12 @@ mod tests {
             ] {
                 let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
                 let labels = mixed_labels(11, 2);
-                let texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
+                let mut texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
                     .map(|text| (0..1 + text * 7 % 19).map(|at| ((text * 13 + at * at * 5 + at) % 50) as u32).collect())
                     .collect();
+                for query in &mut texts[..labels.pairs()] {
+                    query.resize(query.len().max(late.config().expansion), mask);
+                }
                 let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
                 let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
                 let loss = LossOnEmbeddings::new(similarity, &config(json));
@@ -157,5 +174,6 @@ mod tests {
             let largest = of_native.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
             assert!(apart.fold(0.0, f32::max) < 1e-3 * largest.max(1.0));
         }
+        native[0].0
     }
 }

@@ -37,11 +37,16 @@ pub struct Loaded {
 /// of which nothing but tensors is read. `rename` gives our name for the file's.
 pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
     let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
-    if torch::is_archive(&bytes) || path.extension().is_some_and(|extension| extension == "bin") {
+    if is_torch(path, &bytes) {
         let file = TorchFile::open(path, &bytes)?;
         return pick(path, file.views(path)?, expected, rename);
     }
     pick(path, open(path, &bytes)?.iter().collect(), expected, rename)
+}
+
+/// Whether a file is to be read as torch's own.
+fn is_torch(path: &Path, bytes: &[u8]) -> bool {
+    torch::is_archive(bytes) || path.extension().is_some_and(|extension| extension == "bin")
 }
 
 /// Takes the expected weights out of all tensors of a file.
@@ -103,11 +108,13 @@ fn pick(
 /// The shape of one tensor of a file.
 pub fn shape(path: &Path, name: &str) -> Result<Vec<usize>> {
     let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
-    let tensors = open(path, &bytes)?;
-    match tensors.tensor(name) {
-        Ok(view) => Ok(view.shape().to_vec()),
-        Err(_) => Err(tensor_error(path, name, "is missing".into(), None)),
-    }
+    let shape = if is_torch(path, &bytes) {
+        let file = TorchFile::open(path, &bytes)?;
+        file.views(path)?.into_iter().find(|(found, _)| *found == name).map(|(_, view)| view.shape().to_vec())
+    } else {
+        open(path, &bytes)?.tensor(name).ok().map(|view| view.shape().to_vec())
+    };
+    shape.ok_or_else(|| tensor_error(path, name, "is missing".into(), None))
 }
 
 /// Reads adapters written by [`write()`] into the weights that they stand beside.

@@ -170,13 +170,35 @@ fn broken_folders_say_what_is_wrong_and_where() {
     refused(bert.path(), "has no tokenizer");
     fs::remove_file(bert.path().join("model.safetensors")).unwrap();
     fs::write(bert.path().join("pytorch_model.bin"), "x").unwrap();
-    refused(bert.path(), "has only pytorch_model.bin, expected model.safetensors");
+    fs::copy(golden().join("tiny-bert/tokenizer.json"), bert.path().join("tokenizer.json")).unwrap();
+    refused(bert.path(), "pytorch_model.bin: is no whole zip archive");
+    fs::rename(bert.path().join("pytorch_model.bin"), bert.path().join("pytorch_model.bin.index.json")).unwrap();
+    refused(bert.path(), "has its weights in several files, expected one model.safetensors");
+    fs::remove_file(bert.path().join("pytorch_model.bin.index.json")).unwrap();
+    refused(bert.path(), "has no model.safetensors and no pytorch_model.bin");
 
     let bert = copy("tiny-bert");
     let weights = bert.path().join("model.safetensors");
     let whole = fs::read(&weights).unwrap();
     fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
     refused(bert.path(), "model.safetensors: is not a whole safetensors file");
+}
+
+/// Weights that only torch's own file has are the same weights.
+#[test]
+fn weights_are_read_from_torchs_own_file() {
+    for (name, file) in [("tiny-bert", "bert.bin"), ("tiny-t5", "t5.bin")] {
+        let (expected, place) = (Folder::read(&golden().join(name)).unwrap(), copy(name));
+        fs::remove_file(place.path().join("model.safetensors")).unwrap();
+        fs::copy(golden().join("torch").join(file), place.path().join("pytorch_model.bin")).unwrap();
+        let found = Folder::read(place.path()).unwrap();
+        assert!(found.model == expected.model, "{name}");
+        assert!(found.notes.iter().any(|note| note.contains("tensors not used: ")), "{name}: {:?}", found.notes);
+        // Where both are there, the safetensors are read.
+        fs::write(place.path().join("pytorch_model.bin"), "x").unwrap();
+        fs::copy(golden().join(name).join("model.safetensors"), place.path().join("model.safetensors")).unwrap();
+        assert!(Folder::read(place.path()).unwrap().model == expected.model, "{name}");
+    }
 }
 
 #[test]

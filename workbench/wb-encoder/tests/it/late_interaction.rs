@@ -124,7 +124,8 @@ fn read(path: &Path) -> Value {
 #[test]
 fn sentence_transformers_layout_is_read_back_equal() {
     let place = tempfile::tempdir().unwrap();
-    for (number, config) in ["{}", WHOLE, r#"{"dim": 7, "expansion": 32}"#].into_iter().enumerate() {
+    let configs = ["{}", WHOLE, r#"{"dim": 7, "expansion": 32}"#, r#"{"dim": 16, "expansion": 10, "attend": false}"#];
+    for (number, config) in configs.into_iter().enumerate() {
         for format in [ExportFormat::St, ExportFormat::St6, ExportFormat::Safetensors] {
             let source = adapted(tiny("tiny-bert", config));
             let to = place.path().join(format!("{number}-{format}"));
@@ -138,6 +139,7 @@ fn sentence_transformers_layout_is_read_back_equal() {
             assert_eq!(of_again.config().markers, of_source.config().markers);
             // No query has more tokens than 12.
             assert_eq!(of_again.config().expansion.min(12), of_source.config().expansion.min(12));
+            assert_eq!(of_again.config().attend, of_source.config().attend);
             same(&again, &source);
         }
     }
@@ -189,9 +191,9 @@ fn what_cannot_be_computed_is_refused_with_its_file() {
         assert!(error.contains(file), "{error}");
         error
     };
-    let expansion = json!({"strategy": "fixed", "attend": false, "token": null, "length": 9});
+    let expansion = json!({"strategy": "fixed", "attend": true, "token": "[UNK]", "length": 9});
     let error = refused("sentence_bert_config.json", "query_expansion", expansion);
-    assert!(error.contains("do not attend to"), "{error}");
+    assert!(error.contains("expected the mask token"), "{error}");
     refused("2_MultiVectorMask/config.json", "skiplist_words", json!(["the"]));
     refused("2_MultiVectorMask/config.json", "keep_only_token_ids", json!([1]));
     let error = refused("1_Dense/config.json", "module_input_name", json!("sentence_embedding"));
@@ -224,6 +226,37 @@ fn pylates_layout_is_read() {
     let again = Folder::read(&to).unwrap();
     assert_eq!(again.late_interaction, source.late_interaction);
     same(&again, &source);
+    // Without a word about it, none attends to the mask tokens; `attend_to_mask_tokens` is ColBERT's own name for it.
+    for (key, attends) in [("attend_to_expansion_tokens", false), ("attend_to_mask_tokens", true), ("other", false)] {
+        let mut changed = about.clone();
+        changed.as_object_mut().unwrap().remove("attend_to_expansion_tokens");
+        changed[key] = json!(attends);
+        fs::write(to.join("config_sentence_transformers.json"), changed.to_string()).unwrap();
+        let late = Folder::read(&to).unwrap().late_interaction.unwrap();
+        assert_eq!((late.config().attend, late.config().expansion), (attends, 12), "{key}");
+    }
+}
+
+/// Mask tokens that nothing attends to leave the query's own vectors as they are without them.
+#[test]
+fn unattended_mask_tokens_change_no_other_vector() {
+    let plain = tiny("tiny-bert", r#"{"dim": 16}"#);
+    let attended = tiny("tiny-bert", r#"{"dim": 16, "expansion": 12}"#);
+    let unattended = tiny("tiny-bert", r#"{"dim": 16, "expansion": 12, "attend": false}"#);
+    let [plain, attended, unattended] = [&plain, &attended, &unattended].map(|folder| embed(folder, Side::Query));
+    for text in 0..TEXTS.len() {
+        let own = plain.text(text);
+        let (rows, all) = (own.nrows(), unattended.text(text));
+        assert_eq!((all.nrows(), attended.text(text).nrows()), (12, 12));
+        let (_, difference) = compare(own, all.slice(ndarray::s![..rows, ..]));
+        assert!(difference < 1e-6, "{difference}");
+        if rows < 12 {
+            let (_, difference) = compare(own, attended.text(text).slice(ndarray::s![..rows, ..]));
+            assert!(difference > 1e-3, "mask tokens that are attended to change nothing: {difference}");
+            let (_, difference) = compare(all, attended.text(text));
+            assert!(difference > 1e-3, "{difference}");
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
     Architecture, BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model,
-    TokenBatch, Upstream, export, models::T5Config,
+    TokenBatch, Tokenizer, Upstream, export, models::T5Config,
 };
 
 use crate::{
@@ -68,6 +68,41 @@ fn token_ids_are_those_of_transformers() {
         assert_eq!(expected.last(), Some(&1));
         assert_eq!(&folder.tokenizer.encode_with_places("", text, 24).unwrap().ids, expected, "{text:?}");
     }
+}
+
+#[derive(Deserialize)]
+struct Ids {
+    texts: Vec<String>,
+    ids: Vec<Vec<u32>>,
+    lower: Vec<Vec<u32>>,
+}
+
+/// T5's own layout of a tokenizer.json, with SentencePiece's table of characters as normalizer: the ids of Python's
+/// tokenizers, and those of `text.lower()`, each with one `</s>` at its end, cut or not.
+#[test]
+fn a_tokenizer_with_sentencepieces_table_gives_pythons_ids() {
+    let tokenizer = Tokenizer::read(&golden().join("t5-tokenizer.json")).unwrap();
+    let expected: Ids = golden_json("t5-tokenizer-ids.json");
+    assert_eq!((tokenizer.special_tokens(), tokenizer.special_tokens_before(), tokenizer.mask_token()), (1, 0, None));
+    let again = tempfile::tempdir().unwrap();
+    tokenizer.write(&again.path().join("tokenizer.json")).unwrap();
+    let again = Tokenizer::read(&again.path().join("tokenizer.json")).unwrap();
+    for (tokenizer, ids) in [
+        (&tokenizer, &expected.ids),
+        (&again, &expected.ids),
+        (&tokenizer.clone().lowercased().unwrap(), &expected.lower),
+    ] {
+        for (text, ids) in expected.texts.iter().zip(ids) {
+            assert_eq!(&tokenizer.encode("", text, 512).unwrap(), ids, "{text:?}");
+            assert_eq!(&tokenizer.encode_with_places("", text, 512).unwrap().ids, ids, "{text:?}");
+            assert_eq!(ids.iter().filter(|id| **id == 1).count(), 1 + text.matches("</s>").count());
+            // Cut, it still ends in `</s>`.
+            let cut = tokenizer.encode("", text, 9).unwrap();
+            assert_eq!((cut.len(), cut.last()), (ids.len().min(9), Some(&1)));
+            assert_eq!(cut[..cut.len() - 1], ids[..cut.len() - 1]);
+        }
+    }
+    assert_ne!(expected.ids, expected.lower);
 }
 
 #[test]

@@ -28,27 +28,49 @@ pub fn weights(shape: (usize, usize)) -> Array2<f32> {
 fn states_and_gradients_are_those_of_transformers() {
     let golden_file: BTreeMap<String, Golden> = golden_json("tokens.json");
     for (name, expected) in golden_file {
-        let model = Folder::read(&golden().join(&name)).unwrap().model;
-        let batch = TokenBatch::new(expected.ids.iter().map(Vec::as_slice));
-        for (path, backbone) in both(&model) {
-            let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
-            for found in [&states, &backbone.embed_tokens(&batch).unwrap()] {
-                let (cosine, difference) = compare(found.view(), matrix(&expected.states).view());
-                assert!(cosine >= 0.99999 && difference <= 1e-4, "{name} {path}: {cosine} {difference}");
-            }
-            let mut gradients = Gradients::zeros(backbone.parameters());
-            let at = weights(states.dim());
-            backbone.backward_tokens(tape, Upstream::states(at.view()), &mut gradients).unwrap();
-            for (place, parameter) in backbone.parameters().iter().enumerate() {
-                let [norm, projection] = expected.gradients[&parameter.name];
-                let found = gradients.at(place);
-                let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
-                let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
-                // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
-                let scale = if parameter.name.ends_with("key.bias") { 1.0 } else { norm };
-                let error = ((length - norm).abs() / scale).max((along - projection).abs() / scale);
-                assert!(error <= 2e-4, "{name} {path} {}: {error}", parameter.name);
-            }
+        against_transformers(&name, &TokenBatch::new(expected.ids.iter().map(Vec::as_slice)), &expected);
+    }
+}
+
+#[derive(Deserialize)]
+struct Unattended {
+    model: String,
+    keys: Vec<usize>,
+    #[serde(flatten)]
+    expected: Golden,
+}
+
+/// Mask tokens at the end of a query that others do not attend to: transformers' attention_mask is 0 there.
+#[test]
+fn unattended_tokens_are_those_of_transformers() {
+    let golden_file: Vec<Unattended> = golden_json("expansion.json");
+    assert_eq!(golden_file.len(), 2);
+    for Unattended { model, keys, expected } in golden_file {
+        let batch = TokenBatch::new(expected.ids.iter().map(Vec::as_slice)).attending(|at, _| keys[at]);
+        against_transformers(&model, &batch, &expected);
+    }
+}
+
+fn against_transformers(name: &str, batch: &TokenBatch, expected: &Golden) {
+    let model = Folder::read(&golden().join(name)).unwrap().model;
+    for (path, backbone) in both(&model) {
+        let (_, states, tape) = backbone.embed_tokens_tracked(batch, None).unwrap();
+        for found in [&states, &backbone.embed_tokens(batch).unwrap()] {
+            let (cosine, difference) = compare(found.view(), matrix(&expected.states).view());
+            assert!(cosine >= 0.99999 && difference <= 1e-4, "{name} {path}: {cosine} {difference}");
+        }
+        let mut gradients = Gradients::zeros(backbone.parameters());
+        let at = weights(states.dim());
+        backbone.backward_tokens(tape, Upstream::states(at.view()), &mut gradients).unwrap();
+        for (place, parameter) in backbone.parameters().iter().enumerate() {
+            let [norm, projection] = expected.gradients[&parameter.name];
+            let found = gradients.at(place);
+            let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+            let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
+            // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
+            let scale = if parameter.name.ends_with("key.bias") { 1.0 } else { norm };
+            let error = ((length - norm).abs() / scale).max((along - projection).abs() / scale);
+            assert!(error <= 2e-4, "{name} {path} {}: {error}", parameter.name);
         }
     }
 }

@@ -10,8 +10,11 @@ use wb_encoder::{Folder, Tokenizer, folder::MaxTokens};
 use super::data::Data;
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
-/// What a model on the hub consists of.
-const HUB_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
+/// What a model on the hub consists of, beside its weights.
+const HUB_FILES: [&str; 2] = ["config.json", "tokenizer.json"];
+
+/// Its weights: the first, or else the second.
+const HUB_WEIGHTS: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
 
 /// What it may have besides; plain transformers models have none of these.
 const OPTIONAL_HUB_FILES: [&str; 8] = [
@@ -42,8 +45,9 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
                 "2_Dense/model.safetensors",
                 "2_Dense/pytorch_model.bin",
             ];
-            for file in
-                ["model.safetensors", "adapter_model.safetensors", "adapter_config.json"].iter().chain(&matrices)
+            for file in ["model.safetensors", "pytorch_model.bin", "adapter_model.safetensors", "adapter_config.json"]
+                .iter()
+                .chain(&matrices)
             {
                 let path = place.join(file);
                 if path.is_file() {
@@ -172,6 +176,13 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
         for file in HUB_FILES {
             let path = fetch(Kind::Model, &config.id, &config.revision, file)?;
             folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        }
+        let [weights, or_else] = HUB_WEIGHTS;
+        if fetch_optional(Kind::Model, &config.id, &config.revision, weights)?.is_none()
+            && fetch_optional(Kind::Model, &config.id, &config.revision, or_else)?.is_none()
+        {
+            // Neither is there or may be asked for: the error names what is wanted.
+            fetch(Kind::Model, &config.id, &config.revision, weights)?;
         }
         for file in OPTIONAL_HUB_FILES {
             fetch_optional(Kind::Model, &config.id, &config.revision, file)?;

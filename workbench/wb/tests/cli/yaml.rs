@@ -229,6 +229,13 @@ fn impossible_overrides_are_refused_before_anything_is_written() {
     exit 2
     err: error: cannot load tiny.yaml
     err:   cause: override `train.schedule={cosine: {warmup: 2}}`: train.schedule.cosine.warmup: got 2, expected a share from 0 to 1
+    err:   hint: for a number of steps: warmup_steps: 2
+    ");
+    insta::assert_snapshot!(refused(&["train.schedule={cosine: {warmup: 0.1, warmup_steps: 50}}"]), @r"
+    exit 2
+    err: error: cannot load tiny.yaml
+    err:   cause: override `train.schedule={cosine: {warmup: 0.1, warmup_steps: 50}}`: train.schedule.cosine.warmup_steps: warm-up stands here twice: as 50 steps, and as the share 0.1 (`warmup`)
+    err:   hint: keep one of `warmup: 0.1` and `warmup_steps: 50`; `warmup=null` takes the share out
     ");
     insta::assert_snapshot!(refused(&["bench.bm25={k1: -1}"]), @r"
     exit 2

@@ -41,7 +41,7 @@ impl GroupTape {
 pub struct LayerTape {
     /// Query, key and value, `[tokens, 3 · hidden]`.
     pub projections: Vec<f32>,
-    /// Attention probabilities after dropout's seed is known: before dropout, text by text, head by head, `[length, length]`.
+    /// Attention probabilities after dropout's seed is known: before dropout, text by text, head by head, `[tokens, tokens that are attended to]`.
     pub probabilities: Vec<f32>,
     /// The heads' outputs, `[tokens, hidden]`; empty where nothing needs them.
     pub context: Vec<f32>,

@@ -11,7 +11,7 @@ fn stages(json: &str) -> Vec<StageConfig> {
 #[test]
 fn the_journal_and_the_list_of_stages_show_the_stage_at_every_step() {
     let mut run = Run::new(config(|c| {
-        c.schedule = ScheduleConfig::Constant(Warmup { warmup: 0.0 });
+        c.schedule = ScheduleConfig::Constant(Warmup { warmup_steps: Some(0), ..Warmup::default() });
         c.curriculum = stages(
             r#"[{"name": "short", "until": {"share": 0.25}, "max_tokens": {"query": 1, "document": 1}},
                 {"name": "long", "until": {"steps": 12}, "learning_rate_factor": 0.5, "scale": 10},
