@@ -53,4 +53,4 @@ pub enum Error {
 }
 
 /// The result of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,13 +1,32 @@
 //! Prompts to completions: engines that run a language model, and what stands above all of them.
 //!
-//! [`LlmEngine`] is one model behind one way to reach it; [`Ask`] is what callers use: it retries, validates and remembers.
+//! [`LlmEngine`] is one model behind one way to reach it; [`Ask`] is what callers use: it retries, validates and
+//! remembers. [`Client`] is the `Ask` of an engine and a [`ledger`].
 
+pub mod account;
 pub mod ask;
+mod attempts;
+pub mod canaries;
+pub mod client;
+pub mod config;
 pub mod engine;
+pub mod engines;
 pub mod error;
+pub mod keys;
+pub mod ledger;
+pub mod neutral;
 pub mod request;
+mod retry;
+pub mod schema;
+pub mod secret;
 
+pub use account::{Account, RecipeAccount, Tokens};
 pub use ask::{Answer, Ask, Question, Rejection, Reply};
+pub use canaries::Canaries;
+pub use client::Client;
+pub use config::{Determinism, EngineConfig, LlmConfig};
 pub use engine::{EngineInfo, LlmEngine};
 pub use error::{Error, Failure, Result};
+pub use ledger::Ledger;
 pub use request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling, Usage};
+pub use schema::Schema;

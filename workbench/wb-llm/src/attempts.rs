@@ -1,0 +1,244 @@
+//! One question to its end: requests that fail are sent again, answers that do not fit are asked for again.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use wb_core::Seed;
+
+use crate::{
+    client::Job,
+    config::{RetriesConfig, duration},
+    engine::LlmEngine,
+    error::Failure,
+    keys::attempt_seed,
+    ledger::{Answered, Cost, Record, Rejected},
+    request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling},
+    retry::{self, Breaker},
+    schema::Schema,
+};
+
+/// Asks an engine.
+pub(crate) struct Asker {
+    engine: Arc<dyn LlmEngine>,
+    retries: RetriesConfig,
+    seed: Seed,
+    interrupt: Arc<AtomicBool>,
+    breaker: Breaker,
+    /// Waits so far: each is drawn by its number.
+    waits: AtomicU64,
+}
+
+/// How a question ended.
+pub(crate) enum Ended {
+    /// With an answer, or given up.
+    Record(Record),
+    /// Somebody asked to stop.
+    Stopped,
+    /// No question can be answered.
+    Failed(String),
+}
+
+/// Why an answer is not taken: a class to count by, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    pub class: &'static str,
+    pub reason: String,
+}
+
+enum Requested {
+    Answer(Completion),
+    Unfit(Unfit),
+    Stopped,
+    Failed(String),
+}
+
+impl Asker {
+    pub fn new(engine: Arc<dyn LlmEngine>, retries: RetriesConfig, seed: Seed, interrupt: Arc<AtomicBool>) -> Self {
+        Self { engine, retries, seed, interrupt, breaker: Breaker::default(), waits: AtomicU64::new(0) }
+    }
+
+    pub fn engine(&self) -> &Arc<dyn LlmEngine> {
+        &self.engine
+    }
+
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Asks until an answer fits. The likeliest answer (temperature 0) does not change with the seed and is asked for
+    /// once; one that was cut at its length is asked for once more with twice the tokens.
+    pub fn ask(&self, job: &Job, stop: &dyn Fn() -> bool) -> Ended {
+        let question = &job.question;
+        let mut cost = Cost::default();
+        let attempts = if question.sampling.temperature == 0.0 { 1 } else { self.retries.answers };
+        let mut last = Unfit { class: "other", reason: "never asked".into() };
+        let (mut attempt, mut longer) = (0, false);
+        while attempt < attempts {
+            let mut sampling = question.sampling.clone();
+            if longer {
+                sampling.max_tokens = sampling.max_tokens.saturating_mul(2);
+            }
+            let seed = attempt_seed(self.seed, &question.item, question.sample, attempt);
+            let messages = question.messages.clone();
+            let request = ChatRequest { messages, sampling, seed, schema: question.schema.clone() };
+            let completion = match self.request(&request, &mut cost, stop) {
+                Requested::Answer(completion) => completion,
+                Requested::Unfit(unfit) => return rejected(job, unfit, cost),
+                Requested::Stopped => return Ended::Stopped,
+                Requested::Failed(what) => return Ended::Failed(what),
+            };
+            match fits(&completion, job.schema.as_deref()) {
+                Ok(()) => {
+                    return Ended::Record(Record::Answered(Box::new(Answered {
+                        key: job.key.clone(),
+                        recipe: question.recipe.clone(),
+                        item: question.item.clone(),
+                        sample: question.sample,
+                        attempt,
+                        seed,
+                        text: completion.text,
+                        usage: completion.usage,
+                        cost,
+                    })));
+                }
+                Err(unfit) => {
+                    cost.wasted_answers += 1;
+                    cost.wasted.add(&completion.usage);
+                    if unfit.class != "length" {
+                        attempt += 1;
+                    } else if longer {
+                        return rejected(job, unfit, cost);
+                    } else {
+                        longer = true;
+                    }
+                    last = unfit;
+                }
+            }
+        }
+        if attempts > 1 {
+            last.reason = format!("{} (the last of {attempts} attempts)", last.reason);
+        }
+        rejected(job, last, cost)
+    }
+
+    /// One request, sent again while the server fails.
+    fn request(&self, request: &ChatRequest, cost: &mut Cost, stop: &dyn Fn() -> bool) -> Requested {
+        let begin = Instant::now();
+        let mut tried = 0;
+        loop {
+            if stop() {
+                return Requested::Stopped;
+            }
+            let (what, after) = match self.engine.chat(request) {
+                Ok(completion) => {
+                    self.breaker.count(false);
+                    return Requested::Answer(completion);
+                }
+                Err(Failure::Reject(reason)) => {
+                    self.breaker.count(false);
+                    return Requested::Unfit(Unfit { class: "prompt", reason });
+                }
+                Err(Failure::Stop(what)) => return Requested::Failed(what),
+                Err(Failure::Retry { what, after }) => (what, after),
+            };
+            if self.breaker.count(true) {
+                return Requested::Failed(format!(
+                    "more than half of the last 50 requests failed, the last with: {what}"
+                ));
+            }
+            let number = self.waits.fetch_add(1, Ordering::Relaxed);
+            let pause = retry::wait(&self.retries, tried, after, self.seed, number);
+            tried += 1;
+            let late = begin.elapsed() + pause > duration(self.retries.deadline_s);
+            if tried >= self.retries.tries || late {
+                return self.given_up(&what, tried, begin);
+            }
+            cost.retries += 1;
+            if !retry::sleep(pause, stop) {
+                return Requested::Stopped;
+            }
+        }
+    }
+
+    /// After the last try: whether it is this question, or the server. One that still answers others cannot answer this
+    /// one, which is written down as such; else nothing is, and the run ends.
+    fn given_up(&self, what: &str, tried: u32, begin: Instant) -> Requested {
+        let seconds = begin.elapsed().as_secs_f64();
+        let content = "Say yes.".to_owned();
+        let alive = self.engine.chat(&ChatRequest {
+            messages: vec![Message { role: Role::User, content }],
+            sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 1 },
+            seed: 0,
+            schema: None,
+        });
+        let what = format!("no answer in {tried} tries and {seconds:.0} s, the last: {what}");
+        match alive {
+            Ok(_) => Requested::Unfit(Unfit { class: "server", reason: what }),
+            Err(_) => Requested::Failed(what),
+        }
+    }
+}
+
+fn rejected(job: &Job, unfit: Unfit, cost: Cost) -> Ended {
+    Ended::Record(Record::Rejected(Box::new(Rejected {
+        key: job.key.clone(),
+        recipe: job.question.recipe.clone(),
+        item: job.question.item.clone(),
+        sample: job.question.sample,
+        class: unfit.class.into(),
+        reason: unfit.reason,
+        cost,
+    })))
+}
+
+fn fits(completion: &Completion, schema: Option<&Schema>) -> Result<(), Unfit> {
+    let unfit = |class, reason: String| Err(Unfit { class, reason });
+    match &completion.finish {
+        FinishReason::Stop => {}
+        FinishReason::Length => return unfit("length", "cut at the number of tokens allowed".into()),
+        FinishReason::Other(word) => return unfit("other", format!("ended for the reason `{word}`, expected `stop`")),
+    }
+    if completion.truncated {
+        return unfit("prompt", "the engine cut the prompt".into());
+    }
+    if completion.text.trim().is_empty() {
+        return unfit("empty", "an empty answer".into());
+    }
+    read_value(&completion.text, schema).map(|_| ())
+}
+
+/// The text as JSON, where there is a schema, and checked against it. Servers that do not enforce schemas like to put
+/// JSON into a block of Markdown, which is taken off.
+pub(crate) fn read_value(text: &str, schema: Option<&Schema>) -> Result<Option<serde_json::Value>, Unfit> {
+    let Some(schema) = schema else { return Ok(None) };
+    let value = serde_json::from_str(unfenced(text.trim()))
+        .map_err(|error| Unfit { class: "not_json", reason: format!("not JSON: {error}") })?;
+    schema.check(&value).map_err(|reason| Unfit { class: "schema", reason })?;
+    Ok(Some(value))
+}
+
+fn unfenced(text: &str) -> &str {
+    let inside = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+    inside.and_then(|inside| inside.strip_suffix("```")).map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_read_out_of_a_block_and_nothing_else_is_forgiven() {
+        let schema = Schema::parse(&serde_json::json!({"type": "integer"})).unwrap();
+        for text in ["3", " 3\n", "```json\n3\n```", "```\n3```"] {
+            assert_eq!(read_value(text, Some(&schema)).unwrap(), Some(3.into()), "{text}");
+        }
+        for (text, class) in [("3 4", "not_json"), ("Here: 3", "not_json"), ("\"3\"", "schema"), ("```3", "not_json")] {
+            assert_eq!(read_value(text, Some(&schema)).unwrap_err().class, class, "{text}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! [`Ask`] over an engine and a ledger: several questions at once, retried, validated, written down.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    time::{Duration, Instant},
+};
+
+use wb_core::Seed;
+
+use crate::{
+    account::Account,
+    ask::{Answer, Ask, Question, Rejection, Reply},
+    attempts::{Asker, Ended, read_value},
+    canaries::{self, Canaries},
+    config::{Determinism, EngineConfig, LlmConfig},
+    engine::{EngineInfo, LlmEngine},
+    engines::{self, replay::ReplayEngine},
+    error::{Error, Result},
+    keys,
+    ledger::{FORMAT, Ledger, Opened, Record},
+    schema::Schema,
+};
+
+/// Answers are flushed to the disk in groups of at most this many,
+const GROUP: usize = 64;
+/// and at most so long after they came.
+const GROUP_TIME: Duration = Duration::from_secs(1);
+/// When a run ends early, requests in flight have so long to be written down.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often a request to stop is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Answers questions with an engine, or with an earlier run's ledger.
+pub struct Client {
+    shared: Arc<Shared>,
+    replay: bool,
+    parallel: usize,
+    canaries: Option<Canaries>,
+    reused: AtomicU64,
+    /// One batch of questions after the other.
+    turn: Mutex<()>,
+}
+
+/// What the threads that ask have in common with the client; they may outlive a call that was interrupted.
+struct Shared {
+    asker: Asker,
+    ledger: Ledger,
+    seed: Seed,
+}
+
+impl Client {
+    /// Opens the engine that a configuration names, and the ledger at a path. `interrupt` is watched: once it is true,
+    /// no question is begun any more. Output of a server that is started here goes beside the ledger.
+    pub fn open(config: &LlmConfig, seed: Seed, ledger: &Path, interrupt: Arc<AtomicBool>) -> Result<Self> {
+        config.validate("llm").map_err(|error| match error {
+            wb_core::Error::Value { key, message, .. } => Error::Config { key, what: message },
+            other => Error::Config { key: "llm".into(), what: other.to_string() },
+        })?;
+        if config.engine == EngineConfig::Replay {
+            return Self::replay(config, seed, ledger, interrupt);
+        }
+        // The ledger first: its lock is what keeps two runs apart.
+        let ledger = Ledger::open(ledger)?;
+        let log = ledger.path().with_extension("server.log");
+        let engine = engines::open(config, &log, &interrupt)?;
+        Self::begin(engine, config, seed, ledger, interrupt)
+    }
+
+    /// The same with an engine that is open already.
+    pub fn with_engine(
+        engine: Arc<dyn LlmEngine>,
+        config: &LlmConfig,
+        seed: Seed,
+        ledger: &Path,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        Self::begin(engine, config, seed, Ledger::open(ledger)?, interrupt)
+    }
+
+    fn begin(
+        engine: Arc<dyn LlmEngine>,
+        config: &LlmConfig,
+        seed: Seed,
+        ledger: Ledger,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let info = engine.info().clone();
+        let canaries = config.canaries.then(|| canaries::run(&engine, seed, &interrupt)).transpose()?;
+        let opened = Opened { format: FORMAT, engine: info.clone(), seed: seed.0, canaries: canaries.clone() };
+        if ledger.opened() != Some(&opened) {
+            ledger.append(&Record::Opened(Box::new(opened)))?;
+            ledger.sync()?;
+        }
+        let parallel = match (config.determinism, config.parallel) {
+            (Determinism::Strict, _) => 1,
+            (_, 0) => info.parallel.max(1),
+            (_, set) => set,
+        };
+        let asker = Asker::new(engine, config.retries.clone(), seed, interrupt);
+        let shared = Arc::new(Shared { asker, ledger, seed });
+        Ok(Self { shared, replay: false, parallel, canaries, reused: AtomicU64::new(0), turn: Mutex::new(()) })
+    }
+
+    fn replay(config: &LlmConfig, seed: Seed, path: &Path, interrupt: Arc<AtomicBool>) -> Result<Self> {
+        let ledger = Ledger::open_read_only(path)?;
+        let Some(opened) = ledger.opened().cloned() else {
+            return Err(Error::Ledger(format!(
+                "{}: nobody has answered here, so nothing can be replayed",
+                path.display()
+            )));
+        };
+        if opened.seed != seed.0 {
+            let what = format!("{}: recorded with seed {}, asked with {}", path.display(), opened.seed, seed.0);
+            return Err(Error::Ledger(what));
+        }
+        let engine: Arc<dyn LlmEngine> = Arc::new(ReplayEngine::new(opened.engine));
+        let asker = Asker::new(engine, config.retries.clone(), seed, interrupt);
+        let shared = Arc::new(Shared { asker, ledger, seed });
+        let canaries = opened.canaries;
+        Ok(Self { shared, replay: true, parallel: 1, canaries, reused: AtomicU64::new(0), turn: Mutex::new(()) })
+    }
+
+    /// Who answers; in a replay, who answered.
+    pub fn info(&self) -> &EngineInfo {
+        self.shared.asker.engine().info()
+    }
+
+    /// What the engine did with questions whose answer is known, where it was asked.
+    pub fn canaries(&self) -> Option<&Canaries> {
+        self.canaries.as_ref()
+    }
+
+    /// What all answers of the ledger cost, those of earlier runs too.
+    pub fn account(&self) -> Account {
+        self.shared.ledger.account()
+    }
+
+    /// Questions since the start that the ledger knew already.
+    pub fn reused(&self) -> u64 {
+        self.reused.load(Ordering::Relaxed)
+    }
+
+    /// How many questions are asked at once.
+    pub fn parallel(&self) -> usize {
+        self.parallel
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.shared.ledger
+    }
+}
+
+/// A question on its way, with what is needed to judge its answer.
+pub(crate) struct Job {
+    pub place: usize,
+    pub key: String,
+    pub question: Question,
+    pub schema: Option<Arc<Schema>>,
+}
+
+impl Ask for Client {
+    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>> {
+        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let shared = &self.shared;
+        let mut schemas = Schemas::default();
+        let mut replies: Vec<Option<Reply>> = vec![None; questions.len()];
+        let mut first: HashMap<String, usize> = HashMap::with_capacity(questions.len());
+        let (mut same, mut jobs) = (Vec::new(), Vec::new());
+        for (place, question) in questions.iter().enumerate() {
+            if place % 256 == 0 && shared.asker.interrupted() {
+                return Err(Error::Interrupted);
+            }
+            let schema = schemas.of(question)?;
+            let key = keys::key(question, self.info(), shared.seed);
+            if let Some(&earlier) = first.get(&key) {
+                same.push((place, earlier));
+                continue;
+            }
+            if let Some(record) = shared.ledger.get(&key)? {
+                let reply = reply(record, schema.as_deref())?;
+                self.reused.fetch_add(1, Ordering::Relaxed);
+                each(place, &reply);
+                replies[place] = Some(reply);
+            } else if self.replay {
+                jobs.push(None);
+            } else {
+                jobs.push(Some(Job { place, key: key.clone(), question: question.clone(), schema }));
+            }
+            first.insert(key, place);
+        }
+        if self.replay && !jobs.is_empty() {
+            let lacking =
+                questions.iter().zip(&replies).find(|(_, reply)| reply.is_none()).map(|(question, _)| question);
+            let which = lacking.map(|q| format!("{} of {}, sample {}", q.recipe, q.item, q.sample)).unwrap_or_default();
+            return Err(Error::Ledger(format!(
+                "{} has no answer to {} of {} questions, the first is {which}; run it with its engine to have them asked",
+                shared.ledger.path().display(),
+                jobs.len(),
+                questions.len()
+            )));
+        }
+        self.ask_jobs(jobs.into_iter().flatten().collect(), &mut |place, reply| {
+            each(place, &reply);
+            replies[place] = Some(reply);
+        })?;
+        for (place, earlier) in same {
+            if let Some(reply) = replies[earlier].clone() {
+                each(place, &reply);
+                replies[place] = Some(reply);
+            }
+        }
+        replies.into_iter().collect::<Option<Vec<_>>>().ok_or(Error::Interrupted)
+    }
+}
+
+type Message = (usize, Result<Reply>);
+
+impl Client {
+    /// Asks what the ledger does not know. `done` is called when an answer is on the disk.
+    fn ask_jobs(&self, jobs: Vec<Job>, done: &mut dyn FnMut(usize, Reply)) -> Result<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let n_threads = self.parallel.min(jobs.len());
+        let jobs = Arc::new(Jobs { jobs, next: AtomicUsize::new(0), stop: AtomicBool::new(false) });
+        let (sender, receiver) = sync_channel(GROUP);
+        let mut threads = Vec::with_capacity(n_threads);
+        for n in 0..n_threads {
+            let (shared, jobs, sender) = (self.shared.clone(), jobs.clone(), sender.clone());
+            // Not scoped: a request in flight may last ten minutes, and whoever asks to stop is not to wait for it.
+            let thread =
+                std::thread::Builder::new().name(format!("llm-{n}")).spawn(move || work(&shared, &jobs, &sender));
+            threads.push(thread.map_err(|error| Error::Engine(format!("no thread to ask with: {error}")))?);
+        }
+        drop(sender);
+        let result = self.collect(&receiver, &jobs.stop, done);
+        jobs.stop.store(true, Ordering::Relaxed);
+        if result.is_ok() {
+            for thread in threads {
+                thread.join().map_err(|_| Error::Engine("a thread that asks has died".into()))?;
+            }
+        }
+        result
+    }
+
+    fn collect(
+        &self,
+        receiver: &Receiver<Message>,
+        stop: &AtomicBool,
+        done: &mut dyn FnMut(usize, Reply),
+    ) -> Result<()> {
+        let shared = &self.shared;
+        let mut group: Vec<(usize, Reply)> = Vec::with_capacity(GROUP);
+        let mut since = Instant::now();
+        let mut ended: Option<(Error, Instant)> = None;
+        loop {
+            if ended.is_none() && shared.asker.interrupted() {
+                stop.store(true, Ordering::Relaxed);
+                ended = Some((Error::Interrupted, Instant::now()));
+            }
+            let over = match receiver.recv_timeout(LOOK) {
+                Ok((place, Ok(reply))) => {
+                    if group.is_empty() {
+                        since = Instant::now();
+                    }
+                    group.push((place, reply));
+                    false
+                }
+                Ok((_, Err(error))) => {
+                    stop.store(true, Ordering::Relaxed);
+                    // The first error is the one to tell; the others follow from the stop.
+                    ended.get_or_insert((error, Instant::now()));
+                    false
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => true,
+            };
+            let over = over || ended.as_ref().is_some_and(|(_, at)| at.elapsed() >= GRACE);
+            if group.len() >= GROUP || (!group.is_empty() && (over || since.elapsed() >= GROUP_TIME)) {
+                shared.ledger.sync()?;
+                group.drain(..).for_each(|(place, reply)| done(place, reply));
+            }
+            if over {
+                return ended.map_or(Ok(()), |(error, _)| Err(error));
+            }
+        }
+    }
+}
+
+struct Jobs {
+    jobs: Vec<Job>,
+    next: AtomicUsize,
+    stop: AtomicBool,
+}
+
+/// What one thread does: the next question, until there is none. An answer is in the file before the next is asked.
+fn work(shared: &Shared, jobs: &Jobs, sender: &SyncSender<Message>) {
+    let stop = || jobs.stop.load(Ordering::Relaxed) || shared.asker.interrupted();
+    while !stop() {
+        let Some(job) = jobs.jobs.get(jobs.next.fetch_add(1, Ordering::Relaxed)) else { return };
+        let result = match shared.asker.ask(job, &stop) {
+            Ended::Record(record) => shared.ledger.append(&record).and_then(|()| reply(record, job.schema.as_deref())),
+            Ended::Stopped => return,
+            Ended::Failed(what) => Err(Error::Engine(what)),
+        };
+        let failed = result.is_err();
+        if sender.send((job.place, result)).is_err() || failed {
+            return;
+        }
+    }
+}
+
+/// What a record says of its question. An answer that does not fit its schema cannot be in a ledger.
+fn reply(record: Record, schema: Option<&Schema>) -> Result<Reply> {
+    match record {
+        Record::Answered(answered) => {
+            let value = read_value(&answered.text, schema).map_err(|unfit| {
+                Error::Ledger(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
+            })?;
+            let (attempt, seed, usage) = (answered.attempt, answered.seed, answered.usage);
+            Ok(Reply::Answered(Answer { key: answered.key, text: answered.text, value, attempt, seed, usage }))
+        }
+        Record::Rejected(rejected) => Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason })),
+        Record::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),
+    }
+}
+
+/// Schemas, each read once.
+#[derive(Default)]
+struct Schemas<'a>(Vec<(&'a serde_json::Value, Arc<Schema>)>);
+
+impl<'a> Schemas<'a> {
+    fn of(&mut self, question: &'a Question) -> Result<Option<Arc<Schema>>> {
+        let Some(schema) = &question.schema else { return Ok(None) };
+        // Most questions in a row are of one recipe.
+        if let Some((_, known)) = self.0.iter().rev().find(|(known, _)| *known == schema) {
+            return Ok(Some(known.clone()));
+        }
+        let parsed = Schema::parse(schema).map_err(|what| Error::Config { key: question.recipe.clone(), what })?;
+        let parsed = Arc::new(parsed);
+        self.0.push((schema, parsed.clone()));
+        Ok(Some(parsed))
+    }
+}

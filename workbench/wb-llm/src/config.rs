@@ -1,0 +1,263 @@
+//! What a run says about its language model: which engine, how many at once, how patient.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use wb_core::Error;
+
+use crate::engines::{
+    http::{HttpConfig, address::Address},
+    sidecar::SidecarConfig,
+};
+
+/// The section `llm:` of an experiment.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct LlmConfig {
+    /// What runs the model.
+    pub engine: EngineConfig,
+    /// The model: a GGUF file for `sidecar` and `embedded`, the server's name of it for `http` (empty: its only one).
+    pub model: String,
+    /// Where the server of `http` listens: `http://127.0.0.1:8080`, with or without `/v1`.
+    pub base_url: String,
+    /// Tokens of prompt and answer together, of one question. 0 is what a server of `http` says, else 4096.
+    pub context: u32,
+    /// Whether prompts may leave this machine: without it, `base_url` has to be a loopback address.
+    pub allow_remote: bool,
+    /// Questions asked at once; 0 is what the engine has slots for.
+    pub parallel: usize,
+    /// Whether the same run gives the same answers again.
+    pub determinism: Determinism,
+    /// How long is waited for what.
+    pub timeouts: TimeoutsConfig,
+    /// What is tried again, how often.
+    pub retries: RetriesConfig,
+    /// Asks the engine a few questions at the start, to know whether it keeps to schemas, repeats itself and counts tokens.
+    pub canaries: bool,
+}
+
+impl Default for LlmConfig {
+    fn default() -> Self {
+        Self {
+            engine: EngineConfig::Auto,
+            model: String::new(),
+            base_url: String::new(),
+            context: 0,
+            allow_remote: false,
+            parallel: 0,
+            determinism: Determinism::Recorded,
+            timeouts: TimeoutsConfig::default(),
+            retries: RetriesConfig::default(),
+            canaries: true,
+        }
+    }
+}
+
+/// Which engine.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineConfig {
+    /// `http` where there is a `base_url`, else `sidecar` where a llama-server is found, else `embedded`.
+    /// Which one it was is written down. A server that happens to listen somewhere is never taken.
+    #[default]
+    Auto,
+    /// A server that runs already.
+    Http(HttpConfig),
+    /// A llama-server that is started, and ended, here.
+    Sidecar(SidecarConfig),
+    /// No model: the answers of an earlier run, out of its ledger.
+    Replay,
+}
+
+/// Whether answers can be had again from the model, or only from the ledger.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Determinism {
+    /// Answers are recorded. Servers that work on several requests at once add in another order each time.
+    #[default]
+    Recorded,
+    /// One question at a time, and no cache of prompts: the same server and build give the same answers.
+    Strict,
+}
+
+/// How long is waited, in seconds.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimeoutsConfig {
+    /// Until a server that is loading its model answers.
+    pub start_s: f64,
+    /// Until a connection stands.
+    pub connect_s: f64,
+    /// Between two pieces of an answer that streams.
+    pub idle_s: f64,
+    /// For one request, from its first byte to the answer's last.
+    pub request_s: f64,
+}
+
+impl Default for TimeoutsConfig {
+    fn default() -> Self {
+        Self { start_s: 120.0, connect_s: 5.0, idle_s: 120.0, request_s: 600.0 }
+    }
+}
+
+/// What is tried again.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetriesConfig {
+    /// Attempts of one request that a server fails at: no connection, a time-out, 429, 500, 502, 503, half an answer.
+    pub tries: u32,
+    /// The first wait is drawn from 0 to this; each next one from twice as much.
+    pub first_wait_s: f64,
+    /// No wait is longer, except where the server asks for more.
+    pub max_wait_s: f64,
+    /// All attempts and waits of one request together.
+    pub deadline_s: f64,
+    /// Attempts at an answer that fits the schema, each with a seed of its own.
+    pub answers: u32,
+}
+
+impl Default for RetriesConfig {
+    fn default() -> Self {
+        Self { tries: 8, first_wait_s: 0.5, max_wait_s: 30.0, deadline_s: 1800.0, answers: 3 }
+    }
+}
+
+/// Longest time that can be asked for: a day.
+const MAX_SECONDS: f64 = 86_400.0;
+
+impl LlmConfig {
+    /// Refuses what cannot work, before anything is asked.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let at = |name: &str| format!("{key}.{name}");
+        if self.parallel > 1024 {
+            return Err(Error::value(at("parallel"), format!("{}, expected at most 1024", self.parallel)));
+        }
+        if self.determinism == Determinism::Strict && self.parallel > 1 {
+            let message = format!("{} with `determinism: strict`, expected 0 or 1", self.parallel);
+            return Err(Error::value(at("parallel"), message)
+                .with_hint("servers that work on several requests at once do not repeat themselves"));
+        }
+        let has_url = !self.base_url.is_empty();
+        if has_url {
+            Address::parse(&self.base_url, self.allow_remote)
+                .map_err(|(message, hint)| Error::value(at("base_url"), message).with_hint(hint))?;
+        }
+        match &self.engine {
+            EngineConfig::Auto => {
+                if !has_url && self.model.is_empty() {
+                    return Err(Error::value(at("model"), "empty, and so is `base_url`, expected one of them")
+                        .with_hint("model: path/to/model.gguf, or base_url: http://127.0.0.1:8080"));
+                }
+            }
+            EngineConfig::Http(http) => {
+                if !has_url {
+                    return Err(Error::value(at("base_url"), "empty, expected the address of a server")
+                        .with_hint("base_url: http://127.0.0.1:8080"));
+                }
+                http.validate(&at("engine.http"))?;
+            }
+            EngineConfig::Sidecar(sidecar) => {
+                if self.model.is_empty() {
+                    return Err(
+                        Error::value(at("model"), "empty, expected a GGUF file").with_hint("model: path/to/model.gguf")
+                    );
+                }
+                sidecar.validate(&at("engine.sidecar"))?;
+            }
+            EngineConfig::Replay => {}
+        }
+        self.timeouts.validate(&at("timeouts"))?;
+        self.retries.validate(&at("retries"))
+    }
+}
+
+impl TimeoutsConfig {
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        seconds(key, "start_s", self.start_s, 0.0)?;
+        seconds(key, "connect_s", self.connect_s, 0.001)?;
+        seconds(key, "idle_s", self.idle_s, 0.001)?;
+        seconds(key, "request_s", self.request_s, 0.001)
+    }
+}
+
+impl RetriesConfig {
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        for (name, value) in [("tries", self.tries), ("answers", self.answers)] {
+            if !(1..=100).contains(&value) {
+                return Err(Error::value(format!("{key}.{name}"), format!("{value}, expected 1 to 100")));
+            }
+        }
+        seconds(key, "first_wait_s", self.first_wait_s, 0.0)?;
+        seconds(key, "max_wait_s", self.max_wait_s, 0.0)?;
+        seconds(key, "deadline_s", self.deadline_s, 0.001)
+    }
+}
+
+fn seconds(key: &str, name: &str, value: f64, least: f64) -> wb_core::Result<()> {
+    if (least..=MAX_SECONDS).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::value(format!("{key}.{name}"), format!("{value}, expected {least} to {MAX_SECONDS} seconds")))
+}
+
+/// Seconds of a validated config as a duration.
+pub(crate) fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(MAX_SECONDS as u64))
+}
+
+/// The key of a server: named here, never written here.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeyConfig {
+    /// The name of an environment variable that holds it.
+    pub env: String,
+    /// A file that holds it.
+    pub file: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(json: serde_json::Value) -> String {
+        let config: LlmConfig = serde_json::from_value(json).unwrap();
+        config.validate("llm").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn impossible_values_are_refused_by_key() {
+        use serde_json::json;
+        for (config, message) in [
+            (json!({}), "llm.model: empty, and so is `base_url`, expected one of them"),
+            (json!({"engine": {"http": {}}}), "llm.base_url: empty, expected the address of a server"),
+            (json!({"engine": {"sidecar": {}}}), "llm.model: empty, expected a GGUF file"),
+            (
+                json!({"model": "a.gguf", "determinism": "strict", "parallel": 4}),
+                "llm.parallel: 4 with `determinism: strict`, expected 0 or 1",
+            ),
+            (json!({"model": "a", "retries": {"tries": 0}}), "llm.retries.tries: 0, expected 1 to 100"),
+            (
+                json!({"model": "a", "timeouts": {"request_s": -1.0}}),
+                "llm.timeouts.request_s: -1, expected 0.001 to 86400 seconds",
+            ),
+            (
+                json!({"base_url": "http://203.0.113.7:80"}),
+                "llm.base_url: `203.0.113.7` is another machine, expected a loopback address",
+            ),
+        ] {
+            assert_eq!(refused(config), message);
+        }
+    }
+
+    #[test]
+    fn single_key_maps_are_read_and_written() {
+        let yaml = "engine:\n  http:\n    dialect: ollama\nbase_url: http://localhost:11434/v1\nmodel: qwen\n";
+        let config: LlmConfig = wb_core::config::from_text(yaml, std::path::Path::new("x.yaml")).unwrap();
+        config.validate("llm").unwrap();
+        let text = wb_core::config::to_text(&config).unwrap();
+        assert_eq!(wb_core::config::from_text::<LlmConfig>(&text, std::path::Path::new("y.yaml")).unwrap(), config);
+        let auto: LlmConfig =
+            wb_core::config::from_text("engine: auto\nmodel: a.gguf\n", std::path::Path::new("x.yaml")).unwrap();
+        assert_eq!(auto.engine, EngineConfig::Auto);
+    }
+}

@@ -1,0 +1,187 @@
+//! A server that runs already: llama-server, vLLM, Ollama, LM Studio, and what else speaks as OpenAI does.
+
+pub mod address;
+mod dialect;
+mod guard;
+mod probe;
+mod replies;
+mod transport;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+pub use self::dialect::Dialect;
+use self::{
+    address::Address,
+    dialect::{Asked, Manner, Pieces},
+    guard::Verdict,
+    replies::Tokens,
+    transport::Transport,
+};
+use crate::{
+    config::{Determinism, KeyConfig, LlmConfig, duration},
+    engine::{EngineInfo, LlmEngine},
+    error::{Error, Failure, Result},
+    request::{ChatRequest, Completion, Message, Role, Sampling},
+    secret::Key,
+};
+
+/// Settings of `engine: { http: {...} }`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpConfig {
+    /// The kind of server; found out where it is not given.
+    pub dialect: Dialect,
+    /// Where the server's key is to be found, if it wants one.
+    pub key: KeyConfig,
+    /// Lets answers come piece by piece: a server that hangs is noticed after `timeouts.idle_s` and not only after
+    /// `timeouts.request_s`. It costs the server some work for each token.
+    pub stream: bool,
+}
+
+impl HttpConfig {
+    pub(crate) fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if !self.key.env.is_empty() && !self.key.file.as_os_str().is_empty() {
+            return Err(wb_core::Error::value(format!("{key}.key.file"), "given beside `env`, expected one of them"));
+        }
+        Ok(())
+    }
+}
+
+/// Ollama's window where none is asked for; its own default depends on the machine, so one is always sent.
+const OLLAMA_CONTEXT: u32 = 4096;
+/// Requests at once where a server does not say how many it works on.
+const PARALLEL: usize = 4;
+
+/// A model behind a server.
+pub struct HttpEngine {
+    info: EngineInfo,
+    transport: Transport,
+    manner: Manner,
+    idle: Duration,
+}
+
+impl HttpEngine {
+    /// Waits for the server and asks it what it is.
+    pub fn open(config: &LlmConfig, http: &HttpConfig) -> Result<Self> {
+        let key = Key::from_config(&http.key, "llm.engine.http.key")?;
+        Self::connect(config, http, &config.base_url, key, "http", &mut || Ok(false))
+    }
+
+    /// The same for a server that is just being started; `alive` is asked while it loads.
+    pub(crate) fn connect(
+        config: &LlmConfig,
+        http: &HttpConfig,
+        base_url: &str,
+        key: Option<Key>,
+        name: &str,
+        alive: &mut dyn FnMut() -> Result<bool>,
+    ) -> Result<Self> {
+        let address = Address::parse(base_url, config.allow_remote)
+            .map_err(|(what, hint)| Error::Config { key: "llm.base_url".into(), what: format!("{what} ({hint})") })?;
+        // As many connections as there may be requests; how many there will be is known only after asking.
+        let connections = if config.parallel == 0 { 64 } else { config.parallel };
+        let transport = Transport::new(address, key, &config.timeouts, connections);
+        let models = probe::wait(&transport, duration(config.timeouts.start_s), alive)?;
+        let model = if name == "http" { config.model.as_str() } else { "" };
+        let found = probe::find(&transport, models, http.dialect, model)?;
+        let asked = (config.context > 0).then_some(config.context);
+        let context = match found.dialect {
+            Dialect::Ollama => Some(asked.unwrap_or(OLLAMA_CONTEXT)),
+            _ => found.context.or(asked),
+        };
+        if let (Some(asked), Some(context)) = (asked, context)
+            && asked > context
+        {
+            let what = format!("{asked}, and {} has {context} tokens a slot", transport.address().root());
+            return Err(Error::Config { key: "llm.context".into(), what });
+        }
+        let strict = config.determinism == Determinism::Strict;
+        let slots = if strict { 1 } else { found.slots.unwrap_or(PARALLEL) };
+        let info = EngineInfo {
+            engine: name.to_owned(),
+            model: found.model.clone(),
+            model_hash: found.model_hash,
+            context,
+            build: found.build,
+            parallel: if config.parallel == 0 { slots } else { config.parallel },
+        };
+        let (dialect, model) = (found.dialect, found.model);
+        let manner = Manner { dialect, model, context, cache: !strict, stream: http.stream };
+        Ok(Self { info, transport, manner, idle: duration(config.timeouts.idle_s) })
+    }
+
+    /// The kind of server.
+    pub fn dialect(&self) -> Dialect {
+        self.manner.dialect
+    }
+
+    fn ask(&self, asked: &Asked<'_>) -> Result<Completion, Failure> {
+        let (route, body) = (self.manner.route(asked), self.manner.body(asked));
+        if !self.manner.stream {
+            return self.manner.completion(self.transport.post(route, &body)?);
+        }
+        let mut pieces = Pieces::default();
+        self.transport.post_lines(route, &body, self.idle, &mut |line| self.manner.line(line, &mut pieces))?;
+        pieces.finish()
+    }
+
+    /// Refuses an answer to a prompt that the server cut.
+    fn guarded(&self, messages: &[Message], answer: u32, completion: Completion) -> Result<Completion, Failure> {
+        let reported = completion.usage.prompt;
+        let cut = |count: String| {
+            let reported = reported.map_or_else(String::new, |n| format!(", of which the server read {n}"));
+            let window = self.manner.context.map_or_else(String::new, |n| format!("; its window has {n}"));
+            Err(Failure::Reject(format!("the server cut the prompt of {count} tokens{reported}{window}")))
+        };
+        if completion.truncated {
+            return cut("unknown".into());
+        }
+        match guard::judge(messages, reported, self.manner.context, answer) {
+            Verdict::Whole => Ok(completion),
+            Verdict::Cut => {
+                let least: usize = messages.iter().map(|message| guard::least_tokens(&message.content)).sum();
+                cut(format!("at least {least}"))
+            }
+            Verdict::Unsure => {
+                let mut count = 0;
+                for message in messages {
+                    let Some(tokens) = self.tokenize(&message.content)? else { return Ok(completion) };
+                    count += tokens.len();
+                }
+                if reported.is_some_and(|reported| (reported as f64) < guard::SHARE * count as f64) {
+                    return cut(count.to_string());
+                }
+                Ok(completion)
+            }
+        }
+    }
+}
+
+impl LlmEngine for HttpEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure> {
+        let completion = self.ask(&Asked::Chat(request))?;
+        self.guarded(&request.messages, request.sampling.max_tokens, completion)
+    }
+
+    fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
+        let completion = self.ask(&Asked::Text(prompt, sampling, seed))?;
+        let message = Message { role: Role::User, content: prompt.to_owned() };
+        self.guarded(&[message], sampling.max_tokens, completion)
+    }
+
+    fn tokenize(&self, text: &str) -> Result<Option<Vec<u32>>, Failure> {
+        let body = match self.manner.dialect {
+            Dialect::LlamaServer => json!({"content": text, "parse_special": true, "add_special": false}),
+            Dialect::Vllm => json!({"model": self.manner.model, "prompt": text, "add_special_tokens": false}),
+            _ => return Ok(None),
+        };
+        Ok(self.transport.post::<Tokens>("/tokenize", &body)?.tokens)
+    }
+}

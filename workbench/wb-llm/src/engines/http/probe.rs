@@ -1,0 +1,151 @@
+//! What a server is: its dialect, its model, its window and its slots, by asking it.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use wb_core::fingerprint::Fingerprint;
+
+use super::{
+    dialect::Dialect,
+    replies::{Model, Models, Props, Version},
+    transport::Transport,
+};
+use crate::error::{Error, Failure, Result};
+
+/// What was found out.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub dialect: Dialect,
+    pub model: String,
+    pub model_hash: String,
+    pub context: Option<u32>,
+    pub slots: Option<usize>,
+    pub build: String,
+}
+
+/// One of the small questions below.
+const ONE: Duration = Duration::from_secs(10);
+/// Between two looks at a server that is loading.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long a server may refuse connections before it is taken to be absent.
+const ABSENT: Duration = Duration::from_secs(5);
+
+/// Waits until the server has its model, at most `start`; `alive` is asked between two looks, and its error ends it.
+pub fn wait(transport: &Transport, start: Duration, alive: &mut dyn FnMut() -> Result<bool>) -> Result<Option<Models>> {
+    let begin = Instant::now();
+    loop {
+        let starting = alive()?;
+        let loading = match transport.get::<Models>("/v1/models", ONE) {
+            Ok(models) => return Ok(Some(models)),
+            Err(Failure::Stop(what)) if what.contains(" answered 404") || what.contains(" answered 405") => {
+                return Ok(None);
+            }
+            Err(Failure::Retry { what, .. }) => what,
+            Err(failure) => return Err(Error::Engine(failure.to_string())),
+        };
+        let absent = !starting && !loading.contains(" answered ") && begin.elapsed() >= ABSENT;
+        if absent || begin.elapsed() >= start {
+            let waited = begin.elapsed().as_secs_f64();
+            return Err(Error::Engine(format!(
+                "no language model at {} after {waited:.0} s: {loading}",
+                transport.address().root()
+            )));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Asks for all that is to be known. `dialect` and `model` are the configuration's.
+pub fn find(transport: &Transport, models: Option<Models>, dialect: Dialect, model: &str) -> Result<Found> {
+    let models = models.unwrap_or_default().data;
+    let dialect = match dialect {
+        Dialect::Probe => probe(transport, &models),
+        set => set,
+    };
+    let entry = choose(&models, model, transport)?;
+    let mut found = Found {
+        dialect,
+        model: entry.id.clone(),
+        model_hash: String::new(),
+        context: entry.max_model_len,
+        slots: None,
+        build: String::new(),
+    };
+    let mut said = json!({"dialect": dialect, "model": file_name(&entry.id)});
+    match dialect {
+        Dialect::LlamaServer => {
+            if let Ok(props) = transport.get::<Props>("/props", ONE) {
+                found.slots = props.total_slots;
+                found.context = props.default_generation_settings.and_then(|settings| settings.n_ctx);
+                found.build = props.build_info.unwrap_or_default();
+                said["template"] = json!(props.chat_template);
+            }
+            // Sizes of the model; the window of a slot is the server's setting, not the model's.
+            let mut meta = entry.meta.unwrap_or_default();
+            if let Some(meta) = meta.as_object_mut() {
+                meta.remove("n_ctx");
+            }
+            said["meta"] = meta;
+        }
+        Dialect::Vllm => found.build = version(transport, "/version").unwrap_or_default(),
+        Dialect::Ollama => {
+            found.build = version(transport, "/api/version").unwrap_or_default();
+            said["digest"] = json!(ollama_digest(transport, &entry.id));
+        }
+        Dialect::Generic | Dialect::Probe => {}
+    }
+    found.model_hash = Fingerprint::of_json(&said).as_str().to_owned();
+    Ok(found)
+}
+
+fn probe(transport: &Transport, models: &[Model]) -> Dialect {
+    match models.first().and_then(|model| model.owned_by.as_deref()) {
+        Some("llamacpp") => Dialect::LlamaServer,
+        Some("vllm") => Dialect::Vllm,
+        _ if transport.get::<Props>("/props", ONE).is_ok_and(|props| props.total_slots.is_some()) => {
+            Dialect::LlamaServer
+        }
+        _ if version(transport, "/api/version").is_some() => Dialect::Ollama,
+        _ => Dialect::Generic,
+    }
+}
+
+/// The model of that name, or the only one.
+fn choose(models: &[Model], name: &str, transport: &Transport) -> Result<Model> {
+    let named = |model: &&Model| model.id == name || file_name(&model.id) == file_name(name);
+    match (name, models) {
+        ("", [only]) => Ok(only.clone()),
+        (name, []) if !name.is_empty() => Ok(Model { id: name.to_owned(), ..Model::default() }),
+        (name, models) => models.iter().find(named).filter(|_| !name.is_empty()).cloned().ok_or_else(|| {
+            let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+            let what = if name.is_empty() { "empty".to_owned() } else { format!("no model `{name}`") };
+            let root = transport.address().root();
+            Error::Config {
+                key: "llm.model".into(),
+                what: format!("{what}, expected one of the {} that {root} has: {}", ids.len(), ids.join(", ")),
+            }
+        }),
+    }
+}
+
+/// Servers name a model by its whole path, which is another one on the next machine.
+fn file_name(id: &str) -> &str {
+    if !id.ends_with(".gguf") {
+        return id;
+    }
+    Path::new(id).file_name().and_then(|name| name.to_str()).unwrap_or(id)
+}
+
+fn version(transport: &Transport, path: &str) -> Option<String> {
+    transport.get::<Version>(path, ONE).ok().and_then(|found| found.version)
+}
+
+fn ollama_digest(transport: &Transport, model: &str) -> Option<String> {
+    let tags: serde_json::Value = transport.get("/api/tags", ONE).ok()?;
+    let entry =
+        tags.get("models")?.as_array()?.iter().find(|entry| entry["model"] == model || entry["name"] == model)?;
+    Some(entry.get("digest")?.as_str()?.to_owned())
+}

@@ -1,0 +1,388 @@
+//! What was asked and what came back, one checksummed line each: the truth that a data set is made from.
+//!
+//! A line is `{"check":"<16 hex digits of BLAKE3 of the record's bytes>","record":{...}}`. Lines are only ever added. An
+//! answer is written before the next question is asked, in one call, so that the death of the process loses nothing
+//! that came back; it counts only when it is on the disk, which happens in groups ([`Ledger::sync`]), so that the death
+//! of the machine makes no one believe what is not there. A last line that a death cut short is dropped and counted; a
+//! line that is damaged anywhere else is an error with its number.
+
+use std::{
+    collections::HashMap,
+    fs::{File, OpenOptions, TryLockError},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use serde::{Deserialize, Serialize};
+use wb_core::faults;
+
+use crate::{
+    account::{Account, Tokens},
+    canaries::Canaries,
+    engine::EngineInfo,
+    error::{Error, Result},
+    request::Usage,
+};
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// A run began to ask.
+    Opened(Box<Opened>),
+    /// An answer that fits.
+    Answered(Box<Answered>),
+    /// A question that was given up.
+    Rejected(Box<Rejected>),
+}
+
+/// Who answers from here on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opened {
+    /// The version of this format.
+    pub format: u32,
+    /// The engine and its model.
+    pub engine: EngineInfo,
+    /// The run's seed.
+    pub seed: u64,
+    /// What the engine did with questions whose answer is known.
+    pub canaries: Option<Canaries>,
+}
+
+/// The format that is written here.
+pub const FORMAT: u32 = 1;
+
+/// What a question cost beside its answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cost {
+    /// Requests that failed and were sent again.
+    pub retries: u32,
+    /// Answers that did not fit.
+    pub wasted_answers: u32,
+    /// Their tokens.
+    pub wasted: Tokens,
+}
+
+/// An answer that fits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answered {
+    /// The question's key.
+    pub key: String,
+    /// Which recipe asked.
+    pub recipe: String,
+    /// About what.
+    pub item: String,
+    /// Which of several candidates.
+    pub sample: u32,
+    /// Which attempt it was, from 0.
+    pub attempt: u32,
+    /// The seed of that attempt.
+    pub seed: u32,
+    /// The text, as it came.
+    pub text: String,
+    /// Its tokens.
+    pub usage: Usage,
+    /// What it cost beside.
+    pub cost: Cost,
+}
+
+/// A question that was given up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rejected {
+    /// The question's key.
+    pub key: String,
+    /// Which recipe asked.
+    pub recipe: String,
+    /// About what.
+    pub item: String,
+    /// Which of several candidates.
+    pub sample: u32,
+    /// The reason's class: `length`, `not_json`, `schema`, `prompt`, `server`, `other`.
+    pub class: String,
+    /// The reason.
+    pub reason: String,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+impl Record {
+    /// The question's key, where it is about one.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Opened(_) => None,
+            Self::Answered(answered) => Some(&answered.key),
+            Self::Rejected(rejected) => Some(&rejected.key),
+        }
+    }
+}
+
+/// An open ledger. One process writes it; others may read it when nobody writes.
+pub struct Ledger {
+    path: PathBuf,
+    read_only: bool,
+    dropped: u64,
+    opened: Option<Opened>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    file: File,
+    /// Where each key's line is: offset and length.
+    places: HashMap<[u8; 32], (u64, usize)>,
+    end: u64,
+    unsynced: usize,
+    account: Account,
+    /// A write failed and what it left could not be taken back.
+    broken: bool,
+}
+
+const HEAD: &str = "{\"check\":\"";
+const BETWEEN: &str = "\",\"record\":";
+const DIGITS: usize = 16;
+
+impl Ledger {
+    /// Opens a ledger to read and to write, and makes it if it is not there.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+        }
+        let is_new = !path.exists();
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|source| io(path, source))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use(path)),
+            Err(TryLockError::Error(source)) => return Err(io(path, source)),
+        }
+        if is_new && let Some(folder) = folder {
+            wb_core::atomic::sync_folder(folder).map_err(|error| Error::Ledger(error.to_string()))?;
+        }
+        Self::load(path, file, false)
+    }
+
+    /// Opens a ledger to read it; it is left as it is.
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|source| io(path, source))?;
+        match file.try_lock_shared() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use(path)),
+            Err(TryLockError::Error(source)) => return Err(io(path, source)),
+        }
+        Self::load(path, file, true)
+    }
+
+    fn load(path: &Path, mut file: File, read_only: bool) -> Result<Self> {
+        let mut places = HashMap::new();
+        let (mut account, mut opened, mut dropped, mut end, mut number) = (Account::default(), None, 0, 0u64, 0usize);
+        let mut reader = BufReader::with_capacity(1 << 20, &mut file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let n = reader.read_until(b'\n', &mut line).map_err(|source| io(path, source))?;
+            if n == 0 {
+                break;
+            }
+            number += 1;
+            let whole = line.last() == Some(&b'\n');
+            let text = if whole { &line[..n - 1] } else { &line[..] };
+            let record = match parse(text) {
+                Ok(record) if whole => record,
+                // Only the last line can be one that a death cut short.
+                _ if !whole || is_last(&mut reader).map_err(|source| io(path, source))? => {
+                    dropped = 1;
+                    break;
+                }
+                Ok(_) => continue,
+                Err(what) => {
+                    return Err(Error::Ledger(format!(
+                        "{}:{number}: {what}; without this line its question is asked again",
+                        path.display()
+                    )));
+                }
+            };
+            account.add(&record);
+            if let Some(key) = record.key() {
+                let key = key_bytes(key).ok_or_else(|| {
+                    Error::Ledger(format!("{}:{number}: the key `{key}` is not 64 hex digits", path.display()))
+                })?;
+                if places.insert(key, (end, n)).is_some() {
+                    return Err(Error::Ledger(format!(
+                        "{}:{number}: this question was answered before",
+                        path.display()
+                    )));
+                }
+            }
+            if let Record::Opened(record) = record {
+                if record.format != FORMAT {
+                    let found = record.format;
+                    let what = format!("{}:{number}: format {found}, expected {FORMAT}", path.display());
+                    return Err(Error::Ledger(what));
+                }
+                opened = Some(*record);
+            }
+            end += n as u64;
+        }
+        if !read_only && dropped > 0 {
+            file.set_len(end).and_then(|()| file.sync_all()).map_err(|source| io(path, source))?;
+        }
+        let inner = Inner { file, places, end, unsynced: 0, account, broken: false };
+        Ok(Self { path: path.to_path_buf(), read_only, dropped, opened, inner: Mutex::new(inner) })
+    }
+
+    /// The record of a question, if it has one.
+    pub fn get(&self, key: &str) -> Result<Option<Record>> {
+        let Some(key) = key_bytes(key) else { return Ok(None) };
+        let mut inner = self.inner();
+        let Some(&(offset, length)) = inner.places.get(&key) else { return Ok(None) };
+        let mut line = vec![0; length];
+        let read = inner.file.seek(SeekFrom::Start(offset)).and_then(|_| inner.file.read_exact(&mut line));
+        read.map_err(|source| io(&self.path, source))?;
+        drop(inner);
+        parse(&line[..length - 1])
+            .map(Some)
+            .map_err(|what| Error::Ledger(format!("{}: byte {offset}: {what}", self.path.display())))
+    }
+
+    /// Whether a question has a record.
+    pub fn has(&self, key: &str) -> bool {
+        key_bytes(key).is_some_and(|key| self.inner().places.contains_key(&key))
+    }
+
+    /// Adds a record, in one call to the system. It counts only after [`Ledger::sync`].
+    pub fn append(&self, record: &Record) -> Result<()> {
+        let mut inner = self.inner();
+        if self.read_only || inner.broken {
+            return Err(Error::Ledger(format!("{}: not open for writing", self.path.display())));
+        }
+        let key = record.key().and_then(key_bytes);
+        if key.is_some_and(|key| inner.places.contains_key(&key)) {
+            return Err(Error::Ledger(format!("{}: a question is answered twice", self.path.display())));
+        }
+        let line = line(record)?;
+        let end = inner.end;
+        let written = faults::point()
+            .and_then(|()| inner.file.seek(SeekFrom::Start(end)).map(|_| ()))
+            .and_then(|()| inner.file.write_all(line.as_bytes()));
+        if let Err(source) = written {
+            inner.broken = inner.file.set_len(end).is_err();
+            return Err(io(&self.path, source));
+        }
+        inner.end += line.len() as u64;
+        inner.unsynced += 1;
+        if let Some(key) = key {
+            inner.places.insert(key, (end, line.len()));
+        }
+        inner.account.add(record);
+        Ok(())
+    }
+
+    /// Flushes what was added to the disk; how many records these were.
+    pub fn sync(&self) -> Result<usize> {
+        let (file, n) = {
+            let mut inner = self.inner();
+            if inner.unsynced == 0 {
+                return Ok(0);
+            }
+            let file = inner.file.try_clone().map_err(|source| io(&self.path, source))?;
+            (file, std::mem::take(&mut inner.unsynced))
+        };
+        // Without the lock: others may write meanwhile, and their records are part of the next group.
+        faults::point().and_then(|()| file.sync_data()).map_err(|source| io(&self.path, source))?;
+        Ok(n)
+    }
+
+    /// What all its records cost.
+    pub fn account(&self) -> Account {
+        self.inner().account.clone()
+    }
+
+    /// Records of questions in it.
+    pub fn len(&self) -> usize {
+        self.inner().places.len()
+    }
+
+    /// Whether nothing is answered in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Last lines that a death cut short and that were dropped: 0 or 1.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Who answered last, as it stood in the file when it was opened.
+    pub fn opened(&self) -> Option<&Opened> {
+        self.opened.as_ref()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // A panic of another thread leaves nothing half-done here that a later call would not see.
+        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// All records of a ledger that nobody writes, in the order of the file.
+pub fn records(path: &Path) -> Result<Vec<Record>> {
+    let ledger = Ledger::open_read_only(path)?;
+    let mut records = Vec::with_capacity(ledger.len());
+    let mut inner = ledger.inner();
+    let end = inner.end;
+    inner.file.seek(SeekFrom::Start(0)).map_err(|source| io(path, source))?;
+    for line in BufReader::new((&mut inner.file).take(end)).lines() {
+        let line = line.map_err(|source| io(path, source))?;
+        records.push(parse(line.as_bytes()).map_err(|what| Error::Ledger(format!("{}: {what}", path.display())))?);
+    }
+    drop(inner);
+    Ok(records)
+}
+
+fn line(record: &Record) -> Result<String> {
+    let record =
+        serde_json::to_string(record).map_err(|error| Error::Ledger(format!("a record is no JSON: {error}")))?;
+    Ok(format!("{HEAD}{}{BETWEEN}{record}}}\n", digits(record.as_bytes())))
+}
+
+fn digits(record: &[u8]) -> String {
+    blake3::hash(record).to_hex().as_str()[..DIGITS].to_owned()
+}
+
+fn parse(line: &[u8]) -> std::result::Result<Record, String> {
+    let inside = line
+        .strip_prefix(HEAD.as_bytes())
+        .and_then(|rest| rest.split_at_checked(DIGITS))
+        .and_then(|(check, rest)| Some((check, rest.strip_prefix(BETWEEN.as_bytes())?.strip_suffix(b"}")?)));
+    let Some((check, record)) = inside else { return Err("not a line of a ledger".into()) };
+    if digits(record).as_bytes() != check {
+        return Err("the record is not what its checksum says".into());
+    }
+    serde_json::from_slice(record).map_err(|error| format!("a record of an unknown shape: {error}"))
+}
+
+fn is_last(reader: &mut impl BufRead) -> std::io::Result<bool> {
+    Ok(reader.fill_buf()?.is_empty())
+}
+
+fn key_bytes(key: &str) -> Option<[u8; 32]> {
+    blake3::Hash::from_hex(key).ok().map(|hash| *hash.as_bytes())
+}
+
+fn io(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.display().to_string(), source }
+}
+
+fn in_use(path: &Path) -> Error {
+    Error::Ledger(format!("{}: in use by another process; wait for it, or stop it", path.display()))
+}

@@ -1,0 +1,289 @@
+//! Every way a server can fail ends in its class, in bounded time.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use wb_core::Seed;
+use wb_llm::{
+    ChatRequest, Client, Error, Failure, LlmConfig, LlmEngine, Message, Reply, Role, Sampling,
+    ask::Ask,
+    engines::http::{HttpConfig, HttpEngine},
+    ledger::Ledger,
+};
+
+use crate::{
+    server::{Act, FaultServer},
+    support::{answers, config, made_up, open, question, questions, text, timed},
+};
+
+fn request() -> ChatRequest {
+    ChatRequest {
+        messages: vec![Message { role: Role::User, content: "hi".into() }],
+        sampling: Sampling::default(),
+        seed: 1,
+        schema: None,
+    }
+}
+
+fn engine(config: &LlmConfig, stream: bool) -> HttpEngine {
+    HttpEngine::open(config, &HttpConfig { stream, ..HttpConfig::default() }).unwrap()
+}
+
+/// `request_s` is 2 and `idle_s` 1: no attempt may take longer than that and a little.
+#[test]
+fn each_fault_ends_in_its_class_in_bounded_time() {
+    let status = |code, headers, body: &str| Act::Status(code, headers, body.to_owned());
+    let too_long = r#"{"error":{"message":"too long","type":"exceed_context_size_error","n_ctx":512}}"#;
+    let cases = [
+        (status(429, "Retry-After: 3\r\n", "{}"), "retry after 3s: /v1/chat/completions answered 429"),
+        (status(500, "", "oops"), "retry: /v1/chat/completions answered 500: oops"),
+        (status(502, "", ""), "retry: /v1/chat/completions answered 502: an empty body"),
+        (status(503, "", r#"{"error":{"message":"Loading model"}}"#), "retry: /v1/chat/completions answered 503"),
+        (Act::Garbage, "retry: /v1/chat/completions answered what is not the JSON expected"),
+        (Act::Html, "retry: /v1/chat/completions answered what is not the JSON expected"),
+        (Act::HalfBody, "retry: http://"),
+        (Act::Close, "retry: http://"),
+        (Act::Drip(Duration::from_millis(20)), "retry: http://"),
+        (Act::Hang, "retry: http://"),
+        (Act::Big, "retry: /v1/chat/completions answered more than 8388608 bytes"),
+        (Act::Body(json!({"choices": []})), "retry: an answer without a choice in it"),
+        (Act::Body(json!({})), "retry: an answer without a choice in it"),
+        (Act::Body(json!({"choices": "x"})), "retry: an answer of an unknown shape"),
+        (status(400, "", too_long), "reject: /v1/chat/completions answered 400"),
+        (status(413, "", "{}"), "reject: /v1/chat/completions answered 413"),
+        (status(400, "", r#"{"error":{"message":"bad grammar"}}"#), "stop: /v1/chat/completions answered 400"),
+        (status(401, "", "{}"), "stop: /v1/chat/completions answered 401"),
+        (status(404, "", "{}"), "stop: /v1/chat/completions answered 404"),
+        (status(302, "Location: http://203.0.113.1/\r\n", ""), "stop: /v1/chat/completions answered 302"),
+    ];
+    for (act, expected) in cases {
+        let shown = format!("{act:?}").chars().take(60).collect::<String>();
+        let server = FaultServer::start(move |_| act.clone());
+        let (result, time) = timed(|| engine(&config(&server.url()), false).chat(&request()));
+        let found = match result.unwrap_err() {
+            Failure::Retry { what, after: None } => format!("retry: {what}"),
+            Failure::Retry { what, after: Some(after) } => format!("retry after {after:?}: {what}"),
+            Failure::Reject(what) => format!("reject: {what}"),
+            Failure::Stop(what) => format!("stop: {what}"),
+        };
+        assert!(found.starts_with(expected), "{shown}: {found}");
+        assert!(time < Duration::from_secs(4), "{shown}: {time:?}");
+        assert_eq!(server.asked(), 1, "{shown}");
+    }
+}
+
+/// A stream is given up when it rests longer than `idle_s`, though the request might last longer.
+#[test]
+fn a_stream_that_rests_is_given_up_early() {
+    for act in [Act::Hang, Act::Drip(Duration::from_secs(5))] {
+        let server = FaultServer::start(move |_| act.clone());
+        let mut config = config(&server.url());
+        (config.timeouts.idle_s, config.timeouts.request_s) = (0.3, 60.0);
+        let (result, time) = timed(|| engine(&config, true).chat(&request()));
+        assert!(matches!(result, Err(Failure::Retry { .. })), "{result:?}");
+        assert!(time < Duration::from_secs(3), "{time:?}");
+    }
+}
+
+#[test]
+fn a_server_that_only_fails_ends_the_run_and_nothing_is_given_up_for_it() {
+    for act in [Act::Close, Act::Garbage, Act::Status(500, "", String::new()), Act::HalfBody, Act::Hang] {
+        let shown = format!("{act:?}");
+        let server = FaultServer::start(move |_| act.clone());
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(&server.url());
+        config.timeouts.request_s = 0.3;
+        let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
+        let (result, time) = timed(|| client.ask_all(&questions(20), &mut |_, _| {}));
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::Engine(_)), "{shown}: {error}");
+        assert!(time < Duration::from_secs(12), "{shown}: {time:?}");
+        assert!(client.ledger().is_empty(), "{shown}");
+    }
+}
+
+#[test]
+fn one_question_that_a_server_cannot_answer_is_given_up_and_the_others_are_not() {
+    let server = FaultServer::start(|asked| match asked.prompt().as_str() {
+        "item 0003" => Act::Status(500, "", "the grammar crashed".into()),
+        _ => Act::Say("{\"n\": 1}".into()),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
+    let replies = client.ask_all(&questions(8), &mut |_, _| {}).unwrap();
+    for (i, reply) in replies.iter().enumerate() {
+        assert_eq!(matches!(reply, Reply::Rejected(_)), i == 3, "{i}");
+    }
+    assert!(text(&replies[3]).contains("no answer in 6 tries") && text(&replies[3]).contains("the grammar crashed"));
+    let account = client.account().total();
+    assert_eq!((account.answered, account.rejected, account.retries), (7, 1, 5));
+    assert_eq!(account.reasons["server"], 1);
+}
+
+#[test]
+fn what_no_retry_mends_stops_the_run_with_the_body() {
+    let server = FaultServer::start(|_| Act::Status(400, "", r#"{"error":{"message":"unknown field `seed`"}}"#.into()));
+    let folder = tempfile::tempdir().unwrap();
+    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
+    let error = client.ask_all(&questions(50), &mut |_, _| {}).unwrap_err().to_string();
+    assert!(error.contains("unknown field `seed`"), "{error}");
+    assert!(server.asked() <= 4, "{}", server.asked());
+}
+
+#[test]
+fn the_breaker_stops_a_run_whose_requests_mostly_fail() {
+    let server = FaultServer::start(|asked| match asked.number % 5 {
+        0 | 1 => Act::Say("{\"n\": 1}".into()),
+        _ => Act::Status(503, "", String::new()),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(&server.url());
+    config.retries.tries = 100;
+    let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
+    let error = client.ask_all(&questions(500), &mut |_, _| {}).unwrap_err().to_string();
+    assert!(error.contains("more than half of the last 50 requests failed"), "{error}");
+    assert!((50..80).contains(&server.asked()), "{}", server.asked());
+}
+
+#[test]
+fn a_server_is_waited_for_as_long_as_it_asks() {
+    let server = FaultServer::start(|asked| match asked.number {
+        0 => Act::Status(429, "Retry-After: 1\r\n", "{}".into()),
+        _ => Act::Say("{\"n\": 1}".into()),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
+    let (replies, time) = timed(|| client.ask_all(&[question("a")], &mut |_, _| {}).unwrap());
+    assert_eq!(text(&replies[0]), "{\"n\": 1}");
+    assert!((1.0..3.0).contains(&time.as_secs_f64()), "{time:?}");
+}
+
+/// A fault in one of five requests, of all kinds that answer at once.
+fn faulty(number: usize) -> Option<Act> {
+    let hash = blake3::hash(&number.to_le_bytes());
+    if hash.as_bytes()[0] >= 51 {
+        return None;
+    }
+    Some(match hash.as_bytes()[1] % 8 {
+        0 => Act::Status(429, "Retry-After: 0.01\r\n", "{}".into()),
+        1 => Act::Status(500, "", "{}".into()),
+        2 => Act::Status(503, "", "{}".into()),
+        3 => Act::Garbage,
+        4 => Act::HalfBody,
+        5 => Act::Close,
+        6 => Act::Html,
+        _ => Act::Body(json!({"choices": []})),
+    })
+}
+
+#[test]
+fn a_thousand_questions_with_a_fifth_of_faults_give_the_answers_of_a_run_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, faults: bool| {
+        let server = FaultServer::start(move |asked| {
+            let fault = faults.then(|| faulty(asked.number)).flatten();
+            fault.unwrap_or_else(|| Act::Say(made_up(&asked.body)))
+        });
+        let ledger = folder.path().join(name);
+        let mut config = config(&server.url());
+        (config.parallel, config.retries.tries) = (8, 20);
+        let client = open(&config, &ledger).unwrap();
+        let mut seen = vec![0; 1000];
+        let replies = client.ask_all(&questions(1000), &mut |place, _| seen[place] += 1).unwrap();
+        assert!(seen.iter().all(|n| *n == 1));
+        let account = client.account();
+        drop(client);
+        assert_eq!(Ledger::open_read_only(&ledger).unwrap().account(), account);
+        (answers(&ledger), replies, account.total(), server.asked() as u64)
+    };
+    let (calm, calm_replies, _, _) = run("calm.jsonl", false);
+    let (rough, rough_replies, account, asked) = run("rough.jsonl", true);
+    assert_eq!(calm.len(), 1000);
+    assert_eq!(calm, rough);
+    assert_eq!(calm_replies, rough_replies);
+    // Each request is in the account: the answers that count, those that do not, and those that failed.
+    assert_eq!(account.answered + account.wasted_answers + account.retries, asked);
+    assert!(account.retries > 150 && account.wasted_answers > 50, "{account:?}");
+    assert_eq!(account.tokens.prompt, 10 * account.answered);
+    assert_eq!(account.wasted.completion, 5 * account.wasted_answers);
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_and_the_next_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = folder.path().join("ledger.jsonl");
+    let server = Arc::new(FaultServer::start(|asked| {
+        std::thread::sleep(Duration::from_millis(1));
+        Act::Say(made_up(&asked.body))
+    }));
+    let (port, url) = (server.address.port(), server.url());
+    let client = open(&config(&url), &ledger).unwrap();
+    let dying = server.clone();
+    let killer = std::thread::spawn(move || {
+        while dying.answered().len() < 120 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        dying.die();
+    });
+    let (result, time) = timed(|| client.ask_all(&questions(400), &mut |_, _| {}));
+    killer.join().unwrap();
+    assert!(matches!(result, Err(Error::Engine(_))), "{result:?}");
+    assert!(time < Duration::from_secs(15), "{time:?}");
+    drop(client);
+    let before = answers(&ledger);
+    assert!((100..400).contains(&before.len()), "{}", before.len());
+    drop(server);
+    let server = FaultServer::start_at(port, |asked| Act::Say(made_up(&asked.body)));
+    let client = open(&config(&url), &ledger).unwrap();
+    let replies = client.ask_all(&questions(400), &mut |_, _| {}).unwrap();
+    assert_eq!((replies.len(), client.reused() as usize), (400, before.len()));
+    let asked_before: Vec<String> = before.iter().map(|line| format!("item {}", &line[..4])).collect();
+    assert!(server.answered().iter().all(|prompt| !asked_before.contains(prompt)));
+}
+
+#[test]
+fn a_request_to_stop_is_heard_while_a_server_hangs() {
+    let server = FaultServer::start(|asked| match asked.number {
+        0..=9 => Act::Say("{\"n\": 1}".into()),
+        _ => Act::Hang,
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(&server.url());
+    config.timeouts.request_s = 600.0;
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let client = Client::open(&config, Seed(7), &folder.path().join("ledger.jsonl"), interrupt.clone()).unwrap();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        interrupt.store(true, Ordering::Relaxed);
+    });
+    let mut told = 0;
+    let (result, time) = timed(|| client.ask_all(&questions(100), &mut |_, _| told += 1));
+    assert!(matches!(result, Err(Error::Interrupted)), "{result:?}");
+    assert!(time < Duration::from_secs(8), "{time:?}");
+    assert_eq!((told, client.ledger().len()), (10, 10));
+}
+
+#[test]
+fn a_server_that_loads_is_waited_for() {
+    let loading = r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#;
+    let begin = Instant::now();
+    let server = FaultServer::start_with_models(move || {
+        let ready = begin.elapsed() > Duration::from_millis(700);
+        (!ready).then(|| Act::Status(503, "", loading.into()))
+    });
+    let (opened, time) = timed(|| HttpEngine::open(&config(&server.url()), &HttpConfig::default()));
+    assert_eq!(opened.err().map(|error| error.to_string()), None);
+    assert!((0.6..4.0).contains(&time.as_secs_f64()), "{time:?}");
+    let server = FaultServer::start_with_models(move || Some(Act::Status(503, "", loading.into())));
+    let mut config = config(&server.url());
+    config.timeouts.start_s = 1.0;
+    let (opened, time) = timed(|| HttpEngine::open(&config, &HttpConfig::default()));
+    assert!(opened.err().unwrap().to_string().contains("Loading model"));
+    assert!(time < Duration::from_secs(3), "{time:?}");
+}

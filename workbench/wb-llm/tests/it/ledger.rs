@@ -1,0 +1,136 @@
+//! What a ledger holds after deaths, full disks and damage.
+
+use std::{fs, path::Path};
+
+use wb_core::{Seed, faults};
+use wb_llm::{
+    EngineInfo, Error, Usage, keys,
+    ledger::{Answered, Cost, FORMAT, Ledger, Opened, Record, records},
+};
+
+use crate::support::question;
+
+fn info() -> EngineInfo {
+    EngineInfo {
+        engine: "http".into(),
+        model: "m".into(),
+        model_hash: "h".into(),
+        context: Some(1),
+        build: "b".into(),
+        parallel: 1,
+    }
+}
+
+fn record(item: &str) -> Record {
+    let key = keys::key(&question(item), &info(), Seed(7));
+    Record::Answered(Box::new(Answered {
+        key,
+        recipe: "r".into(),
+        item: item.into(),
+        sample: 0,
+        attempt: 0,
+        seed: 1,
+        text: format!("text of {item}\n\"quoted\" \u{2028} ümlaut"),
+        usage: Usage { prompt: Some(10), cached: None, completion: Some(5) },
+        cost: Cost::default(),
+    }))
+}
+
+fn filled(path: &Path, n: usize) -> Vec<Record> {
+    let ledger = Ledger::open(path).unwrap();
+    let opened = Opened { format: FORMAT, engine: info(), seed: 7, canaries: None };
+    let mut records = vec![Record::Opened(Box::new(opened))];
+    records.extend((0..n).map(|i| record(&i.to_string())));
+    records.iter().for_each(|record| ledger.append(record).unwrap());
+    assert_eq!((ledger.sync().unwrap(), ledger.sync().unwrap()), (n + 1, 0));
+    records
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b/ledger.jsonl");
+    let written = filled(&path, 50);
+    assert_eq!(records(&path).unwrap(), written);
+    let ledger = Ledger::open(&path).unwrap();
+    assert_eq!((ledger.len(), ledger.dropped()), (50, 0));
+    for record in &written[1..] {
+        assert_eq!(ledger.get(record.key().unwrap()).unwrap().as_ref(), Some(record));
+    }
+    assert_eq!(ledger.get(&"0".repeat(64)).unwrap(), None);
+    assert_eq!(ledger.account().total().tokens.prompt, 500);
+    let twice = ledger.append(&written[3]).unwrap_err().to_string();
+    assert!(twice.contains("answered twice"), "{twice}");
+    for line in fs::read_to_string(&path).unwrap().split_terminator('\n') {
+        assert!(serde_json::from_str::<serde_json::Value>(line).unwrap().get("record").is_some());
+    }
+}
+
+/// Cut at every byte of the last two lines: what was whole stays, and writing goes on.
+#[test]
+fn a_torn_last_line_is_dropped_and_counted_wherever_it_is_torn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let written = filled(&path, 3);
+    let whole = fs::read(&path).unwrap();
+    let ends: Vec<usize> = (0..whole.len()).filter(|&i| whole[i] == b'\n').map(|i| i + 1).collect();
+    for cut in ends[1]..=whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let kept = ends.iter().filter(|end| **end <= cut).count();
+        let torn = u64::from(!ends.contains(&cut));
+        assert_eq!(Ledger::open_read_only(&path).unwrap().dropped(), torn);
+        assert_eq!(fs::metadata(&path).unwrap().len(), cut as u64);
+        let ledger = Ledger::open(&path).unwrap();
+        assert_eq!((ledger.len(), ledger.dropped()), (kept - 1, torn), "{cut}");
+        for record in &written[kept..] {
+            ledger.append(record).unwrap();
+        }
+        drop(ledger);
+        assert_eq!(fs::read(&path).unwrap(), whole);
+    }
+    // A tail of zeros, as some file systems leave it.
+    fs::write(&path, [&whole[..ends[2]], &[0; 4096]].concat()).unwrap();
+    assert_eq!(Ledger::open(&path).unwrap().dropped(), 1);
+    assert_eq!(fs::read(&path).unwrap(), whole[..ends[2]]);
+}
+
+#[test]
+fn damage_anywhere_else_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    filled(&path, 5);
+    let whole = fs::read(&path).unwrap();
+    let second = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    for (at, message) in [(second + 3, ":2: not a line"), (second + 80, ":2: the record is not what its checksum says")]
+    {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let error = Ledger::open(&path).err().unwrap().to_string();
+        assert!(error.contains(message), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+    fs::write(&path, "hello\nworld\n").unwrap();
+    assert!(matches!(Ledger::open(&path), Err(Error::Ledger(_))));
+    let double = [&whole[..], &whole[second..]].concat();
+    fs::write(&path, double).unwrap();
+    let error = Ledger::open(&path).err().unwrap().to_string();
+    assert!(error.contains(":7: this question was answered before"), "{error}");
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_whole_lines() {
+    for n in 1..=4 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        filled(&path, 2);
+        let ledger = Ledger::open(&path).unwrap();
+        faults::fail_at(n, true);
+        let result = (2..5).try_for_each(|i| ledger.append(&record(&i.to_string()))).and_then(|()| ledger.sync());
+        assert!(faults::clear());
+        assert!(matches!(result, Err(Error::Io { .. })), "{n}");
+        assert_eq!(ledger.len(), 2 + (n as usize - 1));
+        drop(ledger);
+        assert_eq!(Ledger::open(&path).unwrap().len(), 2 + (n as usize - 1));
+    }
+}

@@ -1,0 +1,192 @@
+//! How fast our side is: a replay alone, and a real server beside a plain client. The figures are printed.
+
+#[allow(dead_code)]
+#[path = "../it/support.rs"]
+mod support;
+
+use std::{io::Write, path::Path, process::Command, time::Instant};
+
+use serde::Deserialize;
+use serde_json::json;
+use wb_core::Seed;
+use wb_llm::{
+    EngineConfig, EngineInfo, LlmConfig, Message, Question, Role, Sampling, Usage,
+    ask::Ask,
+    keys,
+    ledger::{Answered, Cost, FORMAT, Ledger, Opened, Record},
+};
+
+use crate::support::{KEY, RealServer, number_schema, open, root};
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Questions of about 2 kB, as those about a snippet are.
+fn long_questions(n: usize) -> Vec<Question> {
+    (0..n)
+        .map(|i| Question {
+            recipe: "replay@1/ask".into(),
+            item: format!("{i:06}"),
+            sample: 0,
+            messages: vec![
+                Message { role: Role::System, content: "You write queries for code. ".repeat(8) },
+                Message { role: Role::User, content: format!("fn f{i}() {{}}\n{}", "let x = y + 1;\n".repeat(120)) },
+            ],
+            sampling: Sampling::default(),
+            schema: Some(number_schema()),
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "figures"]
+fn a_replay_answers_more_than_two_thousand_questions_a_second() {
+    const N: usize = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let info = EngineInfo {
+        engine: "http".into(),
+        model: "m".into(),
+        model_hash: "h".into(),
+        context: None,
+        build: String::new(),
+        parallel: 8,
+    };
+    let questions = long_questions(N);
+    let ledger = Ledger::open(&path).unwrap();
+    let opened = Opened { format: FORMAT, engine: info.clone(), seed: 7, canaries: None };
+    ledger.append(&Record::Opened(Box::new(opened))).unwrap();
+    let begin = Instant::now();
+    for (i, question) in questions.iter().enumerate() {
+        let answered = Answered {
+            key: keys::key(question, &info, Seed(7)),
+            recipe: question.recipe.clone(),
+            item: question.item.clone(),
+            sample: 0,
+            attempt: 0,
+            seed: 1,
+            text: format!("{{\"n\": {i}}}"),
+            usage: Usage::default(),
+            cost: Cost::default(),
+        };
+        ledger.append(&Record::Answered(Box::new(answered))).unwrap();
+        if i % 64 == 63 {
+            ledger.sync().unwrap();
+        }
+    }
+    drop(ledger);
+    let written = N as f64 / begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let client = open(&LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() }, &path).unwrap();
+    let opened = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let replies = client.ask_all(&questions, &mut |_, _| {}).unwrap();
+    let rate = N as f64 / begin.elapsed().as_secs_f64();
+    assert_eq!(replies.len(), N);
+    say(&format!(
+        "ledger: {written:.0} records/s written and synced by 64, opened in {opened:.3} s for {N}; replay: {rate:.0} questions/s"
+    ));
+    assert!(rate > 2000.0);
+}
+
+#[derive(Deserialize)]
+struct Rate {
+    seconds: f64,
+    tokens: u64,
+}
+
+impl Rate {
+    fn rate(&self) -> f64 {
+        self.tokens as f64 / self.seconds
+    }
+}
+
+/// The same requests to the same server, by us and by a plain client, one after the other, four times.
+#[test]
+#[ignore = "figures"]
+fn our_side_keeps_the_servers_own_rate() {
+    let test = "slow::our_side_keeps_the_servers_own_rate";
+    let Some(python) = support::python(test) else { return };
+    let Some(server) = RealServer::start(test, "stories260K.gguf", 512) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let config = LlmConfig { parallel: 4, ..server.config() };
+    let things = ["dog", "cat", "girl", "boy", "ball", "tree", "car", "fish", "bird", "frog"];
+    let questions = |round: usize| -> Vec<Question> {
+        (0..400)
+            .map(|i| Question {
+                recipe: format!("stories@{round}"),
+                item: format!("{i:04}"),
+                sample: 0,
+                messages: vec![Message {
+                    role: Role::User,
+                    content: format!(
+                        "Once upon a time there was a {} and a {}. They",
+                        things[i % 10],
+                        things[i / 10 % 10]
+                    ),
+                }],
+                sampling: Sampling { temperature: 1.0, top_p: 1.0, max_tokens: 450 },
+                schema: None,
+            })
+            .collect()
+    };
+    let mut shares = Vec::new();
+    for round in 0..5 {
+        let asked = questions(round);
+        // The plain client sends the same requests, with the same seeds; the few that are cut we send again.
+        let bodies: Vec<_> = asked
+            .iter()
+            .map(|question| {
+                json!({"messages": question.messages, "max_tokens": 450, "temperature": 1.0, "top_p": 1.0, "top_k": 0,
+                    "min_p": 0.0, "repeat_penalty": 1.0, "cache_prompt": true, "stream": false,
+                    "seed": keys::attempt_seed(Seed(7), &question.item, 0, 0)})
+            })
+            .collect();
+        let job = folder.path().join("job.json");
+        std::fs::write(&job, json!({"parallel": 4, "bodies": bodies}).to_string()).unwrap();
+        let ours = || {
+            let client = open(&config, &folder.path().join(format!("{round}.jsonl"))).unwrap();
+            let begin = Instant::now();
+            client.ask_all(&asked, &mut |_, _| {}).unwrap();
+            let seconds = begin.elapsed().as_secs_f64();
+            let total = client.account().total();
+            Rate { seconds, tokens: total.tokens.completion + total.wasted.completion }
+        };
+        let theirs = || plain_client(&python, &server.url, &job);
+        // Who goes first changes: the second finds prompts in the server's cache.
+        let (ours, theirs) = if round % 2 == 0 {
+            let ours = ours();
+            (ours, theirs())
+        } else {
+            let theirs = theirs();
+            (ours(), theirs)
+        };
+        let share = ours.rate() / theirs.rate();
+        say(&format!(
+            "round {round}: ours {:.0} tokens/s ({:.2} s), plain client {:.0} tokens/s ({:.2} s), share {share:.3}",
+            ours.rate(),
+            ours.seconds,
+            theirs.rate(),
+            theirs.seconds
+        ));
+        // The first round warms the server.
+        if round > 0 {
+            shares.push(share);
+        }
+    }
+    shares.sort_by(f64::total_cmp);
+    let median = (shares[1] + shares[2]) / 2.0;
+    say(&format!(
+        "the server's own rate: our share of a plain client's tokens/s, median of {}: {median:.3}",
+        shares.len()
+    ));
+    assert!(median >= 0.95, "{shares:?}");
+}
+
+fn plain_client(python: &Path, url: &str, job: &Path) -> Rate {
+    let script = root().join("scripts/peers/peer_llm.py");
+    let output = Command::new(python).arg(script).args([url, KEY]).arg(job).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
