@@ -8,6 +8,7 @@ pub mod error;
 pub mod labels;
 pub mod languages;
 pub mod prose;
+pub mod rewrites;
 pub mod tree;
 
 pub use documented::{DocumentedFunction, documented_functions};
@@ -15,4 +16,5 @@ pub use error::{Error, Result};
 pub use labels::{NodeLabel, TypedName, node_kinds, node_labels, type_labels};
 pub use languages::Language;
 pub use prose::anchor_prose;
+pub use rewrites::{Refusal, RewriteKind, Rewritten, rewrite};
 pub use tree::{GroupBy, TreeConfig, TreeRead, read_tree, tree_fingerprint};

@@ -1,0 +1,40 @@
+//! A comparison turned round: less becomes greater, equal becomes different, in becomes not in.
+
+use super::operators;
+use crate::rewrites::{
+    Draw, Edits, Refusal, Source,
+    rewrite::{Change, Rewrite},
+};
+
+pub(in crate::rewrites) struct FlippedComparison;
+
+impl Rewrite for FlippedComparison {
+    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+        let sites: Vec<_> = operators(source)
+            .into_iter()
+            .filter_map(|node| {
+                let new = match node.kind() {
+                    "<" => ">",
+                    ">" => "<",
+                    "<=" => ">=",
+                    ">=" => "<=",
+                    "==" => "!=",
+                    "!=" => "==",
+                    "===" => "!==",
+                    "!==" => "===",
+                    "is" => "is not",
+                    "is not" => "is",
+                    "in" => "not in",
+                    "not in" => "in",
+                    _ => return None,
+                };
+                let is_javascript_in = matches!(node.kind(), "in") && node.parent()?.kind() != "comparison_operator";
+                (!is_javascript_in).then_some((node, new))
+            })
+            .collect();
+        let (node, new) = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
+        let mut edits = Edits::new();
+        edits.replace(node.byte_range(), new);
+        Ok(Change { edits, note: format!("change `{}` to `{new}`", source.str(node)) })
+    }
+}

@@ -1,0 +1,45 @@
+//! An operator that becomes another: plus becomes minus, and becomes or.
+
+use super::operators;
+use crate::rewrites::{
+    Draw, Edits, Refusal, Source,
+    rewrite::{Change, Rewrite},
+};
+
+pub(in crate::rewrites) struct WrongOperator;
+
+impl Rewrite for WrongOperator {
+    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+        let sites: Vec<_> = operators(source)
+            .into_iter()
+            .filter_map(|node| {
+                let new = match node.kind() {
+                    "+" => "-",
+                    "-" => "+",
+                    "*" => "+",
+                    "/" => "*",
+                    "//" => "*",
+                    "%" => "/",
+                    "**" => "*",
+                    "+=" => "-=",
+                    "-=" => "+=",
+                    "*=" => "+=",
+                    "/=" => "*=",
+                    "and" => "or",
+                    "or" => "and",
+                    "&&" => "||",
+                    "||" => "&&",
+                    _ => return None,
+                };
+                // A text with a `%` or a `+` would not be a near miss but an error.
+                let sides = [node.prev_named_sibling(), node.next_named_sibling()];
+                let with_text = sides.into_iter().flatten().any(|side| side.kind().contains("string"));
+                (!with_text).then_some((node, new))
+            })
+            .collect();
+        let (node, new) = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
+        let mut edits = Edits::new();
+        edits.replace(node.byte_range(), new);
+        Ok(Change { edits, note: format!("change `{}` to `{new}`", source.str(node)) })
+    }
+}

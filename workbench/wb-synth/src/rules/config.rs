@@ -1,0 +1,112 @@
+//! What rules make out of snippets: which tasks, which rewrites, how many, and whether code is run.
+
+use serde::{Deserialize, Serialize};
+use wb_code::RewriteKind;
+use wb_core::{Error, Result, Task};
+
+/// `rules:` of a synthesis: pairs without a language model.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct RulesConfig {
+    /// Which kinds of pairs are made.
+    pub tasks: Vec<Task>,
+    /// Rewrites that keep the meaning, for `code2code` and `hybrid`.
+    pub rewrites: Vec<RewriteKind>,
+    /// Rewrites that change the meaning, for hard negatives.
+    pub perturbations: Vec<RewriteKind>,
+    /// Rewritten versions of one function, each a pair of its own.
+    pub per_snippet: usize,
+    /// At most so many different rewrites one after the other in a version.
+    pub chain: usize,
+    /// At most so many hard negatives per pair: the pair's code with its meaning changed.
+    /// Near misses can hurt a retriever: measure before you trust them.
+    pub negatives: usize,
+    /// Where the text of `text2code` comes from.
+    pub queries: Vec<QuerySource>,
+    /// Functions with less code than this, in characters, are left out.
+    pub min_chars: usize,
+    /// Functions with more code than this, in characters, are left out.
+    pub max_chars: usize,
+    /// Whether both sides of a `code2code` pair are run on drawn arguments.
+    pub verify: Verify,
+}
+
+/// Where a query comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuerySource {
+    /// The first paragraph of the documentation, as plain prose.
+    Docstring,
+    /// The words of the function's name: `read_all_lines` asks for "read all lines".
+    Name,
+}
+
+/// Whether code is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verify {
+    /// Nothing is run.
+    #[default]
+    Off,
+    /// Self-contained functions in Python and JavaScript are run in a child process, with drawn arguments, under
+    /// limits of time and memory. This executes the source code: use it for sources that you would run yourself.
+    Run,
+}
+
+impl Default for RulesConfig {
+    fn default() -> Self {
+        Self {
+            tasks: vec![Task::Text2code, Task::Code2code],
+            rewrites: RewriteKind::ALL.into_iter().filter(|kind| kind.keeps_meaning()).collect(),
+            perturbations: RewriteKind::ALL.into_iter().filter(|kind| !kind.keeps_meaning()).collect(),
+            per_snippet: 1,
+            chain: 3,
+            negatives: 0,
+            queries: vec![QuerySource::Docstring],
+            min_chars: 100,
+            max_chars: 5000,
+            verify: Verify::Off,
+        }
+    }
+}
+
+impl RulesConfig {
+    /// Refuses what cannot work; `key` is where this stands in the YAML.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        let value = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
+        if self.tasks.is_empty() {
+            return value("tasks", "empty, expected some of text2code, code2text, code2code, hybrid".to_owned());
+        }
+        let rewrites = self.tasks.iter().any(|task| matches!(task, Task::Code2code | Task::Hybrid));
+        if rewrites && self.rewrites.is_empty() {
+            return value("rewrites", "empty, expected rewrites for code2code and hybrid".to_owned());
+        }
+        if let Some(kind) = self.rewrites.iter().find(|kind| !kind.keeps_meaning()) {
+            return value(
+                "rewrites",
+                format!("{} changes the meaning, expected it under `perturbations`", kind.name()),
+            );
+        }
+        if let Some(kind) = self.perturbations.iter().find(|kind| kind.keeps_meaning()) {
+            return value("perturbations", format!("{} keeps the meaning, expected it under `rewrites`", kind.name()));
+        }
+        if self.negatives > 0 && self.perturbations.is_empty() {
+            return value(
+                "negatives",
+                format!("{} without perturbations, expected 0 or a list of them", self.negatives),
+            );
+        }
+        if self.tasks.contains(&Task::Text2code) && self.queries.is_empty() {
+            return value("queries", "empty, expected docstring, name or both".to_owned());
+        }
+        for (name, number, least) in [("per_snippet", self.per_snippet, 1), ("chain", self.chain, 1)] {
+            if number < least || number > 100 {
+                return value(name, format!("{number}, expected {least} to 100"));
+            }
+        }
+        if self.min_chars > self.max_chars {
+            return value("min_chars", format!("{}, expected at most max_chars ({})", self.min_chars, self.max_chars));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,288 @@
+//! Pairs by rules alone, without a language model: code and the same code written differently, documentation and code.
+//!
+//! [`make_pairs`] goes over snippets and is a pure function of the config, the snippets and the seed: the same on any
+//! number of threads. What is left out is counted in the [`Account`].
+
+mod account;
+mod config;
+mod piece;
+mod verify;
+mod versions;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use wb_code::{Language, RewriteKind};
+use wb_core::{Origin, Pair, Seed, Task, fingerprint::text_key};
+
+pub use account::Account;
+pub use config::{QuerySource, RulesConfig, Verify};
+pub use verify::{Interpreter, Verdict, compare};
+
+use crate::Snippet;
+use piece::Piece;
+use versions::{Tried, Version, chained, near_misses};
+
+/// A pair, and how it was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulePair {
+    /// The pair.
+    pub pair: Pair,
+    /// How it was made.
+    pub provenance: Provenance,
+}
+
+/// How a pair was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The id of its snippet; file, lines and license stand in the pair's origin.
+    pub snippet: String,
+    /// The rules, in the order in which they were applied: `docstring`, `name`, or the names of rewrites.
+    pub rules: Vec<String>,
+    /// What the rules did, in words.
+    pub notes: Vec<String>,
+    /// The rule of each hard negative.
+    pub negatives: Vec<String>,
+    /// The seed that the rules drew from.
+    pub seed: u64,
+    /// What running both sides said; `None` where nothing was run.
+    pub verdict: Option<Verdict>,
+    /// What running the positive against each hard negative said; empty where nothing was run.
+    pub negative_verdicts: Vec<Verdict>,
+}
+
+/// Pairs in the order of their snippets, with the account.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RulesOutput {
+    /// The pairs, with unique ids.
+    pub pairs: Vec<RulePair>,
+    /// What was made and what was left out.
+    pub account: Account,
+}
+
+/// All pairs that the rules make of some snippets.
+///
+/// With `verify: run` this executes code from the snippets, see [`Verify::Run`].
+pub fn make_pairs(config: &RulesConfig, snippets: &[Snippet], seed: Seed) -> RulesOutput {
+    let interpreters = if config.verify == Verify::Run { Interpreter::find_all() } else { Vec::new() };
+    let parts: Vec<RulesOutput> =
+        snippets.par_iter().map(|snippet| Maker::new(config, snippet, &interpreters, seed).run()).collect();
+    let mut output = RulesOutput::default();
+    for part in parts {
+        output.pairs.extend(part.pairs);
+        output.account.add(part.account);
+    }
+    output
+}
+
+/// What makes the pairs of one snippet.
+struct Maker<'m> {
+    config: &'m RulesConfig,
+    snippet: &'m Snippet,
+    interpreters: &'m [Interpreter],
+    seed: Seed,
+    output: RulesOutput,
+    tried: Tried,
+}
+
+impl<'m> Maker<'m> {
+    fn new(config: &'m RulesConfig, snippet: &'m Snippet, interpreters: &'m [Interpreter], seed: Seed) -> Self {
+        // A stream of its own for every snippet, by its name: what stands before it does not matter.
+        let seed = Seed(seed.number_at(&format!("rules {}", snippet.id), 0));
+        Self { config, snippet, interpreters, seed, output: RulesOutput::default(), tried: Tried::default() }
+    }
+
+    fn run(mut self) -> RulesOutput {
+        self.output.account.snippets = 1;
+        match Language::from_name(&self.snippet.language) {
+            Ok(language) => {
+                for piece in piece::pieces(self.snippet, language) {
+                    self.output.account.pieces += 1;
+                    self.piece(&piece, language);
+                }
+            }
+            Err(_) => self.output.account.refuse("snippet in a language without a grammar"),
+        }
+        let tried = std::mem::take(&mut self.tried);
+        self.output.account.tried(tried);
+        self.output
+    }
+
+    fn piece(&mut self, piece: &Piece, language: Language) {
+        let chars = piece.code.chars().count();
+        if chars < self.config.min_chars || chars > self.config.max_chars {
+            let why = if chars < self.config.min_chars {
+                "code shorter than min_chars"
+            } else {
+                "code longer than max_chars"
+            };
+            return self.output.account.refuse(why);
+        }
+        for task in self.config.tasks.clone() {
+            match task {
+                Task::Text2code => self.text2code(piece, language),
+                Task::Code2text => self.code2text(piece),
+                Task::Code2code => self.code2code(piece, language),
+                Task::Hybrid => self.hybrid(piece, language),
+            }
+        }
+    }
+
+    fn text2code(&mut self, piece: &Piece, language: Language) {
+        for query in self.config.queries.clone() {
+            let (rule, anchor) = match query {
+                QuerySource::Docstring if piece.prose.is_empty() => {
+                    self.output.account.refuse("text2code: no documentation");
+                    continue;
+                }
+                QuerySource::Docstring => ("docstring", piece.prose.clone()),
+                QuerySource::Name => {
+                    let words = piece::words(&piece.name);
+                    // One word is a topic, not a question.
+                    if words.len() < 2 {
+                        self.output.account.refuse("text2code: a name of one word");
+                        continue;
+                    }
+                    ("name", words.join(" "))
+                }
+            };
+            let provenance = Provenance { rules: vec![rule.to_owned()], ..Provenance::default() };
+            self.add(piece, language, Task::Text2code, rule, [anchor, piece.code.clone()], provenance);
+        }
+    }
+
+    fn code2text(&mut self, piece: &Piece) {
+        if piece.prose.is_empty() {
+            return self.output.account.refuse("code2text: no documentation");
+        }
+        let provenance = Provenance { rules: vec!["docstring".to_owned()], ..Provenance::default() };
+        let pair = self.pair(piece, Task::Code2text, "docstring", [piece.code.clone(), piece.prose.clone()]);
+        self.push(pair, provenance);
+    }
+
+    fn code2code(&mut self, piece: &Piece, language: Language) {
+        let mut seen = vec![piece.code.clone()];
+        for number in 0..self.config.per_snippet {
+            let seed = self.seed_of("code2code", piece, number);
+            let (kinds, chain) = (&self.config.rewrites, self.config.chain);
+            let Some(version) = chained(&piece.code, language, kinds, chain, seed, &mut self.tried) else {
+                self.output.account.refuse("code2code: no rewrite could be applied");
+                continue;
+            };
+            if seen.contains(&version.text) {
+                self.output.account.refuse("code2code: the same version again");
+                continue;
+            }
+            seen.push(version.text.clone());
+            let verdict = self.verdict(&piece.code, &version.text, language, seed);
+            if verdict == Some(Verdict::Differs) {
+                self.output.account.refuse("code2code: the versions differ when they are run");
+                continue;
+            }
+            let provenance = Provenance { verdict, ..provenance_of(&version, seed) };
+            let rule = number.to_string();
+            self.add(piece, language, Task::Code2code, &rule, [piece.code.clone(), version.text], provenance);
+        }
+    }
+
+    /// The code with a sentence about an edit, and the code after it; other edits are its negatives.
+    fn hybrid(&mut self, piece: &Piece, language: Language) {
+        let seed = self.seed_of("hybrid", piece, 0);
+        let kinds: Vec<RewriteKind> = self.config.rewrites.iter().chain(&self.config.perturbations).copied().collect();
+        let Some(version) = chained(&piece.code, language, &kinds, 1, seed, &mut self.tried) else {
+            return self.output.account.refuse("hybrid: no rewrite could be applied");
+        };
+        let sentence = version.notes.join(", ");
+        let anchor = format!("{}\n\nChange this code: {sentence}.", piece.code);
+        let provenance = provenance_of(&version, seed);
+        self.add(piece, language, Task::Hybrid, "edit", [anchor, version.text], provenance);
+    }
+
+    /// Adds a pair whose positive is code, with its hard negatives.
+    fn add(
+        &mut self,
+        piece: &Piece,
+        language: Language,
+        task: Task,
+        rule: &str,
+        sides: [String; 2],
+        mut provenance: Provenance,
+    ) {
+        let mut pair = self.pair(piece, task, rule, sides);
+        if self.config.negatives > 0 {
+            let seed = self.seed_of("negatives", piece, text_key(&pair.id)[0] as usize);
+            let (kinds, count) = (&self.config.perturbations, self.config.negatives);
+            for miss in near_misses(&pair.positive, language, kinds, count, seed, &mut self.tried) {
+                // What is asked to be changed must not come back as its own negative.
+                if miss.text == pair.anchor || miss.text == pair.positive || miss.text == piece.code {
+                    continue;
+                }
+                let verdict = self.verdict(&pair.positive, &miss.text, language, seed);
+                if verdict == Some(Verdict::Equal) {
+                    self.output.account.refuse("negative: it gives the same when it is run");
+                    continue;
+                }
+                provenance.negative_verdicts.extend(verdict);
+                provenance.negatives.extend(miss.kinds.iter().map(|kind| kind.name().to_owned()));
+                pair.negatives.push(miss.text);
+            }
+        }
+        self.push(pair, provenance);
+    }
+
+    fn pair(&self, piece: &Piece, task: Task, rule: &str, [anchor, positive]: [String; 2]) -> Pair {
+        Pair {
+            id: format!("{}#{}:{}-{rule}", self.snippet.id, piece.index, task_name(task)),
+            task,
+            language: self.snippet.language.clone(),
+            anchor,
+            positive,
+            origin: Origin { lines: piece.lines, ..self.snippet.origin.clone() },
+            ..Pair::default()
+        }
+    }
+
+    fn push(&mut self, pair: Pair, mut provenance: Provenance) {
+        *self.output.account.pairs.entry(task_name(pair.task).to_owned()).or_default() += 1;
+        provenance.snippet.clone_from(&self.snippet.id);
+        if provenance.seed == 0 {
+            provenance.seed = self.seed.0;
+        }
+        self.output.pairs.push(RulePair { pair, provenance });
+    }
+
+    fn seed_of(&self, purpose: &str, piece: &Piece, number: usize) -> Seed {
+        Seed(self.seed.number_at(&format!("{purpose} {}", piece.index), number as u64))
+    }
+
+    fn verdict(&mut self, left: &str, right: &str, language: Language, seed: Seed) -> Option<Verdict> {
+        if self.config.verify == Verify::Off {
+            return None;
+        }
+        let verdict = compare(left, right, self.interpreters, language, seed);
+        self.output.account.check(&verdict.name());
+        Some(verdict)
+    }
+}
+
+fn provenance_of(version: &Version, seed: Seed) -> Provenance {
+    Provenance {
+        rules: version.kinds.iter().map(|kind| kind.name().to_owned()).collect(),
+        notes: version.notes.clone(),
+        seed: seed.0,
+        ..Provenance::default()
+    }
+}
+
+fn task_name(task: Task) -> &'static str {
+    match task {
+        Task::Text2code => "text2code",
+        Task::Code2text => "code2text",
+        Task::Code2code => "code2code",
+        Task::Hybrid => "hybrid",
+    }
+}
+
+#[cfg(test)]
+mod tests;

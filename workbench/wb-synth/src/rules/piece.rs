@@ -1,0 +1,123 @@
+//! From a snippet to its functions: the code without its documentation, the documentation as prose, the name.
+
+use wb_code::{Language, anchor_prose, documented_functions, rewrites::Source};
+
+use crate::Snippet;
+
+/// More of a description than this is no query any more.
+const MAX_PROSE_CHARS: usize = 600;
+
+/// One function, or one whole snippet that has no documented function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Its place among the pieces of the snippet.
+    pub(super) index: usize,
+    pub(super) code: String,
+    /// The first paragraph of the documentation as one line of prose; empty where there is none.
+    pub(super) prose: String,
+    /// The name of the function; empty where there is none.
+    pub(super) name: String,
+    /// First and last line in the file that the snippet is from; zeros where it is not known.
+    pub(super) lines: [u32; 2],
+}
+
+/// The documented functions of a snippet; else the snippet as it is, with what stands before it as documentation.
+pub(super) fn pieces(snippet: &Snippet, language: Language) -> Vec<Piece> {
+    let functions = documented_functions(&snippet.text, language);
+    if functions.is_empty() {
+        let code = snippet.text.trim_end().to_owned();
+        let name = function_name(&code, language);
+        let prose = prose(&snippet.context, language);
+        return vec![Piece { index: 0, code, prose, name, lines: snippet.origin.lines }];
+    }
+    let shift = snippet.origin.lines[0];
+    let in_file = |line: u32| if shift == 0 { 0 } else { shift.saturating_add(line).saturating_sub(1) };
+    let piece = |(index, function): (usize, wb_code::DocumentedFunction)| Piece {
+        index,
+        prose: prose(&function.doc, language),
+        name: function.name,
+        lines: function.lines.map(in_file),
+        code: function.code,
+    };
+    functions.into_iter().enumerate().map(piece).collect()
+}
+
+/// The first paragraph of a doc comment as plain prose.
+fn prose(doc: &str, language: Language) -> String {
+    let doc = doc.trim_start();
+    let end =
+        doc.match_indices('\n').find(|(at, _)| doc[at + 1..].lines().next().is_none_or(|line| line.trim().is_empty()));
+    let first = anchor_prose(end.map_or(doc, |(at, _)| &doc[..at]), language, MAX_PROSE_CHARS);
+    // A first paragraph of markup alone says nothing.
+    if first.is_empty() { anchor_prose(doc, language, MAX_PROSE_CHARS) } else { first }
+}
+
+fn function_name(code: &str, language: Language) -> String {
+    let Ok(source) = Source::parse(code, language) else { return String::new() };
+    source.function_names().into_iter().next().unwrap_or_default()
+}
+
+/// The words of an identifier in lower case: `HTTPServer_readAll2` is `http server read all 2`.
+pub(super) fn words(identifier: &str) -> Vec<String> {
+    let last = identifier.rsplit(['.', ':', '#']).next().unwrap_or_default();
+    let chars: Vec<char> = last.chars().collect();
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    for (at, c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| chars.get(before));
+        let after = chars.get(at + 1);
+        let new_word = before.is_some_and(|before| {
+            c.is_uppercase() && (before.is_lowercase() || after.is_some_and(|after| after.is_lowercase()))
+                || c.is_ascii_digit() != before.is_ascii_digit()
+        });
+        if !c.is_alphanumeric() || new_word {
+            words.push(std::mem::take(&mut word));
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fall_into_words() {
+        for (name, expected) in [
+            ("read_all_lines", "read all lines"),
+            ("HTTPServer_readAll2", "http server read all 2"),
+            ("exports.parseURL", "parse url"),
+            ("Stack::push", "push"),
+            ("__init__", "init"),
+            ("", ""),
+        ] {
+            assert_eq!(words(name).join(" "), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_snippet_falls_into_its_functions() {
+        let snippet = Snippet {
+            id: "a".into(),
+            language: "python".into(),
+            text: "def f(a):\n    \"\"\"One of\n    them.\n\n    More.\n    \"\"\"\n    return a\n\ndef g():\n    'Two.'\n    return 2\n".into(),
+            context: "Not this.".into(),
+            origin: wb_core::Origin { lines: [11, 21], ..Default::default() },
+        };
+        let found = pieces(&snippet, Language::Python);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].prose.as_str(), found[0].code.as_str()), ("One of them.", "def f(a):\n    return a"));
+        assert_eq!((found[1].name.as_str(), found[1].lines), ("g", [19, 21]));
+        let bare = Snippet { text: "def load_it(a):\n    return a\n".into(), ..snippet };
+        let found = pieces(&bare, Language::Python);
+        assert_eq!(
+            (found[0].prose.as_str(), found[0].name.as_str(), found[0].lines),
+            ("Not this.", "load_it", [11, 21])
+        );
+    }
+}

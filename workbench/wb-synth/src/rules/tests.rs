@@ -1,0 +1,132 @@
+use super::*;
+
+const CODE: &str = "def load_lines(path, limit):\n    \"\"\"Keep the lines\n    that are short.\n\n    More.\n    \"\"\"\n    kept = []\n    count = 0\n    for line in path:\n        if len(line) < limit:  # short\n            kept.append(line)\n            count += 1\n    return kept, count\n";
+
+fn snippet(id: &str, text: &str, language: &str) -> Snippet {
+    Snippet {
+        id: id.into(),
+        language: language.into(),
+        text: text.into(),
+        context: String::new(),
+        origin: Origin {
+            group: "g".into(),
+            path: "a.py".into(),
+            lines: [5, 17],
+            license: "MIT".into(),
+            dataset: String::new(),
+        },
+    }
+}
+
+fn all_tasks() -> RulesConfig {
+    RulesConfig {
+        tasks: vec![Task::Text2code, Task::Code2text, Task::Code2code, Task::Hybrid],
+        queries: vec![QuerySource::Docstring, QuerySource::Name],
+        per_snippet: 3,
+        negatives: 2,
+        min_chars: 10,
+        ..RulesConfig::default()
+    }
+}
+
+#[test]
+fn every_task_makes_its_pair_with_its_provenance() {
+    let output = make_pairs(&all_tasks(), &[snippet("s", CODE, "python")], Seed(7));
+    let of = |task: Task| output.pairs.iter().filter(move |made| made.pair.task == task).collect::<Vec<_>>();
+    let texts: Vec<&str> = of(Task::Text2code).iter().map(|made| made.pair.anchor.as_str()).collect();
+    assert_eq!(texts, ["Keep the lines that are short.", "load lines"]);
+    for made in of(Task::Text2code) {
+        assert!(!made.pair.positive.contains("Keep the lines") && made.pair.positive.starts_with("def load_lines"));
+    }
+    assert_eq!(of(Task::Code2text)[0].pair.positive, "Keep the lines that are short.");
+    let rewritten = of(Task::Code2code);
+    assert!(rewritten.len() >= 2, "{:?}", output.account);
+    for made in &rewritten {
+        assert_ne!(made.pair.anchor, made.pair.positive);
+        assert!(!made.provenance.rules.is_empty() && made.provenance.rules.len() == made.provenance.notes.len());
+        assert!(!made.pair.negatives.is_empty() && made.pair.negatives.len() == made.provenance.negatives.len());
+        assert!(!made.pair.negatives.contains(&made.pair.positive));
+    }
+    let hybrid = of(Task::Hybrid);
+    assert!(hybrid[0].pair.anchor.contains("\n\nChange this code: "), "{}", hybrid[0].pair.anchor);
+    for made in &output.pairs {
+        assert_eq!((made.pair.origin.path.as_str(), made.pair.origin.license.as_str()), ("a.py", "MIT"));
+        assert_eq!(made.pair.origin.lines, [5, 17]);
+        assert_eq!(made.provenance.snippet, "s");
+    }
+    let pairs: Vec<Pair> = output.pairs.into_iter().map(|made| made.pair).collect();
+    assert!(wb_core::PairSet::new(pairs).is_ok(), "ids are unique");
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let snippets = [
+        snippet("short", "def f():\n    return 1\n", "python"),
+        snippet("cobol", CODE, "cobol"),
+        snippet("bare", "def f(a):\n    return a + a + a + a + a + a + a\n", "python"),
+    ];
+    let config = RulesConfig { min_chars: 30, ..RulesConfig::default() };
+    let account = make_pairs(&config, &snippets, Seed(1)).account;
+    assert_eq!((account.snippets, account.pieces), (3, 2));
+    for reason in
+        ["code shorter than min_chars", "snippet in a language without a grammar", "text2code: no documentation"]
+    {
+        assert_eq!(account.refused.get(reason), Some(&1), "{:?}", account.refused);
+    }
+    assert_eq!(account.pairs.get("code2code"), Some(&1));
+    let outcomes: u64 = account.rewrites.values().flat_map(|outcomes| outcomes.values()).sum();
+    assert!(outcomes >= 1 && RewriteKind::ALL.iter().map(|kind| account.applied(*kind)).sum::<u64>() >= 1);
+}
+
+#[test]
+fn pairs_depend_on_the_seed_and_not_on_threads_or_neighbors() {
+    let snippets: Vec<Snippet> = (0..20).map(|at| snippet(&format!("s{at}"), CODE, "python")).collect();
+    let made = |threads: usize, snippets: &[Snippet], seed| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| make_pairs(&all_tasks(), snippets, Seed(seed)))
+    };
+    let one = made(1, &snippets, 3);
+    assert_eq!(one, made(5, &snippets, 3));
+    assert_ne!(one.pairs, made(1, &snippets, 4).pairs);
+    let alone = made(2, &snippets[7..8], 3);
+    let same: Vec<&RulePair> = one.pairs.iter().filter(|made| made.provenance.snippet == "s7").collect();
+    assert_eq!(alone.pairs.iter().collect::<Vec<_>>(), same);
+}
+
+#[test]
+fn versions_that_are_run_are_equal_and_negatives_differ() {
+    let interpreters = Interpreter::find_all();
+    if !interpreters.iter().any(|one| one.language == Language::Python) {
+        eprintln!("SKIPPED versions_that_are_run_are_equal_and_negatives_differ: no python3 on this machine");
+        return;
+    }
+    let config = RulesConfig { verify: Verify::Run, tasks: vec![Task::Code2code], ..all_tasks() };
+    let code = "def count_low(nums, limit):\n    \"\"\"Count.\"\"\"\n    total = 0\n    for num in nums:\n        if num < limit:\n            total += 1\n    return total\n";
+    let output = make_pairs(&config, &[snippet("s", code, "python")], Seed(2));
+    assert!(!output.pairs.is_empty());
+    for made in &output.pairs {
+        assert_eq!(made.provenance.verdict, Some(Verdict::Equal), "{}", made.pair.positive);
+        assert_eq!(made.provenance.negative_verdicts.len(), made.pair.negatives.len());
+        assert!(!made.provenance.negative_verdicts.contains(&Verdict::Equal));
+    }
+    assert!(output.account.checks.contains_key("equal") && output.account.checks.contains_key("differs"));
+}
+
+#[test]
+fn impossible_configs_are_refused_by_key() {
+    let refused = |config: RulesConfig| config.validate("synth.rules").unwrap_err().to_string();
+    let good = RulesConfig::default();
+    assert!(good.validate("rules").is_ok());
+    for (config, key) in [
+        (RulesConfig { tasks: vec![], ..good.clone() }, "tasks"),
+        (RulesConfig { rewrites: vec![RewriteKind::OffByOne], ..good.clone() }, "rewrites"),
+        (RulesConfig { perturbations: vec![RewriteKind::Rename], ..good.clone() }, "perturbations"),
+        (RulesConfig { negatives: 1, perturbations: vec![], ..good.clone() }, "negatives"),
+        (RulesConfig { queries: vec![], ..good.clone() }, "queries"),
+        (RulesConfig { chain: 0, ..good.clone() }, "chain"),
+        (RulesConfig { min_chars: 9, max_chars: 8, ..good.clone() }, "min_chars"),
+    ] {
+        let message = refused(config);
+        assert!(message.starts_with(&format!("synth.rules.{key}: ")), "{message}");
+    }
+}
