@@ -1,8 +1,9 @@
 //! Source code to documented functions: ten languages, one walk over a tree of sources, pairs of prose and code.
 //!
 //! [`read_tree`] is the way in for a folder or for Cargo's registry sources, [`documented_functions`] for one text,
-//! [`anchor_prose`] for the doc comment alone. [`node_labels`] and [`type_labels`] say what can be asked about single tokens of code.
+//! [`anchor_prose`] for the doc comment alone, [`fn@chunks`] for functions and classes with or without documentation. [`node_labels`] and [`type_labels`] say what can be asked about single tokens of code.
 
+pub mod chunks;
 pub mod documented;
 pub mod error;
 pub mod labels;
@@ -11,10 +12,11 @@ pub mod prose;
 pub mod rewrites;
 pub mod tree;
 
+pub use chunks::{Chunk, ChunkKind, chunks, strip_comments};
 pub use documented::{DocumentedFunction, documented_functions};
 pub use error::{Error, Result};
 pub use labels::{NodeLabel, TypedName, node_kinds, node_labels, type_labels};
 pub use languages::Language;
 pub use prose::anchor_prose;
 pub use rewrites::{Refusal, RewriteKind, Rewritten, rewrite};
-pub use tree::{GroupBy, TreeConfig, TreeRead, read_tree, tree_fingerprint};
+pub use tree::{GroupBy, TreeConfig, TreeFile, TreeFiles, TreeRead, read_tree, tree_files, tree_fingerprint};

@@ -9,7 +9,7 @@ use crate::languages::{
 };
 
 /// The text of doc comments in the order of the source, without markers and common indentation.
-pub(super) fn text(source: &str, docs: &[(DocKind, Range<usize>)], rules: &dyn LanguageRules) -> String {
+pub(crate) fn text(source: &str, docs: &[(DocKind, Range<usize>)], rules: &dyn LanguageRules) -> String {
     let mut text = String::new();
     let mut lines = String::new();
     for (kind, range) in docs {

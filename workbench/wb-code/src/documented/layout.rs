@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 /// Whether only white space stands before `at` on its line.
-pub(super) fn begins_line(source: &str, at: usize) -> bool {
+pub(crate) fn begins_line(source: &str, at: usize) -> bool {
     indentation_before(source, at).is_some()
 }
 
@@ -18,23 +18,23 @@ fn line_start(source: &str, at: usize) -> usize {
 }
 
 /// Where each line of a source begins.
-pub(super) struct Lines(Vec<usize>);
+pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {
-    pub(super) fn of(source: &str) -> Self {
+    pub(crate) fn of(source: &str) -> Self {
         let after_newlines = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self([0].into_iter().chain(after_newlines).collect())
     }
 
     /// First and last line of a range, from 1, white space at its end aside.
-    pub(super) fn span(&self, source: &str, range: &Range<usize>) -> [u32; 2] {
+    pub(crate) fn span(&self, source: &str, range: &Range<usize>) -> [u32; 2] {
         let end = range.start + source.get(range.clone()).unwrap_or_default().trim_end().len();
         [range.start, end].map(|at| u32::try_from(self.0.partition_point(|start| *start <= at)).unwrap_or(u32::MAX))
     }
 }
 
 /// The text of `code` without the `cuts` in it, lines that become empty by a cut gone, dedented, with `\n` line ends.
-pub(super) fn without(source: &str, code: Range<usize>, cuts: &[Range<usize>]) -> Option<String> {
+pub(crate) fn without(source: &str, code: Range<usize>, cuts: &[Range<usize>]) -> Option<String> {
     let mut kept = String::with_capacity(code.len());
     let mut at = code.start;
     for cut in cuts {

@@ -10,9 +10,9 @@ use crate::languages::{
     parse,
 };
 
-mod comment;
+pub(crate) mod comment;
 mod docstring;
-mod layout;
+pub(crate) mod layout;
 
 /// A function or method that has a doc comment and a body.
 #[derive(Debug, Clone, PartialEq, Eq)]

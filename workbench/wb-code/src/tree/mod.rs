@@ -1,6 +1,7 @@
 //! A tree of sources, or Cargo's registry, to pairs of prose and code.
 
 mod config;
+mod files;
 mod groups;
 mod listing;
 mod manifest;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
 pub use config::{GroupBy, TreeConfig};
+pub use files::{TreeFile, TreeFiles, tree_files};
 
 use crate::{Error, Result};
 use groups::Groups;

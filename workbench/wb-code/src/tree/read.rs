@@ -1,6 +1,6 @@
 //! The files of a listing, read and taken apart in parallel, put together in their order.
 
-use std::{collections::BTreeMap, fs, sync::mpsc, thread};
+use std::{collections::BTreeMap, fs, path::Path, sync::mpsc, thread};
 
 use rayon::prelude::*;
 use wb_core::{Origin, Pair, Progress, Task, fingerprint::Fingerprint};
@@ -89,14 +89,11 @@ fn read_all(
 
 fn read_file(config: &TreeConfig, listing: &Listing, file: &SourceFile, place: &Place) -> FileRead {
     let skipped = |reason| FileRead { skipped: Some(reason), ..FileRead::default() };
-    let path = listing.root.join(&file.relative);
-    let Ok(bytes) = fs::read(&path) else { return skipped("cannot be read") };
-    let Ok(source) = std::str::from_utf8(&bytes) else { return skipped("not utf-8") };
-    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let Some(language) = Language::of_file(&path, source) else { return skipped("not a source file") };
-    if !listing.languages.contains(&language) {
-        return skipped("header of another language");
-    }
+    let (language, source) = match source_text(&listing.root.join(&file.relative), &listing.languages) {
+        Ok(read) => read,
+        Err(reason) => return skipped(reason),
+    };
+    let source = source.as_str();
     let extraction = documented::extract(source, language, config.include_tests);
     if extraction.rejected.contains_key(PARSE_FAILED) {
         return skipped(PARSE_FAILED);
@@ -136,6 +133,20 @@ fn read_file(config: &TreeConfig, listing: &Listing, file: &SourceFile, place: &
         });
     }
     read
+}
+
+/// The text of a source file without its byte-order mark, and its language; or why it is left aside.
+pub(super) fn source_text(path: &Path, languages: &[Language]) -> Result<(Language, String), &'static str> {
+    let bytes = fs::read(path).map_err(|_| "cannot be read")?;
+    let mut source = String::from_utf8(bytes).map_err(|_| "not utf-8")?;
+    if source.starts_with('\u{feff}') {
+        source.drain(..'\u{feff}'.len_utf8());
+    }
+    let language = Language::of_file(path, &source).ok_or("not a source file")?;
+    match languages.contains(&language) {
+        true => Ok((language, source)),
+        false => Err("header of another language"),
+    }
 }
 
 /// Whether a text is a name and nothing more than punctuation around it.

@@ -136,12 +136,7 @@ impl Shape {
                 return Err(wb_core::Error::value(format!("{key}.fields.{name}"), message));
             }
         }
-        for (name, value) in &self.only {
-            if value.is_array() || value.is_object() {
-                let message = format!("got {}, expected a string, a number, true, false or null", kind(value));
-                return Err(wb_core::Error::value(format!("{key}.only.{name}"), message));
-            }
-        }
+        validate_only(&self.only, key)?;
         Ok(())
     }
 
@@ -167,11 +162,8 @@ impl Shape {
 
     /// Makes the pair of a record; its id is empty where the record has none.
     pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Picked> {
-        for (name, wanted) in &self.only {
-            let value = lookup(&record.fields, name).ok_or_else(|| missing(record, name))?;
-            if scalar(value) != scalar(wanted) {
-                return Ok(Picked::LeftOut(format!("not `{name}: {}`", scalar(wanted))));
-            }
+        if let Some(reason) = left_out(&self.only, record)? {
+            return Ok(Picked::LeftOut(reason));
         }
         let anchor = match find_text(record, &self.fields.anchor)? {
             Found::Text(text) => text,
@@ -226,6 +218,28 @@ impl Shape {
             .with_hint("`nulls: drop` leaves such records out")),
         }
     }
+}
+
+/// Refuses values that no field is compared with.
+pub(super) fn validate_only(only: &BTreeMap<String, Value>, key: &str) -> wb_core::Result<()> {
+    for (name, value) in only {
+        if value.is_array() || value.is_object() {
+            let message = format!("got {}, expected a string, a number, true, false or null", kind(value));
+            return Err(wb_core::Error::value(format!("{key}.only.{name}"), message));
+        }
+    }
+    Ok(())
+}
+
+/// Why a record is left out, if some field has not the value that it should have.
+pub(super) fn left_out(only: &BTreeMap<String, Value>, record: &Record<'_>) -> Result<Option<String>> {
+    for (name, wanted) in only {
+        let value = lookup(&record.fields, name).ok_or_else(|| missing(record, name))?;
+        if scalar(value) != scalar(wanted) {
+            return Ok(Some(format!("not `{name}: {}`", scalar(wanted))));
+        }
+    }
+    Ok(None)
 }
 
 /// The text that a field expression names, for sources that read one text a record.
@@ -289,7 +303,7 @@ fn one_text(record: &Record<'_>, name: &str, value: &Value) -> Result<Found> {
 }
 
 /// A field that may be absent; numbers are taken as they are written.
-fn optional(record: &Record<'_>, expression: &str) -> Result<String> {
+pub(super) fn optional(record: &Record<'_>, expression: &str) -> Result<String> {
     for name in expression.split('|').map(str::trim) {
         match lookup(&record.fields, name) {
             None | Some(Value::Null) => {}

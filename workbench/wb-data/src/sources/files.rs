@@ -153,6 +153,29 @@ pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
     Ok((inputs, others))
 }
 
+/// The files of a path in whatever format, in order of their paths, each with its format.
+pub(crate) fn list_all(path: &Path) -> Result<Vec<(Input, Format)>> {
+    if !fs::metadata(path).map_err(wb_core::Error::io("read", path))?.is_dir() {
+        let format = Format::of(path).ok_or_else(|| {
+            let endings: Vec<&str> = Format::ALL.iter().flat_map(|format| format.suffixes()).copied().collect();
+            Error::file(path, format!("the name says no format, expected one of {}", endings.join(", ")))
+        })?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        return Ok(vec![(Input { path: Arc::from(path), stem: name }, format)]);
+    }
+    let mut found = Vec::new();
+    walk(path, &mut |file| found.extend(Format::of(&file).map(|format| (file, format))))?;
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    if found.is_empty() {
+        return Err(Error::file(path, "no Parquet, JSON or CSV file is there"));
+    }
+    let named = found.into_iter().map(|(file, format)| {
+        let inside = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        (Input { path: Arc::from(file.as_path()), stem: inside }, format)
+    });
+    Ok(named.collect())
+}
+
 fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(wb_core::Error::io("read", folder))? {
         let entry = entry.map_err(wb_core::Error::io("read", folder))?;

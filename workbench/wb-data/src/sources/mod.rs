@@ -14,6 +14,7 @@ mod parquet;
 pub mod python_doc;
 mod scores;
 mod source;
+pub mod texts;
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Progress, fingerprint::Fingerprint};

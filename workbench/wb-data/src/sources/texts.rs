@@ -1,0 +1,198 @@
+//! Records with one text each, for those who want no pairs: the same files, field names and errors as [`super::SourceConfig`].
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wb_core::{Origin, Progress};
+
+use super::{
+    csv,
+    fields::{Record, left_out, optional, text_of, validate_only},
+    files::{Format, Input, Item, list_all},
+    hub::{self, Kind},
+    jsonl, parquet,
+};
+use crate::{Error, Place, Result};
+
+/// Which fields of a record are its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
+/// absent from a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TextFields {
+    /// The text: one string, or an array of strings that is joined by single spaces.
+    pub text: String,
+    /// What speaks of the text: a docstring, a title; nothing for none.
+    pub context: String,
+    /// The id; null for `<file>:<line>`.
+    pub id: Option<String>,
+    /// Programming language.
+    pub language: String,
+    /// The unit that it belongs to: a repository.
+    pub group: String,
+    /// File inside the group.
+    pub path: String,
+    /// License.
+    pub license: String,
+}
+
+impl Default for TextFields {
+    fn default() -> Self {
+        Self {
+            text: "text|code|content".into(),
+            context: String::new(),
+            id: None,
+            language: "language".into(),
+            group: "origin.group|group|repo|repo_name".into(),
+            path: "origin.path|path".into(),
+            license: "origin.license|license".into(),
+        }
+    }
+}
+
+impl TextFields {
+    /// Refuses a text without a name, and `only` with values that no field is compared with.
+    pub fn validate(&self, only: &BTreeMap<String, Value>, key: &str) -> wb_core::Result<()> {
+        if self.text.split(['|', '+']).any(|part| part.trim().is_empty()) {
+            let message = format!("got `{}`, expected a field name, `a|b` or `a+b`", self.text);
+            return Err(wb_core::Error::value(format!("{key}.fields.text"), message));
+        }
+        validate_only(only, key)
+    }
+
+    /// Top-level names that a reader of tables must fetch.
+    fn roots(&self, only: &BTreeMap<String, Value>) -> Vec<String> {
+        let names = [&self.text, &self.context, &self.language, &self.group, &self.path, &self.license];
+        let names = names.into_iter().chain(&self.id).chain(only.keys());
+        let parts = names.flat_map(|name| name.split(['|', '+']).chain([name.as_str()]));
+        let mut roots: Vec<String> = parts
+            .flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()])
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        roots.sort();
+        roots.dedup();
+        roots
+    }
+
+    fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<TextItem> {
+        if let Some(reason) = left_out(only, record)? {
+            return Ok(TextItem::LeftOut(reason));
+        }
+        let Some(text) = text_of(record, &self.text)? else {
+            return Ok(TextItem::LeftOut(format!("null `{}`", self.text)));
+        };
+        let id = match &self.id {
+            Some(name) => optional(record, name)?,
+            None => String::new(),
+        };
+        Ok(TextItem::Text(Box::new(TextRecord {
+            id: if id.is_empty() { format!("{stem}:{}", record.place.line) } else { id },
+            text,
+            context: optional(record, &self.context)?,
+            language: optional(record, &self.language)?.to_lowercase(),
+            origin: Origin {
+                group: optional(record, &self.group)?,
+                path: optional(record, &self.path)?,
+                license: optional(record, &self.license)?,
+                ..Origin::default()
+            },
+            place: record.place.clone(),
+        })))
+    }
+}
+
+/// Where records are read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TextFiles<'a> {
+    /// A file, or a folder whose Parquet, JSON and CSV files are read in order of their paths, subfolders too.
+    Path(&'a Path),
+    /// Files of a data set on the hub at a pinned revision, in this order.
+    Hub {
+        /// `owner/name`.
+        repo: &'a str,
+        /// Commit hash, 40 hex digits.
+        revision: &'a str,
+        /// Files in the repository.
+        files: &'a [String],
+    },
+}
+
+/// One record with a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextRecord {
+    /// The record's own id, else `<file>:<line>`.
+    pub id: String,
+    /// The text.
+    pub text: String,
+    /// What speaks of it.
+    pub context: String,
+    /// Programming language in lower case, empty where it is not known.
+    pub language: String,
+    /// Group, path and license, as far as the record has them.
+    pub origin: Origin,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What a reader of texts comes upon.
+#[derive(Debug)]
+pub enum TextItem {
+    /// A record with its text.
+    Text(Box<TextRecord>),
+    /// A record that the config leaves out, with the reason.
+    LeftOut(String),
+    /// A record that cannot be used.
+    Bad(Error),
+}
+
+/// Gives every record to `take`, in the order of files and lines; an error of `take` ends the reading.
+/// Returns how many files were read.
+pub fn each_text(
+    files: TextFiles<'_>,
+    fields: &TextFields,
+    only: &BTreeMap<String, Value>,
+    take: &mut dyn FnMut(TextItem) -> Result<()>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<u64> {
+    let inputs = inputs(files, progress)?;
+    let roots = fields.roots(only);
+    for (input, format) in &inputs {
+        let mut sink = |item: Item<'_>| match item {
+            Item::Blank(count) => (0..count).try_for_each(|_| take(TextItem::LeftOut("blank line".into()))),
+            Item::Bad(error) => take(TextItem::Bad(error)),
+            Item::Record(record) => take(fields.pick(&record, only, &input.stem).unwrap_or_else(TextItem::Bad)),
+        };
+        match format {
+            Format::Jsonl => jsonl::records(&input.path, &mut sink, progress)?,
+            Format::Parquet => parquet::records(&input.path, &roots, &mut sink, progress)?,
+            Format::Csv => csv::records(&input.path, &mut sink, progress)?,
+        }
+    }
+    Ok(inputs.len() as u64)
+}
+
+fn inputs(files: TextFiles<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<(Input, Format)>> {
+    match files {
+        TextFiles::Path(path) => list_all(path),
+        TextFiles::Hub { repo, revision, files } => {
+            let mut inputs = Vec::with_capacity(files.len());
+            for (done, file) in files.iter().enumerate() {
+                progress(Progress::new("fetching files", done, files.len()).note(file.clone()));
+                let format = Format::of(file.as_ref()).unwrap_or(Format::Jsonl);
+                let path: PathBuf = hub::fetch(Kind::Dataset, repo, revision, file)?;
+                inputs.push((Input { path: path.as_path().into(), stem: file.clone() }, format));
+            }
+            Ok(inputs)
+        }
+    }
+}
+
+/// Refuses a hub repository, revision or list of files that cannot be read; `key` is the config path of them.
+pub fn validate_hub(repo: &str, revision: &str, files: &[String], key: &str) -> wb_core::Result<()> {
+    super::HubConfig { repo: repo.into(), revision: revision.into(), files: files.into(), ..Default::default() }
+        .validate(key)
+}
