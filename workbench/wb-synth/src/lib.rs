@@ -1,6 +1,31 @@
 //! Training pairs from a local language model, from rules, and from what lies around.
+//!
+//! [`run`] is the way in for the model: snippets in, questions asked stage after stage through [`wb_llm::Ask`],
+//! pairs out with where each came from, a data card, a token account and a page for a person's review.
+//! Everything is a pure function of configuration, snippets and replies: the same bytes whatever order replies come in.
 
+<<<<<<< HEAD
 pub mod rules;
+=======
+pub mod account;
+pub mod calibration;
+pub mod card;
+pub mod chain;
+pub mod config;
+pub mod dry_run;
+pub mod error;
+pub mod languages;
+pub mod lines;
+pub mod prompts;
+pub mod provenance;
+pub mod review;
+>>>>>>> synth
 pub mod snippet;
+pub mod tasks;
 
+pub use account::Account;
+pub use chain::{Model, Synthesis, run};
+pub use config::SynthConfig;
+pub use dry_run::{Estimate, Plan, dry_run, plan};
+pub use error::{Error, Result};
 pub use snippet::Snippet;

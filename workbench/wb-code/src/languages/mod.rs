@@ -120,6 +120,13 @@ impl Language {
         Some(if is_header && cpp::looks_like_cpp(source) { Self::Cpp } else { language })
     }
 
+    /// Whether a text can be read by a grammar of this language without an error and without anything put in.
+    pub fn parses(self, code: &str) -> bool {
+        // The grammar of C wants a line end after a directive.
+        let code = &format!("{code}\n");
+        parse(code, self.rules().grammars(code)).is_some_and(|tree| !tree.root_node().has_error())
+    }
+
     /// Whether a text is made of imports (and comments) only.
     pub fn is_import_only(self, code: &str) -> bool {
         // The grammar of C wants a line end after `#include`.
@@ -199,6 +206,22 @@ mod tests {
         let header = Path::new("a/b.h");
         assert_eq!(Language::of_file(header, "int f(int);\n"), Some(Language::C));
         assert_eq!(Language::of_file(header, "namespace a {\nint f(int);\n}\n"), Some(Language::Cpp));
+    }
+
+    #[test]
+    fn what_parses_has_no_error_and_lacks_nothing() {
+        for (language, code, expected) in [
+            (Language::Rust, "fn f() -> u8 { 1 }", true),
+            (Language::Rust, "fn f() -> u8 { 1", false),
+            (Language::Python, "def f():\n    return 1", true),
+            (Language::Python, "Here is the code:\ndef f():\n    return 1", false),
+            (Language::C, "#include <stdio.h>", true),
+            (Language::C, "int f(void) { return 1 }", false),
+            (Language::Php, "function f() { return 1; }", true),
+            (Language::TypeScript, "const a = <b>c</b>;", true),
+        ] {
+            assert_eq!(language.parses(code), expected, "{language}: {code}");
+        }
     }
 
     #[test]

@@ -48,14 +48,16 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 8] = [
+const FLOORS: [(&str, u32); 10] = [
     ("wb-core", 1),
     ("wb-data", 2),
     ("wb-code", 2),
     ("wb-encoder", 2),
     ("wb-retrieval", 2),
     ("wb-report", 2),
+    ("wb-llm", 2),
     ("wb-bench", 3),
+    ("wb-synth", 3),
     ("wb", 4),
 ];
 
@@ -73,12 +75,17 @@ fn arrows_point_downward() {
 }
 
 /// Crates that take long to build have one home each, so that the others are built and tested without them.
-const HOMES: [(&str, &[&str]); 22] = [
+const HOMES: [(&str, &[&str]); 27] = [
     ("burn", &["wb-encoder"]),
     ("burn-flex", &["wb-encoder"]),
     ("burn-cuda", &["wb-encoder"]),
     ("burn-wgpu", &["wb-encoder"]),
     ("tokenizers", &["wb-encoder"]),
+    ("rusqlite", &["wb-synth"]),
+    ("candle-core", &["wb-llm"]),
+    ("candle-transformers", &["wb-llm"]),
+    ("llguidance", &["wb-llm"]),
+    ("ureq", &["wb-llm"]),
     ("safetensors", &["wb-encoder"]),
     // Matrix products: of models, and of queries with documents.
     ("gemm", &["wb-encoder", "wb-retrieval"]),
@@ -88,7 +95,8 @@ const HOMES: [(&str, &[&str]); 22] = [
     ("hf-hub", &["wb-data"]),
     ("polars", &["wb-report"]),
     ("plotters", &["wb-report"]),
-    ("minijinja", &["wb-report"]),
+    // Pages, prompts, and the chat templates of models.
+    ("minijinja", &["wb-report", "wb-synth", "wb-llm"]),
     ("tree-sitter", &["wb-code"]),
     ("tree-sitter-rust", &["wb-code"]),
     ("tree-sitter-python", &["wb-code"]),

@@ -1,0 +1,136 @@
+//! The token account: what each recipe and stage cost, added up in the order of the questions.
+//!
+//! Every key is counted once, as in the ledger, so that the sums here are the ledger's sums over the same answers.
+//! What failed attempts cost is known to the ledger alone.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use wb_llm::{Question, Reply};
+
+/// Counts and tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Costs {
+    /// Questions with different keys.
+    pub questions: u64,
+    /// Those with an answer.
+    pub answered: u64,
+    /// Those that were given up.
+    pub rejected: u64,
+    /// Answers that needed more than one attempt.
+    pub retried: u64,
+    /// Tokens of prompts, where the engine said how many.
+    pub prompt: u64,
+    /// Of these, taken from a cache.
+    pub cached: u64,
+    /// Tokens of answers, where the engine said how many.
+    pub completion: u64,
+    /// Answers whose tokens the engine did not say: their cost is in none of the sums.
+    pub unknown: u64,
+}
+
+impl Costs {
+    fn add(&mut self, other: &Self) {
+        self.questions += other.questions;
+        self.answered += other.answered;
+        self.rejected += other.rejected;
+        self.retried += other.retried;
+        self.prompt += other.prompt;
+        self.cached += other.cached;
+        self.completion += other.completion;
+        self.unknown += other.unknown;
+    }
+}
+
+/// What a run cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Account {
+    /// By recipe, whose last part is the stage.
+    pub recipes: BTreeMap<String, Costs>,
+    #[serde(skip)]
+    seen: HashSet<String>,
+}
+
+impl Account {
+    /// Adds one question with its reply.
+    pub fn add(&mut self, question: &Question, reply: &Reply) {
+        let key = match reply {
+            Reply::Answered(answer) => &answer.key,
+            Reply::Rejected(rejection) => &rejection.key,
+        };
+        if !self.seen.insert(key.clone()) {
+            return;
+        }
+        let costs = self.recipes.entry(question.recipe.clone()).or_default();
+        costs.questions += 1;
+        match reply {
+            Reply::Rejected(_) => costs.rejected += 1,
+            Reply::Answered(answer) => {
+                costs.answered += 1;
+                costs.retried += u64::from(answer.attempt > 0);
+                costs.prompt += answer.usage.prompt.unwrap_or(0);
+                costs.cached += answer.usage.cached.unwrap_or(0);
+                costs.completion += answer.usage.completion.unwrap_or(0);
+                costs.unknown += u64::from(answer.usage.prompt.is_none() || answer.usage.completion.is_none());
+            }
+        }
+    }
+
+    /// All recipes together.
+    pub fn total(&self) -> Costs {
+        sum(self.recipes.values())
+    }
+
+    /// By stage: `generate`, `judge`.
+    pub fn stages(&self) -> BTreeMap<&str, Costs> {
+        let mut stages: BTreeMap<&str, Costs> = BTreeMap::new();
+        for (recipe, costs) in &self.recipes {
+            let stage = recipe.rsplit('/').next().unwrap_or(recipe);
+            stages.entry(stage).or_default().add(costs);
+        }
+        stages
+    }
+}
+
+fn sum<'a>(all: impl Iterator<Item = &'a Costs>) -> Costs {
+    all.fold(Costs::default(), |mut total, costs| {
+        total.add(costs);
+        total
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_llm::{Answer, Rejection, Sampling, Usage};
+
+    use super::*;
+
+    #[test]
+    fn every_key_is_counted_once_and_unknown_is_not_zero() {
+        let question = |recipe: &str| Question {
+            recipe: recipe.into(),
+            item: "a".into(),
+            sample: 0,
+            messages: Vec::new(),
+            sampling: Sampling::default(),
+            schema: None,
+        };
+        let answer = |key: &str, prompt: Option<u64>| {
+            let usage = Usage { prompt, cached: Some(3), completion: Some(5) };
+            Reply::Answered(Answer { key: key.into(), text: String::new(), value: None, attempt: 1, seed: 0, usage })
+        };
+        let mut account = Account::default();
+        account.add(&question("a@1/generate"), &answer("k1", Some(10)));
+        account.add(&question("a@1/generate"), &answer("k1", Some(10)));
+        account.add(&question("b@1/generate"), &answer("k2", None));
+        let rejected = Reply::Rejected(Rejection { key: "k3".into(), reason: "length".into() });
+        account.add(&question("a@1/judge"), &rejected);
+        let total = account.total();
+        assert_eq!((total.questions, total.answered, total.rejected, total.retried), (3, 2, 1, 2));
+        assert_eq!((total.prompt, total.cached, total.completion, total.unknown), (10, 6, 10, 1));
+        assert_eq!(account.stages()["generate"].questions, 2);
+        assert_eq!(account.stages()["judge"].rejected, 1);
+    }
+}

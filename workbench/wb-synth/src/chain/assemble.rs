@@ -1,0 +1,67 @@
+//! Candidates that stayed become pairs, in the fixed order task, item, sample.
+
+use wb_core::{Origin, Pair, PairSet, Task, fingerprint::Fingerprint};
+use wb_llm::EngineInfo;
+
+use super::{Stage, candidate::Candidate};
+use crate::{
+    Result,
+    config::{DatasetNames, kind_name},
+    provenance::Provenance,
+    tasks::Role,
+};
+
+/// The pairs and where each came from.
+pub(super) fn run(stage: &Stage, kept: &[Candidate], info: &EngineInfo) -> Result<(PairSet, Vec<Provenance>)> {
+    let pairs = kept.iter().map(|candidate| pair(stage, candidate)).collect();
+    let provenance = kept.iter().map(|candidate| provenance(stage, candidate, info)).collect();
+    Ok((PairSet::new(pairs)?, provenance))
+}
+
+fn pair(stage: &Stage, candidate: &Candidate) -> Pair {
+    let item = &stage.items[candidate.item];
+    let chosen = stage.task_of(candidate);
+    let snippet = &stage.snippets[item.snippet];
+    // Of the document, where that is code; for code to text, of the query.
+    let language = match item.target {
+        Some(target) if chosen.task.snippet != Role::Document && chosen.kind != Task::Code2text => target,
+        _ => &item.language,
+    };
+    let dataset = match stage.config.datasets {
+        DatasetNames::Task => chosen.name(),
+        DatasetNames::Kind => kind_name(chosen.kind).to_owned(),
+    };
+    Pair {
+        id: candidate.id.clone(),
+        task: chosen.kind,
+        language: language.to_owned(),
+        anchor: candidate.query.clone(),
+        positive: candidate.document.clone(),
+        negatives: candidate.negatives.clone(),
+        scores: Vec::new(),
+        origin: Origin { dataset, ..snippet.origin.clone() },
+    }
+}
+
+fn provenance(stage: &Stage, candidate: &Candidate, info: &EngineInfo) -> Provenance {
+    let item = &stage.items[candidate.item];
+    let snippet = &stage.snippets[item.snippet];
+    Provenance {
+        id: candidate.id.clone(),
+        task: stage.task_of(candidate).name(),
+        item: snippet.id.clone(),
+        sample: candidate.sample,
+        language: item.language.clone(),
+        target_language: item.target.unwrap_or_default().to_owned(),
+        source: snippet.origin.clone(),
+        prompt_hash: Fingerprint::of_json(&candidate.prompts).to_string(),
+        model: info.model.clone(),
+        model_hash: info.model_hash.clone(),
+        engine: info.engine.clone(),
+        seed: stage.seed.0,
+        asked: candidate.asked.clone(),
+        label: candidate.label,
+        clarity: candidate.clarity,
+        review: candidate.review,
+    }
+}

@@ -1,0 +1,155 @@
+//! What can be seen of a candidate without asking anybody: lengths, refusals, sides too much alike, code that does not parse.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+use wb_code::Language;
+use wb_core::{Task, records::data::Gate};
+use wb_data::{minhash::tokens, text::fold};
+
+use super::{Stage, candidate::Candidate, gates::gate};
+use crate::tasks::{Output, Role};
+
+/// How refusals begin, in lower case.
+const REFUSALS: [&str; 7] = ["i'm sorry", "i am sorry", "sorry, ", "i cannot ", "i can't ", "i'm unable", "as an ai"];
+
+/// Words that point at code which a reader of the text alone does not see, in lower case.
+const POINTERS: [&str; 7] = [
+    "the given code",
+    "the provided code",
+    "the above code",
+    "the code above",
+    "the following code",
+    "given snippet",
+    "provided snippet",
+];
+
+/// The candidates that pass, and how many of them have code that nothing could parse.
+pub(super) fn run(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> (Vec<Candidate>, u64) {
+    let texts = |candidate: &Candidate| wrong_text(stage, candidate).map(str::to_owned);
+    let candidates = pass("texts", candidates, gates, texts);
+    let candidates = pass("sides alike", candidates, gates, |candidate| too_similar(stage, candidate));
+    if !stage.config.select.parses {
+        let unchecked = candidates.len() as u64;
+        return (candidates, unchecked);
+    }
+    let checks: Vec<Parses> = candidates.par_iter().map(|candidate| parses(stage, candidate)).collect();
+    let reasons = checks.iter().map(|check| match check {
+        Parses::No(language) => Some(format!("{language} that does not parse")),
+        _ => None,
+    });
+    let (candidates, gate) = gate("parses", candidates, reasons.collect());
+    gates.push(gate);
+    let unchecked = checks.iter().filter(|check| matches!(check, Parses::Unknown)).count();
+    (candidates, unchecked as u64)
+}
+
+fn pass(
+    name: &str,
+    candidates: Vec<Candidate>,
+    gates: &mut Vec<Gate>,
+    reason: impl Fn(&Candidate) -> Option<String> + Send + Sync,
+) -> Vec<Candidate> {
+    let reasons = candidates.par_iter().map(reason).collect();
+    let (passed, gate) = gate(name, candidates, reasons);
+    gates.push(gate);
+    passed
+}
+
+fn wrong_text(stage: &Stage, candidate: &Candidate) -> Option<&'static str> {
+    let [least, most] = stage.config.select.chars;
+    for (side, short, long) in [
+        (&candidate.query, "a query that is too short", "a query that is too long"),
+        (&candidate.document, "a document that is too short", "a document that is too long"),
+    ] {
+        let chars = side.trim().chars().count();
+        if chars < least {
+            return Some(short);
+        }
+        if chars > most {
+            return Some(long);
+        }
+    }
+    if fold(&candidate.query) == fold(&candidate.document) {
+        return Some("both sides are the same");
+    }
+    let written = [&candidate.outputs.query, &candidate.outputs.document];
+    for text in written.into_iter().flatten() {
+        let head: String = text.trim_start().chars().take(40).collect::<String>().to_lowercase().replace('’', "'");
+        if REFUSALS.iter().any(|refusal| head.starts_with(refusal)) {
+            return Some("a refusal");
+        }
+    }
+    let prose = match stage.task_of(candidate).kind {
+        Task::Text2code => candidate.outputs.query.as_deref(),
+        Task::Code2text => candidate.outputs.document.as_deref(),
+        Task::Code2code | Task::Hybrid => None,
+    };
+    let prose = prose.unwrap_or_default().to_lowercase();
+    POINTERS.iter().any(|pointer| prose.contains(pointer)).then_some("points at code that its reader does not see")
+}
+
+/// |A ∩ B| / |A ∪ B| of the sets of words and marks of the two sides.
+fn too_similar(stage: &Stage, candidate: &Candidate) -> Option<String> {
+    let task = &stage.task_of(candidate).task;
+    let limit = task.max_jaccard?;
+    // Where words stand before the snippet, the snippet is what can be alike.
+    let joined = task.snippet == Role::Query && candidate.outputs.query.is_some();
+    let query = if joined { stage.text_of(candidate) } else { &candidate.query };
+    (jaccard(query, &candidate.document) > limit).then(|| format!("more alike than {limit}"))
+}
+
+fn jaccard(a: &str, b: &str) -> f64 {
+    let (a, b): (HashSet<&str>, HashSet<&str>) = (tokens(a).collect(), tokens(b).collect());
+    let both = a.intersection(&b).count();
+    let all = a.len() + b.len() - both;
+    if all == 0 { 1.0 } else { both as f64 / all as f64 }
+}
+
+enum Parses {
+    Yes,
+    No(&'static str),
+    /// No grammar for the language, or nothing says whether it is code.
+    Unknown,
+}
+
+/// Whether the code that the model wrote parses. What is the snippet, or a part of it, stands as it is in its source.
+fn parses(stage: &Stage, candidate: &Candidate) -> Parses {
+    let item = &stage.items[candidate.item];
+    let chosen = stage.task_of(candidate);
+    let own = item.language.as_str();
+    let other = item.target.unwrap_or(own);
+    let query = candidate.outputs.get(Output::Query);
+    let document = candidate.outputs.get(Output::Document);
+    let sides = match (chosen.kind, chosen.task.snippet) {
+        (_, Role::Part) => [None, None],
+        (Task::Text2code, _) => [document.map(|text| (text, other)), None],
+        (Task::Code2text, _) => [query.map(|text| (text, own)), None],
+        (Task::Code2code, Role::Document) => [query.map(|text| (text, other)), None],
+        (Task::Code2code, _) => [query.map(|text| (text, own)), document.map(|text| (text, other))],
+        // Its document may be code or text.
+        (Task::Hybrid, _) => return Parses::Unknown,
+    };
+    let mut result = Parses::Yes;
+    for (text, language) in sides.into_iter().flatten() {
+        match Language::from_name(language) {
+            Ok(language) if !language.parses(text) => return Parses::No(language.name()),
+            Ok(_) => {}
+            Err(_) => result = Parses::Unknown,
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jaccard_of_words_by_hand() {
+        assert_eq!(jaccard("a b c", "b c d"), 0.5);
+        assert_eq!(jaccard("a a a", "a"), 1.0);
+        assert_eq!(jaccard("", ""), 1.0);
+        assert_eq!(jaccard("f(x)", "g(x)"), 0.6);
+    }
+}

@@ -1,0 +1,74 @@
+//! Where questions are asked: in portions, so that memory holds one portion of prompts, and each into the account.
+
+use rayon::prelude::*;
+use wb_core::Progress;
+use wb_llm::{Question, Reply};
+
+use super::Model;
+use crate::{Account, Result, provenance::Asked};
+
+/// Questions that are held at once: enough that the end of a portion, where slots fall idle, does not count.
+const PORTION: usize = 2048;
+
+/// Asks, adds up, and tells how far it is.
+pub(crate) struct Desk<'a> {
+    model: Model<'a>,
+    progress: &'a mut dyn FnMut(Progress),
+    /// What was asked so far.
+    pub(crate) account: Account,
+    /// Bytes of all prompts and answers so far.
+    pub(crate) bytes: u64,
+}
+
+impl<'a> Desk<'a> {
+    pub(crate) fn new(model: &Model<'a>, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        Self { model: *model, progress, account: Account::default(), bytes: 0 }
+    }
+
+    /// The replies to `total` questions, in their order.
+    pub(crate) fn ask(
+        &mut self,
+        stage: &'static str,
+        total: usize,
+        question: &(dyn Fn(usize) -> Result<Question> + Sync),
+    ) -> Result<Vec<Reply>> {
+        let mut replies = Vec::with_capacity(total);
+        for from in (0..total).step_by(PORTION) {
+            let to = total.min(from + PORTION);
+            let questions = (from..to).into_par_iter().map(question).collect::<Result<Vec<Question>>>()?;
+            let mut done = from;
+            let progress = &mut *self.progress;
+            let portion = self.model.ask.ask_all(&questions, &mut |_, _| {
+                done += 1;
+                progress(Progress::new(stage, done, total));
+            })?;
+            if portion.len() != questions.len() {
+                let what = format!("{} replies to {} questions", portion.len(), questions.len());
+                return Err(wb_llm::Error::Engine(what).into());
+            }
+            for (question, reply) in questions.iter().zip(&portion) {
+                self.account.add(question, reply);
+                let asked: usize = question.messages.iter().map(|message| message.content.len()).sum();
+                let answered = match reply {
+                    Reply::Answered(answer) => answer.text.len(),
+                    Reply::Rejected(rejection) => rejection.reason.len(),
+                };
+                self.bytes += (asked + answered) as u64;
+            }
+            replies.extend(portion);
+        }
+        Ok(replies)
+    }
+}
+
+/// What a reply leaves in a pair's provenance.
+pub(super) fn asked(stage: &str, answer: &wb_llm::Answer) -> Asked {
+    Asked { stage: stage.to_owned(), key: answer.key.clone(), seed: answer.seed, attempt: answer.attempt }
+}
+
+/// A rejection's reason without its particulars, to count by.
+pub(super) fn reason(reason: &str) -> String {
+    let head = reason.split([':', '(', '\n']).next().unwrap_or_default().trim();
+    let head = if head.is_empty() { "no reason given" } else { head };
+    format!("given up: {}", wb_data::text::shorten(head, 60))
+}

@@ -1,0 +1,182 @@
+//! The chain: snippets are given tasks, the model writes pairs, judges them, and the best unlike ones are kept.
+//!
+//! Stage after stage asks all of its questions through [`Ask`]; what was answered in an earlier run is answered at once.
+//! Every stage works in the order of its candidates, so that the order in which replies come changes nothing.
+
+mod assemble;
+mod assign;
+mod brainstorm;
+mod candidate;
+mod correct;
+mod desk;
+mod gates;
+mod generate;
+mod judge;
+mod negatives;
+mod select;
+mod split;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{PairSet, Progress, Seed, records::data::Gate};
+use wb_llm::{Ask, EngineInfo};
+
+pub use assign::{Assigned, Item, assign};
+pub use judge::label;
+pub use split::cut;
+
+pub(crate) use desk::Desk;
+
+use crate::{
+    Account, Error, Result, Snippet, SynthConfig,
+    calibration::Calibration,
+    card,
+    prompts::{Neutral, Prompts},
+    provenance::Provenance,
+    review,
+    tasks::Catalog,
+};
+
+/// The language model that a run asks.
+#[derive(Clone, Copy)]
+pub struct Model<'a> {
+    /// Answers, once.
+    pub ask: &'a dyn Ask,
+    /// What it is, for provenance and the card.
+    pub info: &'a EngineInfo,
+    /// Breaks its control tokens in text that is not our own.
+    pub neutral: &'a Neutral,
+}
+
+/// What happened to everything between snippets and pairs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Snippets that came in.
+    pub snippets: u64,
+    /// Snippets that no task could take, by reason.
+    pub unfit: BTreeMap<String, u64>,
+    /// Tasks that no snippet suits.
+    pub idle_tasks: Vec<String>,
+    /// (task, snippet) items.
+    pub items: u64,
+    /// Items by the task's full name.
+    pub items_by_task: BTreeMap<String, u64>,
+    /// Each gate in order: candidates before and after, and why the others went.
+    pub gates: Vec<Gate>,
+    /// Pairs that came out.
+    pub pairs: u64,
+    /// Tasks that the model proposed, and what became of the others.
+    pub brainstormed: Option<Gate>,
+    /// Hard negatives that the model wrote, and why some were not taken.
+    pub negatives: Option<Gate>,
+    /// Candidates whose code is of a language without a grammar here, or may be text: they passed unparsed.
+    pub unchecked: u64,
+    /// Lines of the review file that fit no candidate of this run.
+    pub unknown_reviews: u64,
+}
+
+/// What a run makes.
+#[derive(Debug, Clone)]
+pub struct Synthesis {
+    /// The pairs in their fixed order: task, item, sample.
+    pub pairs: PairSet,
+    /// Where each came from, in the same order.
+    pub provenance: Vec<Provenance>,
+    /// The data card as Markdown.
+    pub card: String,
+    /// What it cost.
+    pub account: Account,
+    /// The page on which a person accepts and rejects.
+    pub review_html: String,
+    /// What happened to the rest.
+    pub counts: Counts,
+    /// The judge beside a person, where a gold set was given.
+    pub calibration: Option<Calibration>,
+    /// Files of proposed tasks, by name, to be edited and named in `task_files`.
+    pub proposals: Vec<(String, String)>,
+    /// Bytes of all prompts and answers, about what the ledger holds.
+    pub asked_bytes: u64,
+}
+
+/// Makes pairs out of snippets. A pure function of its arguments, the files they name, and the model's replies.
+pub fn run(
+    config: &SynthConfig,
+    snippets: &[Snippet],
+    model: &Model,
+    seed: Seed,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Synthesis> {
+    config.validate("synth")?;
+    let mut counts = Counts { snippets: snippets.len() as u64, ..Counts::default() };
+    let mut desk = Desk::new(model, progress);
+    let mut catalog = Catalog::load(&config.task_files)?.choose(&config.tasks, "synth.tasks")?;
+    let mut proposals = Vec::new();
+    if let Some(brainstorm) = &config.brainstorm {
+        let proposed = brainstorm::run(brainstorm, &catalog, &mut desk)?;
+        counts.brainstormed = Some(proposed.gate);
+        proposals = brainstorm::files(&proposed.tasks)?;
+        if brainstorm.join {
+            catalog.tasks.extend(proposed.tasks);
+            catalog.tasks.sort_by_key(|task| task.kind);
+        }
+    }
+    let assigned = assign(config, &catalog, snippets, seed)?;
+    if assigned.items.is_empty() {
+        return Err(Error::Empty {
+            what: format!("none of {} snippets suits a task: {}", snippets.len(), card::listed(&assigned.unfit)),
+            hint: Some("look at `synth.languages`, `synth.snippet_chars` and `synth.tasks`".into()),
+        });
+    }
+    counts.items = assigned.items.len() as u64;
+    for item in &assigned.items {
+        *counts.items_by_task.entry(catalog.tasks[item.task].name()).or_default() += 1;
+    }
+    counts.unfit = assigned.unfit;
+    counts.idle_tasks = assigned.idle_tasks;
+    let stage = Stage { config, catalog: &catalog, snippets, items: &assigned.items, seed };
+    let prompts = Prompts::new(&catalog, &config.few_shot, seed, model.neutral)?;
+    let candidates = generate::run(&stage, &prompts, &mut desk, &mut counts.gates)?;
+    let (mut candidates, unchecked) = correct::run(&stage, candidates, &mut counts.gates);
+    counts.unchecked = unchecked;
+    let mut calibration = None;
+    if let Some(judge) = &config.judge {
+        calibration = judge::calibrate(judge, &catalog, &prompts, &mut desk, seed)?;
+        candidates = judge::run(judge, &stage, &prompts, candidates, &mut desk, &mut counts.gates)?;
+    }
+    let reviews = match &config.review {
+        Some(path) => review::read(path)?,
+        None => review::Reviews::default(),
+    };
+    let (mut kept, unknown) = select::run(&stage, candidates, &reviews, &mut counts.gates);
+    counts.unknown_reviews = unknown;
+    if let Some(negatives) = &config.negatives {
+        counts.negatives = Some(negatives::run(negatives, &stage, &prompts, &mut kept, &mut desk)?);
+    }
+    counts.pairs = kept.len() as u64;
+    let (pairs, provenance) = assemble::run(&stage, &kept, model.info)?;
+    let (account, asked_bytes) = (desk.account, desk.bytes);
+    let facts = card::Facts {
+        config,
+        catalog: &catalog,
+        info: model.info,
+        seed,
+        counts: &counts,
+        account: &account,
+        calibration: calibration.as_ref(),
+        pairs: pairs.pairs(),
+    };
+    let card = card::render(&facts);
+    let review_html = review::page(pairs.pairs(), &provenance, &catalog)?;
+    Ok(Synthesis { pairs, provenance, card, account, review_html, counts, calibration, proposals, asked_bytes })
+}
+
+/// What every stage looks at.
+#[derive(Clone, Copy)]
+pub(crate) struct Stage<'a> {
+    pub(crate) config: &'a SynthConfig,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) snippets: &'a [Snippet],
+    pub(crate) items: &'a [Item],
+    pub(crate) seed: Seed,
+}

@@ -1,0 +1,229 @@
+//! One section for each stage: how the model is asked there, and what is done with its answers.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+use wb_llm::Sampling;
+
+/// How pairs are written. CodeR drew at temperature 1.0 with top-p 0.6.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct GenerateConfig {
+    /// 0 takes the likeliest token.
+    pub temperature: f32,
+    /// Draws among the likeliest tokens that together have this probability.
+    pub top_p: f32,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
+}
+
+impl Default for GenerateConfig {
+    fn default() -> Self {
+        Self { temperature: 1.0, top_p: 0.6, max_tokens: 1024 }
+    }
+}
+
+impl GenerateConfig {
+    /// As the engine takes it.
+    pub fn sampling(&self) -> Sampling {
+        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    }
+
+    pub(super) fn validate(&self, key: &str) -> Result<()> {
+        drawing(key, self.temperature, self.top_p, self.max_tokens)
+    }
+}
+
+/// Examples of a finished pair, shown as an earlier question with its answer. CodeR showed three.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct FewShotConfig {
+    /// At most so many for a task; those of a task are drawn once, so that every prompt of it begins alike.
+    pub count: usize,
+    /// Whether those that come with the tasks take part.
+    pub built_in: bool,
+    /// JSON lines with `task`, `snippet`, `language`, and what the task's steps write under its name (`query`, `document`, `note`).
+    pub files: Vec<PathBuf>,
+}
+
+impl Default for FewShotConfig {
+    fn default() -> Self {
+        Self { count: 3, built_in: true, files: Vec::new() }
+    }
+}
+
+/// The model as a judge of a pair: 0, 1 or 2.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct JudgeConfig {
+    /// 0 takes the likeliest token, so that the same pair is judged alike.
+    pub temperature: f32,
+    /// Draws among the likeliest tokens that together have this probability.
+    pub top_p: f32,
+    /// Tokens of a judgment at most.
+    pub max_tokens: u32,
+    /// Labels of the pairs that stay. 0: a side is of the wrong sort; 1: both fit and belong together; 2: both fit, and do not.
+    pub keep: Vec<u8>,
+    /// Pairs that a person labelled, as JSON lines of `query`, `document`, `task`, `label`: the judge's precision goes into the card.
+    pub gold: Option<PathBuf>,
+}
+
+impl Default for JudgeConfig {
+    fn default() -> Self {
+        Self { temperature: 0.0, top_p: 1.0, max_tokens: 64, keep: vec![1], gold: None }
+    }
+}
+
+impl JudgeConfig {
+    /// As the engine takes it.
+    pub fn sampling(&self) -> Sampling {
+        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    }
+
+    pub(super) fn validate(&self, key: &str) -> Result<()> {
+        drawing(key, self.temperature, self.top_p, self.max_tokens)?;
+        if self.keep.is_empty() || self.keep.iter().any(|label| *label > 2) {
+            return Err(Error::value(
+                format!("{key}.keep"),
+                format!("{:?}, expected labels among 0, 1 and 2", self.keep),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Which candidates become pairs: those that are correct, clear and unlike each other.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct SelectConfig {
+    /// Characters of each side, at least and at most.
+    pub chars: [usize; 2],
+    /// Whether code that the model wrote has to parse, where there is a grammar for its language.
+    pub parses: bool,
+    /// Pairs of one kind whose sets of five-token shingles have at least this Jaccard similarity are near duplicates; 0 for off.
+    pub near: f64,
+    /// Candidates of one item that may stay.
+    pub per_item: usize,
+    /// Pairs of each kind that stay, drawn from its tasks in turn; null for all.
+    pub per_kind: Option<usize>,
+}
+
+impl Default for SelectConfig {
+    fn default() -> Self {
+        Self { chars: [10, 20_000], parses: true, near: 0.85, per_item: 1, per_kind: None }
+    }
+}
+
+impl SelectConfig {
+    pub(super) fn validate(&self, key: &str) -> Result<()> {
+        let bad = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
+        let [least, most] = self.chars;
+        if least == 0 || least > most {
+            return bad("chars", format!("[{least}, {most}], expected at least one character, and the smaller first"));
+        }
+        if self.near != 0.0 && !(0.3..=1.0).contains(&self.near) {
+            return bad("near", format!("{}, expected 0 for off, or 0.3 to 1", self.near));
+        }
+        if self.per_item == 0 {
+            return bad("per_item", "0, expected at least 1".into());
+        }
+        if self.per_kind == Some(0) {
+            return bad("per_kind", "0, expected at least 1, or null for all".into());
+        }
+        Ok(())
+    }
+}
+
+/// Hard negatives written by the model.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct NegativesConfig {
+    /// So many for each pair, in one answer.
+    pub per_pair: usize,
+    /// 0 takes the likeliest token.
+    pub temperature: f32,
+    /// Draws among the likeliest tokens that together have this probability.
+    pub top_p: f32,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
+}
+
+impl Default for NegativesConfig {
+    fn default() -> Self {
+        Self { per_pair: 1, temperature: 1.0, top_p: 0.6, max_tokens: 2048 }
+    }
+}
+
+impl NegativesConfig {
+    /// As the engine takes it.
+    pub fn sampling(&self) -> Sampling {
+        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    }
+
+    /// What CodeR's ablation says of such negatives (CoIR, NDCG@10).
+    pub fn warning(&self) -> String {
+        format!(
+            "{} generated negative(s) a pair: in CodeR's ablation 7 generated negatives scored 56.40 and 1 scored 59.38, against 67.29 with mined ones; `negatives:` mines them",
+            self.per_pair
+        )
+    }
+
+    pub(super) fn validate(&self, key: &str) -> Result<()> {
+        drawing(key, self.temperature, self.top_p, self.max_tokens)?;
+        match self.per_pair {
+            1..=32 => Ok(()),
+            n => Err(Error::value(format!("{key}.per_pair"), format!("{n}, expected 1 to 32"))),
+        }
+    }
+}
+
+/// New tasks that the model proposes, for a person to edit.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct BrainstormConfig {
+    /// Proposals asked for each kind that takes part.
+    pub per_kind: usize,
+    /// Whether this run already works on them; else they are only written down.
+    pub join: bool,
+    /// 0 takes the likeliest token.
+    pub temperature: f32,
+    /// Draws among the likeliest tokens that together have this probability.
+    pub top_p: f32,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
+}
+
+impl Default for BrainstormConfig {
+    fn default() -> Self {
+        Self { per_kind: 5, join: false, temperature: 1.0, top_p: 0.9, max_tokens: 2048 }
+    }
+}
+
+impl BrainstormConfig {
+    /// As the engine takes it.
+    pub fn sampling(&self) -> Sampling {
+        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    }
+
+    pub(super) fn validate(&self, key: &str) -> Result<()> {
+        drawing(key, self.temperature, self.top_p, self.max_tokens)?;
+        match self.per_kind {
+            1..=32 => Ok(()),
+            n => Err(Error::value(format!("{key}.per_kind"), format!("{n}, expected 1 to 32"))),
+        }
+    }
+}
+
+fn drawing(key: &str, temperature: f32, top_p: f32, max_tokens: u32) -> Result<()> {
+    if !(temperature.is_finite() && temperature >= 0.0) {
+        return Err(Error::value(format!("{key}.temperature"), format!("{temperature}, expected 0 or more")));
+    }
+    if !(top_p > 0.0 && top_p <= 1.0) {
+        return Err(Error::value(format!("{key}.top_p"), format!("{top_p}, expected above 0, at most 1")));
+    }
+    if max_tokens == 0 {
+        return Err(Error::value(format!("{key}.max_tokens"), "0, expected at least 1"));
+    }
+    Ok(())
+}

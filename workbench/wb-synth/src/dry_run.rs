@@ -1,0 +1,153 @@
+//! What a run would do and cost, before it is done: counted from the plan, measured on a small probe.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Progress, Seed};
+
+use crate::{
+    Result, Snippet, SynthConfig,
+    chain::{Model, assign, run},
+    tasks::Catalog,
+};
+
+/// Items of a probe.
+pub const PROBE: usize = 20;
+
+/// What a run would do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Snippets that came in.
+    pub snippets: u64,
+    /// (task, snippet) items.
+    pub items: u64,
+    /// Items by task, in the order of the tasks.
+    pub tasks: Vec<(String, u64)>,
+    /// Tasks that no snippet suits.
+    pub idle_tasks: Vec<String>,
+    /// Candidates: items times candidates, one where nothing is drawn.
+    pub candidates: u64,
+    /// Questions at most: were nothing dropped on the way.
+    pub questions: u64,
+}
+
+/// What a run would cost, scaled up from a probe. Stages after a gate are asked as many questions as passed it in the probe.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Of the whole run.
+    pub plan: Plan,
+    /// Items of the probe.
+    pub probed: u64,
+    /// Questions of the probe.
+    pub probed_questions: u64,
+    /// Questions.
+    pub questions: u64,
+    /// Tokens of prompts; `None` where the engine does not say.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens of answers; `None` where the engine does not say.
+    pub completion_tokens: Option<u64>,
+    /// Seconds, at the pace of the probe; `None` where the probe's answers were remembered. A probe of few items fills
+    /// few slots of a server, so that a whole run is rather faster.
+    pub seconds: Option<f64>,
+    /// Pairs that would stay.
+    pub pairs: u64,
+    /// Bytes of prompts and answers, about what the ledger takes.
+    pub ledger_bytes: u64,
+    /// Bytes of pairs, provenance and review page.
+    pub output_bytes: u64,
+}
+
+/// Counts what a run would do, without asking anything.
+pub fn plan(config: &SynthConfig, snippets: &[Snippet], seed: Seed) -> Result<Plan> {
+    config.validate("synth")?;
+    let catalog = Catalog::load(&config.task_files)?.choose(&config.tasks, "synth.tasks")?;
+    let assigned = assign(config, &catalog, snippets, seed)?;
+    let mut plan = Plan {
+        snippets: snippets.len() as u64,
+        items: assigned.items.len() as u64,
+        idle_tasks: assigned.idle_tasks,
+        ..Plan::default()
+    };
+    let mut counts = vec![0_u64; catalog.tasks.len()];
+    for item in &assigned.items {
+        counts[item.task] += 1;
+        let steps = catalog.tasks[item.task].task.steps.len() as u64;
+        let candidates = if steps == 0 { 1 } else { u64::from(config.candidates) };
+        plan.candidates += candidates;
+        plan.questions += candidates * (steps + u64::from(config.judge.is_some()));
+    }
+    if config.negatives.is_some() {
+        plan.questions += plan.items * config.select.per_item as u64;
+    }
+    plan.tasks = catalog.tasks.iter().zip(counts).filter(|(_, n)| *n > 0).map(|(task, n)| (task.name(), n)).collect();
+    Ok(plan)
+}
+
+/// Runs a probe of at most twenty items and scales it up.
+///
+/// The probe asks what the run would ask of the same snippets, so that its answers are not lost. `asked_anew` says how
+/// many questions were really put to the model so far (the ledger knows); where the probe's were not, there is no time.
+pub fn dry_run(
+    config: &SynthConfig,
+    snippets: &[Snippet],
+    model: &Model,
+    seed: Seed,
+    asked_anew: &dyn Fn() -> u64,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Estimate> {
+    let plan = plan(config, snippets, seed)?;
+    let small = SynthConfig {
+        items: Some(PROBE.min(plan.items as usize).max(1)),
+        brainstorm: None,
+        judge: config.judge.clone().map(|judge| crate::config::JudgeConfig { gold: None, ..judge }),
+        ..config.clone()
+    };
+    let (before, start) = (asked_anew(), Instant::now());
+    let probe = run(&small, snippets, model, seed, progress)?;
+    let took = start.elapsed();
+    let total = probe.account.total();
+    let anew = asked_anew().saturating_sub(before);
+    let time = (anew > 0).then(|| took.mul_f64(total.questions as f64 / anew as f64));
+    let output = crate::provenance::to_lines(probe.pairs.pairs())?.len()
+        + crate::provenance::to_lines(&probe.provenance)?.len()
+        + probe.review_html.len();
+    Ok(scale(plan, &probe.counts, &total, probe.asked_bytes, output as u64, time, config))
+}
+
+fn scale(
+    plan: Plan,
+    counts: &crate::chain::Counts,
+    total: &crate::account::Costs,
+    asked_bytes: u64,
+    output_bytes: u64,
+    time: Option<Duration>,
+    config: &SynthConfig,
+) -> Estimate {
+    let factor = plan.items as f64 / counts.items.max(1) as f64;
+    let scaled = |number: u64| (number as f64 * factor).round() as u64;
+    let known = |number: u64| (total.unknown == 0 && total.answered > 0).then(|| scaled(number));
+    let mut pairs = scaled(counts.pairs);
+    if let Some(per_kind) = config.select.per_kind {
+        let kinds: BTreeSet<&str> = plan.tasks.iter().filter_map(|(name, _)| name.split('/').next()).collect();
+        pairs = pairs.min((kinds.len() * per_kind) as u64);
+    }
+    Estimate {
+        probed: counts.items,
+        probed_questions: total.questions,
+        questions: scaled(total.questions),
+        prompt_tokens: known(total.prompt),
+        completion_tokens: known(total.completion),
+        seconds: time.map(|time| time.as_secs_f64() * factor),
+        pairs,
+        ledger_bytes: scaled(asked_bytes),
+        output_bytes: if counts.pairs == 0 {
+            0
+        } else {
+            (output_bytes as f64 * pairs as f64 / counts.pairs as f64) as u64
+        },
+        plan,
+    }
+}
