@@ -4,9 +4,6 @@
 //! pairs out with where each came from, a data card, a token account and a page for a person's review.
 //! Everything is a pure function of configuration, snippets and replies: the same bytes whatever order replies come in.
 
-<<<<<<< HEAD
-pub mod rules;
-=======
 pub mod account;
 pub mod calibration;
 pub mod card;
@@ -19,7 +16,7 @@ pub mod lines;
 pub mod prompts;
 pub mod provenance;
 pub mod review;
->>>>>>> synth
+pub mod rules;
 pub mod snippet;
 pub mod tasks;
 
