@@ -16,5 +16,6 @@ mod objectives;
 mod rescoring;
 mod sandbox;
 mod story;
+mod synthesis;
 mod weights;
 mod yaml;

@@ -1,0 +1,306 @@
+//! `wb synth`: pairs from a model that listens on the loopback, and from rules.
+
+use std::{
+    collections::HashMap,
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// A server that keeps to schemas and always says the same of the same question; it counts how often each was answered.
+pub struct Server {
+    pub url: String,
+    /// Whole answers sent, by the question's body.
+    pub answered: Arc<Mutex<HashMap<String, u32>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Server {
+    pub fn start(delay: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (answered, stop) = (Arc::new(Mutex::new(HashMap::new())), Arc::new(AtomicBool::new(false)));
+        let (counts, ended) = (Arc::clone(&answered), Arc::clone(&stop));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ended.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (stream, counts) = (stream.unwrap(), Arc::clone(&counts));
+                // A client that dies in the middle ends its connection and nothing else.
+                thread::spawn(move || drop(serve(stream, delay, &counts)));
+            }
+        });
+        Self { url, answered, stop }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        // Wakes the thread that waits for a client.
+        drop(TcpStream::connect(self.url.trim_start_matches("http://")));
+    }
+}
+
+fn serve(stream: TcpStream, delay: Duration, counts: &Mutex<HashMap<String, u32>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    loop {
+        let (mut line, mut length) = (String::new(), 0);
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header)?;
+            if header.trim().is_empty() {
+                break;
+            }
+            if let Some((name, value)) = header.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = value.trim().parse().unwrap_or(0);
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let body = String::from_utf8_lossy(&body).into_owned();
+        let is_chat = line.starts_with("POST ") && line.contains("/v1/chat/completions");
+        let (status, reply) = if is_chat { ("200 OK", chat(&body)) } else { ("404 Not Found", json!({"error": "no"})) };
+        if is_chat {
+            thread::sleep(delay);
+        }
+        let reply = reply.to_string();
+        let mut stream = &stream;
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{reply}",
+            reply.len()
+        )?;
+        stream.flush()?;
+        if is_chat {
+            *counts.lock().unwrap().entry(body).or_default() += 1;
+        }
+    }
+}
+
+fn chat(body: &str) -> Value {
+    let request: Value = serde_json::from_str(body).unwrap();
+    let schema = &request["response_format"]["json_schema"]["schema"];
+    let words = sum(body);
+    let content = if schema.is_null() { said(words) } else { filled(schema, words).to_string() };
+    json!({
+        "model": "made-up",
+        "choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": body.split_whitespace().count(), "completion_tokens": 9},
+    })
+}
+
+/// A number of a text; any will do.
+fn sum(text: &str) -> u64 {
+    text.bytes().fold(17, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)))
+}
+
+fn said(words: u64) -> String {
+    const WORDS: [&str; 8] = ["counts", "reads", "joins", "splits", "sorts", "finds", "writes", "sums"];
+    let word = |at: u32| WORDS[(words >> (3 * at) & 7) as usize];
+    (0..12).map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn filled(schema: &Value, words: u64) -> Value {
+    if !schema["const"].is_null() {
+        return schema["const"].clone();
+    }
+    if let Some(choices) = schema["enum"].as_array() {
+        return choices[1.min(choices.len() - 1)].clone();
+    }
+    match schema["type"].as_str() {
+        Some("object") => {
+            let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+            let value = |(at, (name, of)): (usize, (&String, &Value))| (name.clone(), filled(of, words >> at));
+            Value::Object(properties.iter().enumerate().map(value).collect())
+        }
+        Some("array") => {
+            let least = schema["minItems"].as_u64().unwrap_or(1);
+            Value::Array((0..least).map(|at| filled(&schema["items"], words.rotate_left(7 * at as u32))).collect())
+        }
+        Some("integer") => json!(1),
+        _ => json!(said(words)),
+    }
+}
+
+const SNIPPETS: &str = "\
+name: made
+seed: 3
+snippets:
+  sources:
+    - tree: { files: { path: code } }
+  filters: { min_chars: 20 }
+";
+
+const SYNTH: &str = "\
+llm:
+  engine: { http: { dialect: generic } }
+  model: made-up
+  parallel: 8
+  canaries: false
+synth:
+  items: 24
+  candidates: 2
+  snippet_chars: [20, 12000]
+  select: { parses: false, near: 0 }
+";
+
+fn files(sandbox: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(sandbox.path(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
+        // The order of answers, and the command as typed.
+        .filter(|(name, _)| !["ledger.jsonl", "synthesis.json", "config.yaml"].contains(&name.as_str()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn pairs(sandbox: &Sandbox, folder: &str) -> Vec<Value> {
+    let text = fs::read_to_string(sandbox.path(folder).join("pairs.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_model_writes_pairs_of_four_kinds_that_a_replay_gives_again() {
+    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::ZERO));
+    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    let url = format!("llm.base_url={}", server.url);
+    let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &url]);
+    assert!(out.contains("datasets/synthetic/made/pairs.jsonl"), "{out}");
+    let made = pairs(&sandbox, "datasets/synthetic/made");
+    let kinds: std::collections::BTreeSet<&str> = made.iter().map(|pair| pair["task"].as_str().unwrap()).collect();
+    assert_eq!(Vec::from_iter(kinds), ["code2code", "code2text", "hybrid", "text2code"], "{out}");
+    assert!(made.len() >= 8, "{out}");
+    let asked = server.answered.lock().unwrap().len();
+
+    // Again: nothing is asked twice. Replayed from the ledger: the same bytes without a server.
+    let (again, _) = sandbox.succeeds(&["synth", "made.yaml", &url]);
+    assert!(!again.contains(" 0 of this run's questions"), "{again}");
+    assert_eq!(server.answered.lock().unwrap().len(), asked);
+    assert!(server.answered.lock().unwrap().values().all(|times| *times == 1));
+    drop(server);
+    let ledger = "datasets/synthetic/made/ledger.jsonl";
+    sandbox.succeeds(&["synth", "made.yaml", &url, "--replay", ledger, "--out", "again"]);
+    assert_eq!(files(&sandbox, "again"), files(&sandbox, "datasets/synthetic/made"));
+
+    // What was made is a source like any other.
+    sandbox.succeeds(&[
+        "data",
+        "tiny.yaml",
+        "data.sources=[{jsonl: {path: datasets/synthetic/made/pairs.jsonl}}]",
+        "data.split.by=pair",
+        "data.filter.min_positive_chars=5",
+    ]);
+}
+
+#[test]
+fn a_dry_run_measures_and_makes_nothing() {
+    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::ZERO));
+    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    let url = format!("llm.base_url={}", server.url);
+    let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &url, "--dry-run"]);
+    for word in ["questions", "tokens", "time", "disk", "pairs"] {
+        assert!(out.lines().any(|line| line.starts_with(word)), "{word}: {out}");
+    }
+    assert!(!sandbox.path("datasets/synthetic/made/pairs.jsonl").exists());
+}
+
+#[test]
+fn rules_make_pairs_without_a_model_and_the_same_ones_again() {
+    let sandbox = Sandbox::new();
+    sandbox.write("made.yaml", format!("{SNIPPETS}rules: {{ min_chars: 20, negatives: 1 }}\n"));
+    let (out, _) = sandbox.succeeds(&["synth", "made.yaml"]);
+    let made = pairs(&sandbox, "datasets/synthetic/made");
+    assert!(made.iter().any(|pair| pair["task"] == "code2code"), "{out}");
+    assert!(made.iter().any(|pair| pair["task"] == "text2code"), "{out}");
+    assert!(made.iter().all(|pair| pair["anchor"] != pair["positive"]));
+    sandbox.succeeds(&["synth", "made.yaml", "--out", "again"]);
+    assert_eq!(files(&sandbox, "again"), files(&sandbox, "datasets/synthetic/made"));
+    sandbox.succeeds(&["synth", "made.yaml", "seed=4", "--out", "other"]);
+    assert_ne!(pairs(&sandbox, "other"), made);
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.write("none.yaml", SNIPPETS);
+    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    let block = sandbox.wb(&["synth", "none.yaml"]);
+    assert!(block.starts_with("exit 2") && block.contains("rules: {}"), "{block}");
+    let block = sandbox.wb(&["synth", "made.yaml", "llm=null"]);
+    assert!(block.starts_with("exit 2") && block.contains("hint: llm: {"), "{block}");
+    let block = sandbox.wb(&["synth", "made.yaml", "llm.base_url=http://203.0.113.7:80"]);
+    assert!(block.starts_with("exit 2") && block.contains("loopback"), "{block}");
+    let block = sandbox.wb(&["synth", "made.yaml", "synth.candidate=2"]);
+    assert!(block.starts_with("exit 2") && block.contains("did you mean `candidates`?"), "{block}");
+    let block = sandbox.wb(&["synth", "made.yaml", "llm.base_url=http://127.0.0.1:9", "llm.retries.deadline_s=1"]);
+    assert!(block.starts_with("exit 2") && !block.contains("panicked"), "{block}");
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "takes a minute; the slow step of scripts/ci.sh runs it"]
+fn a_synthesis_killed_thirty_times_asks_nothing_twice_and_ends_in_the_same_bytes() {
+    const KILLS: u64 = 30;
+    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::from_millis(15)));
+    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    let url = format!("llm.base_url={}", server.url);
+    let run = |out: &str| sandbox.command(&["synth", "made.yaml", &url, "synth.items=120", "--out", out]);
+    let started = std::time::Instant::now();
+    assert!(run("reference").output().unwrap().status.success());
+    let whole = started.elapsed();
+    let n_questions = server.answered.lock().unwrap().len();
+    server.answered.lock().unwrap().clear();
+
+    let (mut kills, mut ends) = (0, 0);
+    let mut known = 0;
+    while kills < KILLS {
+        let mut child = run("killed").stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
+        // The longer it goes on, the further it gets: later kills fall into later stages.
+        thread::sleep(whole.mul_f64(0.1 + 0.05 * (kills % 7) as f64));
+        if child.try_wait().unwrap().is_some() {
+            ends += 1;
+            fs::remove_dir_all(sandbox.path("killed")).unwrap();
+            server.answered.lock().unwrap().clear();
+            known = 0;
+            assert!(ends < 200, "no kill ever hits");
+            continue;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        let ledger = fs::read_to_string(sandbox.path("killed/ledger.jsonl")).unwrap_or_default();
+        let lines = ledger.lines().filter(|line| !line.contains("\"opened\"")).count();
+        assert!(lines >= known, "{lines} answers after {known}");
+        known = lines.saturating_sub(1);
+    }
+    let output = run("killed").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(files(&sandbox, "killed"), files(&sandbox, "reference"));
+    // What was in flight at a kill may be asked again, and nothing else: eight at most for each kill.
+    let counts = server.answered.lock().unwrap();
+    assert_eq!(counts.len(), n_questions);
+    let twice: u64 = counts.values().map(|times| u64::from(*times) - 1).sum();
+    assert!(twice <= 8 * KILLS, "{twice} questions were answered twice");
+    let mut err = std::io::stderr();
+    let _ = writeln!(err, "{kills} kills, {ends} runs that ended before; {twice} of {n_questions} questions answered twice");
+}
