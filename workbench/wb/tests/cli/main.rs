@@ -17,4 +17,5 @@ mod rescoring;
 mod sandbox;
 mod story;
 mod weights;
+mod xtr;
 mod yaml;
