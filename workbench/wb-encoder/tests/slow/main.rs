@@ -229,6 +229,8 @@ fn late_interaction_is_equal_in_sentence_transformers() {
         r#"{"dim": 16}"#,
         r#"{"dim": 16, "markers": {"query": "[MASK]", "document": "[UNK]"}, "skip_punctuation": true}"#,
         r#"{"dim": 16, "expansion": 14, "skip_punctuation": true}"#,
+        r#"{"dim": 16, "expansion": 14, "attend": false}"#,
+        r#"{"dim": 16, "markers": {"query": "[MASK]", "document": "[UNK]"}, "expansion": 16, "attend": false}"#,
     ];
     let mut jobs = Vec::new();
     for (number, config) in configs.iter().enumerate() {
@@ -254,14 +256,41 @@ fn late_interaction_is_equal_in_sentence_transformers() {
     let config = ExportConfig { format: ExportFormat::Peft, base, ..ExportConfig::default() };
     let source = adapted(source, r#"{"rank": 2, "targets": ["q", "v", "wi_1", "wo"]}"#);
     jobs.push(token_job("tiny-t5-peft", &source, &config, &place.path().join("tiny-t5-peft")));
+    // Laid out as google/xtr-base-en is, with adapters on all seven kinds of layers.
+    let layout = xtr_layout(place.path());
+    let all = r#"{"rank": 4, "alpha": 8, "targets": ["q", "k", "v", "o", "wi_0", "wi_1", "wo"]}"#;
+    for (format, name) in [(ExportFormat::St, "xtr"), (ExportFormat::St6, "xtr-6"), (ExportFormat::Peft, "xtr-peft")] {
+        let mut source = Folder::read(&layout).unwrap();
+        source.max_tokens = MaxTokens { query: 16, document: 24 };
+        let config = ExportConfig { format, base: Some(layout.display().to_string()), ..ExportConfig::default() };
+        jobs.push(token_job(name, &adapted(source, all), &config, &place.path().join(name)));
+    }
     if let Some(minilm) = minilm(test) {
         let mut source = Folder::read(&minilm).unwrap();
         source.max_tokens = MaxTokens { query: 32, document: 180 };
         let colbert = r#"{"markers": {"query": "[unused0]", "document": "[unused1]"}, "expansion": 32, "skip_punctuation": true}"#;
-        let source = adapted(late(source, colbert), r#"{"rank": 8}"#);
-        jobs.push(token_job("minilm-colbert", &source, &ExportConfig::default(), &place.path().join("minilm")));
+        for (name, config) in [
+            ("minilm-expanded", colbert.to_owned()),
+            ("minilm-colbert", colbert.replace("32", "32, \"attend\": false")),
+        ] {
+            let source = adapted(late(source.clone(), &config), r#"{"rank": 8}"#);
+            jobs.push(token_job(name, &source, &ExportConfig::default(), &place.path().join(name)));
+        }
     }
     check(&python, &jobs, place.path());
+}
+
+/// The tiny T5 with a projection as torch saves it, and without modules.
+fn xtr_layout(place: &Path) -> PathBuf {
+    let to = place.join("xtr-layout");
+    fs::create_dir_all(to.join("2_Dense")).unwrap();
+    for name in ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"] {
+        fs::copy(golden().join("tiny-t5").join(name), to.join(name)).unwrap();
+    }
+    for name in ["2_Dense/config.json", "2_Dense/pytorch_model.bin"] {
+        fs::copy(golden().join("xtr").join(name), to.join(name)).unwrap();
+    }
+    to
 }
 
 fn tokenizer(special_tokens: bool) -> wb_encoder::Tokenizer {

@@ -14,6 +14,7 @@ mod config;
 pub mod copies;
 pub mod estimate;
 pub mod formats;
+mod kept_rankings;
 mod kept_scores;
 mod lexical;
 mod mined;

@@ -1,9 +1,11 @@
 //! Candidates by late interaction: every query meets every document token by token, a block of documents at a time.
 
+use std::{path::PathBuf, time::Duration};
+
 use rayon::prelude::*;
 use wb_core::{Encoder, Side, TokenEmbeddings, TokenEncoder, progress::silent};
 
-use super::{Batch, ByteSize, CandidateSource, Ranked};
+use super::{Batch, ByteSize, CandidateSource, Ranked, kept_rankings::KeptRankings};
 use crate::{
     Result,
     late_interaction::encode_tokens,
@@ -15,16 +17,20 @@ use crate::{
 const DOCUMENTS: usize = 512;
 /// Tokens that a query is taken to have where memory is planned.
 const QUERY_TOKENS: u64 = 64;
+/// How often what was found is kept: little beside what encoding takes, and little work to lose.
+const EVERY: Duration = Duration::from_secs(20);
 
 /// Ranks documents by MaxSim over the number of the query's tokens: the mean of cosines, so that limits and margins mean
 /// what they mean for one vector a text.
 ///
 /// Token vectors are many, so documents are not kept: they are encoded once for each block of queries, which is as large
-/// as memory lets it be. Time grows with the product of all tokens of both sides.
+/// as memory lets it be. Time grows with the product of all tokens of both sides. What can be kept is how far it came
+/// ([`TokenSearch::keeping`]).
 pub struct TokenSearch<'a> {
     name: String,
     encoder: &'a dyn TokenEncoder,
     at_once: usize,
+    kept: Option<(PathBuf, Duration)>,
 }
 
 impl<'a> TokenSearch<'a> {
@@ -32,7 +38,14 @@ impl<'a> TokenSearch<'a> {
     pub fn new(encoder: &'a dyn Encoder, ram: ByteSize) -> Option<Self> {
         let a_query = 4 * QUERY_TOKENS * encoder.dim().max(1) as u64 + 4 * DOCUMENTS as u64;
         let at_once = (ram.0 / 4 / a_query).clamp(64, u64::from(u32::MAX)) as usize;
-        Some(Self { name: encoder.name(), encoder: encoder.late_interaction()?, at_once })
+        Some(Self { name: encoder.name(), encoder: encoder.late_interaction()?, at_once, kept: None })
+    }
+
+    /// The same, which keeps what it has found in a folder from time to time, and goes on from what is there. The folder
+    /// must be named by all that decides the scores: the encoder, the texts, and which of them are positives.
+    #[must_use]
+    pub fn keeping(self, folder: PathBuf) -> Self {
+        Self { kept: Some((folder, EVERY)), ..self }
     }
 
     fn encode(&self, texts: &[&str], side: Side) -> Result<TokenEmbeddings> {
@@ -47,11 +60,24 @@ impl CandidateSource for TokenSearch<'_> {
 
     fn rank(&mut self, batch: Batch<'_, '_>, seen: &mut dyn FnMut(usize)) -> Result<Vec<Ranked>> {
         let Batch { texts, queries, depth } = batch;
+        let mut kept = self.kept.as_ref().map(|(folder, every)| {
+            let name = format!("{}-{}-{depth}.rankings", queries.start, queries.end);
+            KeptRankings::new(folder.join(name), *every)
+        });
+        let positives: Vec<usize> = queries.clone().map(|query| texts.positives(query).len()).collect();
+        let (done, mut ranked) = match kept.as_ref().map(|kept| kept.read(&positives)).transpose()?.flatten() {
+            Some(found) => found,
+            None => (0, positives.into_iter().map(Ranked::new).collect()),
+        };
+        let all = texts.documents().len();
+        if done >= all && all > 0 {
+            seen(all);
+            return Ok(ranked);
+        }
         let vectors = self.encode(&texts.queries()[queries.clone()], Side::Query)?;
         let means: Vec<f32> =
             vectors.offsets().windows(2).map(|ends| 1.0 / (ends[1] - ends[0]).max(1) as f32).collect();
-        let mut ranked: Vec<Ranked> = queries.clone().map(|query| Ranked::new(texts.positives(query).len())).collect();
-        for (number, block) in texts.documents().chunks(DOCUMENTS).enumerate() {
+        for (number, block) in texts.documents().chunks(DOCUMENTS).enumerate().skip(done / DOCUMENTS) {
             let first = number * DOCUMENTS;
             let scores = max_sim(&vectors, &self.encode(block, Side::Document)?)?;
             let rows = scores.as_slice().unwrap_or_default().par_chunks(block.len());
@@ -67,7 +93,11 @@ impl CandidateSource for TokenSearch<'_> {
                     }
                 },
             );
-            seen(first + block.len());
+            let so_far = first + block.len();
+            if let Some(kept) = &mut kept {
+                kept.keep(so_far, so_far == all, &ranked)?;
+            }
+            seen(so_far);
         }
         Ok(ranked)
     }
@@ -75,20 +105,109 @@ impl CandidateSource for TokenSearch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use wb_core::Pair;
+    use std::{
+        error::Error,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use wb_core::{Embeddings, Pair, Progress, fingerprint::Fingerprint};
 
     use super::*;
     use crate::{late_interaction::tests::Letters, mining::Texts};
 
-    #[test]
-    fn blocks_of_documents_are_one_ranking() {
+    fn pairs() -> Vec<Pair> {
         let pair = |at: usize| Pair {
             id: format!("p{at}"),
             anchor: ["ab", "xyz", "mm"][at % 3].to_owned() + &"q".repeat(at / 3 % 7),
             positive: format!("{}{}", ["abab", "zyx", "mmn"][at % 3], "r".repeat(at)),
             ..Pair::default()
         };
-        let pairs: Vec<Pair> = (0..DOCUMENTS + 40).map(pair).collect();
+        (0..DOCUMENTS + 40).map(pair).collect()
+    }
+
+    /// An encoder that breaks off at some call, and counts them.
+    struct Breaking {
+        calls: AtomicUsize,
+        at: usize,
+    }
+
+    impl Encoder for Breaking {
+        fn name(&self) -> String {
+            Letters.name()
+        }
+
+        fn dim(&self) -> usize {
+            Letters.dim()
+        }
+
+        fn fingerprint(&self) -> Fingerprint {
+            Letters.fingerprint()
+        }
+
+        fn encode(
+            &self,
+            texts: &[&str],
+            side: Side,
+            progress: &mut dyn FnMut(Progress),
+        ) -> Result<Embeddings, Box<dyn Error + Send + Sync>> {
+            Letters.encode(texts, side, progress)
+        }
+
+        fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
+            Some(self)
+        }
+    }
+
+    impl TokenEncoder for Breaking {
+        fn encode_tokens(
+            &self,
+            texts: &[&str],
+            side: Side,
+            progress: &mut dyn FnMut(Progress),
+        ) -> Result<TokenEmbeddings, Box<dyn Error + Send + Sync>> {
+            if self.calls.fetch_add(1, Ordering::Relaxed) + 1 == self.at {
+                return Err("broke off".into());
+            }
+            Letters.encode_tokens(texts, side, progress)
+        }
+    }
+
+    #[test]
+    fn a_search_that_broke_off_goes_on_and_finds_the_same() {
+        let (pairs, folder) = (pairs(), tempfile::tempdir().unwrap());
+        let texts = Texts::new(&pairs, &[]).unwrap();
+        let batch = || Batch { texts: &texts, queries: 3..texts.queries().len(), depth: 20 };
+        let sorted =
+            |ranked: Vec<Ranked>| ranked.into_iter().map(|r| (r.candidates(), r.positives)).collect::<Vec<_>>();
+        let breaking = |at| Breaking { calls: AtomicUsize::new(0), at };
+        let rank = |encoder: &Breaking| {
+            let search = TokenSearch::new(encoder, ByteSize(1 << 30)).unwrap();
+            let mut search = TokenSearch { kept: Some((folder.path().join("kept"), Duration::ZERO)), ..search };
+            search.rank(batch(), &mut |_| ())
+        };
+        let mut whole = TokenSearch::new(&Letters, ByteSize(1 << 30)).unwrap();
+        let expected = sorted(whole.rank(batch(), &mut |_| ()).unwrap());
+        // Queries, then two blocks of documents: it breaks off at the second, and goes on with that.
+        assert!(rank(&breaking(3)).is_err());
+        let encoder = breaking(usize::MAX);
+        assert_eq!(sorted(rank(&encoder).unwrap()), expected);
+        assert_eq!(encoder.calls.load(Ordering::Relaxed), 2, "queries, and the block that was missing");
+        // Nothing is left to encode.
+        let encoder = breaking(1);
+        assert_eq!(sorted(rank(&encoder).unwrap()), expected);
+        assert_eq!(encoder.calls.load(Ordering::Relaxed), 0);
+        // Another depth is another search.
+        let deeper = Batch { depth: 21, ..batch() };
+        let encoder = breaking(usize::MAX);
+        let search = TokenSearch::new(&encoder, ByteSize(1 << 30)).unwrap().keeping(folder.path().join("kept"));
+        let mut search = search;
+        search.rank(deeper, &mut |_| ()).unwrap();
+        assert_eq!(encoder.calls.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn blocks_of_documents_are_one_ranking() {
+        let pairs = pairs();
         let texts = Texts::new(&pairs, &[]).unwrap();
         let (queries, depth) = (3..texts.queries().len(), 20);
         let mut search = TokenSearch::new(&Letters, ByteSize(1 << 30)).unwrap();

@@ -147,6 +147,57 @@ fn xtr_with_all_tokens_is_max_sim() {
     }
 }
 
+/// XTR's definition on decompressed vectors: each query token fetches its k′ best tokens of all, and counts the k′-th
+/// score for documents that it did not fetch a token of.
+#[test]
+fn xtr_with_few_tokens_imputes_the_last_score() {
+    let made = Made::new(200, 32);
+    let folder = TempDir::new().unwrap();
+    made.build(folder.path(), 8, &[200]);
+    let index = TokenIndex::open(folder.path()).unwrap();
+    let tokens: Vec<(usize, Vec<f32>)> = (0..200)
+        .flat_map(|document| {
+            index.decompressed(document).rows().into_iter().map(|r| (document, r.to_vec())).collect::<Vec<_>>()
+        })
+        .collect();
+    let k = 25;
+    let how = TokenSearch::Xtr(XtrSearch { tokens: k, probes: usize::MAX });
+    let mut unseen = 0;
+    for ranking in search(&index, &made, &how) {
+        let query = made.queries.text(ranking.query);
+        let fetched: Vec<Vec<(usize, f32)>> = query
+            .rows()
+            .into_iter()
+            .map(|row| {
+                let product = |(document, token): &(usize, Vec<f32>)| {
+                    (*document, row.iter().zip(token).map(|(a, b)| a * b).sum::<f32>())
+                };
+                let mut all: Vec<(usize, f32)> = tokens.iter().map(product).collect();
+                all.sort_by(|a, b| b.1.total_cmp(&a.1));
+                all.truncate(k);
+                all
+            })
+            .collect();
+        let score = |document: usize| {
+            let of_token = |hits: &Vec<(usize, f32)>| {
+                let own = hits.iter().filter(|hit| hit.0 == document).map(|hit| hit.1).reduce(f32::max);
+                own.unwrap_or(hits[k - 1].1)
+            };
+            fetched.iter().map(of_token).sum::<f32>() / fetched.len() as f32
+        };
+        for hit in &ranking.hits {
+            assert!((hit.score - score(hit.document)).abs() < 1e-5, "{hit:?} is not {}", score(hit.document));
+            unseen += fetched.iter().filter(|hits| hits.iter().all(|other| other.0 != hit.document)).count();
+        }
+        let mut documents: Vec<usize> = fetched.iter().flatten().map(|hit| hit.0).collect();
+        documents.sort_unstable();
+        documents.dedup();
+        let best = documents.into_iter().map(score).reduce(f32::max).unwrap();
+        assert!((ranking.hits[0].score - best).abs() < 1e-5);
+    }
+    assert!(unseen > 100, "only {unseen} scores were filled in");
+}
+
 #[test]
 fn an_index_grown_in_parts_finds_the_same() {
     let made = Made::new(400, 16);

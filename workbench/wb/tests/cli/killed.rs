@@ -87,7 +87,7 @@ fn steps(runs: &Path) -> usize {
 }
 
 /// The files of a run that say what came out, without the times in them.
-fn result(run: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn result(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
@@ -123,7 +123,7 @@ fn timeless(name: &Path, bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-fn assert_same(reference: &BTreeMap<String, Vec<u8>>, found: &BTreeMap<String, Vec<u8>>, kills: usize) {
+pub fn assert_same(reference: &BTreeMap<String, Vec<u8>>, found: &BTreeMap<String, Vec<u8>>, kills: usize) {
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(found), names(reference), "after {kills} kills");
     for (name, bytes) in reference {

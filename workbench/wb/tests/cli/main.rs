@@ -18,4 +18,5 @@ mod sandbox;
 mod story;
 mod synthesis;
 mod weights;
+mod xtr;
 mod yaml;

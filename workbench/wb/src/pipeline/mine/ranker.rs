@@ -97,7 +97,10 @@ impl Ranker {
         let sizes = |dim| [texts.queries().len(), texts.documents().len(), dim];
         match self {
             Self::Encoder(encoder) if encoder.token_vectors().is_some() => match TokenSearch::new(&**encoder, ram) {
-                Some(mut source) => then(&mut source, progress),
+                Some(source) => {
+                    let folder = rankings(&**encoder, texts, &search.experiment.device.to_string());
+                    then(&mut source.keeping(datasets.join("rankings").join(folder)), progress)
+                }
                 None => bail!("{} gives one vector a text", encoder.name()),
             },
             Self::Encoder(encoder) => {
@@ -135,6 +138,22 @@ fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> 
     };
     let device = device::open(experiment.device, place.as_deref().filter(|place| place.is_dir()))?;
     Ok(BiEncoder::open(folder, &device)?)
+}
+
+/// The name of all that decides an encoder's ranking of texts token by token.
+fn rankings(encoder: &dyn Encoder, texts: &Texts<'_>, device: &str) -> String {
+    let mut all = Fingerprint::builder();
+    all.text(env!("CARGO_PKG_VERSION")).text(device).text(encoder.fingerprint().as_str());
+    for (query, text) in texts.queries().iter().enumerate() {
+        all.text(text).number(texts.positives(query).len() as u64);
+        texts.positives(query).iter().for_each(|document| {
+            all.number(u64::from(*document));
+        });
+    }
+    texts.documents().iter().for_each(|text| {
+        all.text(text);
+    });
+    all.finish().short().to_owned()
 }
 
 /// The file of an encoder's vectors of some texts, made where it is not there.
