@@ -240,9 +240,9 @@ impl Client {
             threads.push(thread.map_err(|error| Error::Engine(format!("no thread to ask with: {error}")))?);
         }
         drop(sender);
-        let result = self.collect(&receiver, &jobs.stop, done);
+        let (result, all_ended) = self.collect(&receiver, &jobs.stop, done);
         jobs.stop.store(true, Ordering::Relaxed);
-        if result.is_ok() {
+        if all_ended {
             for thread in threads {
                 thread.join().map_err(|_| Error::Engine("a thread that asks has died".into()))?;
             }
@@ -250,12 +250,14 @@ impl Client {
         result
     }
 
+    /// Takes answers until there are no more, and whether all threads have ended: where the run ends early, those that
+    /// wait for a server are given some seconds and then left behind.
     fn collect(
         &self,
         receiver: &Receiver<Message>,
         stop: &AtomicBool,
         done: &mut dyn FnMut(usize, Reply),
-    ) -> Result<()> {
+    ) -> (Result<()>, bool) {
         let shared = &self.shared;
         let mut group: Vec<(usize, Reply)> = Vec::with_capacity(GROUP);
         let mut since = Instant::now();
@@ -265,7 +267,7 @@ impl Client {
                 stop.store(true, Ordering::Relaxed);
                 ended = Some((Error::Interrupted, Instant::now()));
             }
-            let over = match receiver.recv_timeout(LOOK) {
+            let all_ended = match receiver.recv_timeout(LOOK) {
                 Ok((place, Ok(reply))) => {
                     if group.is_empty() {
                         since = Instant::now();
@@ -282,13 +284,16 @@ impl Client {
                 Err(RecvTimeoutError::Timeout) => false,
                 Err(RecvTimeoutError::Disconnected) => true,
             };
-            let over = over || ended.as_ref().is_some_and(|(_, at)| at.elapsed() >= GRACE);
+            let over = all_ended || ended.as_ref().is_some_and(|(_, at)| at.elapsed() >= GRACE);
             if group.len() >= GROUP || (!group.is_empty() && (over || since.elapsed() >= GROUP_TIME)) {
-                shared.ledger.sync()?;
+                if let Err(error) = shared.ledger.sync() {
+                    stop.store(true, Ordering::Relaxed);
+                    return (Err(error), all_ended);
+                }
                 group.drain(..).for_each(|(place, reply)| done(place, reply));
             }
             if over {
-                return ended.map_or(Ok(()), |(error, _)| Err(error));
+                return (ended.map_or(Ok(()), |(error, _)| Err(error)), all_ended);
             }
         }
     }

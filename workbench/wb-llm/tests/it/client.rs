@@ -178,6 +178,7 @@ fn a_key_is_in_no_file_no_error_and_no_debug() {
         seen += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
     }
     assert!(seen.contains("[key]") && !seen.contains(KEY) && !seen.contains("nobody-may-see"), "{seen}");
+    drop(client);
     assert!(server.heads().iter().all(|head| head.contains(&format!("Bearer {KEY}"))));
     assert_eq!(answers(&ledger).len(), 4);
 }

@@ -269,6 +269,46 @@ fn a_request_to_stop_is_heard_while_a_server_hangs() {
     assert_eq!((told, client.ledger().len()), (10, 10));
 }
 
+/// A kind of server is known by what it says of itself, and asked in its own words.
+#[test]
+fn dialects_are_probed() {
+    use wb_llm::engines::http::Dialect;
+    let models = |owner: &str| json!({"data": [{"id": "m", "owned_by": owner, "max_model_len": 8192}]});
+    let chat = crate::server::say("hello");
+    let ollama = json!({"message": {"content": "hello"}, "done": true, "done_reason": "stop",
+        "prompt_eval_count": 10, "eval_count": 5});
+    let vllm = vec![
+        ("/v1/models", models("vllm")),
+        ("/version", json!({"version": "0.33.0"})),
+        ("/tokenize", json!({"tokens": [1, 2, 3]})),
+        ("/v1/chat/completions", chat.clone()),
+    ];
+    let tags = json!({"models": [{"name": "m", "digest": "abc"}]});
+    let own = vec![
+        ("/v1/models", models("library")),
+        ("/api/version", json!({"version": "0.12.0"})),
+        ("/api/tags", tags),
+        ("/api/chat", ollama),
+    ];
+    let studio = vec![("/v1/models", models("organization_owner")), ("/v1/chat/completions", chat)];
+    for (routes, dialect, context, build) in [
+        (vllm, Dialect::Vllm, Some(8192), "0.33.0"),
+        (own, Dialect::Ollama, Some(4096), "0.12.0"),
+        (studio, Dialect::Generic, Some(8192), ""),
+    ] {
+        let server = FaultServer::start_with_routes(routes);
+        let real = engine(&config(&server.url()), false);
+        assert_eq!((real.dialect(), real.info().context, real.info().build.as_str()), (dialect, context, build));
+        let completion = real.chat(&request()).unwrap();
+        assert_eq!((completion.text.as_str(), completion.usage.prompt), ("hello", Some(10)), "{dialect:?}");
+        // It says that it read 10 tokens of some thousands.
+        let mut long = request();
+        long.messages[0].content = "let value = other + 1;\n".repeat(400);
+        let failure = real.chat(&long).unwrap_err();
+        assert!(matches!(&failure, Failure::Reject(what) if what.contains("cut the prompt")), "{dialect:?}: {failure}");
+    }
+}
+
 #[test]
 fn a_server_that_loads_is_waited_for() {
     let loading = r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#;

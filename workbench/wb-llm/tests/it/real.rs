@@ -94,12 +94,16 @@ fn the_real_server_keeps_the_contract() {
     let canaries = client.canaries().unwrap();
     assert_eq!(canaries.schema, Enforced::Enforced);
     assert!(canaries.counts_tokens && canaries.repeats != Repeats::Never, "{canaries:?}");
+    let predicted = server.counter("tokens_predicted_total");
     let replies = client.ask_all(&stories(40, 300, Some(record_schema())), &mut |_, _| {}).unwrap();
     let fits = replies.iter().filter(|reply| matches!(reply, Reply::Answered(answer) if answer.attempt == 0)).count();
     assert_eq!(fits, 40, "{replies:?}");
     let total = client.account().total();
     assert_eq!((total.answered, total.rejected, total.tokens.uncounted), (40, 0, 0));
     assert!(total.tokens.completion > 40 * 20);
+    // Our sum is the server's own.
+    let predicted = server.counter("tokens_predicted_total") - predicted;
+    assert_eq!(total.tokens.completion + total.wasted.completion, predicted);
 
     // 401, with no key in the message; 400 for what it does not take; a prompt that is too long.
     let keyless = LlmConfig { engine: wb_llm::EngineConfig::Auto, ..config.clone() };

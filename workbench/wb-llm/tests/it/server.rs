@@ -62,6 +62,7 @@ type Refusal = dyn Fn() -> Option<Act> + Send + Sync;
 struct State {
     plan: Box<Plan>,
     models: Box<Refusal>,
+    routes: Mutex<Vec<(&'static str, Value)>>,
     asked: AtomicUsize,
     /// Prompts in the order in which they were answered.
     answered: Mutex<Vec<String>>,
@@ -86,6 +87,13 @@ impl FaultServer {
         Self::started(0, |_| Act::Say("yes".into()), models)
     }
 
+    /// One that answers these routes with these bodies, and no others.
+    pub fn start_with_routes(routes: Vec<(&'static str, Value)>) -> Self {
+        let server = Self::start(|_| Act::Close);
+        *server.state.routes.lock().unwrap() = routes;
+        server
+    }
+
     pub fn start_at(port: u16, plan: impl Fn(&Asked) -> Act + Send + Sync + 'static) -> Self {
         Self::started(port, plan, || None)
     }
@@ -100,6 +108,7 @@ impl FaultServer {
         let state = Arc::new(State {
             plan: Box::new(plan),
             models: Box::new(models),
+            routes: Mutex::default(),
             asked: AtomicUsize::new(0),
             answered: Mutex::default(),
             heads: Mutex::default(),
@@ -169,7 +178,9 @@ fn serve(stream: TcpStream, state: &State) {
             return;
         }
         state.heads.lock().unwrap().push(head.clone());
+        let given = state.routes.lock().unwrap().iter().find(|(route, _)| *route == path).map(|(_, body)| body.clone());
         let act = match path.as_str() {
+            _ if given.is_some() => Act::Body(given.unwrap()),
             "/v1/models" => (state.models)()
                 .unwrap_or_else(|| Act::Body(json!({"data": [{"id": "made-up", "owned_by": "nobody"}]}))),
             "/v1/chat/completions" => {

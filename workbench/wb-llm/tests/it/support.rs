@@ -161,8 +161,30 @@ impl RealServer {
         drop(listener);
         let folder = tempfile::tempdir().unwrap();
         let child = Self::spawn(&python, &model, port, context);
-        let server = Self { child, url: format!("http://127.0.0.1:{port}"), port, _folder: folder };
+        let mut server = Self { child, url: format!("http://127.0.0.1:{port}"), port, _folder: folder };
+        server.listens();
         Some(server)
+    }
+
+    /// Waits until it listens; that it loads its model is for who asks it to see.
+    fn listens(&mut self) {
+        let begin = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(self.child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A counter of its own.
+    pub fn counter(&self, name: &str) -> u64 {
+        use std::io::Read;
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let head = "GET /metrics HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: Bearer";
+        write!(stream, "{head} {KEY}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let line = text.lines().find(|line| line.starts_with(&format!("llamacpp:{name} "))).unwrap();
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64
     }
 
     fn spawn(python: &Path, model: &Path, port: u16, context: u32) -> Child {
@@ -201,6 +223,7 @@ impl RealServer {
         let _ = self.child.wait();
         let (model, python) = (model(test, model_name).unwrap(), python(test).unwrap());
         self.child = Self::spawn(&python, &model, self.port, context);
+        self.listens();
     }
 }
 

@@ -44,11 +44,11 @@ pub fn judge(messages: &[Message], reported: Option<u64>, context: Option<u32>, 
     if (reported as f64) < SHARE * least as f64 {
         return Verdict::Cut;
     }
-    let most = most_tokens(messages) as u64 + u64::from(answer);
+    let most = most_tokens(messages) as u64;
     match context {
-        // Some servers halve the window before they cut.
-        Some(context) if most <= u64::from(context / 2) => Verdict::Whole,
-        _ if reported >= most_tokens(messages) as u64 => Verdict::Whole,
+        // Some servers halve the window before they cut, others leave room for the answer.
+        Some(context) if most <= u64::from((context / 2).min(context.saturating_sub(answer))) => Verdict::Whole,
+        _ if reported >= most => Verdict::Whole,
         _ => Verdict::Unsure,
     }
 }
@@ -68,6 +68,7 @@ mod tests {
         assert_eq!(judge(&prompt, Some(900), Some(2048), 100), Verdict::Unsure);
         assert_eq!(judge(&prompt, Some(200), Some(2048), 100), Verdict::Cut);
         assert_eq!(judge(&prompt, Some(900), Some(8192), 100), Verdict::Whole);
+        assert_eq!(judge(&prompt, Some(900), Some(8192), 8000), Verdict::Unsure);
         assert_eq!(judge(&prompt, None, Some(2048), 100), Verdict::Whole);
         assert_eq!(judge(&message(" ".repeat(6400)), Some(100), Some(32768), 10), Verdict::Whole);
     }

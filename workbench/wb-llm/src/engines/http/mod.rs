@@ -182,6 +182,11 @@ impl LlmEngine for HttpEngine {
             Dialect::Vllm => json!({"model": self.manner.model, "prompt": text, "add_special_tokens": false}),
             _ => return Ok(None),
         };
-        Ok(self.transport.post::<Tokens>("/tokenize", &body)?.tokens)
+        match self.transport.post::<Tokens>("/tokenize", &body) {
+            Ok(found) => Ok(found.tokens),
+            // A server, or what stands before it, without this route.
+            Err(Failure::Stop(what)) if what.contains(" answered 404") => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 }
