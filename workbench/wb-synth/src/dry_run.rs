@@ -10,7 +10,7 @@ use wb_core::{Progress, Seed};
 
 use crate::{
     Result, Snippet, SynthConfig,
-    chain::{Model, assign, run},
+    chain::{Model, assign, run_some},
     tasks::Catalog,
 };
 
@@ -100,13 +100,12 @@ pub fn dry_run(
 ) -> Result<Estimate> {
     let plan = plan(config, snippets, seed)?;
     let small = SynthConfig {
-        items: Some(PROBE.min(plan.items as usize).max(1)),
         brainstorm: None,
         judge: config.judge.clone().map(|judge| crate::config::JudgeConfig { gold: None, ..judge }),
         ..config.clone()
     };
     let (before, start) = (asked_anew(), Instant::now());
-    let probe = run(&small, snippets, model, seed, progress)?;
+    let probe = run_some(&small, snippets, model, seed, progress, PROBE)?;
     let took = start.elapsed();
     let total = probe.account.total();
     let anew = asked_anew().saturating_sub(before);

@@ -208,9 +208,9 @@ mod tests {
         // No snippet is used twice while there are enough.
         let used: HashSet<usize> = assigned.items.iter().map(|item| item.snippet).collect();
         assert_eq!(used.len(), 400);
-        // 750 of 3,750 is a fifth, as long as there are haskell snippets left; nobody speaks SQL here.
+        // A fifth by weight (750 of 3,750), less as its hundred snippets are used up: about 65. Nobody speaks SQL here.
         let haskell = assigned.items.iter().filter(|item| item.language == "haskell").count();
-        assert!((60..=100).contains(&haskell), "{haskell}");
+        assert!((45..=85).contains(&haskell), "{haskell}");
         assert!(assigned.idle_tasks.iter().any(|name| name.contains("sql")), "{:?}", assigned.idle_tasks);
     }
 

@@ -107,6 +107,18 @@ pub fn run(
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Synthesis> {
+    run_some(config, snippets, model, seed, progress, usize::MAX)
+}
+
+/// [`run`] for at most so many items, spread evenly over all that it would work on.
+pub(crate) fn run_some(
+    config: &SynthConfig,
+    snippets: &[Snippet],
+    model: &Model,
+    seed: Seed,
+    progress: &mut dyn FnMut(Progress),
+    most: usize,
+) -> Result<Synthesis> {
     config.validate("synth")?;
     let mut counts = Counts { snippets: snippets.len() as u64, ..Counts::default() };
     let mut desk = Desk::new(model, progress);
@@ -121,7 +133,11 @@ pub fn run(
             catalog.tasks.sort_by_key(|task| task.kind);
         }
     }
-    let assigned = assign(config, &catalog, snippets, seed)?;
+    let mut assigned = assign(config, &catalog, snippets, seed)?;
+    let all = assigned.items.len();
+    if most < all {
+        assigned.items = (0..most).map(|at| assigned.items[at * all / most].clone()).collect();
+    }
     if assigned.items.is_empty() {
         return Err(Error::Empty {
             what: format!("none of {} snippets suits a task: {}", snippets.len(), card::listed(&assigned.unfit)),

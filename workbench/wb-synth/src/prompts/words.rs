@@ -108,12 +108,11 @@ fn kind_words(kind: Task) -> &'static str {
 
 /// Asks for new tasks of a kind.
 pub(super) fn brainstorm(kind: Task, known: &[String], count: usize) -> Vec<Message> {
-    let system = format!(
-        "You plan training data for a search engine over source code. A search task says what people search with, and what they hope to find.\n\
+    let system = "You plan training data for a search engine over source code. A search task says what people search with, and what they hope to find.\n\
          Propose tasks that programmers really have, that can be written from one snippet of code, and that differ from each other and from the known ones.\n\
-         Answer with JSON alone: {{\"tasks\": [{{\"id\": \"lower_case_words\", \"title\": \"...\", \"query\": \"what a query is, in up to twelve words\", \
-         \"document\": \"what a document is, in up to twelve words\"}}]}}."
-    );
+         Answer with JSON alone: {\"tasks\": [{\"id\": \"lower_case_words\", \"title\": \"...\", \"query\": \"what a query is, in up to twelve words\", \
+         \"document\": \"what a document is, in up to twelve words\"}]}."
+        .to_owned();
     let user = format!(
         "Kind of task: {} ({}).\nKnown tasks: {}.\nPropose {count} new task(s).",
         kind_name(kind),

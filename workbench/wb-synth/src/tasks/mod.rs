@@ -123,7 +123,10 @@ fn add(tasks: &mut Vec<ChosenTask>, file: TaskFile, replace: bool, place: &str) 
         match known {
             Some(at) if replace => tasks[at] = chosen,
             Some(_) => {
-                return Err(Error::data(place, format!("the task {} stands there twice, expected once", chosen.name())));
+                return Err(Error::data(
+                    place,
+                    format!("the task {} stands there twice, expected once", chosen.name()),
+                ));
             }
             None => tasks.push(chosen),
         }

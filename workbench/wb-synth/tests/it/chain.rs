@@ -31,7 +31,7 @@ fn everything() -> SynthConfig {
 
 #[test]
 fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
-    let ask = Scripted::new(9);
+    let ask = Scripted::new(5);
     let made = make(&everything(), &snippets(300), &ask).unwrap();
     let pairs = made.pairs.pairs();
     for kind in [Task::Text2code, Task::Code2text, Task::Code2code, Task::Hybrid] {
@@ -53,13 +53,14 @@ fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
         ("generate", "given up: the answer was cut"),
         ("generate", "an answer of another form"),
         ("texts", "a refusal"),
-        ("parses", "python that does not parse"),
         ("judge", "label 2"),
         ("judge", "label 0"),
     ] {
         let gate = counts.gates.iter().find(|found| found.name == gate).unwrap();
         assert!(gate.dropped.contains_key(reason), "{reason}: {gate:?}");
     }
+    let parses = counts.gates.iter().find(|gate| gate.name == "parses").unwrap();
+    assert!(parses.dropped.keys().all(|why| why.ends_with(" that does not parse")) && !parses.dropped.is_empty());
     assert!(counts.brainstormed.as_ref().unwrap().dropped.contains_key("an id that is no id"));
     assert!(pairs.iter().any(|pair| pair.id.contains("/idea_")), "no pair of a proposed task");
     // Provenance stands beside the pairs, and names questions that were asked.
@@ -81,7 +82,7 @@ fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
     assert_eq!(pairs[translated].language, made.provenance[translated].target_language);
     let calibration = made.calibration.unwrap();
     assert!(calibration.table.iter().flatten().sum::<u64>() > 40, "{calibration:?}");
-    assert!(made.card.contains("| 1 | 7 licenses") || made.card.contains("| MIT |"), "{}", made.card);
+    assert!(made.card.contains("| MIT |"), "{}", made.card);
     assert!(made.card.contains("56.40") && made.card.contains("made-up \\| 1B"));
     assert_eq!(made.proposals.len(), 4);
 }
@@ -89,7 +90,7 @@ fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
 /// The ledger's sums over what this run asked are this crate's sums.
 #[test]
 fn the_account_is_the_ledgers() {
-    let ask = Scripted::new(9);
+    let ask = Scripted::new(5);
     let made = make(&everything(), &snippets(200), &ask).unwrap();
     let mut recipes: BTreeMap<String, Costs> = BTreeMap::new();
     let memory = ask.memory.lock().unwrap();
@@ -114,22 +115,22 @@ fn the_account_is_the_ledgers() {
 #[test]
 fn the_order_of_replies_changes_nothing() {
     let snippets = snippets(150);
-    let once = bytes(&make(&everything(), &snippets, &Scripted::new(9)).unwrap());
+    let once = bytes(&make(&everything(), &snippets, &Scripted::new(5)).unwrap());
     for shuffle in 1..4 {
-        let ask = Scripted { shuffle, ..Scripted::new(9) };
+        let ask = Scripted { shuffle, ..Scripted::new(5) };
         assert_eq!(bytes(&make(&everything(), &snippets, &ask).unwrap()), once);
     }
     let mut reversed = snippets;
     reversed.reverse();
-    assert_eq!(bytes(&make(&everything(), &reversed, &Scripted::new(9)).unwrap()), once, "the order of snippets");
+    assert_eq!(bytes(&make(&everything(), &reversed, &Scripted::new(5)).unwrap()), once, "the order of snippets");
 }
 
 #[test]
 fn a_run_that_was_stopped_goes_on_and_asks_nothing_twice() {
     let snippets = snippets(120);
-    let whole = Scripted::new(9);
+    let whole = Scripted::new(5);
     let once = bytes(&make(&everything(), &snippets, &whole).unwrap());
-    let mut ask = Scripted { shuffle: 5, ..Scripted::new(9) };
+    let mut ask = Scripted { shuffle: 5, ..Scripted::new(5) };
     let mut stops = 0;
     let again = loop {
         ask.stop_after = ask.asked.into_inner() + 97;
@@ -171,7 +172,7 @@ fn a_review_drops_and_prefers() {
     // The page holds what an export writes: take it from there.
     let attribute = |tag: &str, name: &str| {
         let rest = &tag[tag.find(name).unwrap() + name.len() + 2..];
-        rest[..rest.find('"').unwrap()].to_owned()
+        rest[..rest.find('"').unwrap()].replace("&#x2f;", "/")
     };
     let tags: Vec<&str> = first.review_html.split("<article").skip(1).collect();
     assert_eq!(tags.len(), 20);
