@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the tests of real functions on their rewritten versions: every rewrite that keeps the meaning must pass them.
+Those that change it on purpose are not run.
 
   scripts/check-rewrites.py make IN.jsonl          functions with tests, out of WB_SHARED/data (humaneval_x, mbxp)
   cargo run --release -p wb-synth --example rewrite_corpus -- IN.jsonl OUT.jsonl 3
@@ -7,7 +8,7 @@
 
 Functions whose own tests fail as they stand are left out first. This executes code of the data sets.
 """
-import collections, concurrent.futures, gzip, json, os, pathlib, re, subprocess, sys, tempfile
+import collections, concurrent.futures, gzip, json, os, pathlib, re, signal, subprocess, sys, tempfile
 
 DATA = pathlib.Path(os.environ.get("WB_SHARED", "../shared")) / "data"
 CHANGING = {"off_by_one", "flipped_comparison", "swapped_branches", "wrong_operator", "dropped_update"}
@@ -45,15 +46,30 @@ def all_functions():
     return found
 
 
+def passes_in_fork(program):
+    """A fork of this process is a fresh Python in a thousandth of the time."""
+    child = os.fork()
+    if child == 0:
+        try:
+            devnull = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(devnull, stream)
+            signal.alarm(5)
+            exec(compile(program, "a.py", "exec"), {"__name__": "__main__"})
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def passes(job):
     language, program = job
+    if language == "python":
+        return passes_in_fork(program)
     with tempfile.TemporaryDirectory() as folder:
         def run(*command):
             return subprocess.run(command, cwd=folder, capture_output=True, timeout=60, env={"PATH": os.environ["PATH"]}).returncode == 0
         try:
-            if language == "python":
-                (pathlib.Path(folder) / "a.py").write_text(program)
-                return run(sys.executable, "-I", "a.py")
             if language == "javascript":
                 (pathlib.Path(folder) / "a.js").write_text(program)
                 return run("node", "a.js")
@@ -75,9 +91,9 @@ def make(path):
 
 def run(path, languages):
     known = functions()
-    rows = [row for row in lines(pathlib.Path(path)) if not languages or row["language"] in languages]
+    rows = [row for row in lines(pathlib.Path(path)) if (not languages or row["language"] in languages) and row["rule"] not in CHANGING]
     names = sorted({row["id"] for row in rows})
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
+    with concurrent.futures.ProcessPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         own = dict(zip(names, pool.map(passes, [(known[n][0], known[n][2](known[n][1])) for n in names])))
         rows = [row for row in rows if own[row["id"]]]
         results = list(pool.map(passes, [(row["language"], known[row["id"]][2](row["code"])) for row in rows]))
@@ -85,11 +101,11 @@ def run(path, languages):
     counts = collections.Counter()
     for row, good in zip(rows, results):
         counts[row["language"], row["rule"], good] += 1
-        if not good and row["rule"] not in CHANGING:
+        if not good:
             print(f"--- {row['id']} {row['rule']} seed {row['seed']}: {row['note']}\n{row['code']}\n")
     for language, rule in sorted({key[:2] for key in counts}):
         print(f"{language:12}{rule:20}run {counts[language, rule, True] + counts[language, rule, False]:6}  pass {counts[language, rule, True]:6}")
-    sys.exit(any(not good and row["rule"] not in CHANGING for row, good in zip(rows, results)))
+    sys.exit(not all(results))
 
 
 if __name__ == "__main__":

@@ -154,6 +154,15 @@ fn renaming_in_braces_keeps_fields_and_outer_names() {
     let new = rewrite(go, Language::Go, RewriteKind::Rename, Seed(3)).unwrap().text;
     assert!(new.contains("T{a: "), "{new}");
     assert!(new.contains("F(a int)"), "a field may be called so: {new}");
+    let ruby = "def f(x, y)\n  z = x + y\n  g(z:, x: 1)\n  value = value()\n  z\nend\n";
+    let new = rewrite(ruby, Language::Ruby, RewriteKind::Rename, Seed(5)).unwrap().text;
+    assert!(new.contains("g(z:, x: 1)") && new.contains("  z\n") && !new.contains("f(x, y)"), "{new}");
+    let php = "public function f($a, $b = 1) { $c = $a + $this->a; return compact($c) + self::$c; }";
+    assert!(matches!(rewrite(php, Language::Php, RewriteKind::Rename, Seed(6)), Err(Refusal::Unsafe(_))));
+    let php = "public function f($a, $b = 1) { $c = $a + $this->a; return \"$c\" . $b; }";
+    let new = rewrite(php, Language::Php, RewriteKind::Rename, Seed(6)).unwrap().text;
+    assert!(new.starts_with("public function f($") && new.contains("$this->a") && new.contains("$b = 1"), "{new}");
+    assert!(!new.contains("$a") && !new.contains("$c"), "{new}");
     let rust = "fn f(x: u8, y: u8) -> S { let z = max(x, y); println!(\"{z}\"); S { x, y: z } }";
     let new = rewrite(rust, Language::Rust, RewriteKind::Rename, Seed(4)).unwrap().text;
     assert!(new.contains("{z}") && new.contains("x: ") && new.contains("let z") && new.contains("max("), "{new}");
@@ -346,7 +355,9 @@ proptest::proptest! {
             let result = rewrite(&text, language, kind, Seed(seed));
             proptest::prop_assert_ne!(&result, &Err(Refusal::Broken), "{} of\n{}", kind.name(), text);
             if let Ok(new) = result {
-                proptest::prop_assert!(Source::parse(&new.text, language).is_ok());
+                let framed = frame(language).map(|(open, close)| format!("{open}{}{close}", new.text));
+                let parses = |text: &str| Source::parse(text, language).is_ok();
+                proptest::prop_assert!(parses(&new.text) || framed.as_deref().is_some_and(parses));
                 proptest::prop_assert_ne!(new.text, text.clone());
             }
         }
@@ -356,7 +367,7 @@ proptest::proptest! {
     fn edits_are_made_or_refused_and_never_overlap(
         ranges in proptest::collection::vec((0..24_usize, 0..5_usize), 0..6),
     ) {
-        let text = "abcdefghijklmnopqrstuvwxyz";
+        let text = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
         let mut edits = Edits::new();
         for (start, length) in &ranges {
             edits.replace(*start..start + length, "-");

@@ -20,6 +20,12 @@ pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Ve
         if matches!(node.kind(), "case_match" | "heredoc_body" | "class" | "module" | "singleton_class") {
             return Err(Refusal::Unsafe("pattern matching, a here document or a class"));
         }
+        // `{x:}` is the variable `x` as well.
+        if node.kind() == "hash_key_symbol"
+            && node.parent().is_some_and(|pair| pair.kind() == "pair" && pair.child_by_field_name("value").is_none())
+        {
+            names.push(Name { node, role: Role::Blocked });
+        }
         if !matches!(node.kind(), "identifier" | "constant") {
             continue;
         }
