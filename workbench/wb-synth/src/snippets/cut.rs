@@ -51,7 +51,7 @@ pub fn cut(text: &str, tokens: &dyn Tokens, config: CutConfig) -> Vec<Range<usiz
     while start < spans.len() {
         let end = match start + max {
             end if end >= spans.len() => spans.len(),
-            end => (start + max / 2 + 1..=end).rev().max_by_key(|at| gap(text, &spans, *at)).unwrap_or(end),
+            end => (start + max / 2 + 1..=end).max_by_key(|at| (gap(text, &spans, *at), *at)).unwrap_or(end),
         };
         let from = text.floor_char_boundary(spans[start].start);
         let to = text.ceil_char_boundary(spans[end - 1].end.max(from));
@@ -66,17 +66,18 @@ pub fn cut(text: &str, tokens: &dyn Tokens, config: CutConfig) -> Vec<Range<usiz
     pieces
 }
 
-/// How good it is to cut before a token. (`max_by_key` takes the last of equals, so the range is given backwards with
-/// the place as a second key.)
-fn gap(text: &str, spans: &[Range<usize>], at: usize) -> (u8, usize) {
-    let between = text.get(spans[at - 1].end..spans[at].start).unwrap_or_default();
-    let good = match between.bytes().filter(|byte| *byte == b'\n').count() {
-        0 if between.is_empty() => 0,
-        0 => 1,
+/// How good it is to cut before a token: 3 at a blank line, 2 at a line end, 1 at white space, else 0. White space counts
+/// whether it stands between tokens or, as tokenizers have it, in one of them.
+fn gap(text: &str, spans: &[Range<usize>], at: usize) -> u8 {
+    let start = text.floor_char_boundary(spans[at].start);
+    let (before, after) = text.split_at(start);
+    let above = &before[before.trim_end().len()..];
+    let below = &after[..after.len() - after.trim_start().len()];
+    match above.bytes().chain(below.bytes()).filter(|byte| *byte == b'\n').count() {
+        0 => u8::from(!above.is_empty() || !below.is_empty()),
         1 => 2,
         _ => 3,
-    };
-    (good, at)
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +122,30 @@ mod tests {
         assert_eq!(pieces("aaa(b)(c)(d) e", 8, 0), ["aaa(b)(c)(", "d) e"]);
         // Code keeps the indentation of the line that a piece begins with.
         assert_eq!(pieces("def f():\n    aa = 1\n    bb = 2\n", 8, 0), ["def f():\n    aa = 1", "    bb = 2"]);
+    }
+
+    /// Tokens as byte-level tokenizers cut them: a word with the space before it, line ends by themselves.
+    struct WithSpaces;
+
+    impl Tokens for WithSpaces {
+        fn name(&self) -> &str {
+            "with_spaces"
+        }
+
+        fn spans(&self, text: &str) -> Vec<Range<usize>> {
+            let begins = |at: &usize| matches!(text.as_bytes()[*at], b' ' | b'\n') || text[..*at].ends_with('\n');
+            let starts: Vec<usize> = [0].into_iter().chain((1..text.len()).filter(begins)).collect();
+            let ends = starts.iter().skip(1).copied().chain([text.len()]);
+            starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+        }
+    }
+
+    #[test]
+    fn tokenizers_that_keep_white_space_cut_at_the_same_places() {
+        let text = "a b c d e\n\nf g h i";
+        let config = CutConfig { max_tokens: 8, overlap: 0 };
+        let pieces: Vec<&str> = cut(text, &WithSpaces, config).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(pieces, ["a b c d e\n\n", "f g h i"]);
     }
 
     #[test]
