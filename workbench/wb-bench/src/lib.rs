@@ -5,6 +5,7 @@
 //! [`contestant::Scorer`]; [`runner::run`] measures it under every protocol; [`compare::compare`] sets two such
 //! outcomes against each other. Nothing here knows a model or a terminal.
 
+pub mod ab;
 pub mod audit;
 pub mod benchmarks;
 pub mod compare;
@@ -18,6 +19,7 @@ pub mod protocols;
 pub mod runner;
 pub mod texts;
 
+pub use ab::{Ab, AbQuery, Arm, ArmTexts, ErrorClass, Experiment};
 pub use benchmarks::{Benchmark, BenchmarkConfig, Card, Dataset, Plan};
 pub use compare::{Comparison, Verdict, compare};
 pub use compressed::{Compressed, compressed};

@@ -5,6 +5,7 @@
 //! Everything is a pure function of configuration, snippets and replies: the same bytes whatever order replies come in.
 
 pub mod account;
+pub mod annotate;
 pub mod calibration;
 pub mod card;
 pub mod chain;
@@ -18,6 +19,7 @@ pub mod provenance;
 pub mod review;
 pub mod rules;
 pub mod snippet;
+pub mod snippets;
 pub mod tasks;
 
 pub use account::Account;

@@ -1,0 +1,304 @@
+//! Two ways to embed one corpus, on the same few queries: the A/B experiment of a search for code examples.
+//!
+//! Asked is whether the first three results are of use as examples in a prompt: precision@3, with precision@5 and MRR@5
+//! beside it, query by query, with a paired test, and what kind of mistake each wrong result is. It knows nothing of
+//! how texts were made: an arm is a name and its rankings, so the code itself, what a model said of it, both, or
+//! anything else can be an arm.
+
+mod arm;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Qrels, Seed};
+use wb_retrieval::{
+    EvaluateConfig, Metric,
+    evaluate::evaluate_ordered,
+    significance::{self, RESAMPLES},
+};
+
+pub use arm::{Arm, ArmTexts};
+
+use crate::{Error, Result};
+
+/// The cuts of the experiment.
+const FIRST: usize = 3;
+/// As far as anybody looks.
+const DEPTH: usize = 5;
+
+/// A query, and what a good answer to it shows. What is left empty is not asked about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AbQuery {
+    /// Unique.
+    pub id: String,
+    /// What is typed.
+    pub text: String,
+    /// Words of the subject, which a wrong answer may have too: `fraud`, `imbalanced`, `detection`.
+    pub theme: Vec<String>,
+    /// Names of the technique: `smote`, `oversampling`.
+    pub technique: Vec<String>,
+    /// Functions that have to be called: `partial_fit`.
+    pub functions: Vec<String>,
+    /// Names of the library that has to be used: `torch`, `pytorch`.
+    pub library: Vec<String>,
+}
+
+/// What is wrong with a result that is of no use: the three patterns of failing code search, and the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// The subject is right, the technique is not there: fraud detection that never oversamples, for a query about SMOTE.
+    ThemeWithoutTechnique,
+    /// The right library or subject, without the function that was asked for: `partial_fit`.
+    MissingFunction,
+    /// Words of the query are there, the library is another one: object detection in Keras, for a query about PyTorch.
+    KeywordOverReliance,
+    /// Nothing of that.
+    Other,
+}
+
+impl ErrorClass {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] =
+        [Self::ThemeWithoutTechnique, Self::MissingFunction, Self::KeywordOverReliance, Self::Other];
+
+    /// The class of a useless result by the words in it. In this order: the library asked for is absent though words of
+    /// theme, technique or functions are there; all functions asked for are absent though the library or the theme is
+    /// there; the technique is absent though the theme is there; else other. Words are compared without case, whole
+    /// (`gan` is not in `organ`, `partial_fit` not in `partial_fit_all`).
+    ///
+    /// That is a rule, and a person's word is better: see [`Experiment::classes`].
+    pub fn of(query: &AbQuery, text: &str) -> Self {
+        let text = text.to_lowercase();
+        let has = |words: &[String]| words.iter().any(|word| holds(&text, &word.to_lowercase()));
+        let lacks = |words: &[String]| !words.is_empty() && !has(words);
+        if lacks(&query.library) && (has(&query.theme) || has(&query.technique) || has(&query.functions)) {
+            Self::KeywordOverReliance
+        } else if lacks(&query.functions) && (has(&query.library) || has(&query.theme)) {
+            Self::MissingFunction
+        } else if lacks(&query.technique) && has(&query.theme) {
+            Self::ThemeWithoutTechnique
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Whether a word stands in a text with no letter, digit or underscore beside it.
+fn holds(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + word.len()..].chars().next();
+            !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        })
+}
+
+/// Everything that the experiment needs.
+pub struct Experiment<'a> {
+    /// The queries.
+    pub queries: &'a [AbQuery],
+    /// Which documents are of use for which query: a grade above 0. A document that nobody judged is of no use, and counted.
+    pub qrels: &'a Qrels,
+    /// The arm that is there already.
+    pub baseline: &'a Arm,
+    /// The arm that may be better.
+    pub candidate: &'a Arm,
+    /// A document's text, for the classes of errors; nothing where it is not known.
+    pub text: &'a dyn Fn(&str) -> Option<&'a str>,
+    /// Classes that a person gave, by query id and document id; they go before the rule.
+    pub classes: &'a BTreeMap<(String, String), ErrorClass>,
+}
+
+/// What came out. Pairs are baseline, candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ab {
+    /// Names of the arms.
+    pub arms: [String; 2],
+    /// precision@3, precision@5, mrr@5, in this order; the first is what the experiment is about.
+    pub metrics: Vec<AbMetric>,
+    /// Every query, in their order: what a chart of the experiment shows.
+    pub queries: Vec<AbRow>,
+    /// Wrong results among the first three by class, in the order of [`ErrorClass::ALL`].
+    pub errors: Vec<AbErrors>,
+    /// Results among the first five that nobody judged.
+    pub unjudged: [u64; 2],
+}
+
+/// One metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AbMetric {
+    /// Its name.
+    pub name: String,
+    /// Means over the queries.
+    pub means: [f64; 2],
+    /// Candidate less baseline.
+    pub difference: f64,
+    /// The difference as a share of the baseline; none where that is 0.
+    pub relative: Option<f64>,
+    /// 95 % paired bootstrap interval of the difference.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Two-sided, of the paired permutation test: exact up to 13 queries that differ.
+    pub p_value: f64,
+    /// Two-sided, of the paired bootstrap test.
+    pub p_bootstrap: f64,
+    /// Queries on which the candidate is better, equal, worse.
+    pub wins_ties_losses: [u64; 3],
+    /// Queries with the greatest value there is, 1.
+    pub perfect: [u64; 2],
+}
+
+/// One query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AbRow {
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// Useful documents among the first three.
+    pub useful: [u64; 2],
+    /// precision@3.
+    pub precision_3: [f64; 2],
+    /// precision@5.
+    pub precision_5: [f64; 2],
+    /// 1 / rank of the first useful document among the first five.
+    pub mrr_5: [f64; 2],
+    /// The wrong ones among the first three, with what is wrong with them.
+    pub wrong: [Vec<(String, ErrorClass)>; 2],
+}
+
+/// One class of errors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbErrors {
+    /// Which.
+    pub class: ErrorClass,
+    /// How many results of each arm.
+    pub results: [u64; 2],
+}
+
+impl Experiment<'_> {
+    /// Measures both arms. An arm without a ranking for a query, a ranking that names a document twice and a query
+    /// that nobody judged are errors: a mean over fewer queries would compare other things.
+    pub fn run(&self, seed: Seed) -> Result<Ab> {
+        self.check()?;
+        let arms = [self.baseline, self.candidate];
+        let config = EvaluateConfig {
+            metrics: vec![Metric::Precision(FIRST), Metric::Precision(DEPTH), Metric::Mrr(Some(DEPTH))],
+            ..EvaluateConfig::default()
+        };
+        let values: Vec<[Vec<f64>; 2]> = {
+            let measured = arms.map(|arm| {
+                let ranked = self.queries.iter().map(|query| (query.id.as_str(), self.found(arm, query)));
+                evaluate_ordered(ranked, self.qrels, &config)
+            });
+            let of = |arm: usize, metric: &Metric| {
+                measured[arm].scores.per_query.get(&metric.to_string()).cloned().unwrap_or_default()
+            };
+            config.metrics.iter().map(|metric| [of(0, metric), of(1, metric)]).collect()
+        };
+        let mut metrics = Vec::new();
+        for (metric, values) in config.metrics.iter().zip(&values) {
+            metrics.push(compared(metric.to_string(), values, seed)?);
+        }
+        let row = |(at, query): (usize, &AbQuery)| {
+            let pair = |metric: usize| [values[metric][0][at], values[metric][1][at]];
+            let wrong = arms.map(|arm| self.wrong(arm, query));
+            AbRow {
+                id: query.id.clone(),
+                text: query.text.clone(),
+                useful: pair(0).map(|precision| (precision * FIRST as f64).round() as u64),
+                precision_3: pair(0),
+                precision_5: pair(1),
+                mrr_5: pair(2),
+                wrong,
+            }
+        };
+        let queries: Vec<AbRow> = self.queries.iter().enumerate().map(row).collect();
+        let errors = ErrorClass::ALL.map(|class| AbErrors {
+            class,
+            results: [0, 1].map(|arm| {
+                let of_class = queries.iter().flat_map(|row| &row.wrong[arm]).filter(|(_, of)| *of == class);
+                of_class.count() as u64
+            }),
+        });
+        let unjudged = arms.map(|arm| {
+            let unknown = |query: &AbQuery| {
+                let grades = self.qrels.of(&query.id);
+                let is_new = |id: &&str| grades.is_none_or(|grades| !grades.contains_key(*id));
+                self.found(arm, query).filter(is_new).count() as u64
+            };
+            self.queries.iter().map(unknown).sum()
+        });
+        Ok(Ab { arms: arms.map(|arm| arm.name.clone()), metrics, queries, errors: errors.to_vec(), unjudged })
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = |place: String, message: String| Error::Core(wb_core::Error::data(place, message));
+        if self.queries.is_empty() {
+            return Err(wrong("queries".into(), "got none, expected at least one".into()));
+        }
+        for (at, query) in self.queries.iter().enumerate() {
+            let place = format!("query {}", query.id);
+            if self.queries[..at].iter().any(|before| before.id == query.id) {
+                return Err(wrong(place, "the id stands there twice, expected unique ids".into()));
+            }
+            if self.qrels.of(&query.id).is_none_or(BTreeMap::is_empty) {
+                return Err(wrong(place, "nobody judged a document for it".into()));
+            }
+            for arm in [self.baseline, self.candidate] {
+                let Some(ranking) = arm.rankings.get(&query.id) else {
+                    return Err(wrong(place, format!("arm `{}` has no ranking for it", arm.name)));
+                };
+                let first = &ranking[..ranking.len().min(DEPTH)];
+                if let Some(twice) = (1..first.len()).find(|at| first[..*at].contains(&first[*at])) {
+                    let message = format!("arm `{}` has document {} twice", arm.name, first[twice]);
+                    return Err(wrong(place, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn found<'q>(&'q self, arm: &'q Arm, query: &AbQuery) -> impl Iterator<Item = &'q str> {
+        arm.rankings.get(&query.id).into_iter().flatten().take(DEPTH).map(String::as_str)
+    }
+
+    fn wrong(&self, arm: &Arm, query: &AbQuery) -> Vec<(String, ErrorClass)> {
+        let useful =
+            |id: &str| self.qrels.of(&query.id).and_then(|grades| grades.get(id)).is_some_and(|grade| *grade > 0.0);
+        let class = |id: &str| {
+            let given = self.classes.get(&(query.id.clone(), id.to_owned())).copied();
+            given.unwrap_or_else(|| (self.text)(id).map_or(ErrorClass::Other, |text| ErrorClass::of(query, text)))
+        };
+        let wrong = self.found(arm, query).take(FIRST).filter(|id| !useful(id));
+        wrong.map(|id| (id.to_owned(), class(id))).collect()
+    }
+}
+
+fn compared(name: String, values: &[Vec<f64>; 2], seed: Seed) -> Result<AbMetric> {
+    let [baseline, candidate] = values;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let means = [mean(baseline), mean(candidate)];
+    let compared = significance::compare(candidate, baseline, seed)?;
+    let differences = significance::differences(candidate, baseline)?;
+    let difference = means[1] - means[0];
+    Ok(AbMetric {
+        name,
+        means,
+        difference,
+        relative: (means[0] > 0.0).then(|| difference / means[0]),
+        low: compared.interval.low,
+        high: compared.interval.high,
+        p_value: compared.p_value,
+        p_bootstrap: significance::bootstrap_test(&differences, RESAMPLES, seed),
+        wins_ties_losses: compared.wins_ties_losses.map(|count| count as u64),
+        perfect: values.each_ref().map(|values| values.iter().filter(|value| **value == 1.0).count() as u64),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Which texts of a chunk become vectors: its code, what was said of it, or both.
+
+use serde::{Deserialize, Serialize};
+
+use super::Annotation;
+use crate::Snippet;
+
+/// What of a chunk is embedded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmbedText {
+    /// The code.
+    #[default]
+    Code,
+    /// Summary, keywords and queries.
+    Annotation,
+    /// Both, each with a vector of its own; the better of the two counts.
+    Both,
+    /// Both in one text, the annotation first: encoders cut the end.
+    Concat,
+}
+
+/// The texts of chunks to embed, and whose they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmbedTexts {
+    /// The texts, those of one chunk one after the other.
+    pub texts: Vec<String>,
+    /// The chunk of each text.
+    pub chunks: Vec<usize>,
+    /// How many chunks there are.
+    pub n_chunks: usize,
+    /// Chunks that have no annotation where one was asked for; their code alone is embedded.
+    pub without_annotation: usize,
+}
+
+impl EmbedText {
+    /// The texts of one chunk. A chunk without an annotation is its code, whatever is asked for.
+    pub fn of(self, snippet: &Snippet, annotation: Option<&Annotation>) -> Vec<String> {
+        let code = || snippet.text.clone();
+        match (self, annotation) {
+            (Self::Code, _) | (_, None) => vec![code()],
+            (Self::Annotation, Some(annotation)) => vec![annotation.text()],
+            (Self::Both, Some(annotation)) => vec![code(), annotation.text()],
+            (Self::Concat, Some(annotation)) => vec![format!("{}\n\n{}", annotation.text(), snippet.text)],
+        }
+    }
+
+    /// The texts of all chunks. There must be an annotation, or nothing, for each; what is missing at the end is nothing.
+    pub fn all(self, snippets: &[Snippet], annotations: &[Option<Annotation>]) -> EmbedTexts {
+        let mut all = EmbedTexts { n_chunks: snippets.len(), ..EmbedTexts::default() };
+        for (chunk, snippet) in snippets.iter().enumerate() {
+            let annotation = annotations.get(chunk).and_then(Option::as_ref);
+            all.without_annotation += usize::from(self != Self::Code && annotation.is_none());
+            for text in self.of(snippet, annotation) {
+                all.texts.push(text);
+                all.chunks.push(chunk);
+            }
+        }
+        all
+    }
+}
+
+impl EmbedTexts {
+    /// The score of each chunk from the scores of all texts: the best of its own. A score that is not a number counts
+    /// as none; a chunk without any has negative infinity.
+    pub fn best(&self, scores: &[f32]) -> Vec<f32> {
+        let mut best = vec![f32::NEG_INFINITY; self.n_chunks];
+        for (score, chunk) in scores.iter().zip(&self.chunks) {
+            best[*chunk] = best[*chunk].max(*score);
+        }
+        best
+    }
+}
+
+impl Annotation {
+    /// The annotation as one text: summary, keywords, queries, a line each.
+    pub fn text(&self) -> String {
+        let mut lines = vec![self.summary.clone()];
+        if !self.keywords.is_empty() {
+            lines.push(format!("Keywords: {}", self.keywords.join(", ")));
+        }
+        lines.extend(self.queries.iter().cloned());
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,185 @@
+//! What a language model says of a chunk: a summary, keywords, and queries that it would answer; and which of it is embedded.
+//!
+//! Embeddings of code see libraries and domains; a summary names the technique. Whether that helps on the data at hand
+//! is what `wb-bench`'s A/B experiment measures, with [`EmbedText`] as its one switch.
+
+mod embed;
+mod prompt;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error as CoreError, Progress, Seed};
+use wb_llm::{Answer, Ask, Reply, Sampling, Usage};
+
+pub use embed::{EmbedText, EmbedTexts};
+pub use prompt::{Asked, Fence, question, recipe, schema};
+
+use crate::Snippet;
+
+/// How chunks are annotated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AnnotateConfig {
+    /// Characters of a chunk that the model is shown at most; the beginning is.
+    pub max_chars: usize,
+    /// Characters of the context before it that the model is shown at most; the end is.
+    pub max_context_chars: usize,
+    /// Keywords at most.
+    pub keywords: usize,
+    /// Example queries.
+    pub queries: usize,
+    /// How to draw. 0 as temperature: an annotation is a description, and the same one twice is right.
+    pub sampling: Sampling,
+}
+
+impl Default for AnnotateConfig {
+    fn default() -> Self {
+        Self {
+            max_chars: 6000,
+            max_context_chars: 1000,
+            keywords: 10,
+            queries: 3,
+            sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 512 },
+        }
+    }
+}
+
+impl AnnotateConfig {
+    /// Refuses values that make no sense; `key` is where this config stands.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let counts = [
+            ("keywords", self.keywords, 1, 50),
+            ("queries", self.queries, 1, 20),
+            ("max_chars", self.max_chars, 50, usize::MAX),
+        ];
+        for (name, value, least, most) in counts {
+            if !(least..=most).contains(&value) {
+                let expected =
+                    if most == usize::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
+                return Err(CoreError::value(format!("{key}.{name}"), format!("got {value}, expected {expected}")));
+            }
+        }
+        let sampling = &self.sampling;
+        if !(0.0..=2.0).contains(&sampling.temperature) {
+            let message = format!("got {}, expected 0 to 2", sampling.temperature);
+            return Err(CoreError::value(format!("{key}.sampling.temperature"), message));
+        }
+        if !(sampling.top_p > 0.0 && sampling.top_p <= 1.0) {
+            let message = format!("got {}, expected more than 0, at most 1", sampling.top_p);
+            return Err(CoreError::value(format!("{key}.sampling.top_p"), message));
+        }
+        if sampling.max_tokens < 64 {
+            let message = format!("got {}, expected 64 or more for an annotation", sampling.max_tokens);
+            return Err(CoreError::value(format!("{key}.sampling.max_tokens"), message));
+        }
+        Ok(())
+    }
+}
+
+/// What a model said of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Annotation {
+    /// What the code does and by which technique, in a few sentences.
+    pub summary: String,
+    /// Techniques, functions, libraries, kinds of data.
+    pub keywords: Vec<String>,
+    /// What somebody would type who looks for this chunk.
+    pub queries: Vec<String>,
+}
+
+/// Annotations of snippets, with what became of the others.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Annotated {
+    /// One for each snippet, in their order; nothing where the model gave none that can be used.
+    pub annotations: Vec<Option<Annotation>>,
+    /// Snippets without an annotation, by reason.
+    pub rejected: BTreeMap<String, u64>,
+    /// Tokens of the accepted answers; unknown where an engine does not say.
+    pub usage: Usage,
+}
+
+/// Asks for an annotation of every snippet. The same snippets, config, seed and replies give the same annotations.
+pub fn annotate(
+    config: &AnnotateConfig,
+    snippets: &[Snippet],
+    ask: &dyn Ask,
+    fence: &Fence,
+    seed: Seed,
+    progress: &mut dyn FnMut(Progress),
+) -> wb_llm::Result<Annotated> {
+    let asked: Vec<Asked> = snippets.iter().map(|snippet| question(config, snippet, fence, seed)).collect();
+    let questions: Vec<_> = asked.iter().map(|asked| asked.question.clone()).collect();
+    let mut done = 0;
+    let replies = ask.ask_all(&questions, &mut |_, _| {
+        done += 1;
+        progress(Progress::new("annotating", done, questions.len()));
+    })?;
+    let mut annotated = Annotated { usage: none_yet(), ..Annotated::default() };
+    for (reply, asked) in replies.iter().zip(&asked) {
+        let read = match reply {
+            Reply::Answered(answer) => {
+                add(&mut annotated.usage, answer.usage);
+                accept(config, answer, &asked.nonce)
+            }
+            Reply::Rejected(rejection) => Err(rejection.reason.clone()),
+        };
+        if let Err(reason) = &read {
+            *annotated.rejected.entry(reason.clone()).or_default() += 1;
+        }
+        annotated.annotations.push(read.ok());
+    }
+    // An `Ask` that gives fewer replies than it was asked questions leaves the rest without one.
+    let missing = snippets.len().saturating_sub(annotated.annotations.len());
+    if missing > 0 {
+        *annotated.rejected.entry("no reply".into()).or_default() += missing as u64;
+        annotated.annotations.resize(snippets.len(), None);
+    }
+    Ok(annotated)
+}
+
+fn none_yet() -> Usage {
+    Usage { prompt: Some(0), cached: Some(0), completion: Some(0) }
+}
+
+/// Adds what is known; a sum with something unknown in it is unknown.
+fn add(sum: &mut Usage, usage: Usage) {
+    let plus = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+    *sum = Usage {
+        prompt: plus(sum.prompt, usage.prompt),
+        cached: plus(sum.cached, usage.cached),
+        completion: plus(sum.completion, usage.completion),
+    };
+}
+
+/// An answer as an annotation: white space folded, keywords and queries once each, no more of them than asked for.
+fn accept(config: &AnnotateConfig, answer: &Answer, nonce: &str) -> Result<Annotation, String> {
+    if answer.text.contains(nonce) {
+        return Err("answer that repeats the fence".into());
+    }
+    let given: Annotation = match &answer.value {
+        Some(value) => serde_json::from_value(value.clone()),
+        None => serde_json::from_str(&answer.text),
+    }
+    .map_err(|_| "answer of another shape")?;
+    let annotation = Annotation {
+        summary: wb_data::text::fold(&given.summary),
+        keywords: once(given.keywords, config.keywords),
+        queries: once(given.queries, config.queries),
+    };
+    match annotation {
+        Annotation { summary, .. } if summary.is_empty() => Err("annotation without a summary".into()),
+        Annotation { queries, .. } if queries.is_empty() => Err("annotation without a query".into()),
+        annotation => Ok(annotation),
+    }
+}
+
+fn once(texts: Vec<String>, most: usize) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let folded = texts.iter().map(|text| wb_data::text::fold(text));
+    folded.filter(|text| !text.is_empty() && seen.insert(text.to_lowercase())).take(most).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Files of a folder by their endings, in the order of their paths, read as text or refused with the line.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use wb_core::Error as CoreError;
+
+use super::{Error, Result, source::Take};
+
+/// What must not be split between training and test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileGroup {
+    /// Every file by itself.
+    #[default]
+    File,
+    /// The first folder of the path; a file beside the folders is a group by itself.
+    TopFolder,
+    /// All files together.
+    One,
+}
+
+/// A file to read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TextFile {
+    /// Path below the folder, with `/`; a file's own name where a file was given.
+    pub(super) relative: String,
+    pub(super) absolute: PathBuf,
+}
+
+impl TextFile {
+    /// The group of the file and its path in it.
+    pub(super) fn group(&self, group: FileGroup, root: &Path) -> (String, String) {
+        match (group, self.relative.split_once('/')) {
+            (FileGroup::TopFolder, Some((top, rest))) => (top.to_owned(), rest.to_owned()),
+            (FileGroup::One, _) => {
+                let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                (name, self.relative.clone())
+            }
+            _ => (self.relative.clone(), self.relative.rsplit('/').next().unwrap_or_default().to_owned()),
+        }
+    }
+
+    /// The name without its ending.
+    pub(super) fn stem(&self) -> &str {
+        let name = self.relative.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    }
+
+    /// `file:line` for messages.
+    pub(super) fn line(&self, line: usize) -> String {
+        format!("{}:{line}", self.absolute.display())
+    }
+
+    /// The text; nothing where the file is left out or bad, which `take` has been told.
+    pub(super) fn read(&self, max_bytes: u64, take: &mut Take<'_>) -> Result<Option<String>> {
+        let size = fs::metadata(&self.absolute).map_err(CoreError::io("read", &self.absolute))?.len();
+        if size > max_bytes {
+            take.leave_out("file over max_file_bytes", 1);
+            return Ok(None);
+        }
+        let bytes = fs::read(&self.absolute).map_err(CoreError::io("read", &self.absolute))?;
+        take.file();
+        match self.text(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => take.bad(error).map(|()| None),
+        }
+    }
+
+    fn text(&self, bytes: Vec<u8>) -> Result<String> {
+        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+            return Err(Error::bad(self.line(1), "bad UTF-8", "the file is UTF-16, expected UTF-8"));
+        }
+        let mut text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+            let byte = error.as_bytes().get(at).copied().unwrap_or_default();
+            Error::bad(self.line(line), "bad UTF-8", format!("byte {byte:#04x} is not UTF-8"))
+        })?;
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
+        Ok(text)
+    }
+}
+
+/// The files of a path that end in one of `endings` (with their dot, in any case), in the order of their relative
+/// paths; hidden files and folders aside, links to folders not followed. A file that is named is taken whatever its ending.
+pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result<Vec<TextFile>> {
+    if !fs::metadata(path).map_err(CoreError::io("read", path))?.is_dir() {
+        let relative = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        return Ok(vec![TextFile { relative, absolute: path.to_owned() }]);
+    }
+    let (mut files, mut others) = (Vec::new(), 0);
+    let mut folders = vec![(path.to_owned(), String::new())];
+    while let Some((folder, below)) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(CoreError::io("read", &folder))? {
+            let entry = entry.map_err(CoreError::io("read", &folder))?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                take.leave_out("path that is not UTF-8", 1);
+                continue;
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            let relative = format!("{below}{name}");
+            if entry.file_type().map_err(CoreError::io("read", entry.path()))?.is_dir() {
+                folders.push((entry.path(), format!("{relative}/")));
+            } else if endings.iter().any(|ending| name.to_ascii_lowercase().ends_with(ending)) {
+                files.push(TextFile { relative, absolute: entry.path() });
+            } else {
+                others += 1;
+            }
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::Empty {
+            what: format!("{}: no file ends in {} ({others} others are there)", path.display(), endings.join(", ")),
+            hint: Some("check `path:`".into()),
+        });
+    }
+    take.leave_out("file of another kind", others);
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Refuses a path that is not given and a size of 0.
+pub(super) fn validate(path: &Path, max_file_bytes: u64, key: &str) -> wb_core::Result<()> {
+    if path.as_os_str().is_empty() {
+        return Err(CoreError::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
+    }
+    if max_file_bytes == 0 {
+        return Err(CoreError::value(format!("{key}.max_file_bytes"), "got 0, expected 1 or more"));
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Records of JSON lines, Parquet and CSV, on this disk or in a data set on the hub.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wb_core::{Error as CoreError, Progress};
+use wb_data::sources::texts::{TextFields, TextFiles, TextItem, each_text, validate_hub};
+
+use super::{
+    Error, Result,
+    cut::{CutConfig, cut},
+    source::{Found, SnippetSource, Take},
+};
+
+/// Which files, and which of their fields.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordSnippets {
+    /// A file, or a folder whose Parquet, JSON and CSV files are read; either this or `hub`.
+    pub path: Option<PathBuf>,
+    /// Files of a data set on the hub; either this or `path`.
+    pub hub: Option<HubFiles>,
+    /// Names of the fields.
+    pub fields: TextFields,
+    /// Only records whose field has this value (`{ language: Python }`); the others are counted.
+    pub only: BTreeMap<String, Value>,
+    /// The language of records that name none.
+    pub language: String,
+    /// Cuts longer texts to pieces; null leaves them whole.
+    pub cut: Option<CutConfig>,
+}
+
+/// Files of a data set repository at a pinned revision.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HubFiles {
+    /// `owner/name`.
+    pub repo: String,
+    /// Commit hash, 40 hex digits.
+    pub revision: String,
+    /// Files in the repository, read in this order; the ending says the format.
+    pub files: Vec<String>,
+}
+
+impl SnippetSource for RecordSnippets {
+    fn kind(&self) -> &'static str {
+        "records"
+    }
+
+    fn place(&self) -> String {
+        match (&self.path, &self.hub) {
+            (Some(path), _) => format!("records {}", path.display()),
+            (None, Some(hub)) => format!("records {}@{}", hub.repo, hub.revision.get(..12).unwrap_or(&hub.revision)),
+            (None, None) => "records".to_owned(),
+        }
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        match (&self.path, &self.hub) {
+            (Some(_), Some(_)) => return Err(CoreError::value(key, "got `path` and `hub`, expected one of them")),
+            (None, None) => return Err(CoreError::value(key, "got neither `path` nor `hub`, expected one of them")),
+            (None, Some(hub)) => validate_hub(&hub.repo, &hub.revision, &hub.files, &format!("{key}.hub"))?,
+            (Some(_), None) => {}
+        }
+        self.cut.map_or(Ok(()), |cut| cut.validate(&format!("{key}.cut")))?;
+        self.fields.validate(&self.only, key)
+    }
+
+    fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+        let files = match (&self.path, &self.hub) {
+            (Some(path), _) => TextFiles::Path(path),
+            (None, Some(hub)) => TextFiles::Hub { repo: &hub.repo, revision: &hub.revision, files: &hub.files },
+            (None, None) => return Err(CoreError::value("records", "got neither `path` nor `hub`").into()),
+        };
+        // The reader stops at an error of its own kind; ours is kept beside it.
+        let mut stopped = None;
+        let read = each_text(
+            files,
+            &self.fields,
+            &self.only,
+            &mut |item| {
+                match item {
+                    TextItem::Text(record) => self.record(*record, take),
+                    TextItem::LeftOut(reason) => take.leave_out(reason, 1),
+                    TextItem::Bad(error) => {
+                        if let Err(error) = take.bad(Error::Data(error)) {
+                            stopped = Some(error);
+                            return Err(wb_data::Error::Core(CoreError::data("records", "stopped")));
+                        }
+                    }
+                }
+                Ok(())
+            },
+            progress,
+        );
+        if let Some(error) = stopped {
+            return Err(error);
+        }
+        (0..read?).for_each(|_| take.file());
+        Ok(())
+    }
+}
+
+impl RecordSnippets {
+    fn record(&self, record: wb_data::sources::texts::TextRecord, take: &mut Take<'_>) {
+        let language = if record.language.is_empty() { self.language.clone() } else { record.language };
+        let whole = Found {
+            id: record.id,
+            language: super::language::named(&language),
+            text: record.text,
+            context: record.context,
+            origin: record.origin,
+        };
+        let Some(config) = self.cut else { return take.snippet(whole) };
+        let pieces = cut(&whole.text, take.tokens, config);
+        if pieces.len() == 1 {
+            return take.snippet(whole);
+        }
+        for (number, piece) in pieces.into_iter().enumerate() {
+            let id = format!("{}/{}", whole.id, number + 1);
+            take.snippet(Found { id, text: whole.text[piece].to_owned(), ..whole.clone() });
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Somewhere snippets come from, and what its snippets, omissions and faults are given to.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Origin, Progress, fingerprint::text_key};
+use wb_data::OnBad;
+
+use super::{Error, Result, tokens::Tokens};
+use crate::Snippet;
+
+/// Somewhere snippets come from. The same files and config give the same snippets in the same order.
+pub trait SnippetSource {
+    /// The source's kind, which its snippets' ids begin with where it has no name: `tree`, `notebooks`.
+    fn kind(&self) -> &'static str;
+
+    /// The source's place, for tables: `data/notebooks`.
+    fn place(&self) -> String;
+
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    fn validate(&self, key: &str) -> wb_core::Result<()>;
+
+    /// Gives everything to `take`, in the order of sorted paths and of places in each file.
+    fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()>;
+}
+
+/// What became of one source.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SourceAccount {
+    /// Its name: given, or its kind.
+    pub name: String,
+    /// Its kind and place.
+    pub place: String,
+    /// Files that were read.
+    pub files: u64,
+    /// Snippets that it gave, before any filter.
+    pub snippets: u64,
+    /// What gave no snippet though nothing is wrong with it, by reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// What is wrong, by reason; empty with `on_bad: stop`.
+    pub bad: BTreeMap<String, u64>,
+    /// The first of them, in words.
+    pub first_bad: String,
+}
+
+/// A snippet on its way, before it has an id.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// What its id ends with: path and lines, table and row.
+    pub id: String,
+    /// As [`Snippet::language`].
+    pub language: String,
+    /// As [`Snippet::text`].
+    pub text: String,
+    /// As [`Snippet::context`].
+    pub context: String,
+    /// As [`Snippet::origin`], the data set aside.
+    pub origin: Origin,
+}
+
+/// Takes what a source finds, and keeps its account.
+pub struct Take<'a> {
+    /// How tokens are counted.
+    pub tokens: &'a dyn Tokens,
+    on_bad: OnBad,
+    sink: &'a mut dyn FnMut(Snippet),
+    seen: HashMap<[u64; 2], u32>,
+    account: SourceAccount,
+    first_bad: Option<Error>,
+}
+
+impl<'a> Take<'a> {
+    pub(super) fn new(
+        name: &str,
+        place: String,
+        tokens: &'a dyn Tokens,
+        on_bad: OnBad,
+        sink: &'a mut dyn FnMut(Snippet),
+    ) -> Self {
+        let account = SourceAccount { name: name.to_owned(), place, ..SourceAccount::default() };
+        Self { tokens, on_bad, sink, seen: HashMap::new(), account, first_bad: None }
+    }
+
+    /// A file that is read now.
+    pub fn file(&mut self) {
+        self.account.files += 1;
+    }
+
+    /// A snippet. Of several with one id the later ones get their number: `.2`.
+    pub fn snippet(&mut self, found: Found) {
+        let mut id = format!("{}:{}", self.account.name, found.id);
+        let times = self.seen.entry(text_key(&id)).or_default();
+        *times += 1;
+        if *times > 1 {
+            id = format!("{id}.{times}");
+        }
+        self.account.snippets += 1;
+        let origin = Origin { dataset: self.account.name.clone(), ..found.origin };
+        (self.sink)(Snippet { id, language: found.language, text: found.text, context: found.context, origin });
+    }
+
+    /// Something that gives no snippet, and no fault.
+    pub fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
+        if count > 0 {
+            *self.account.left_out.entry(reason.into()).or_default() += count;
+        }
+    }
+
+    /// Something wrong: counted with `on_bad: skip`, else the error. What is wrong with the whole source always is one.
+    pub fn bad(&mut self, error: Error) -> Result<()> {
+        match (self.on_bad, error.reason()) {
+            (OnBad::Skip, Some(reason)) => {
+                *self.account.bad.entry(reason.to_owned()).or_default() += 1;
+                self.first_bad.get_or_insert(error);
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// The account, or the error that too much was bad.
+    pub(super) fn finish(mut self, max_bad_share: f64) -> Result<SourceAccount> {
+        let bad: u64 = self.account.bad.values().sum();
+        // A file of many snippets is one chance to be bad, a record too: what is counted is what could be looked at.
+        let of = bad + self.account.snippets.max(self.account.files);
+        let Some(first) = self.first_bad else { return Ok(self.account) };
+        if bad as f64 > max_bad_share * of as f64 {
+            let (name, reasons) = (self.account.name, self.account.bad);
+            return Err(Error::TooManyBad { name, bad, of, share: max_bad_share, reasons, first: Box::new(first) });
+        }
+        self.account.first_bad = first.to_string();
+        Ok(self.account)
+    }
+}
