@@ -4,6 +4,7 @@
 
 pub mod ask;
 pub mod engine;
+pub mod engines;
 pub mod error;
 pub mod request;
 
