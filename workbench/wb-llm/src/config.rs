@@ -65,6 +65,8 @@ pub enum EngineConfig {
     Http(HttpConfig),
     /// A llama-server that is started, and ended, here.
     Sidecar(SidecarConfig),
+    /// The model's file, run in this process; one question at a time.
+    Embedded,
     /// No model: the answers of an earlier run, out of its ledger.
     Replay,
 }
@@ -164,7 +166,12 @@ impl LlmConfig {
                 }
                 sidecar.validate(&at("engine.sidecar"))?;
             }
-            EngineConfig::Replay => {}
+            EngineConfig::Embedded if self.model.is_empty() => {
+                return Err(
+                    Error::value(at("model"), "empty, expected a GGUF file").with_hint("model: path/to/model.gguf")
+                );
+            }
+            EngineConfig::Embedded | EngineConfig::Replay => {}
         }
         self.timeouts.validate(&at("timeouts"))?;
         self.retries.validate(&at("retries"))

@@ -7,6 +7,7 @@ pub fn features() -> Vec<String> {
     let all = [
         ("hub", cfg!(feature = "hub")),
         ("report", cfg!(feature = "report")),
+        ("embedded", cfg!(feature = "embedded")),
         ("cuda", cfg!(feature = "cuda")),
         ("wgpu", cfg!(feature = "wgpu")),
         ("vulkan", cfg!(feature = "vulkan")),

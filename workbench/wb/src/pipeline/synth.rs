@@ -21,7 +21,7 @@ use wb_synth::{
 };
 
 use super::manifest;
-use crate::config::Synthesis;
+use crate::config::{Synthesis, at_home};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
@@ -75,12 +75,15 @@ pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<Snip
 
 /// Opens the model; with `replay`, a ledger in its place.
 fn open(file: &Synthesis, llm: &LlmConfig, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Client> {
+    let mut config = llm.clone();
+    if llm.model.starts_with('~') {
+        config.model = at_home(Path::new(&llm.model)).display().to_string();
+    }
     let client = match replay {
         Some(ledger) => {
-            let config = LlmConfig { engine: EngineConfig::Replay, ..llm.clone() };
-            Client::open(&config, file.seed, ledger, stop)
+            Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop)
         }
-        None => Client::open(llm, file.seed, &out.join(LEDGER), stop),
+        None => Client::open(&config, file.seed, &out.join(LEDGER), stop),
     };
     client.context("cannot open the language model")
 }

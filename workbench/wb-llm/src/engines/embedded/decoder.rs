@@ -1,0 +1,109 @@
+//! A model's arithmetic: tokens go in, and how likely each token of the vocabulary comes next comes out.
+
+use std::{
+    io::{Read, Seek},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use candle_core::{Device, Tensor};
+use candle_transformers::models::{quantized_llama, quantized_qwen2, quantized_qwen3};
+
+use super::{
+    architecture::{Architecture, Sizes},
+    header::Header,
+};
+
+/// Tokens of a prompt that are worked on at once: the scores of all pairs of a step stay below
+/// heads x 256 x context numbers.
+const STEP: usize = 256;
+
+enum Weights {
+    Llama(quantized_llama::ModelWeights),
+    Qwen2(quantized_qwen2::ModelWeights),
+    Qwen3(quantized_qwen3::ModelWeights),
+}
+
+/// A model with the keys and values of the tokens that it has read.
+pub struct Decoder {
+    weights: Weights,
+    read: usize,
+}
+
+impl Decoder {
+    /// Reads the tensors.
+    pub fn load<R: Read + Seek>(sizes: &Sizes, header: &Header, context: u32, reader: &mut R) -> Result<Self, String> {
+        let content = sizes.content(header, context);
+        let device = Device::Cpu;
+        let weights = guarded(|| {
+            Ok(match sizes.architecture {
+                Architecture::Llama => {
+                    Weights::Llama(quantized_llama::ModelWeights::from_gguf(content, reader, &device)?)
+                }
+                Architecture::Qwen2 => {
+                    Weights::Qwen2(quantized_qwen2::ModelWeights::from_gguf(content, reader, &device)?)
+                }
+                Architecture::Qwen3 => {
+                    Weights::Qwen3(quantized_qwen3::ModelWeights::from_gguf(content, reader, &device)?)
+                }
+            })
+        })?;
+        Ok(Self { weights, read: 0 })
+    }
+
+    /// Forgets all tokens, reads a prompt, and gives the logits of the token after it, one per token of the vocabulary.
+    ///
+    /// The prompt is cut the same way whatever was read before, so an answer is a function of the prompt alone. After
+    /// whole steps the rest goes in powers of two, longest first: candle keeps a mask for every pair of lengths that it
+    /// has met, and these pairs are few.
+    pub fn prompt(&mut self, tokens: &[u32]) -> Result<Vec<f32>, String> {
+        match &mut self.weights {
+            Weights::Llama(w) => w.clear_kv_cache(),
+            Weights::Qwen2(w) => w.clear_kv_cache(),
+            Weights::Qwen3(w) => w.clear_kv_cache(),
+        }
+        self.read = 0;
+        let mut rest = tokens;
+        let mut logits = Vec::new();
+        while !rest.is_empty() {
+            let n = if rest.len() >= STEP { STEP } else { 1 << rest.len().ilog2() };
+            let (now, later) = rest.split_at(n);
+            logits = self.next(now)?;
+            rest = later;
+        }
+        Ok(logits)
+    }
+
+    /// Reads more tokens and gives the logits of the token after them.
+    pub fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, String> {
+        let (at, weights) = (self.read, &mut self.weights);
+        let logits = guarded(|| {
+            let input = Tensor::new(tokens, &Device::Cpu)?.unsqueeze(0)?;
+            let out = match weights {
+                Weights::Llama(w) => w.forward(&input, at)?,
+                Weights::Qwen2(w) => w.forward(&input, at)?,
+                Weights::Qwen3(w) => w.forward(&input, at)?,
+            };
+            out.flatten_all()?.to_vec1::<f32>()
+        })?;
+        self.read += tokens.len();
+        match logits.iter().any(|x| x.is_nan()) {
+            true => {
+                Err("the model gives numbers that are none: its weights are damaged, or it needs more exact arithmetic"
+                    .into())
+            }
+            false => Ok(logits),
+        }
+    }
+}
+
+/// Runs candle's code; what it panics with becomes an error.
+fn guarded<T>(f: impl FnOnce() -> candle_core::Result<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(result) => result.map_err(|e| e.to_string()),
+        Err(panic) => Err(panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
+            .unwrap_or_else(|| "the arithmetic failed".into())),
+    }
+}

@@ -1,0 +1,272 @@
+//! A model run in this process, from one GGUF file, without any other program.
+//!
+//! Everything is made of the file: the weights (candle's kernels), the tokenizer, the chat template. What could be run
+//! wrongly is refused when the file is opened. One request at a time; an answer is a function of model, prompt,
+//! sampling and seed, whatever was asked before and however many threads there are.
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use wb_core::Seed;
+
+use self::{
+    architecture::Sizes,
+    decoder::Decoder,
+    header::{Header, Value},
+    neutral::neutral,
+    schema::Schemas,
+    template::Template,
+    tokens::Tokens,
+};
+use crate::{
+    engine::{EngineInfo, LlmEngine},
+    error::{Error, Failure},
+    request::{ChatRequest, Completion, FinishReason, Message, Sampling, Usage},
+};
+
+mod architecture;
+mod decoder;
+pub mod header;
+mod neutral;
+mod sampler;
+mod schema;
+mod template;
+pub mod tokens;
+
+/// A model in a file.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct EmbeddedConfig {
+    /// The GGUF file.
+    pub model: PathBuf,
+    /// Tokens of prompt and answer together at most; what the model was trained for where that is less. Its keys and values
+    /// and its tables of positions take memory in proportion.
+    pub context: u32,
+}
+
+impl Default for EmbeddedConfig {
+    fn default() -> Self {
+        Self { model: PathBuf::new(), context: 4096 }
+    }
+}
+
+impl EmbeddedConfig {
+    /// Refuses what cannot be meant.
+    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let wrong = |name: &str, message: String, hint: &str| {
+            Err(wb_core::Error::Value { key: format!("{key}.{name}"), message, hint: Some(hint.into()) })
+        };
+        if self.model.as_os_str().is_empty() {
+            return wrong(
+                "model",
+                "empty, a GGUF file was expected".into(),
+                "model: qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            );
+        }
+        if !(64..=131_072).contains(&self.context) {
+            return wrong(
+                "context",
+                format!("{} tokens, from 64 to 131072 were expected", self.context),
+                "context: 4096",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A model in this process.
+pub struct EmbeddedEngine {
+    info: EngineInfo,
+    context: usize,
+    tokens: Tokens,
+    schemas: Schemas,
+    template: Result<Template, String>,
+    decoder: Mutex<Decoder>,
+}
+
+impl EmbeddedEngine {
+    /// Reads a model. Refuses files that are damaged, and models whose arithmetic, tokenizer or chat template is not one
+    /// that is known to come out right here; a model without a chat template can only complete.
+    pub fn open(config: &EmbeddedConfig) -> Result<Self, Error> {
+        let path = config.model.display().to_string();
+        config
+            .validate("llm.embedded")
+            .map_err(|e| Error::Config { key: "llm.embedded".into(), what: e.to_string() })?;
+        let io = |source| Error::Io { path: path.clone(), source };
+        let refused = |what: String| Error::Engine(format!("{path}: {what}"));
+        let file = File::open(&config.model).map_err(io)?;
+        if !file.metadata().map_err(io)?.is_file() {
+            return Err(refused("not a file, a GGUF file was expected".into()));
+        }
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let header = Header::read(&mut reader).map_err(refused)?;
+        let sizes = Sizes::of(&header).map_err(refused)?;
+        let longest = sizes.architecture.longest();
+        if config.context > longest && sizes.context > longest {
+            let what =
+                format!("{} tokens, at most {longest} can be run with {}", config.context, sizes.architecture.name());
+            return Err(Error::Config { key: "llm.embedded.context".into(), what });
+        }
+        let context = config.context.min(sizes.context).min(longest);
+        let tokens = Tokens::of(&header, sizes.vocabulary).map_err(refused)?;
+        let schemas = Schemas::new(&tokens).map_err(refused)?;
+        let template = match header.metadata.get("tokenizer.chat_template") {
+            None => {
+                Err("the model has no chat template (tokenizer.chat_template), it can only complete texts".to_owned())
+            }
+            Some(Value::Text(source)) => {
+                let text = |id: Option<u32>| id.map_or("", |id| tokens.vocabulary.text(id));
+                let (bos, eos) = (text(tokens.vocabulary.bos), text(tokens.vocabulary.eos));
+                Ok(Template::new(source, bos, eos).map_err(|e| refused(format!("tokenizer.chat_template: {e}")))?)
+            }
+            Some(other) => {
+                return Err(refused(format!("tokenizer.chat_template is {}, a text was expected", other.kind())));
+            }
+        };
+        let model_hash = hash(&mut reader).map_err(io)?;
+        let decoder = Decoder::load(&sizes, &header, context, &mut reader).map_err(refused)?;
+        let stem = || config.model.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        let info = EngineInfo {
+            engine: "embedded".into(),
+            model: header.text("general.name").map_or_else(stem, str::to_owned),
+            model_hash,
+            context: Some(context),
+            build: concat!("wb-llm ", env!("CARGO_PKG_VERSION"), ", candle 0.11").into(),
+            parallel: 1,
+        };
+        Ok(Self { info, context: context as usize, tokens, schemas, template, decoder: Mutex::new(decoder) })
+    }
+
+    /// A conversation as the model's chat template writes it, contents unchanged.
+    pub fn prompt(&self, messages: &[Message]) -> Result<String, Failure> {
+        self.write(messages)
+    }
+
+    /// The tokens of a conversation, up to where the answer begins. Contents give no token of control, whatever they say.
+    pub fn prompt_tokens(&self, messages: &[Message]) -> Result<Vec<u32>, Failure> {
+        let neutral = neutral(messages, self.tokens.controls()).map_err(Failure::Reject)?;
+        let text = self.write(&neutral.messages)?;
+        Ok(self.tokens.encode(&text, !self.tokens.begins(&text), true, Some(neutral.mark)))
+    }
+
+    /// The tokenizer.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    fn write(&self, messages: &[Message]) -> Result<String, Failure> {
+        let template = self.template.as_ref().map_err(|e| Failure::Stop(e.clone()))?;
+        template
+            .write(messages)
+            .map_err(|e| Failure::Stop(format!("the model's chat template does not take these messages: {e}")))
+    }
+
+    fn generate(
+        &self,
+        prompt: &[u32],
+        sampling: &Sampling,
+        seed: u32,
+        schema: Option<&serde_json::Value>,
+    ) -> Result<Completion, Failure> {
+        let n = prompt.len();
+        if n == 0 {
+            return Err(Failure::Reject("the prompt has no token".into()));
+        }
+        if n >= self.context {
+            return Err(Failure::Reject(format!(
+                "the prompt has {n} tokens, which leaves no room for an answer in a context of {}",
+                self.context
+            )));
+        }
+        let mut follow = match schema {
+            Some(schema) => Some(
+                self.schemas
+                    .begin(schema)
+                    .map_err(|e| Failure::Stop(format!("the answer cannot be held to its schema: {e}")))?,
+            ),
+            None => None,
+        };
+        let room = (sampling.max_tokens as usize).min(self.context - n);
+        let mut answer = Vec::new();
+        let (mut count, mut finish) = (0, FinishReason::Length);
+        let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logits = if room > 0 { decoder.prompt(prompt).map_err(Failure::Stop)? } else { Vec::new() };
+        while count < room {
+            // Rows of the table of embeddings that have no token are never drawn.
+            logits.truncate(self.tokens.vocabulary.len());
+            let allowed = follow.as_mut().map(|f| f.allowed()).transpose().map_err(Failure::Reject)?;
+            let draw = Seed(seed.into()).stream_at("token", count as u64).random::<f64>();
+            let Some(token) = sampler::pick(&logits, allowed.as_ref(), sampling, draw) else {
+                return Err(Failure::Reject("the schema allows no token of this vocabulary here".into()));
+            };
+            count += 1;
+            if self.tokens.vocabulary.ends.contains(&token) {
+                finish = FinishReason::Stop;
+                break;
+            }
+            answer.extend(self.tokens.bytes(token));
+            if let Some(follow) = &mut follow {
+                follow.take(token).map_err(Failure::Reject)?;
+                if follow.done().map_err(Failure::Reject)? {
+                    finish = FinishReason::Stop;
+                    break;
+                }
+            }
+            if count < room {
+                logits = decoder.next(&[token]).map_err(Failure::Stop)?;
+            }
+        }
+        Ok(Completion {
+            text: whole(&answer),
+            finish,
+            usage: Usage { prompt: Some(n as u64), cached: Some(0), completion: Some(count as u64) },
+            truncated: false,
+        })
+    }
+}
+
+impl LlmEngine for EmbeddedEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure> {
+        let prompt = self.prompt_tokens(&request.messages)?;
+        self.generate(&prompt, &request.sampling, request.seed, request.schema.as_ref())
+    }
+
+    fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
+        let prompt = self.tokens.encode(prompt, true, true, None);
+        self.generate(&prompt, sampling, seed, None)
+    }
+
+    fn tokenize(&self, text: &str) -> Result<Option<Vec<u32>>, Failure> {
+        Ok(Some(self.tokens.encode(text, false, true, None)))
+    }
+}
+
+/// Bytes as text. A character that was cut at the end is left out; bytes that are no character become U+FFFD.
+fn whole(bytes: &[u8]) -> String {
+    let cut = bytes.utf8_chunks().last().map_or(0, |last| {
+        // Only a beginning of a character can be followed by what would have completed it.
+        let tail = last.invalid();
+        let begun = std::str::from_utf8(tail).is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none());
+        if begun { tail.len() } else { 0 }
+    });
+    String::from_utf8_lossy(&bytes[..bytes.len() - cut]).into_owned()
+}
+
+/// BLAKE3 of a whole file, in hexadecimal.
+fn hash(reader: &mut BufReader<File>) -> std::io::Result<String> {
+    use std::io::{Seek, SeekFrom};
+    reader.seek(SeekFrom::Start(0))?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(reader)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}

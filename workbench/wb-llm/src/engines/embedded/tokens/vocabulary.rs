@@ -1,0 +1,191 @@
+//! The tokens of a model as its file lists them, and what they are for.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::super::header::{Header, Value};
+
+/// What a token is for: the numbers of `tokenizer.ggml.token_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A piece of text.
+    Normal,
+    /// What stands for all that has no token.
+    Unknown,
+    /// Something that is not text: the beginning of a turn, the end of an answer.
+    Control,
+    /// A piece of text that is always one token.
+    UserDefined,
+    /// Never used.
+    Unused,
+    /// One byte.
+    Byte,
+}
+
+/// Texts that end an answer wherever they are a token, as llama.cpp reads them; they are control tokens whatever the file says.
+const ENDS: [&str; 31] = [
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|flush|>",
+    "<|calls|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "</s>",
+    "<|eom_id|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<|end_of_text|>",
+    "<end_of_utterance>",
+    "<eos>",
+    "<｜end▁of▁sentence｜>",
+    "[e~[",
+    // Paddings and separators of texts to be filled in.
+    "<|fim_pad|>",
+    "<fim-pad>",
+    "<fim_pad>",
+    "<PAD>",
+    "<|repo_name|>",
+    "<fim-repo>",
+    "<REPO>",
+    "<|reponame|>",
+    "<reponame>",
+    "<|file_sep|>",
+    "<file_sep>",
+];
+
+/// A list of tokens.
+#[derive(Debug, Clone)]
+pub struct Vocabulary {
+    /// Their texts, in the file's own spelling.
+    pub texts: Vec<String>,
+    /// What they are for.
+    pub kinds: Vec<Kind>,
+    /// How much each is preferred, for SentencePiece; empty for BPE.
+    pub scores: Vec<f32>,
+    /// Where each text stands; the last of two that are equal.
+    pub ids: HashMap<String, u32>,
+    /// The token of a text's beginning.
+    pub bos: Option<u32>,
+    /// The token of a text's end.
+    pub eos: Option<u32>,
+    /// The token of what has none.
+    pub unknown: Option<u32>,
+    /// All tokens that end an answer.
+    pub ends: BTreeSet<u32>,
+}
+
+impl Vocabulary {
+    /// Reads the `tokenizer.ggml.*` keys of a file whose model has `rows` embeddings.
+    pub fn of(header: &Header, rows: usize, sentencepiece: bool) -> Result<Self, String> {
+        let Some(Value::Texts(texts)) = header.metadata.get("tokenizer.ggml.tokens") else {
+            return Err("tokenizer.ggml.tokens is missing, an array of texts was expected".into());
+        };
+        let texts = texts.clone();
+        if texts.is_empty() || texts.len() > rows {
+            return Err(format!(
+                "tokenizer.ggml.tokens has {} tokens, from 1 to the {rows} rows of token_embd.weight were expected",
+                texts.len()
+            ));
+        }
+        let mut kinds = match header.metadata.get("tokenizer.ggml.token_type") {
+            None => vec![Kind::Normal; texts.len()],
+            Some(Value::Integers(kinds)) if kinds.len() == texts.len() => {
+                kinds.iter().map(|k| kind(*k)).collect::<Result<_, _>>()?
+            }
+            Some(other) => {
+                return Err(format!(
+                    "tokenizer.ggml.token_type is {}, {} integers were expected",
+                    size(other),
+                    texts.len()
+                ));
+            }
+        };
+        let scores = match header.metadata.get("tokenizer.ggml.scores") {
+            _ if !sentencepiece => Vec::new(),
+            Some(Value::Floats(scores)) if scores.len() == texts.len() && scores.iter().all(|s| s.is_finite()) => {
+                scores.clone()
+            }
+            Some(other) => {
+                return Err(format!(
+                    "tokenizer.ggml.scores is {}, {} finite floats were expected",
+                    size(other),
+                    texts.len()
+                ));
+            }
+            None => return Err("tokenizer.ggml.scores is missing, floats were expected".into()),
+        };
+        let mut ids = HashMap::with_capacity(texts.len());
+        for (id, text) in texts.iter().enumerate() {
+            ids.insert(text.clone(), id as u32);
+        }
+        let named = |name: &str, default: Option<u32>| {
+            let key = format!("tokenizer.ggml.{name}_token_id");
+            match (header.metadata.get(&key), header.integer(&key)) {
+                (None, _) => Ok(default.filter(|id| (*id as usize) < texts.len())),
+                (_, Some(id)) if (id as usize) < texts.len() => Ok(Some(id)),
+                // All bits set is how some writers say "none".
+                (_, Some(u32::MAX)) => Ok(None),
+                (Some(other), _) => Err(format!("{key} is {other:?}, one of {} tokens was expected", texts.len())),
+            }
+        };
+        let default = |id| sentencepiece.then_some(id);
+        let (bos, eos, unknown) = (named("bos", default(1))?, named("eos", default(2))?, named("unknown", default(0))?);
+        let mut ends: BTreeSet<u32> = eos.into_iter().chain(named("eot", None)?).chain(named("eom", None)?).collect();
+        for text in ENDS {
+            if let Some(id) = ids.get(text) {
+                ends.insert(*id);
+                kinds[*id as usize] = Kind::Control;
+            }
+        }
+        Ok(Self { texts, kinds, scores, ids, bos, eos, unknown, ends })
+    }
+
+    /// How many tokens there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether there is none, which is refused when it is read.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// What a token is for.
+    pub fn kind(&self, id: u32) -> Kind {
+        self.kinds.get(id as usize).copied().unwrap_or(Kind::Unused)
+    }
+
+    /// A token's text in the file's spelling; empty for a row of embeddings without a token.
+    pub fn text(&self, id: u32) -> &str {
+        self.texts.get(id as usize).map_or("", String::as_str)
+    }
+
+    /// The token of a text that can come out of merging: never one that is not text, whatever the text says.
+    pub fn mergeable(&self, text: &str) -> Option<u32> {
+        self.ids.get(text).copied().filter(|id| !matches!(self.kind(*id), Kind::Control | Kind::Unknown))
+    }
+}
+
+fn kind(number: i64) -> Result<Kind, String> {
+    Ok(match number {
+        0 | 1 => Kind::Normal,
+        2 => Kind::Unknown,
+        3 => Kind::Control,
+        4 => Kind::UserDefined,
+        5 => Kind::Unused,
+        6 => Kind::Byte,
+        other => return Err(format!("tokenizer.ggml.token_type holds {other}, from 1 to 6 was expected")),
+    })
+}
+
+fn size(value: &Value) -> String {
+    match value {
+        Value::Integers(v) => format!("{} integers", v.len()),
+        Value::Floats(v) => format!("{} floats", v.len()),
+        other => other.kind().into(),
+    }
+}
