@@ -50,6 +50,43 @@ fn a_config_is_named_like_its_file() {
     }
 }
 
+/// The recipe that the flagship follows, number by number, in the order of the file.
+#[test]
+fn the_flagship_has_the_numbers_of_its_recipe() {
+    let text = resolved(&root().join("configs/xtr-lora.yaml"));
+    let mut lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
+    for wanted in [
+        "per_pair: 31",
+        "query: 32",
+        "document: 512",
+        "dim: 128",
+        "rank: 32",
+        "alpha: 64.0",
+        "q",
+        "k",
+        "v",
+        "o",
+        "wi_0",
+        "wi_1",
+        "wo",
+        "top_k: 256",
+        "pairs: 64",
+        "accumulate: 4",
+        "negatives: 3",
+        "temperature: 0.1",
+        "negatives: 7",
+        "temperature: 0.07",
+        "negatives: 15",
+        "temperature: 0.05",
+        "negatives: 31",
+        "learning_rate: 0.00001",
+        "warmup_steps: 5000",
+        "epochs: 3",
+    ] {
+        assert!(lines.any(|line| line == wanted), "no `{wanted}`, or not in its place:\n{text}");
+    }
+}
+
 /// The page is what `wb ls --defaults` prints: a key that it does not have cannot be found by anyone.
 #[test]
 fn every_key_is_explained() {
