@@ -203,7 +203,7 @@ fn share((part, all): (u64, u64)) -> String {
 }
 
 /// Names with their counts, the highest first.
-pub(crate) fn listed(counts: &BTreeMap<String, u64>) -> String {
+fn listed(counts: &BTreeMap<String, u64>) -> String {
     let mut sorted: Vec<(&String, &u64)> = counts.iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let named = |name: &str| if name.is_empty() { "none".to_owned() } else { cell(name) };

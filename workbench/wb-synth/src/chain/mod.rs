@@ -140,7 +140,7 @@ pub(crate) fn run_some(
     }
     if assigned.items.is_empty() {
         return Err(Error::Empty {
-            what: format!("none of {} snippets suits a task: {}", snippets.len(), card::listed(&assigned.unfit)),
+            what: format!("none of {} snippets suits a task: {}", snippets.len(), reasons(&assigned.unfit)),
             hint: Some("look at `synth.languages`, `synth.snippet_chars` and `synth.tasks`".into()),
         });
     }
@@ -185,6 +185,13 @@ pub(crate) fn run_some(
     let card = card::render(&facts);
     let review_html = review::page(pairs.pairs(), &provenance, &catalog)?;
     Ok(Synthesis { pairs, provenance, card, account, review_html, counts, calibration, proposals, asked_bytes })
+}
+
+fn reasons(counts: &BTreeMap<String, u64>) -> String {
+    if counts.is_empty() {
+        return "no task takes their language or their kind".to_owned();
+    }
+    counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect::<Vec<_>>().join(", ")
 }
 
 /// What every stage looks at.

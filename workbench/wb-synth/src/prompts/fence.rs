@@ -77,7 +77,7 @@ mod tests {
             ("```", "```"),
             (" plain ", "plain"),
         ] {
-            assert_eq!(clean(given, "n", "").as_deref(), Some(expected), "{given}");
+            assert_eq!(clean(given, "0f0f", "").as_deref(), Some(expected), "{given}");
         }
     }
 }

@@ -27,7 +27,11 @@ fn about(chosen: &ChosenTask) -> String {
 /// What the model is told before the questions of a step.
 pub(super) fn step_system(chosen: &ChosenTask, step: &Step) -> String {
     let name = step.output.name();
+    let joined = chosen.kind == Task::Hybrid && chosen.task.snippet == crate::tasks::Role::Query;
     let what = match step.output {
+        Output::Query if joined => {
+            "the words of the query; the code of the snippet is put below them afterwards".to_owned()
+        }
         Output::Query => format!("the query: {}", chosen.task.query),
         Output::Document => format!("the document: {}", chosen.task.document),
         Output::Note => "what the request asks for; it is the basis of a later step".to_owned(),
