@@ -148,9 +148,9 @@ fn is_movable(source: &Source<'_>, node: Node<'_>, has_inner_functions: bool) ->
             let calls = matches!(kind, "call" | "call_expression" | "new_expression");
             !is_comment(part)
                 && !is_mangled
-                && !(calls && has_inner_functions)
+                && (!calls || !has_inner_functions)
                 && !is_function(part, source.language)
-                && !(kind == "identifier" && matches!(text, "super" | "arguments" | "locals" | "__class__"))
+                && (kind != "identifier" || !matches!(text, "super" | "arguments" | "locals" | "__class__"))
                 && !matches!(
                     kind,
                     "yield"

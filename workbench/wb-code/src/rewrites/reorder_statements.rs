@@ -137,8 +137,7 @@ fn assignment<'s>(source: &Source<'s>, statement: Node<'_>, local: &BTreeSet<&st
     if source.language == Language::Ruby && statement.next_named_sibling().is_none() {
         return None;
     }
-    if source.language == Language::Ruby && !statement.parent().is_some_and(|parent| parent.kind() == "body_statement")
-    {
+    if source.language == Language::Ruby && statement.parent().is_none_or(|parent| parent.kind() != "body_statement") {
         return None;
     }
     let name = source.str(target);

@@ -16,7 +16,7 @@ pub struct RulesConfig {
     pub perturbations: Vec<RewriteKind>,
     /// Rewritten versions of one function, each a pair of its own.
     pub per_snippet: usize,
-    /// At most so many different rewrites one after the other in a version.
+    /// At most so many different rewrites one after the other in a version, and at least half as many where they apply.
     pub chain: usize,
     /// At most so many hard negatives per pair: the pair's code with its meaning changed.
     /// Near misses can hurt a retriever: measure before you trust them.

@@ -16,7 +16,8 @@ pub(super) struct Version {
 /// What happened to single rewrites: by rule, language and outcome.
 pub(super) type Tried = BTreeMap<(RewriteKind, Language, String), u64>;
 
-/// Up to `chain` different rewrites one after the other, in a drawn order; `None` where none of them could do anything.
+/// Some different rewrites one after the other, in a drawn order, at least half of `chain` where so many apply and at
+/// most all of it: one alone often leaves the code nearly as it was. `None` where none of them could do anything.
 ///
 /// What a rule refuses is counted and the next one is tried.
 pub(super) fn chained(
@@ -28,7 +29,8 @@ pub(super) fn chained(
     tried: &mut Tried,
 ) -> Option<Version> {
     let mut draw = Draw::new(seed, "chain");
-    let length = 1 + draw.below(chain);
+    let least = chain.div_ceil(2);
+    let length = least + draw.below(chain + 1 - least);
     let mut version = Version { text: code.to_owned(), kinds: Vec::new(), notes: Vec::new() };
     for at in draw.order(kinds.len()) {
         let Some(kind) = kinds.get(at).copied().filter(|_| version.kinds.len() < length) else { break };

@@ -96,7 +96,10 @@ fn counted(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
     let (start, test, step) = (parts(init), parts("condition"), parts(update));
     let [test] = test.as_slice() else { return None };
     let is_labeled = node.parent().is_some_and(|parent| parent.kind() == "labeled_statement");
-    if start.is_empty() || step.is_empty() || is_labeled || test.is_empty() {
+    // `$i = 0, $j = 1` is no statement in PHP.
+    let has_sequence = source.language == Language::Php
+        && named_children(node).iter().any(|part| part.kind() == "sequence_expression");
+    if has_sequence || start.is_empty() || step.is_empty() || is_labeled || test.is_empty() {
         return None;
     }
     if has_own(source, node, "continue_statement") || has_functions(source, node) || source.has_multiline_literal(node)

@@ -91,7 +91,7 @@ fn is_whole(source: &Source<'_>, node: Node<'_>) -> bool {
 fn range_as_while(source: &Source<'_>, node: Node<'_>, names: &[Name<'_>]) -> Option<Change> {
     let Loop { body, header_end, margin, inner, .. } = plain_loop(source, node)?;
     let counter = node.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
-    let list = arguments(source, node.child_by_field_name("right")?, &["range", "xrange"])?;
+    let list = arguments(source, node.child_by_field_name("right")?, &["range"])?;
     let (start, stop, step) = match list.as_slice() {
         [stop] => (None, *stop, None),
         [start, stop] => (Some(*start), *stop, None),

@@ -123,5 +123,6 @@ fn all_of(node: Node<'_>) -> Role {
 
 /// From a byte to the end of a node.
 fn rest_of(node: Node<'_>, from: usize) -> Role {
-    Role::Bind(vec![from..node.end_byte()])
+    let rest = from..node.end_byte();
+    Role::Bind(vec![rest])
 }

@@ -136,7 +136,10 @@ fn let_condition(condition: Node<'_>) -> Role {
         Some(owner) if owner.kind() == "match_arm" => all_of(owner),
         Some(owner) => {
             let body = owner.child_by_field_name("consequence").or_else(|| owner.child_by_field_name("body"));
-            body.map_or(Role::Blocked, |body| Role::Bind(vec![condition.end_byte()..body.end_byte()]))
+            body.map_or(Role::Blocked, |body| {
+                let known = condition.end_byte()..body.end_byte();
+                Role::Bind(vec![known])
+            })
         }
         None => Role::Blocked,
     }

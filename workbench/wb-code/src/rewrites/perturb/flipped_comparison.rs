@@ -1,9 +1,12 @@
 //! A comparison turned round: less becomes greater, equal becomes different, in becomes not in.
 
 use super::operators;
-use crate::rewrites::{
-    Draw, Edits, Refusal, Source,
-    rewrite::{Change, Rewrite},
+use crate::{
+    languages::Language,
+    rewrites::{
+        Draw, Edits, Refusal, Source,
+        rewrite::{Change, Rewrite},
+    },
 };
 
 pub(in crate::rewrites) struct FlippedComparison;
@@ -28,6 +31,10 @@ impl Rewrite for FlippedComparison {
                     "not in" => "in",
                     _ => return None,
                 };
+                // Ruby's `===` asks a class or a pattern, and has no opposite.
+                if node.kind() == "===" && source.language == Language::Ruby {
+                    return None;
+                }
                 let is_javascript_in = matches!(node.kind(), "in") && node.parent()?.kind() != "comparison_operator";
                 (!is_javascript_in).then_some((node, new))
             })

@@ -24,7 +24,7 @@ process.stdin.on("end", () => {
   const call = (space, list) => {
     space.__given = JSON.stringify(list);
     try {
-      vm.runInContext("var __arguments = JSON.parse(__given); var __result = __wanted(...__arguments);", space, { timeout: 1000 });
+      vm.runInContext("var __arguments = JSON.parse(__given); var __result = __wanted(...__arguments);", space, { timeout: 500 });
       return ["value", shape(space.__result, 0), shape(space.__arguments, 0)];
     } catch (error) {
       const name = error && error.name;
@@ -48,7 +48,7 @@ process.stdin.on("end", () => {
     if (one === null || other === null) {
       reply.skipped += 1;
       stuck += 1;
-      if (stuck === 3) break;
+      if (stuck === 2) break;
       continue;
     }
     if (one[1] === "ReferenceError" && other[1] === "ReferenceError") {

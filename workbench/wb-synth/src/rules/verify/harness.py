@@ -38,7 +38,7 @@ def call(space, name, arguments):
     arguments = copy.deepcopy(arguments)
     out = io.StringIO()
     real, sys.stdout = sys.stdout, out
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         result = ["value", shape(space[name](*arguments))]
     except TooLong:
@@ -70,7 +70,7 @@ def main():
         if one is None or other is None:
             reply["skipped"] += 1
             stuck += 1
-            if stuck == 3:
+            if stuck == 2:
                 break
             continue
         if "NameError" in one[1:2] and "NameError" in other[1:2]:
