@@ -56,7 +56,7 @@ pub enum Error {
         hint: Option<String>,
         /// SQLite's own words.
         #[source]
-        source: Option<rusqlite::Error>,
+        source: Option<Box<rusqlite::Error>>,
     },
     /// Nothing is left to work with.
     #[error("{what}")]

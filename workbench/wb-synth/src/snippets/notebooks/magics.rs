@@ -97,7 +97,7 @@ fn quotes<'a>(line: &str, mut open: Option<&'a str>) -> Option<&'a str> {
             None => {
                 let code = rest.split('#').next().unwrap_or_default();
                 let first = ["\"\"\"", "'''"].into_iter().filter_map(|quote| Some((code.find(quote)?, quote))).min();
-                let Some((at, quote)) = first else { return None };
+                let (at, quote) = first?;
                 rest = &rest[at + 3..];
                 open = Some(quote);
             }

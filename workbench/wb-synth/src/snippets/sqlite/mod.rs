@@ -255,7 +255,12 @@ fn failed(path: &Path, error: rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => "the database is damaged",
         _ => "SQLite cannot read it",
     };
-    Error::Database { path: path.display().to_string(), message: message.into(), hint: None, source: Some(error) }
+    Error::Database {
+        path: path.display().to_string(),
+        message: message.into(),
+        hint: None,
+        source: Some(Box::new(error)),
+    }
 }
 
 #[cfg(test)]
