@@ -313,7 +313,7 @@ def main(models, out):
             with Server(file.name) as server:
                 golden["splits"][kind] = tokens(server)
     with open(os.path.join(out, "llm.json"), "w") as file:
-        json.dump(golden, file, ensure_ascii=True, indent=0, separators=(",", ":"))
+        json.dump(golden, file, separators=(",", ":"))
         file.write("\n")
 
 

@@ -35,6 +35,7 @@ impl Server {
         let mut process = Command::new(python)
             .args(["-c", SERVER])
             .arg(model)
+            .args(exact.then_some("exact"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

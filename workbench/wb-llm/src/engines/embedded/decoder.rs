@@ -18,9 +18,9 @@ use super::{
 const STEP: usize = 256;
 
 enum Weights {
-    Llama(quantized_llama::ModelWeights),
-    Qwen2(quantized_qwen2::ModelWeights),
-    Qwen3(quantized_qwen3::ModelWeights),
+    Llama(Box<quantized_llama::ModelWeights>),
+    Qwen2(Box<quantized_qwen2::ModelWeights>),
+    Qwen3(Box<quantized_qwen3::ModelWeights>),
 }
 
 /// A model with the keys and values of the tokens that it has read.
@@ -37,13 +37,13 @@ impl Decoder {
         let weights = guarded(|| {
             Ok(match sizes.architecture {
                 Architecture::Llama => {
-                    Weights::Llama(quantized_llama::ModelWeights::from_gguf(content, reader, &device)?)
+                    Weights::Llama(Box::new(quantized_llama::ModelWeights::from_gguf(content, reader, &device)?))
                 }
                 Architecture::Qwen2 => {
-                    Weights::Qwen2(quantized_qwen2::ModelWeights::from_gguf(content, reader, &device)?)
+                    Weights::Qwen2(Box::new(quantized_qwen2::ModelWeights::from_gguf(content, reader, &device)?))
                 }
                 Architecture::Qwen3 => {
-                    Weights::Qwen3(quantized_qwen3::ModelWeights::from_gguf(content, reader, &device)?)
+                    Weights::Qwen3(Box::new(quantized_qwen3::ModelWeights::from_gguf(content, reader, &device)?))
                 }
             })
         })?;

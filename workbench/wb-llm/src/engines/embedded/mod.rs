@@ -223,7 +223,7 @@ impl EmbeddedEngine {
             }
         }
         Ok(Completion {
-            text: whole(&answer),
+            text: whole(&answer, finish == FinishReason::Length),
             finish,
             usage: Usage { prompt: Some(n as u64), cached: Some(0), completion: Some(count as u64) },
             truncated: false,
@@ -251,15 +251,15 @@ impl LlmEngine for EmbeddedEngine {
     }
 }
 
-/// Bytes as text. A character that was cut at the end is left out; bytes that are no character become U+FFFD.
-fn whole(bytes: &[u8]) -> String {
-    let cut = bytes.utf8_chunks().last().map_or(0, |last| {
-        // Only a beginning of a character can be followed by what would have completed it.
+/// Bytes as text; bytes that are no character become U+FFFD. Of an answer that was `cut`, a character that was only begun is
+/// left out.
+fn whole(bytes: &[u8], cut: bool) -> String {
+    let begun = bytes.utf8_chunks().last().map_or(0, |last| {
         let tail = last.invalid();
-        let begun = std::str::from_utf8(tail).is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none());
-        if begun { tail.len() } else { 0 }
+        let begun = std::str::from_utf8(tail).is_err_and(|e| e.error_len().is_none());
+        if cut && begun { tail.len() } else { 0 }
     });
-    String::from_utf8_lossy(&bytes[..bytes.len() - cut]).into_owned()
+    String::from_utf8_lossy(&bytes[..bytes.len() - begun]).into_owned()
 }
 
 /// BLAKE3 of a whole file, in hexadecimal.

@@ -25,7 +25,7 @@ enum Model {
         /// Whether a space is put before a text, and before what follows a token of control.
         space: bool,
     },
-    Bpe(Bpe),
+    Bpe(Box<Bpe>),
 }
 
 /// A model's tokenizer.
@@ -72,7 +72,7 @@ impl Tokens {
                 };
                 let split = Split::named(header.text("tokenizer.ggml.pre").unwrap_or("missing"))?;
                 let add_bos = split.add_bos;
-                (Model::Bpe(Bpe::new(merges, split)?), vocabulary, add_bos)
+                (Model::Bpe(Box::new(Bpe::new(merges, split)?)), vocabulary, add_bos)
             }
             other => return Err(format!("tokenizer.ggml.model is {other:?}, \"llama\" or \"gpt2\" was expected")),
         };
