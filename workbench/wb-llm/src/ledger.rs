@@ -294,7 +294,11 @@ impl Ledger {
             (file, std::mem::take(&mut inner.unsynced))
         };
         // Without the lock: others may write meanwhile, and their records are part of the next group.
-        faults::point().and_then(|()| file.sync_data()).map_err(|source| io(&self.path, source))?;
+        if let Err(source) = faults::point().and_then(|()| file.sync_data()) {
+            // What the system could not write it may have forgotten: a later call that succeeds proves nothing.
+            self.inner().broken = true;
+            return Err(io(&self.path, source));
+        }
         Ok(n)
     }
 
