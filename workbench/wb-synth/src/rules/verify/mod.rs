@@ -170,7 +170,7 @@ fn is_harmless(code: &str) -> bool {
                         .all(|module| HARMLESS.contains(&module.split_whitespace().next().unwrap_or_default())),
                 };
         }
-        words.all(|word| !FORBIDDEN.contains(&word) && !(word.starts_with("__") && word != "__name__"))
+        words.all(|word| !FORBIDDEN.contains(&word) && (!word.starts_with("__") || word == "__name__"))
     })
 }
 
