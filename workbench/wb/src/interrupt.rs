@@ -36,7 +36,9 @@ impl Interrupt {
                 TRAINING => crate::output::note(
                     "stopping after this step, with a checkpoint; press Ctrl-C again to end at once",
                 ),
-                ASKING => crate::output::note("stopping; answers that came are kept; press Ctrl-C again to end at once"),
+                ASKING => {
+                    crate::output::note("stopping; answers that came are kept; press Ctrl-C again to end at once")
+                }
                 _ => {
                     crate::output::note("stopped; the same command goes on from what is done");
                     std::process::exit(INTERRUPTED);

@@ -34,8 +34,8 @@ pub fn synth(arguments: &args::Synth) -> Result<End> {
         let (Some(config), Some(llm)) = (&file.synth, &file.llm) else {
             bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
         };
-        let estimate = interrupt
-            .while_asking(|stop| synth::estimate((&file, config, llm), &snippets, &out, stop, &mut progress));
+        let estimate =
+            interrupt.while_asking(|stop| synth::estimate((&file, config, llm), &snippets, &out, stop, &mut progress));
         bars.finish();
         return ended(estimate, |(estimate, info)| {
             output::line(format!("{} on {}, {} at once", info.model, info.engine, info.parallel));
@@ -43,8 +43,7 @@ pub fn synth(arguments: &args::Synth) -> Result<End> {
         });
     }
     let replay = arguments.replay.as_deref();
-    let made =
-        interrupt.while_asking(|stop| synth::synthesize(&file, snippets, &out, replay, stop, &mut progress));
+    let made = interrupt.while_asking(|stop| synth::synthesize(&file, snippets, &out, replay, stop, &mut progress));
     bars.finish();
     ended(made, |made| {
         print(&made);
@@ -79,15 +78,20 @@ fn print(made: &Made) {
     if let Some(chain) = &made.chain {
         output::line(format!("{:>9} items", chain.counts.items));
         chain.counts.gates.iter().for_each(gate);
-        for label in chain.calibration.iter().flat_map(|calibration| calibration.lines()) {
-            output::line(format!("          {label}"));
+        if let Some(calibration) = &chain.calibration {
+            for label in 0..3 {
+                let ((right, given), (_, there)) = (calibration.precision(label), calibration.recall(label));
+                output::line(format!(
+                    "          judge, label {label}: {right} of {given} right, {right} of {there} found"
+                ));
+            }
         }
     }
     if let Some(asked) = &made.asked {
-        let account = &asked.account;
+        let total = asked.account.total();
         output::line(format!(
             "{:>9} answers in the ledger ({} of this run's questions were in it before), {} rejected, by {} on {}",
-            account.total.answered, asked.reused, account.total.rejected, asked.info.model, asked.info.engine
+            total.answered, asked.reused, total.rejected, asked.info.model, asked.info.engine
         ));
     }
     if let Some(rules) = &made.rules {

@@ -75,12 +75,7 @@ impl Experiment {
 
     fn validate(&self) -> Result<()> {
         check_name(&self.name)?;
-        synthesis::check_sections(
-            self.llm.as_ref(),
-            self.snippets.as_ref(),
-            self.synth.as_ref(),
-            self.rules.as_ref(),
-        )?;
+        synthesis::check_sections(self.llm.as_ref(), self.snippets.as_ref(), self.synth.as_ref(), self.rules.as_ref())?;
         self.data.validate("data")?;
         if let Some(negatives) = &self.negatives {
             negatives.validate("negatives")?;

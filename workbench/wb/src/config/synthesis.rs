@@ -62,8 +62,9 @@ impl Synthesis {
         check_name(&self.name)?;
         check_sections(self.llm.as_ref(), Some(&self.snippets), self.synth.as_ref(), self.rules.as_ref())?;
         if self.synth.is_none() && self.rules.is_none() {
-            return Err(Error::value("synth", "is missing, and so is `rules`, expected one of them")
-                .with_hint("rules: {} makes pairs without a language model; synth: {} with llm: { model: FILE.gguf } asks one"));
+            return Err(Error::value("synth", "is missing, and so is `rules`, expected one of them").with_hint(
+                "rules: {} makes pairs without a language model; synth: {} with llm: { model: FILE.gguf } asks one",
+            ));
         }
         Ok(())
     }

@@ -80,9 +80,7 @@ fn open(file: &Synthesis, llm: &LlmConfig, out: &Path, replay: Option<&Path>, st
         config.model = at_home(Path::new(&llm.model)).display().to_string();
     }
     let client = match replay {
-        Some(ledger) => {
-            Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop)
-        }
+        Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop),
         None => Client::open(&config, file.seed, &out.join(LEDGER), stop),
     };
     client.context("cannot open the language model")
@@ -195,8 +193,6 @@ fn write(file: &Synthesis, made: &Made, pairs: &PairSet, snippets: Fingerprint, 
 
 /// Provenance of rule pairs with their ids, as lines.
 fn provenance(pairs: &[RulePair]) -> Vec<serde_json::Value> {
-    let line = |made: &RulePair| {
-        serde_json::json!({ "id": made.pair.id, "source": made.pair.origin, "made": made.provenance })
-    };
+    let line = |made: &RulePair| serde_json::json!({ "id": made.pair.id, "source": made.pair.origin, "made": made.provenance });
     pairs.iter().map(line).collect()
 }

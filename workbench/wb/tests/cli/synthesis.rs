@@ -274,7 +274,8 @@ fn a_synthesis_killed_thirty_times_asks_nothing_twice_and_ends_in_the_same_bytes
     let (mut kills, mut ends) = (0, 0);
     let mut known = 0;
     while kills < KILLS {
-        let mut child = run("killed").stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let mut child =
+            run("killed").stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
         // The longer it goes on, the further it gets: later kills fall into later stages.
         thread::sleep(whole.mul_f64(0.1 + 0.05 * (kills % 7) as f64));
         if child.try_wait().unwrap().is_some() {
@@ -302,5 +303,8 @@ fn a_synthesis_killed_thirty_times_asks_nothing_twice_and_ends_in_the_same_bytes
     let twice: u64 = counts.values().map(|times| u64::from(*times) - 1).sum();
     assert!(twice <= 8 * KILLS, "{twice} questions were answered twice");
     let mut err = std::io::stderr();
-    let _ = writeln!(err, "{kills} kills, {ends} runs that ended before; {twice} of {n_questions} questions answered twice");
+    let _ = writeln!(
+        err,
+        "{kills} kills, {ends} runs that ended before; {twice} of {n_questions} questions answered twice"
+    );
 }
