@@ -16,6 +16,9 @@ use std::{
 use wb_code::{Language, Refusal, RewriteKind, rewrite};
 use wb_core::Seed;
 
+/// How often each outcome came, and the seconds that it took.
+type Outcomes = (BTreeMap<String, u64>, f64);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [input, output, rest @ ..] = arguments.as_slice() else {
@@ -24,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seeds: u64 = rest.first().map_or(Ok(1), |seeds| seeds.parse())?;
     let mut file = BufWriter::new(File::create(output)?);
     // By language and rule: outcome to count, and the time that it took.
-    let mut counts: BTreeMap<(String, &str), (BTreeMap<String, u64>, f64)> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, &str), Outcomes> = BTreeMap::new();
     for line in BufReader::new(File::open(input)?).lines() {
         let record: serde_json::Value = serde_json::from_str(&line?)?;
         let field = |key: &str| record.get(key).and_then(|value| value.as_str()).unwrap_or_default();
