@@ -72,7 +72,7 @@ impl Ask for Scripted {
 
 fn reply(key: &str, question: &Question, faults: u64) -> Reply {
     let number = u64::from_str_radix(&key[..12], 16).unwrap();
-    let fault = if faults > 0 && number % faults == 0 { 1 + (number / faults) % 4 } else { 0 };
+    let fault = if faults > 0 && number.is_multiple_of(faults) { 1 + (number / faults) % 4 } else { 0 };
     if fault == 1 {
         let reason = format!("the answer was cut: {number} tokens");
         return Reply::Rejected(Rejection { key: key.to_owned(), reason });

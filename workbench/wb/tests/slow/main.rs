@@ -201,3 +201,82 @@ fn bm25_runs_on_real_benchmarks() {
         assert!((low..high).contains(&value), "{id}: {value}");
     }
 }
+
+/// What a made-up project asks of real weights: all four kinds, answers that are short enough to end.
+const SYNTHESIS: &str = "\
+name: made
+seed: 3
+snippets:
+  sources:
+    - records: { path: data/code_docstring_corpus, fields: { text: code, context: docstring, language: language } }
+  draw: { total: 60 }
+synth:
+  items: 32
+  generate: { max_tokens: 120 }
+  judge: null
+  select: { parses: false, near: 0 }
+";
+
+/// The engines that answer with real weights: the one inside of `wb`, and a real server where Python has one.
+fn engines(test: &str, folder: &Path) -> Vec<(&'static str, Option<PathBuf>)> {
+    let mut engines = vec![("embedded", None)];
+    let cache = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(cache, PathBuf::from).join("wb");
+    let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache.join("peers/bin/python"), PathBuf::from);
+    let look = "import importlib.util as u, sys; sys.exit(u.find_spec('xllamacpp') is None)";
+    if !Command::new(&python).args(["-c", look]).output().is_ok_and(|output| output.status.success()) {
+        skip(test, &format!("no Python with xllamacpp at {}: scripts/python.sh makes one", python.display()));
+        return engines;
+    }
+    let server = folder.join("llama-server");
+    let script = root().join("scripts/peers/llama_server.py");
+    fs::write(&server, format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", python.display(), script.display())).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&server).status().unwrap().success());
+    engines.push(("{sidecar: {}}", Some(server)));
+    engines
+}
+
+#[test]
+#[ignore = "slow"]
+fn synthesis_with_real_weights_makes_pairs_of_all_kinds_that_a_replay_gives_again() {
+    let test = "synthesis_with_real_weights_makes_pairs_of_all_kinds_that_a_replay_gives_again";
+    let Some(data) = data(test) else { return };
+    let model = data.join("../models/wb-tiny-random-qwen2-v4096.gguf").canonicalize().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(&data, folder.path().join("data")).unwrap();
+    fs::write(folder.path().join("made.yaml"), SYNTHESIS).unwrap();
+    for (at, (engine, server)) in engines(test, folder.path()).into_iter().enumerate() {
+        let out = format!("made-{at}");
+        let llm = format!("llm={{engine: {engine}, model: {}, context: 2048}}", model.display());
+        let run = |more: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+            command.args(["synth", "made.yaml", &llm]).args(more).current_dir(folder.path());
+            // Threads that wait for each other in tiny matrices take ten times as long as one.
+            command.env("CANDLE_NUM_THREADS", "1");
+            if let Some(server) = &server {
+                command.env("WB_LLAMA_SERVER", server);
+            }
+            let started = Instant::now();
+            let output = command.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            say(&format!("{engine}, {:.1} s\n{text}", started.elapsed().as_secs_f64()));
+            assert!(output.status.success(), "{text}");
+        };
+        run(&["--out", &out]);
+        let read = |folder_name: &str| fs::read_to_string(folder.path().join(folder_name).join("pairs.jsonl")).unwrap();
+        let pairs: Vec<Value> = read(&out).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for kind in ["text2code", "code2text", "code2code", "hybrid"] {
+            let n = pairs.iter().filter(|pair| pair["task"] == kind).count();
+            assert!(n > 0, "{engine}: no pair of {kind} among {}", pairs.len());
+        }
+        for pair in &pairs {
+            assert!(
+                ["anchor", "positive"].iter().all(|side| !pair[*side].as_str().unwrap().trim().is_empty()),
+                "{pair}"
+            );
+        }
+        let (ledger, again) = (format!("{out}/ledger.jsonl"), format!("{out}-again"));
+        run(&["--replay", &ledger, "--out", &again]);
+        assert_eq!(read(&again), read(&out), "{engine}");
+    }
+}
