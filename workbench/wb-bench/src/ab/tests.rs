@@ -1,3 +1,5 @@
+//! Numbers by hand, the document's sums from per-query counts, and every class of error.
+
 use super::*;
 
 fn words(words: &[&str]) -> Vec<String> {

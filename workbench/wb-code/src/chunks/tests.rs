@@ -1,3 +1,5 @@
+//! Functions, classes and their comments in each language, one row each.
+
 use super::*;
 
 const BOTH: &[ChunkKind] = &[ChunkKind::Function, ChunkKind::Class];

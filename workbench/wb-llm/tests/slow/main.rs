@@ -3,7 +3,7 @@
 //! `cargo test --release -p wb-llm --test slow -- --ignored --nocapture --test-threads=1`
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the fast tests use the rest of it")]
 #[path = "../it/support.rs"]
 mod support;
 

@@ -1,3 +1,5 @@
+//! Annotations of a scripted model, and the texts that are embedded with them.
+
 use std::collections::HashMap;
 
 use serde_json::json;
@@ -157,7 +159,7 @@ fn one_switch_says_what_is_embedded() {
     let both = EmbedText::Both.all(&snippets, &annotations);
     assert_eq!(both.best(&[0.25, 0.75, 0.5]), [0.75, 0.5]);
     assert_eq!(both.best(&[f32::NAN, 0.5, f32::NAN]), [0.5, f32::NEG_INFINITY]);
-    assert_eq!(serde_yaml::from_str::<EmbedText>("concat").unwrap(), EmbedText::Concat);
+    assert_eq!(serde_json::from_str::<EmbedText>("\"concat\"").unwrap(), EmbedText::Concat);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Pairs by rules: what is made, what is refused and counted, what running both sides says.
+
 use super::*;
 
 const CODE: &str = "def load_lines(path, limit):\n    \"\"\"Keep the lines\n    that are short.\n\n    More.\n    \"\"\"\n    kept = []\n    count = 0\n    for line in path:\n        if len(line) < limit:  # short\n            kept.append(line)\n            count += 1\n    return kept, count\n";

@@ -1,3 +1,5 @@
+//! Every source through one door: order, filters, draws and accounts.
+
 use std::{fs, path::Path};
 
 use tempfile::{TempDir, tempdir};
@@ -18,8 +20,7 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
 /// A config in YAML in which `HERE` is the folder.
 pub(super) fn config(folder: &Path, yaml: &str) -> SnippetsConfig {
     let yaml = yaml.replace("HERE", &folder.display().to_string());
-    let value: serde_yaml::Value = serde_yaml::from_str(&yaml).unwrap();
-    serde_yaml::with::singleton_map_recursive::deserialize(value).unwrap()
+    wb_core::config::from_text(&yaml, Path::new("a.yaml")).unwrap()
 }
 
 pub(super) fn get(folder: &Path, yaml: &str) -> Result<SnippetSet> {

@@ -29,7 +29,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`
+    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`
     err:   hint: did you mean `train`?
     ");
     insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"), @r"
@@ -291,7 +291,7 @@ fn overrides_change_values_and_are_named_where_they_do_not_fit() {
     insta::assert_snapshot!(refused("train.epoch=7"), @r"
     exit 2
     err: error: cannot load tiny.yaml
-    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`
+    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`, `interpolate`
     err:   hint: did you mean `epochs`?
     ");
     insta::assert_snapshot!(refused("train.epochs"), @r"

@@ -85,7 +85,7 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("candle-core", &["wb-llm"]),
     ("candle-transformers", &["wb-llm"]),
     ("llguidance", &["wb-llm"]),
-    ("ureq", &["wb-llm"]),
+    ("ureq", &["wb-llm", "wb-data"]),
     ("safetensors", &["wb-encoder"]),
     // Matrix products: of models, and of queries with documents.
     ("gemm", &["wb-encoder", "wb-retrieval"]),

@@ -1,3 +1,5 @@
+//! Pages as they come, and pages that are made to do harm.
+
 use super::{
     super::{
         page::BlockKind,

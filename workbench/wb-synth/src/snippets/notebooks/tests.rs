@@ -1,3 +1,5 @@
+//! Notebooks of both formats, votes, magics, and damaged files.
+
 use std::fs;
 
 use serde_json::{Value, json};

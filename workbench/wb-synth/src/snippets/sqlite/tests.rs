@@ -1,3 +1,5 @@
+//! Tables as they come, and databases that are damaged or made to do harm.
+
 use std::fs;
 
 use rusqlite::Connection;
