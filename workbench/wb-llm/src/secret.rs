@@ -7,7 +7,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A key. Nothing here prints it; [`Key::reveal`] is called where a request's header is made, and nowhere else.
+/// A key. Nothing here prints it; `Key::reveal` is called where a request's header is made, and nowhere else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 

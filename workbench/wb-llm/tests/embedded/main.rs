@@ -1,5 +1,6 @@
 //! The embedded engine against llama.cpp's server: kept answers, and a live server where `WB_PYTHON` names a Python with
 //! `xllamacpp` (scripts/golden-llm.py says which).
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 use std::{
     io::Write,

@@ -82,7 +82,7 @@ fn other_ends_empty_answers_and_cut_prompts_are_not_taken() {
     let folder = tempfile::tempdir().unwrap();
     let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
     let mut long = question("a");
-    (0..300).for_each(|i| write!(long.messages[0].content, "let value_{i} = {i};\n").unwrap());
+    (0..300).for_each(|i| writeln!(long.messages[0].content, "let value_{i} = {i};").unwrap());
     let replies = client.ask_all(&[long], &mut |_, _| {}).unwrap();
     assert!(text(&replies[0]).contains("the server cut the prompt of at least"), "{replies:?}");
 }

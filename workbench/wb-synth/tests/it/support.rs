@@ -92,7 +92,7 @@ fn reply(key: &str, question: &Question, faults: u64) -> Reply {
         key: key.to_owned(),
         text,
         value: Some(value),
-        attempt: (number % 5 == 0).into(),
+        attempt: number.is_multiple_of(5).into(),
         seed: number as u32 % 0xffff_fff0,
         usage,
     })

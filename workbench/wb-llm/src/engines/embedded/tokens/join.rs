@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_million_equal_letters_take_no_quadratic_time() {
         let text = "a".repeat(1 << 20);
-        let pieces = join(&text, |l, r| (l.len() == r.len() && l.len() < 64).then(|| std::cmp::Reverse(l.len())));
+        let pieces = join(&text, |l, r| (l.len() == r.len() && l.len() < 64).then_some(std::cmp::Reverse(l.len())));
         assert_eq!(pieces.len(), 1 << 14);
     }
 }
