@@ -137,7 +137,7 @@ fn our_side_keeps_the_servers_own_rate() {
             .collect()
     };
     let mut shares = Vec::new();
-    for round in 0..5 {
+    for round in 0..=9 {
         let asked = questions(round);
         // The plain client sends the same requests, with the same seeds.
         let bodies: Vec<_> = asked
@@ -184,7 +184,7 @@ fn our_side_keeps_the_servers_own_rate() {
         }
     }
     shares.sort_by(f64::total_cmp);
-    let median = (shares[1] + shares[2]) / 2.0;
+    let median = shares[shares.len() / 2];
     say(&format!(
         "the server's own rate: our share of a plain client's tokens/s, median of {}: {median:.3}",
         shares.len()
