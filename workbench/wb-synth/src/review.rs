@@ -121,7 +121,7 @@ fn row<'a>(pair: &'a Pair, from: &'a Provenance, catalog: &'a Catalog) -> Row<'a
         instruction: chosen.map_or("", |chosen| &chosen.task.instruction),
         relevance: chosen.map_or("", |chosen| &chosen.task.relevance),
         language: &pair.language,
-        source: visible(&format!("{} {}{lines} {}", from.source.group, from.source.path, from.source.license)),
+        source: visible(format!("{} {}{lines} {}", from.source.group, from.source.path, from.source.license).trim()),
         label: from.label.map_or_else(String::new, |label| label.to_string()),
         verdict: match from.review {
             None => "",

@@ -131,12 +131,12 @@ impl<'m> Maker<'m> {
 
     fn text2code(&mut self, piece: &Piece, language: Language) {
         for query in self.config.queries.clone() {
-            let (rule, anchor) = match query {
+            let (rule, anchor, code) = match query {
                 QuerySource::Docstring if piece.prose.is_empty() => {
                     self.output.account.refuse("text2code: no documentation");
                     continue;
                 }
-                QuerySource::Docstring => ("docstring", piece.prose.clone()),
+                QuerySource::Docstring => ("docstring", piece.prose.clone(), piece.code.clone()),
                 QuerySource::Name => {
                     let words = piece::words(&piece.name);
                     // One word is a topic, not a question.
@@ -144,11 +144,12 @@ impl<'m> Maker<'m> {
                         self.output.account.refuse("text2code: a name of one word");
                         continue;
                     }
-                    ("name", words.join(" "))
+                    // The answer must not hold the question: its words would be all that is learned.
+                    ("name", words.join(" "), piece::nameless(&piece.code, &piece.name))
                 }
             };
             let provenance = Provenance { rules: vec![rule.to_owned()], ..Provenance::default() };
-            self.add(piece, language, Task::Text2code, rule, [anchor, piece.code.clone()], provenance);
+            self.add(piece, language, Task::Text2code, rule, [anchor, code], provenance);
         }
     }
 

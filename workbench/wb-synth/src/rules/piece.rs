@@ -57,6 +57,43 @@ fn function_name(code: &str, language: Language) -> String {
     source.function_names().into_iter().next().unwrap_or_default()
 }
 
+/// Names for a function that has lost its own.
+const PLAIN: [&str; 4] = ["f", "fn_", "func", "function_"];
+
+/// The code with a plain name wherever the function's own stands as a word: where it is defined and where it is called.
+pub(super) fn nameless(code: &str, name: &str) -> String {
+    let words = |text: &str| -> Vec<(usize, usize)> {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let mut found = Vec::new();
+        let mut begin = None;
+        for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+            match (is_part(c), begin) {
+                (true, None) => begin = Some(at),
+                (false, Some(from)) => {
+                    found.push((from, at));
+                    begin = None;
+                }
+                _ => {}
+            }
+        }
+        found
+    };
+    let words = words(code);
+    let is_taken = |plain: &&str| words.iter().any(|(from, to)| code[*from..*to] == **plain);
+    // Of `Stack::push` and `exports.parseURL` the last word stands in the code.
+    let is_mark = |c: char| !(c.is_alphanumeric() || c == '_');
+    let name = name.rsplit(is_mark).find(|word| !word.is_empty()).unwrap_or(name);
+    let Some(plain) = PLAIN.iter().find(|plain| !is_taken(plain)) else { return code.to_owned() };
+    let (mut new, mut kept) = (String::with_capacity(code.len()), 0);
+    for (from, to) in words.iter().copied().filter(|(from, to)| code[*from..*to] == *name) {
+        new.push_str(&code[kept..from]);
+        new.push_str(plain);
+        kept = to;
+    }
+    new.push_str(&code[kept..]);
+    new
+}
+
 /// The words of an identifier in lower case: `HTTPServer_readAll2` is `http server read all 2`.
 pub(super) fn words(identifier: &str) -> Vec<String> {
     let last = identifier.rsplit(['.', ':', '#']).next().unwrap_or_default();
@@ -98,6 +135,16 @@ mod tests {
         ] {
             assert_eq!(words(name).join(" "), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_function_loses_its_name_and_nothing_else() {
+        let code = "def load_it(a):\n    # load_its friends\n    return load_it(a - 1) + reload_it + f2";
+        let expected = "def f(a):\n    # load_its friends\n    return f(a - 1) + reload_it + f2";
+        assert_eq!(nameless(code, "load_it"), expected);
+        assert_eq!(nameless("fn push(f: F) { f() }", "Stack::push"), "fn fn_(f: F) { f() }");
+        assert_eq!(nameless("x = ü.größe", "größe"), "x = ü.f");
+        assert_eq!(nameless("f fn_ func function_ a", "a"), "f fn_ func function_ a");
     }
 
     #[test]
