@@ -78,6 +78,16 @@ untouched() {
 }
 
 step fmt cargo fmt --all --check
+step build cargo test --release --workspace --no-run
+# The libraries that exports are opened with, and a real server of language models, where .ci/run began to fetch them.
+if [ -n "${WB_PYTHON_LOG:-}" ]; then
+  while [ ! -f "$WB_PYTHON_LOG.done" ]; do sleep 1; done
+  if [ "$(cat "$WB_PYTHON_LOG.done")" -eq 0 ]; then
+    export WB_PYTHON="$(tail -n 1 "$WB_PYTHON_LOG")"
+  else
+    not_run python "the Python environment could not be made: $(tail -n 1 "$WB_PYTHON_LOG")"
+  fi
+fi
 # The command of README.md, as printed there.
 step test cargo test --release --workspace
 step clippy cargo clippy --release --workspace --all-targets -- -D warnings
@@ -89,15 +99,6 @@ if command -v cargo-deny >/dev/null; then
   step deny cargo deny --offline check bans licenses sources
 else
   not_run deny "cargo-deny is not installed: cargo install cargo-deny"
-fi
-# The libraries that exports are opened with, where .ci/run began to fetch them.
-if [ -n "${WB_PYTHON_LOG:-}" ]; then
-  while [ ! -f "$WB_PYTHON_LOG.done" ]; do sleep 1; done
-  if [ "$(cat "$WB_PYTHON_LOG.done")" -eq 0 ]; then
-    export WB_PYTHON="$(tail -n 1 "$WB_PYTHON_LOG")"
-  else
-    not_run python "the Python environment could not be made: $(tail -n 1 "$WB_PYTHON_LOG")"
-  fi
 fi
 # The main job on this machine's own sources, and the benchmarks on real data with a real model.
 # They say what they measured; the binary is the one that the tests built.
