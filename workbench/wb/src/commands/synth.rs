@@ -29,21 +29,25 @@ pub fn synth(arguments: &args::Synth) -> Result<End> {
     for warning in file.synth.iter().flat_map(|synth| synth.warnings()) {
         output::note(format!("warning: {warning}"));
     }
+    if arguments.dry_run && file.synth.is_none() {
+        bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
+    }
+    // Before the snippets are read: that may take minutes, and a model that is not there is known at once.
+    let client = match interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop)) {
+        Ok(client) => client,
+        Err(error) => return ended(Err::<(), _>(error), |()| ()),
+    };
     let snippets = synth::read(&file, &mut progress)?;
-    if arguments.dry_run {
-        let (Some(config), Some(llm)) = (&file.synth, &file.llm) else {
-            bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
-        };
-        let estimate =
-            interrupt.while_asking(|stop| synth::estimate((&file, config, llm), &snippets, &out, stop, &mut progress));
+    if let (true, Some(config), Some(client)) = (arguments.dry_run, &file.synth, &client) {
+        let estimate = interrupt.while_asking(|_| synth::estimate((&file, config), client, &snippets, &mut progress));
         bars.finish();
         return ended(estimate, |(estimate, info)| {
             output::line(format!("{} on {}, {} at once", info.model, info.engine, info.parallel));
             print_estimate(&estimate);
         });
     }
-    let replay = arguments.replay.as_deref();
-    let made = interrupt.while_asking(|stop| synth::synthesize(&file, snippets, &out, replay, stop, &mut progress));
+    let client = client.as_ref();
+    let made = interrupt.while_asking(|_| synth::synthesize(&file, client, snippets, &out, &mut progress));
     bars.finish();
     ended(made, |made| {
         print(&made);

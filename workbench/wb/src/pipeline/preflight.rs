@@ -6,10 +6,11 @@ use wb_encoder::{folder::MaxTokens, train::TrainConfig};
 use wb_retrieval::mining::{MiningConfig, RescoreConfig};
 
 use super::{encoder, mine};
-use crate::config::{Experiment, PretrainedConfig};
+use crate::config::{Experiment, PretrainedConfig, SourceChoice};
 
 /// Refuses an experiment whose pretrained encoder or benchmarks' data are not there or do not fit.
 pub fn preflight(experiment: &Experiment) -> Result<()> {
+    made_pairs(experiment)?;
     let (max_tokens, special) = encoder::check(experiment)?;
     check_stage_lengths(&experiment.train, max_tokens, special)?;
     for judge in experiment.data.prepare().encoders() {
@@ -37,6 +38,26 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses pairs of `wb synth` that were not made yet, and says what makes them.
+fn made_pairs(experiment: &Experiment) -> Result<()> {
+    if experiment.synth.is_none() && experiment.rules.is_none() {
+        return Ok(());
+    }
+    let files = experiment.data.sources.iter().filter_map(|source| match source {
+        SourceChoice::Jsonl(files) => Some(&files.path),
+        _ => None,
+    });
+    match files.into_iter().find(|path| path.ends_with("pairs.jsonl") && !path.exists()) {
+        Some(path) => Err(wb_core::Error::Unknown {
+            kind: "file of pairs",
+            name: path.display().to_string(),
+            hint: Some("make it first: wb synth with this file".into()),
+        }
+        .into()),
+        None => Ok(()),
+    }
 }
 
 /// Refuses stages whose texts would be longer than the encoder's, or would be nothing but special tokens.

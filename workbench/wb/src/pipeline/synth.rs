@@ -73,8 +73,9 @@ pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<Snip
     snippets::read(&file.snippets, &WordsAndMarks, file.seed, progress).context("cannot read snippets")
 }
 
-/// Opens the model; with `replay`, a ledger in its place.
-fn open(file: &Synthesis, llm: &LlmConfig, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Client> {
+/// Opens the model, where a file asks one; with `replay`, a ledger in its place.
+pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Option<Client>> {
+    let (Some(llm), true) = (&file.llm, file.synth.is_some()) else { return Ok(None) };
     let mut config = llm.clone();
     if llm.model.starts_with('~') {
         config.model = at_home(Path::new(&llm.model)).display().to_string();
@@ -83,20 +84,18 @@ fn open(file: &Synthesis, llm: &LlmConfig, out: &Path, replay: Option<&Path>, st
         Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop),
         None => Client::open(&config, file.seed, &out.join(LEDGER), stop),
     };
-    client.context("cannot open the language model")
+    client.context("cannot open the language model").map(Some)
 }
 
 /// Asks a probe and scales it up.
 pub fn estimate(
-    (file, synth, llm): (&Synthesis, &SynthConfig, &LlmConfig),
+    (file, synth): (&Synthesis, &SynthConfig),
+    client: &Client,
     snippets: &SnippetSet,
-    out: &Path,
-    stop: Arc<AtomicBool>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Estimate, EngineInfo)> {
-    let client = open(file, llm, out, None, stop)?;
     let harmless = |text: &str| neutral(text, &[]);
-    let model = Model { ask: &client, info: client.info(), neutral: &harmless };
+    let model = Model { ask: client, info: client.info(), neutral: &harmless };
     let asked = || client.ledger().len() as u64;
     let estimate = dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?;
     Ok((estimate, client.info().clone()))
@@ -105,20 +104,18 @@ pub fn estimate(
 /// Makes all pairs of a file and writes them.
 pub fn synthesize(
     file: &Synthesis,
+    client: Option<&Client>,
     snippets: SnippetSet,
     out: &Path,
-    replay: Option<&Path>,
-    stop: Arc<AtomicBool>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Made> {
     let of_snippets = snippets.fingerprint();
     std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
     let mut made = Made { snippets: snippets.card, chain: None, rules: None, asked: None };
     let mut pairs: Vec<Pair> = Vec::new();
-    if let (Some(synth), Some(llm)) = (&file.synth, &file.llm) {
-        let client = open(file, llm, out, replay, stop)?;
+    if let (Some(synth), Some(client)) = (&file.synth, client) {
         let harmless = |text: &str| neutral(text, &[]);
-        let model = Model { ask: &client, info: client.info(), neutral: &harmless };
+        let model = Model { ask: client, info: client.info(), neutral: &harmless };
         let synthesis = run(synth, &snippets.snippets, &model, file.seed, progress)?;
         pairs.extend(synthesis.pairs.pairs().iter().cloned());
         made.asked = Some(Asked {

@@ -246,6 +246,13 @@ fn mistakes_are_told_with_what_to_do() {
     sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
     let block = sandbox.wb(&["synth", "none.yaml"]);
     assert!(block.starts_with("exit 2") && block.contains("rules: {}"), "{block}");
+    let training = "data: { sources: [{ jsonl: { path: datasets/synthetic/made/pairs.jsonl } }] }\n\
+                    encoder: { model: { static_embedding: {} } }\n";
+    sandbox.write("whole.yaml", format!("{SNIPPETS}rules: {{}}\n{training}"));
+    for command in ["check", "run", "train"] {
+        let block = sandbox.wb(&[command, "whole.yaml"]);
+        assert!(block.starts_with("exit 2") && block.contains("hint: make it first: wb synth"), "{block}");
+    }
     let block = sandbox.wb(&["synth", "made.yaml", "llm=null"]);
     assert!(block.starts_with("exit 2") && block.contains("hint: llm: {"), "{block}");
     let block = sandbox.wb(&["synth", "made.yaml", "llm.base_url=http://203.0.113.7:80"]);
