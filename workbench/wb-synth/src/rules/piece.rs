@@ -62,36 +62,21 @@ const PLAIN: [&str; 4] = ["f", "fn_", "func", "function_"];
 
 /// The code with a plain name wherever the function's own stands as a word: where it is defined and where it is called.
 pub(super) fn nameless(code: &str, name: &str) -> String {
-    let words = |text: &str| -> Vec<(usize, usize)> {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let mut found = Vec::new();
-        let mut begin = None;
-        for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-            match (is_part(c), begin) {
-                (true, None) => begin = Some(at),
-                (false, Some(from)) => {
-                    found.push((from, at));
-                    begin = None;
-                }
-                _ => {}
-            }
-        }
-        found
-    };
-    let words = words(code);
-    let is_taken = |plain: &&str| words.iter().any(|(from, to)| code[*from..*to] == **plain);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     // Of `Stack::push` and `exports.parseURL` the last word stands in the code.
-    let is_mark = |c: char| !(c.is_alphanumeric() || c == '_');
-    let name = name.rsplit(is_mark).find(|word| !word.is_empty()).unwrap_or(name);
+    let name = name.rsplit(|c| !is_part(c)).find(|word| !word.is_empty()).unwrap_or(name);
+    let is_taken = |plain: &&str| code.split(|c| !is_part(c)).any(|word| word == *plain);
     let Some(plain) = PLAIN.iter().find(|plain| !is_taken(plain)) else { return code.to_owned() };
     let (mut new, mut kept) = (String::with_capacity(code.len()), 0);
-    for (from, to) in words.iter().copied().filter(|(from, to)| code[*from..*to] == *name) {
-        new.push_str(&code[kept..from]);
-        new.push_str(plain);
-        kept = to;
+    for (at, _) in code.match_indices(name) {
+        let end = at + name.len();
+        if !code[..at].ends_with(is_part) && !code[end..].starts_with(is_part) {
+            new.push_str(&code[kept..at]);
+            new.push_str(plain);
+            kept = end;
+        }
     }
-    new.push_str(&code[kept..]);
-    new
+    new + &code[kept..]
 }
 
 /// The words of an identifier in lower case: `HTTPServer_readAll2` is `http server read all 2`.

@@ -3,7 +3,7 @@ let text = "";
 process.stdin.on("data", (part) => { text += part; });
 process.stdin.on("end", () => {
   const request = JSON.parse(text);
-  const reply = { equal: 0, differ: 0, values: 0, skipped: 0, load: "" };
+  const reply = { equal: 0, differ: 0, values: 0, stuck: 0, load: "" };
   const shape = (value, depth) => {
     if (depth > 6) return typeof value;
     if (value === undefined) return "undefined";
@@ -41,20 +41,15 @@ process.stdin.on("end", () => {
     console.log(JSON.stringify(reply));
     return;
   }
-  let stuck = 0;
   for (const list of request.arguments) {
     const one = call(sides[0], list);
     const other = call(sides[1], list);
     if (one === null || other === null) {
-      reply.skipped += 1;
-      stuck += 1;
-      if (stuck === 2) break;
+      reply.stuck += 1;
+      if (reply.stuck === 2) break;
       continue;
     }
-    if (one[1] === "ReferenceError" && other[1] === "ReferenceError") {
-      reply.skipped += 1;
-      continue;
-    }
+    if (one[1] === "ReferenceError" && other[1] === "ReferenceError") continue;
     if (JSON.stringify(one) === JSON.stringify(other)) reply.equal += 1;
     else reply.differ += 1;
     if (one[0] === "value" || other[0] === "value") reply.values += 1;

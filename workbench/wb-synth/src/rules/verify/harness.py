@@ -34,47 +34,48 @@ def load(code):
     exec(compile(code, "snippet", "exec"), space)
     return space
 
-def call(space, name, arguments):
-    arguments = copy.deepcopy(arguments)
-    out = io.StringIO()
-    real, sys.stdout = sys.stdout, out
+def timed(space, name, arguments, out):
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         result = ["value", shape(space[name](*arguments))]
-    except TooLong:
-        return None
-    except MemoryError:
-        return None
-    except RecursionError:
+    except (MemoryError, RecursionError):
         return None
     except Exception as error:
         result = ["error", type(error).__name__]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        sys.stdout = real
     return result + [[shape(argument) for argument in arguments], out.getvalue()[:20000]]
+
+def call(space, name, arguments):
+    out = io.StringIO()
+    real, sys.stdout = sys.stdout, out
+    # The alarm may ring while another error is handled, so it is caught out here; it rings once.
+    try:
+        return timed(space, name, copy.deepcopy(arguments), out)
+    except (TooLong, MemoryError, RecursionError):
+        return None
+    finally:
+        sys.stdout = real
 
 def main():
     request = json.load(sys.stdin)
     signal.signal(signal.SIGALRM, alarm)
-    reply = {"equal": 0, "differ": 0, "values": 0, "skipped": 0, "load": ""}
+    reply = {"equal": 0, "differ": 0, "values": 0, "stuck": 0, "load": ""}
     try:
         left, right = load(request["left"]), load(request["right"])
     except BaseException as error:
         reply["load"] = type(error).__name__
         print(json.dumps(reply))
         return
-    name, stuck = request["name"], 0
+    name = request["name"]
     for arguments in request["arguments"]:
         one, other = call(left, name, arguments), call(right, name, arguments)
         if one is None or other is None:
-            reply["skipped"] += 1
-            stuck += 1
-            if stuck == 2:
+            reply["stuck"] += 1
+            if reply["stuck"] == 2:
                 break
             continue
         if "NameError" in one[1:2] and "NameError" in other[1:2]:
-            reply["skipped"] += 1
             continue
         reply["equal" if one == other else "differ"] += 1
         reply["values"] += one[0] == "value" or other[0] == "value"

@@ -49,6 +49,8 @@ struct Request<'r> {
 struct Reply {
     differ: u64,
     values: u64,
+    /// Calls that took too much time or memory.
+    stuck: u64,
     load: String,
 }
 
@@ -146,10 +148,12 @@ pub fn compare(left: &str, right: &str, interpreters: &[Interpreter], language: 
     let input = serde_json::to_string(&request).unwrap_or_default();
     let answer = child::answer(interpreter, &input, folder.path());
     let reply = answer.and_then(|text| serde_json::from_str::<Reply>(text.trim()).ok());
+    const EXHAUSTED: &str = "it ran out of time or memory";
     match reply {
-        None => unchecked("it ran out of time or memory"),
+        None => unchecked(EXHAUSTED),
         Some(reply) if !reply.load.is_empty() => unchecked("it needs what is not there"),
         Some(reply) if reply.differ > 0 => Verdict::Differs,
+        Some(reply) if reply.values == 0 && reply.stuck > 0 => unchecked(EXHAUSTED),
         Some(reply) if reply.values == 0 => unchecked("no call gave a value"),
         Some(_) => Verdict::Equal,
     }
@@ -237,8 +241,9 @@ mod tests {
     fn what_hangs_or_eats_or_reaches_out_ends_and_is_unchecked() {
         let same = |code: &str, language| verdict(code, code, language);
         for (code, why) in [
-            ("def f(n):\n    while True:\n        n = n\n", "no call gave a value"),
-            ("def f(n):\n    x = 'a'\n    while True:\n        x = x + x\n", "no call gave a value"),
+            ("def f(n):\n    while True:\n        n = n\n", "it ran out of time or memory"),
+            ("def f(n):\n    x = 'a'\n    while True:\n        x = x + x\n", "it ran out of time or memory"),
+            ("def f(n):\n    return f(n)\n", "it ran out of time or memory"),
             ("def f(n):\n    return open('/etc/passwd').read()\n", "it may do more than compute"),
             ("import os\ndef f(n):\n    return n\n", "it may do more than compute"),
             ("def f(self, n):\n    return n\n", "no function with plain parameters"),
