@@ -12,22 +12,40 @@ use crate::{args, output, pipeline::verdict};
 /// `wb compare`
 pub fn compare(arguments: &args::Compare) -> Result<End> {
     let (a, b) = (outcomes(&arguments.a, arguments)?, outcomes(&arguments.b, arguments)?);
-    let mut compared = 0;
     let mut end = End::Done;
-    for baseline in &a {
-        for candidate in b.iter().filter(|candidate| candidate.benchmark == baseline.benchmark) {
-            let comparison = verdict::of_outcomes(baseline, candidate, Seed(17))?;
-            print(&comparison);
-            compared += 1;
-            if arguments.no_worse && comparison.verdict == Verdict::Regression {
-                end = End::Refused;
-            }
-        }
+    let (both, alone) = in_pairs(&a, &b);
+    for name in alone {
+        output::note(format!("{name}: no benchmark of {} reads the same data, not compared", arguments.b));
     }
-    if compared == 0 {
+    if both.is_empty() {
         bail!("{} and {} have no benchmark in common", arguments.a, arguments.b);
     }
+    for (baseline, candidate) in both {
+        let comparison = verdict::of_outcomes(baseline, candidate, Seed(17))?;
+        print(&comparison);
+        if arguments.no_worse && comparison.verdict == Verdict::Regression {
+            end = End::Refused;
+        }
+    }
     Ok(end)
+}
+
+/// What can be compared: the same benchmark on the same data, since a benchmark may stand several times in a config. One
+/// that stands once on both sides is a pair whatever it read, so that the comparison says what differs.
+fn in_pairs<'o>(a: &'o [Outcome], b: &'o [Outcome]) -> (Vec<(&'o Outcome, &'o Outcome)>, Vec<&'o str>) {
+    let (mut both, mut alone) = (Vec::new(), Vec::new());
+    for baseline in a {
+        let is_same = |other: &&Outcome| other.benchmark == baseline.benchmark;
+        let candidates: Vec<&Outcome> = b.iter().filter(is_same).collect();
+        let on_same_data = candidates.iter().find(|other| other.dataset_fingerprint == baseline.dataset_fingerprint);
+        match (on_same_data, candidates.as_slice()) {
+            (Some(candidate), _) => both.push((baseline, *candidate)),
+            (None, [only]) if a.iter().filter(is_same).count() == 1 => both.push((baseline, *only)),
+            (None, []) => {}
+            (None, _) => alone.push(baseline.benchmark.as_str()),
+        }
+    }
+    (both, alone)
 }
 
 /// What was named: a file, or a run with its trained encoder's outcomes.
@@ -75,4 +93,33 @@ fn print(comparison: &Comparison) {
         output::note(remark);
     }
     output::line(verdict::one_line(comparison));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(benchmark: &str, data: &str, contestant: &str) -> Outcome {
+        Outcome {
+            benchmark: benchmark.to_owned(),
+            dataset_fingerprint: data.to_owned(),
+            contestant: contestant.to_owned(),
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn a_benchmark_that_stands_several_times_is_paired_by_its_data() {
+        let a = [outcome("pairs", "x", "a1"), outcome("pairs", "y", "a2"), outcome("cosqa", "z", "a3")];
+        let b = [outcome("cosqa", "w", "b1"), outcome("pairs", "y", "b2"), outcome("pairs", "x", "b3")];
+        let names = |a: &[Outcome], b: &[Outcome]| -> Vec<String> {
+            in_pairs(a, b).0.iter().map(|(one, other)| format!("{}-{}", one.contestant, other.contestant)).collect()
+        };
+        // Other data under the only benchmark of a name: the comparison itself refuses that, with what differs.
+        assert_eq!(names(&a, &b), ["a1-b3", "a2-b2", "a3-b1"]);
+        let other = [outcome("pairs", "q", "c1"), outcome("codesearchnet", "x", "c2")];
+        assert_eq!(names(&a, &other), [""; 0]);
+        assert_eq!(in_pairs(&a, &other).1, ["pairs", "pairs"]);
+        assert_eq!(names(&a[2..], &a[2..]), ["a3-a3"]);
+    }
 }
