@@ -60,8 +60,8 @@ fn counts(counts: &BTreeMap<String, u64>) -> String {
     sorted.iter().map(|(name, count)| format!("{} {count}", cell(name))).collect::<Vec<_>>().join(", ")
 }
 
-/// A text that stays inside its table cell and is shown as it is.
-fn cell(text: &str) -> String {
+/// A text that stays inside its cell of a Markdown table and is shown as it is.
+pub fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use wb_core::{Pair, Seed, records::data::Gate};
+use wb_data::card::cell;
 use wb_llm::EngineInfo;
 
 use crate::{
@@ -208,20 +209,4 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
     sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let named = |name: &str| if name.is_empty() { "none".to_owned() } else { cell(name) };
     sorted.iter().map(|(name, count)| format!("{} {count}", named(name))).collect::<Vec<_>>().join(", ")
-}
-
-/// A text that stays inside its table cell and is shown as it is.
-fn cell(text: &str) -> String {
-    let mut cell = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '#' => {
-                cell.push('\\');
-                cell.push(c);
-            }
-            c if c.is_control() => cell.push(' '),
-            c => cell.push(c),
-        }
-    }
-    cell
 }

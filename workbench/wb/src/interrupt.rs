@@ -51,16 +51,17 @@ impl Interrupt {
 
     /// Does what looks at the flag and ends by itself once it is set.
     pub fn while_training<T>(&self, train: impl FnOnce(&AtomicBool) -> T) -> T {
-        self.doing.store(TRAINING, Ordering::SeqCst);
-        let result = train(&self.stop);
-        self.doing.store(NOTHING, Ordering::SeqCst);
-        result
+        self.during(TRAINING, || train(&self.stop))
     }
 
     /// The same for what asks a language model, from threads of its own.
     pub fn while_asking<T>(&self, ask: impl FnOnce(Arc<AtomicBool>) -> T) -> T {
-        self.doing.store(ASKING, Ordering::SeqCst);
-        let result = ask(Arc::clone(&self.stop));
+        self.during(ASKING, || ask(Arc::clone(&self.stop)))
+    }
+
+    fn during<T>(&self, doing: u8, work: impl FnOnce() -> T) -> T {
+        self.doing.store(doing, Ordering::SeqCst);
+        let result = work();
         self.doing.store(NOTHING, Ordering::SeqCst);
         result
     }

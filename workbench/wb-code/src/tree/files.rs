@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use wb_core::{Origin, fingerprint::Fingerprint};
 
-use super::{TreeConfig, groups::Groups, listing::Listing, read::source_text};
-use crate::{Error, Language, Result};
+use super::{TreeConfig, read::source_text};
+use crate::{Language, Result};
 
 /// A file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +41,7 @@ impl TreeFiles {
 /// Lists the files that [`super::read_tree`] would read, grouped as it would group them.
 pub fn tree_files(config: &TreeConfig) -> Result<TreeFiles> {
     config.validate("tree")?;
-    let mut listing = Listing::of(config)?;
-    if listing.files.is_empty() && listing.skipped.is_empty() {
-        let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
-        return Err(Error::NoSources { path: listing.root, languages: languages.join(", ") });
-    }
-    let fingerprint = listing.fingerprint(config);
-    let groups = Groups::of(&mut listing, config);
+    let (listing, groups, fingerprint) = super::listed(config)?;
     let files = listing.files.iter().zip(groups.places).map(|(file, place)| TreeFile {
         absolute: listing.root.join(&file.relative),
         id: place.id,

@@ -42,6 +42,12 @@ pub struct TreeRead {
 pub fn read_tree(config: &TreeConfig, progress: &mut dyn FnMut(Progress)) -> Result<TreeRead> {
     config.validate("tree")?;
     progress(Progress::new("listing sources", 0, 0));
+    let (listing, groups, fingerprint) = listed(config)?;
+    Ok(read::read(config, &listing, &groups, fingerprint, progress))
+}
+
+/// The files of a tree, the group of each, and the fingerprint of all that are listed.
+fn listed(config: &TreeConfig) -> Result<(Listing, Groups, Fingerprint)> {
     let mut listing = Listing::of(config)?;
     if listing.files.is_empty() && listing.skipped.is_empty() {
         let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
@@ -49,7 +55,7 @@ pub fn read_tree(config: &TreeConfig, progress: &mut dyn FnMut(Progress)) -> Res
     }
     let fingerprint = listing.fingerprint(config);
     let groups = Groups::of(&mut listing, config);
-    Ok(read::read(config, &listing, &groups, fingerprint, progress))
+    Ok((listing, groups, fingerprint))
 }
 
 /// Changes whenever a file of the tree in question is added, removed, resized or touched; reads no file.

@@ -13,7 +13,7 @@ use wb_core::{Error as CoreError, Progress, Seed};
 use wb_llm::{Answer, Ask, Reply, Sampling, Usage};
 
 pub use embed::{EmbedText, EmbedTexts};
-pub use prompt::{Asked, Fence, question, recipe, schema};
+pub use prompt::{Asked, question, recipe, schema};
 
 use crate::Snippet;
 
@@ -105,11 +105,10 @@ pub fn annotate(
     config: &AnnotateConfig,
     snippets: &[Snippet],
     ask: &dyn Ask,
-    fence: &Fence,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
 ) -> wb_llm::Result<Annotated> {
-    let asked: Vec<Asked> = snippets.iter().map(|snippet| question(config, snippet, fence, seed)).collect();
+    let asked: Vec<Asked> = snippets.iter().map(|snippet| question(config, snippet, seed)).collect();
     let questions: Vec<_> = asked.iter().map(|asked| asked.question.clone()).collect();
     let mut done = 0;
     let replies = ask.ask_all(&questions, &mut |_, _| {

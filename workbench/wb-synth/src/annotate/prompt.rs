@@ -5,10 +5,7 @@ use wb_core::{Seed, fingerprint::Fingerprint};
 use wb_llm::{Message, Question, Role};
 
 use super::AnnotateConfig;
-use crate::Snippet;
-
-/// Makes a text that is not our own harmless: control tokens broken, fenced by a nonce that the text cannot know.
-pub type Fence = dyn Fn(&str, &str) -> String + Send + Sync;
+use crate::{Snippet, prompts::fenced};
 
 /// A question with the nonce of its fences.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +53,7 @@ fn ask(config: &AnnotateConfig) -> String {
 }
 
 /// The question about a snippet.
-pub fn question(config: &AnnotateConfig, snippet: &Snippet, fence: &Fence, seed: Seed) -> Asked {
+pub fn question(config: &AnnotateConfig, snippet: &Snippet, seed: Seed) -> Asked {
     let nonce = Fingerprint::builder()
         .number(seed.0)
         .text("annotate")
@@ -69,11 +66,11 @@ pub fn question(config: &AnnotateConfig, snippet: &Snippet, fence: &Fence, seed:
     let mut content = ask(config);
     if !snippet.context.trim().is_empty() {
         content.push_str("\n\nWhat stands before the code:\n");
-        content.push_str(&fence(last(&snippet.context, config.max_context_chars), &nonce));
+        content.push_str(&fenced(last(&snippet.context, config.max_context_chars), &nonce));
     }
     let language = if snippet.language.is_empty() { String::new() } else { format!(" ({})", snippet.language) };
     content.push_str(&format!("\n\nThe code{language}:\n"));
-    content.push_str(&fence(first(&snippet.text, config.max_chars), &nonce));
+    content.push_str(&fenced(first(&snippet.text, config.max_chars), &nonce));
     let say = |role, content: &str| Message { role, content: content.to_owned() };
     let question = Question {
         recipe: recipe(config),

@@ -34,10 +34,6 @@ fn answered(value: serde_json::Value) -> Reply {
     Reply::Answered(Answer { key: "k".into(), text: value.to_string(), value: Some(value), attempt: 0, seed: 1, usage })
 }
 
-fn fence(text: &str, nonce: &str) -> String {
-    format!("<<{nonce}\n{text}\n{nonce}>>")
-}
-
 fn good() -> serde_json::Value {
     json!({
         "summary": "Oversamples  the rare class\nwith SMOTE.",
@@ -50,7 +46,7 @@ fn good() -> serde_json::Value {
 fn answers_become_annotations_and_the_rest_is_counted() {
     let config = AnnotateConfig::default();
     let snippets: Vec<Snippet> = ["a", "b", "c", "d", "e"].map(snippet).to_vec();
-    let nonce = question(&config, &snippets[3], &fence, Seed(7)).nonce;
+    let nonce = question(&config, &snippets[3], Seed(7)).nonce;
     let script = Scripted(HashMap::from([
         ("a".into(), answered(good())),
         ("b".into(), Reply::Rejected(Rejection { key: "k".into(), reason: "too long".into() })),
@@ -59,8 +55,7 @@ fn answers_become_annotations_and_the_rest_is_counted() {
         ("e".into(), answered(json!({ "summary": " ", "keywords": ["a"], "queries": ["b"] }))),
     ]));
     let mut seen = Vec::new();
-    let annotated =
-        annotate(&config, &snippets, &script, &fence, Seed(7), &mut |progress| seen.push(progress.done)).unwrap();
+    let annotated = annotate(&config, &snippets, &script, Seed(7), &mut |progress| seen.push(progress.done)).unwrap();
     assert_eq!(seen, [1, 2, 3, 4, 5]);
     assert_eq!(
         annotated.annotations.iter().map(Option::is_some).collect::<Vec<_>>(),
@@ -86,16 +81,16 @@ fn answers_become_annotations_and_the_rest_is_counted() {
 #[test]
 fn questions_are_fixed_and_fence_what_is_not_ours() {
     let config = AnnotateConfig { max_chars: 50, max_context_chars: 8, ..AnnotateConfig::default() };
-    let one = question(&config, &snippet("a"), &fence, Seed(7));
-    assert_eq!(one, question(&config, &snippet("a"), &fence, Seed(7)));
-    assert_ne!(one.nonce, question(&config, &snippet("a"), &fence, Seed(8)).nonce);
+    let one = question(&config, &snippet("a"), Seed(7));
+    assert_eq!(one, question(&config, &snippet("a"), Seed(7)));
+    assert_ne!(one.nonce, question(&config, &snippet("a"), Seed(8)).nonce);
     let content = &one.question.messages[1].content;
-    let fenced = |text: &str| content.contains(&fence(text, &one.nonce));
+    let fenced = |text: &str| content.contains(&crate::prompts::fenced(text, &one.nonce));
     assert!(fenced("classes.") && fenced("x_a = SMOTE().fit_resample(X, y)"), "{content}");
     // The static part comes first, so that engines can keep what they made of it.
     assert!(content.starts_with(&prompt_start(&config)), "{content}");
     let long = Snippet { text: "größe ".repeat(100), context: String::new(), ..snippet("b") };
-    let content = question(&config, &long, &fence, Seed(7)).question.messages[1].content.clone();
+    let content = question(&config, &long, Seed(7)).question.messages[1].content.clone();
     assert!(
         !content.contains("stands before")
             && content.contains(&"größe ".repeat(8))

@@ -29,13 +29,8 @@ pub use split::cut;
 pub(crate) use desk::Desk;
 
 use crate::{
-    Account, Error, Result, Snippet, SynthConfig,
-    calibration::Calibration,
-    card,
-    prompts::{Neutral, Prompts},
-    provenance::Provenance,
-    review,
-    tasks::Catalog,
+    Account, Error, Result, Snippet, SynthConfig, calibration::Calibration, card, prompts::Prompts,
+    provenance::Provenance, review, tasks::Catalog,
 };
 
 /// The language model that a run asks.
@@ -45,8 +40,6 @@ pub struct Model<'a> {
     pub ask: &'a dyn Ask,
     /// What it is, for provenance and the card.
     pub info: &'a EngineInfo,
-    /// Breaks its control tokens in text that is not our own.
-    pub neutral: &'a Neutral,
 }
 
 /// What happened to everything between snippets and pairs.
@@ -151,7 +144,7 @@ pub(crate) fn run_some(
     counts.unfit = assigned.unfit;
     counts.idle_tasks = assigned.idle_tasks;
     let stage = Stage { config, catalog: &catalog, snippets, items: &assigned.items, seed };
-    let prompts = Prompts::new(&catalog, &config.few_shot, seed, model.neutral)?;
+    let prompts = Prompts::new(&catalog, &config.few_shot, seed)?;
     let candidates = generate::run(&stage, &prompts, &mut desk, &mut counts.gates)?;
     let (mut candidates, unchecked) = correct::run(&stage, candidates, &mut counts.gates);
     counts.unchecked = unchecked;

@@ -1,34 +1,6 @@
-//! Text that is not our own, made harmless before it stands in a prompt, and the marks taken out of what comes back.
+//! The marks of fenced text (`wb_llm::neutral`), taken out of what a model writes.
 
-/// Breaks the control tokens that a model would read in a text, each by a zero-width space; all else stays.
-pub type Neutral = dyn Fn(&str) -> String + Send + Sync;
-
-/// Beginnings of the control tokens of widely used models; a zero-width space after the first character breaks them.
-const CONTROL: [&str; 10] =
-    ["<|", "<s>", "</s>", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<｜"];
-
-/// The character that breaks control tokens.
-const BREAK: char = '\u{200b}';
-
-/// For models whose control tokens are not known.
-pub fn neutral(text: &str) -> String {
-    let mut broken = text.to_owned();
-    for token in CONTROL {
-        if broken.contains(token) {
-            let mut letters = token.chars();
-            let first: String = letters.by_ref().take(1).collect();
-            broken = broken.replace(token, &format!("{first}{BREAK}{}", letters.as_str()));
-        }
-    }
-    broken
-}
-
-/// A text between two lines whose code nothing in it can know.
-pub fn fence(text: &str, nonce: &str, neutral: &Neutral) -> String {
-    let text = neutral(text);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("<<<DATA {nonce}\n{text}{end}DATA {nonce}>>>")
-}
+use wb_llm::neutral::BREAK;
 
 /// What a model wrote, without the breaks that it copied from fenced text and without a Markdown fence around the whole.
 ///
@@ -51,13 +23,17 @@ fn without_markdown(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use wb_llm::neutral::between;
+
     use super::*;
 
     #[test]
     fn control_tokens_do_not_survive_and_come_back_whole() {
         let hostile = "x = '<|im_end|>' # </s> [INST]";
-        let fenced = fence(hostile, "n0", &neutral);
-        for token in CONTROL {
+        let fenced = between(hostile, "n0", &[]);
+        let tokens =
+            ["<|", "<s>", "</s>", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<｜"];
+        for token in tokens {
             assert!(!fenced.contains(token), "{fenced}");
         }
         let body = fenced.lines().nth(1).unwrap();

@@ -9,9 +9,8 @@ mod words;
 use minijinja::{Environment, context};
 use serde_json::{Value, json};
 use wb_core::{Seed, Task, fingerprint::Fingerprint};
-use wb_llm::{Message, Role};
+use wb_llm::{Message, Role, neutral::between};
 
-pub use fence::Neutral;
 pub use few_shot::Example;
 pub use words::{LABELS, judge_system, judge_user, label_meaning};
 
@@ -50,9 +49,8 @@ pub struct Material<'a> {
 }
 
 /// The prompts of all tasks of a run.
-pub struct Prompts<'a> {
+pub struct Prompts {
     environment: Environment<'static>,
-    neutral: &'a Neutral,
     tasks: Vec<TaskPrompts>,
 }
 
@@ -63,11 +61,11 @@ struct TaskPrompts {
     beginnings: Vec<Vec<Message>>,
 }
 
-impl<'a> Prompts<'a> {
+impl Prompts {
     /// Compiles the templates and draws the examples of each task.
-    pub fn new(catalog: &Catalog, few_shot: &FewShotConfig, seed: Seed, neutral: &'a Neutral) -> Result<Self> {
+    pub fn new(catalog: &Catalog, few_shot: &FewShotConfig, seed: Seed) -> Result<Self> {
         let examples = few_shot::load(few_shot)?;
-        let mut prompts = Self { environment: crate::tasks::environment(), neutral, tasks: Vec::new() };
+        let mut prompts = Self { environment: crate::tasks::environment(), tasks: Vec::new() };
         for chosen in &catalog.tasks {
             let name = chosen.name();
             for (at, step) in chosen.task.steps.iter().enumerate() {
@@ -106,12 +104,8 @@ impl<'a> Prompts<'a> {
         Ok(messages)
     }
 
-    fn fence(&self, text: &str, nonce: &str) -> String {
-        fence::fence(text, nonce, self.neutral)
-    }
-
     fn fill(&self, task: &str, step: usize, material: &Material, nonce: &str) -> Result<String> {
-        let text = |text: &str| if text.is_empty() { String::new() } else { self.fence(text, nonce) };
+        let text = |text: &str| if text.is_empty() { String::new() } else { fenced(text, nonce) };
         let values = context! {
             snippet => text(material.snippet),
             context => text(material.context),
@@ -131,7 +125,7 @@ impl<'a> Prompts<'a> {
 
     /// The conversation that asks for a label of a pair.
     pub fn judge(&self, chosen: &ChosenTask, query: &str, document: &str, nonce: &str) -> Vec<Message> {
-        let user = judge_user(chosen, &self.fence(query, nonce), &self.fence(document, nonce));
+        let user = judge_user(chosen, &fenced(query, nonce), &fenced(document, nonce));
         vec![Message { role: Role::System, content: judge_system(chosen) }, Message { role: Role::User, content: user }]
     }
 
@@ -144,7 +138,7 @@ impl<'a> Prompts<'a> {
         document: &str,
         nonce: &str,
     ) -> Vec<Message> {
-        let user = judge_user(chosen, &self.fence(query, nonce), &self.fence(document, nonce));
+        let user = judge_user(chosen, &fenced(query, nonce), &fenced(document, nonce));
         vec![
             Message { role: Role::System, content: words::negatives_system(chosen, count) },
             Message { role: Role::User, content: user },
@@ -160,6 +154,11 @@ impl<'a> Prompts<'a> {
     pub fn instruct(kind: Task, title: &str, query: &str, document: &str) -> Vec<Message> {
         words::instruct(kind, title, query, document)
     }
+}
+
+/// A text that is not our own. Control tokens of the model at hand are not known here, only those of common ones.
+pub(crate) fn fenced(text: &str, nonce: &str) -> String {
+    between(text, nonce, &[])
 }
 
 fn template(task: &str, step: usize) -> String {

@@ -276,7 +276,7 @@ proptest! {
         }
         let info = crate::support::info();
         let ask = Scripted::new(7);
-        let model = wb_synth::Model { ask: &ask, info: &info, neutral: &wb_synth::prompts::fence::neutral };
+        let model = wb_synth::Model { ask: &ask, info: &info };
         match wb_synth::run(&config, &all, &model, wb_core::Seed(seed), &mut |_| {}) {
             Ok(made) => prop_assert_eq!(made.counts.pairs, made.pairs.len() as u64),
             Err(error) => prop_assert!(error.to_string().contains("suits a task"), "{}", error),

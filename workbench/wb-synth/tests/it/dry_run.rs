@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Instant};
 
 use wb_core::Seed;
-use wb_synth::{Model, SynthConfig, dry_run, plan, prompts::fence};
+use wb_synth::{Model, SynthConfig, dry_run, plan};
 
 use crate::support::{Scripted, info, make, snippets};
 
@@ -15,7 +15,7 @@ fn a_probe_foretells_a_run() {
     assert_eq!(planned.items, planned.tasks.iter().map(|(_, items)| items).sum::<u64>());
     let ask = Scripted::new(9);
     let info = info();
-    let model = Model { ask: &ask, info: &info, neutral: &fence::neutral };
+    let model = Model { ask: &ask, info: &info };
     let anew = || ask.asked.load(Ordering::Relaxed);
     let estimate = dry_run(&config, &snippets, &model, Seed(17), &anew, &mut |_| {}).unwrap();
     assert_eq!(estimate.probed, 20);

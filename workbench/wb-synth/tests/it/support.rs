@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use wb_core::{Origin, Seed, fingerprint::Fingerprint};
 use wb_llm::{Answer, Ask, EngineInfo, Error, Question, Rejection, Reply, Usage};
-use wb_synth::{Model, Snippet, SynthConfig, Synthesis, prompts::fence, run};
+use wb_synth::{Model, Snippet, SynthConfig, Synthesis, run};
 
 /// Answers by the question's hash, remembers what it answered, and can stop on the way.
 pub struct Scripted {
@@ -206,7 +206,7 @@ pub fn info() -> EngineInfo {
 
 pub fn make(config: &SynthConfig, snippets: &[Snippet], ask: &dyn Ask) -> wb_synth::Result<Synthesis> {
     let info = info();
-    let model = Model { ask, info: &info, neutral: &fence::neutral };
+    let model = Model { ask, info: &info };
     run(config, snippets, &model, Seed(17), &mut |_| {})
 }
 

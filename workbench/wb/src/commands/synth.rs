@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use wb_core::records::data::Gate;
+use wb_llm::Client;
 use wb_synth::Estimate;
 
 use super::End;
@@ -17,6 +18,18 @@ use crate::{
 
 /// `wb synth`
 pub fn synth(arguments: &args::Synth) -> Result<End> {
+    match make(arguments) {
+        Ok(()) => Ok(End::Done),
+        // What was stopped by a person is no error.
+        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_llm::Error::Interrupted))) => {
+            output::note("stopped; the same command goes on from what was answered");
+            Ok(End::Interrupted)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn make(arguments: &args::Synth) -> Result<()> {
     let file = Synthesis::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("datasets/synthetic").join(&file.name));
@@ -33,48 +46,30 @@ pub fn synth(arguments: &args::Synth) -> Result<End> {
         bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
     }
     // Before the snippets are read: that may take minutes, and a model that is not there is known at once.
-    let client = match interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop)) {
-        Ok(client) => client,
-        Err(error) => return ended(Err::<(), _>(error), |()| ()),
-    };
+    let client = interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?;
     let snippets = synth::read(&file, &mut progress)?;
     if let (true, Some(config), Some(client)) = (arguments.dry_run, &file.synth, &client) {
-        let estimate = interrupt.while_asking(|_| synth::estimate((&file, config), client, &snippets, &mut progress));
+        let estimate =
+            interrupt.while_asking(|_| synth::estimate((&file, config), client, &snippets, &mut progress))?;
         bars.finish();
-        return ended(estimate, |(estimate, info)| {
-            output::line(format!("{} on {}, {} at once", info.model, info.engine, info.parallel));
-            print_estimate(&estimate);
-        });
+        let info = client.info();
+        output::line(format!("{} on {}, {} at once", info.model, info.engine, info.parallel));
+        print_estimate(&estimate);
+        return Ok(());
     }
     let client = client.as_ref();
-    let made = interrupt.while_asking(|_| synth::synthesize(&file, client, snippets, &out, &mut progress));
+    let made = interrupt.while_asking(|_| synth::synthesize(&file, client, snippets, &out, &mut progress))?;
     bars.finish();
-    ended(made, |made| {
-        print(&made);
-        output::line(format!("pairs   {}", out.join(PAIRS).display()));
-        if made.chain.is_some() {
-            output::line(format!("card    {}", out.join("card.md").display()));
-            output::line(format!("review  {}", out.join("review.html").display()));
-        }
-    })
-}
-
-/// What was stopped by a person is no error.
-fn ended<T>(result: Result<T>, done: impl FnOnce(T)) -> Result<End> {
-    match result {
-        Ok(made) => {
-            done(made);
-            Ok(End::Done)
-        }
-        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_llm::Error::Interrupted))) => {
-            output::note("stopped; the same command goes on from what was answered");
-            Ok(End::Interrupted)
-        }
-        Err(error) => Err(error),
+    print(&made, client);
+    output::line(format!("pairs   {}", out.join(PAIRS).display()));
+    if made.chain.is_some() {
+        output::line(format!("card    {}", out.join("card.md").display()));
+        output::line(format!("review  {}", out.join("review.html").display()));
     }
+    Ok(())
 }
 
-fn print(made: &Made) {
+fn print(made: &Made, client: Option<&Client>) {
     output::line(format!("{:>9} snippets of {} groups", made.snippets.kept, made.snippets.groups));
     for (reason, count) in &made.snippets.dropped {
         output::line(format!("{count:>9} left out: {reason}"));
@@ -91,11 +86,15 @@ fn print(made: &Made) {
             }
         }
     }
-    if let Some(asked) = &made.asked {
-        let total = asked.account.total();
+    if let Some(client) = client {
+        let (total, info) = (client.account().total(), client.info());
         output::line(format!(
             "{:>9} answers in the ledger ({} of this run's questions were in it before), {} rejected, by {} on {}",
-            total.answered, asked.reused, total.rejected, asked.info.model, asked.info.engine
+            total.answered,
+            client.reused(),
+            total.rejected,
+            info.model,
+            info.engine
         ));
     }
     if let Some(rules) = &made.rules {

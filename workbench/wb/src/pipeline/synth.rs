@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use serde::Serialize;
 use wb_core::{Pair, PairSet, Progress, atomic, fingerprint::Fingerprint, run_dir::write_json};
-use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, neutral::neutral};
+use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig};
 use wb_synth::{
     Estimate, Model, SynthConfig, dry_run,
     provenance::to_lines,
@@ -36,20 +36,6 @@ pub struct Made {
     pub chain: Option<wb_synth::Synthesis>,
     /// Pairs of the rules, with their account.
     pub rules: Option<rules::RulesOutput>,
-    /// Questions that the ledger knew already, and what all its answers cost.
-    pub asked: Option<Asked>,
-}
-
-/// What a language model was asked.
-pub struct Asked {
-    /// Who answered.
-    pub info: EngineInfo,
-    /// Questions that the ledger knew.
-    pub reused: u64,
-    /// What all answers of the ledger cost.
-    pub account: wb_llm::Account,
-    /// What the engine did with questions whose answer is known.
-    pub canaries: Option<Canaries>,
 }
 
 /// What made a folder; written last.
@@ -76,10 +62,7 @@ pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<Snip
 /// Opens the model, where a file asks one; with `replay`, a ledger in its place.
 pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Option<Client>> {
     let (Some(llm), true) = (&file.llm, file.synth.is_some()) else { return Ok(None) };
-    let mut config = llm.clone();
-    if llm.model.starts_with('~') {
-        config.model = at_home(Path::new(&llm.model)).display().to_string();
-    }
+    let config = LlmConfig { model: at_home(Path::new(&llm.model)).display().to_string(), ..llm.clone() };
     let client = match replay {
         Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop),
         None => Client::open(&config, file.seed, &out.join(LEDGER), stop),
@@ -93,12 +76,10 @@ pub fn estimate(
     client: &Client,
     snippets: &SnippetSet,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(Estimate, EngineInfo)> {
-    let harmless = |text: &str| neutral(text, &[]);
-    let model = Model { ask: client, info: client.info(), neutral: &harmless };
+) -> Result<Estimate> {
+    let model = Model { ask: client, info: client.info() };
     let asked = || client.ledger().len() as u64;
-    let estimate = dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?;
-    Ok((estimate, client.info().clone()))
+    Ok(dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?)
 }
 
 /// Makes all pairs of a file and writes them.
@@ -111,19 +92,12 @@ pub fn synthesize(
 ) -> Result<Made> {
     let of_snippets = snippets.fingerprint();
     std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
-    let mut made = Made { snippets: snippets.card, chain: None, rules: None, asked: None };
+    let mut made = Made { snippets: snippets.card, chain: None, rules: None };
     let mut pairs: Vec<Pair> = Vec::new();
     if let (Some(synth), Some(client)) = (&file.synth, client) {
-        let harmless = |text: &str| neutral(text, &[]);
-        let model = Model { ask: client, info: client.info(), neutral: &harmless };
+        let model = Model { ask: client, info: client.info() };
         let synthesis = run(synth, &snippets.snippets, &model, file.seed, progress)?;
         pairs.extend(synthesis.pairs.pairs().iter().cloned());
-        made.asked = Some(Asked {
-            info: client.info().clone(),
-            reused: client.reused(),
-            account: client.account(),
-            canaries: client.canaries().cloned(),
-        });
         made.chain = Some(synthesis);
     }
     if let Some(config) = &file.rules {
@@ -133,11 +107,18 @@ pub fn synthesize(
         made.rules = Some(output);
     }
     let pairs = PairSet::new(pairs)?;
-    write(file, &made, &pairs, of_snippets, out)?;
+    write(file, client, &made, &pairs, of_snippets, out)?;
     Ok(made)
 }
 
-fn write(file: &Synthesis, made: &Made, pairs: &PairSet, snippets: Fingerprint, out: &Path) -> Result<()> {
+fn write(
+    file: &Synthesis,
+    client: Option<&Client>,
+    made: &Made,
+    pairs: &PairSet,
+    snippets: Fingerprint,
+    out: &Path,
+) -> Result<()> {
     let text = |name: &str, text: &str| atomic::write(&out.join(name), text.as_bytes());
     // Gone first: while the other files change, nothing says that they belong together.
     let record = out.join("synthesis.json");
@@ -170,7 +151,6 @@ fn write(file: &Synthesis, made: &Made, pairs: &PairSet, snippets: Fingerprint, 
     for pair in pairs.pairs() {
         *by_task.entry(wb_synth::config::kind_name(pair.task).to_owned()).or_default() += 1;
     }
-    let asked = made.asked.as_ref();
     let of = Record {
         version: env!("CARGO_PKG_VERSION"),
         command: std::env::args().map(manifest::quoted).collect::<Vec<_>>().join(" "),
@@ -181,8 +161,8 @@ fn write(file: &Synthesis, made: &Made, pairs: &PairSet, snippets: Fingerprint, 
         pairs: Fingerprint::of_bytes(lines.as_bytes()),
         n_pairs: pairs.len(),
         by_task,
-        engine: asked.map(|asked| &asked.info),
-        canaries: asked.and_then(|asked| asked.canaries.as_ref()),
+        engine: client.map(Client::info),
+        canaries: client.and_then(Client::canaries),
     };
     write_json(&record, &of)?;
     Ok(())
