@@ -1,9 +1,10 @@
 //! Run folders to one self-contained HTML page, with the charts as PNG files beside it.
 //!
 //! A report reads what a run wrote and nothing else: every number on the page stands in a file of the run.
-//! [`triples`] shows mined hard negatives in the same way.
+//! [`triples`] shows mined hard negatives in the same way, [`ab`] an experiment with two ways to embed a corpus.
 //! Everything in a run folder is untrusted text (code, queries, licences, file names), and is shown as text.
 
+mod ab;
 mod charts;
 mod compared;
 mod contestants;
@@ -24,6 +25,7 @@ mod template;
 mod triples;
 mod words;
 
+pub use ab::{AbFiles, ab};
 pub use error::{Error, Result};
 pub use index_page::index;
 pub use report::{ReportFiles, report};

@@ -15,6 +15,8 @@ pub const PAGE: &str = "page.html";
 pub const INDEX: &str = "index.html";
 /// Mined pairs.
 pub const TRIPLES: &str = "triples.html";
+/// An A/B experiment.
+pub const AB: &str = "ab.html";
 /// The style of all.
 pub const STYLE: &str = include_str!("../templates/style.css");
 
@@ -23,6 +25,7 @@ pub fn render(template: &'static str, content: &impl Serialize) -> Result<String
     let failed = |source| Error::Template { template, source };
     let source = match template {
         INDEX => include_str!("../templates/index.html"),
+        AB => include_str!("../templates/ab.html"),
         TRIPLES => include_str!("../templates/triples.html"),
         _ => include_str!("../templates/page.html"),
     };

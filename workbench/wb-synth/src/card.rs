@@ -119,6 +119,9 @@ fn gates(counts: &Counts, page: &mut String) -> fmt::Result {
             counts.unchecked
         )?;
     }
+    if !counts.called.is_empty() {
+        writeln!(page, "\nBoth sides called with the same values: {}.", listed(&counts.called))?;
+    }
     if counts.unknown_reviews > 0 {
         writeln!(page, "\n{} lines of the review fit no candidate of this run.", counts.unknown_reviews)?;
     }

@@ -17,6 +17,13 @@ pub struct Asked {
     pub attempt: u32,
 }
 
+impl Asked {
+    /// What an answer leaves behind.
+    pub fn of(stage: &str, answer: &wb_llm::Answer) -> Self {
+        Self { stage: stage.to_owned(), key: answer.key.clone(), seed: answer.seed, attempt: answer.attempt }
+    }
+}
+
 /// Where a pair came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -82,6 +82,17 @@ Examples:
   wb bench pairs --dataset held-out.jsonl --encoder latest
   wb bench pairs --encoder latest")]
     Bench(Bench),
+    /// Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it.
+    #[command(after_help = "\
+Examples:
+  wb ab configs/annotations.yaml llm.model=models/qwen2.5-coder-7b-instruct-q4_k_m.gguf
+  wb ab configs/annotations.yaml --encoder latest ab.arms='[code, both]'
+  wb ab configs/annotations.yaml --encoder bm25
+  wb ab configs/annotations.yaml ab.judgements=judged.jsonl          # with a person's grades of what was found
+
+The sections `ab:`, `annotate:`, `snippets:` and `llm:` of the YAML say how. Written are annotations.jsonl, ab.json, a page
+with its chart (ab.html, ab.png), and to-judge.jsonl: what was found and nobody judged.")]
+    Ab(Ab),
     /// Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict.
     #[command(after_help = "\
 Examples:
@@ -252,12 +263,42 @@ pub struct Bench {
     /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
     #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
     pub token_index: Option<u8>,
+    /// What is embedded of documents that a language model annotated: code, annotation, both, concat.
+    #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
+    pub embed: Option<String>,
+    /// The annotations: annotations.jsonl of `wb synth`.
+    #[arg(long, value_name = "FILE", requires = "embed")]
+    pub annotations: Option<PathBuf>,
     /// Longest text in tokens, instead of the encoder's own.
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
     /// Where to compute.
     #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceConfig,
+    #[command(flatten)]
+    pub places: Places,
+}
+
+/// What to embed in two ways.
+#[derive(Debug, Args)]
+pub struct Ab {
+    /// The experiment's YAML file.
+    pub config: PathBuf,
+    /// Values to set in it, as key.path=value; the value is YAML.
+    #[arg(value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`; or bm25. The same as ab.encoder=...
+    #[arg(long, value_name = "DIR|ID|RUN|bm25")]
+    pub encoder: Option<String>,
+    /// The folder of annotations, answers and the page [default: datasets/synthetic/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Takes every answer from this ledger, and asks nobody.
+    #[arg(long, value_name = "LEDGER")]
+    pub replay: Option<PathBuf>,
+    /// Ends with exit code 1 where the candidate is surely worse.
+    #[arg(long)]
+    pub no_worse: bool,
     #[command(flatten)]
     pub places: Places,
 }

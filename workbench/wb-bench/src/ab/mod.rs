@@ -10,6 +10,7 @@ mod arm;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+pub use wb_core::records::ab::{Ab, AbErrors, AbFound, AbMetric, AbRow, ErrorClass};
 use wb_core::{Qrels, Seed};
 use wb_retrieval::{
     EvaluateConfig, Metric,
@@ -44,44 +45,24 @@ pub struct AbQuery {
     pub library: Vec<String>,
 }
 
-/// What is wrong with a result that is of no use: the three patterns of failing code search, and the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorClass {
-    /// The subject is right, the technique is not there: fraud detection that never oversamples, for a query about SMOTE.
-    ThemeWithoutTechnique,
-    /// The right library or subject, without the function that was asked for: `partial_fit`.
-    MissingFunction,
-    /// Words of the query are there, the library is another one: object detection in Keras, for a query about PyTorch.
-    KeywordOverReliance,
-    /// Nothing of that.
-    Other,
-}
-
-impl ErrorClass {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 4] =
-        [Self::ThemeWithoutTechnique, Self::MissingFunction, Self::KeywordOverReliance, Self::Other];
-
-    /// The class of a useless result by the words in it. In this order: the library asked for is absent though words of
-    /// theme, technique or functions are there; all functions asked for are absent though the library or the theme is
-    /// there; the technique is absent though the theme is there; else other. Words are compared without case, whole
-    /// (`gan` is not in `organ`, `partial_fit` not in `partial_fit_all`).
-    ///
-    /// That is a rule, and a person's word is better: see [`Experiment::classes`].
-    pub fn of(query: &AbQuery, text: &str) -> Self {
-        let text = text.to_lowercase();
-        let has = |words: &[String]| words.iter().any(|word| holds(&text, &word.to_lowercase()));
-        let lacks = |words: &[String]| !words.is_empty() && !has(words);
-        if lacks(&query.library) && (has(&query.theme) || has(&query.technique) || has(&query.functions)) {
-            Self::KeywordOverReliance
-        } else if lacks(&query.functions) && (has(&query.library) || has(&query.theme)) {
-            Self::MissingFunction
-        } else if lacks(&query.technique) && has(&query.theme) {
-            Self::ThemeWithoutTechnique
-        } else {
-            Self::Other
-        }
+/// The class of a useless result by the words in it. In this order: the library asked for is absent though words of
+/// theme, technique or functions are there; all functions asked for are absent though the library or the theme is
+/// there; the technique is absent though the theme is there; else other. Words are compared without case, whole
+/// (`gan` is not in `organ`, `partial_fit` not in `partial_fit_all`).
+///
+/// That is a rule, and a person's word is better: see [`Experiment::classes`].
+pub fn error_class(query: &AbQuery, text: &str) -> ErrorClass {
+    let text = text.to_lowercase();
+    let has = |words: &[String]| words.iter().any(|word| holds(&text, &word.to_lowercase()));
+    let lacks = |words: &[String]| !words.is_empty() && !has(words);
+    if lacks(&query.library) && (has(&query.theme) || has(&query.technique) || has(&query.functions)) {
+        ErrorClass::KeywordOverReliance
+    } else if lacks(&query.functions) && (has(&query.library) || has(&query.theme)) {
+        ErrorClass::MissingFunction
+    } else if lacks(&query.technique) && has(&query.theme) {
+        ErrorClass::ThemeWithoutTechnique
+    } else {
+        ErrorClass::Other
     }
 }
 
@@ -112,74 +93,6 @@ pub struct Experiment<'a> {
     pub classes: &'a BTreeMap<(String, String), ErrorClass>,
 }
 
-/// What came out. Pairs are baseline, candidate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ab {
-    /// Names of the arms.
-    pub arms: [String; 2],
-    /// precision@3, precision@5, mrr@5, in this order; the first is what the experiment is about.
-    pub metrics: Vec<AbMetric>,
-    /// Every query, in their order: what a chart of the experiment shows.
-    pub queries: Vec<AbRow>,
-    /// Wrong results among the first three by class, in the order of [`ErrorClass::ALL`].
-    pub errors: Vec<AbErrors>,
-    /// Results among the first five that nobody judged.
-    pub unjudged: [u64; 2],
-}
-
-/// One metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AbMetric {
-    /// Its name.
-    pub name: String,
-    /// Means over the queries.
-    pub means: [f64; 2],
-    /// Candidate less baseline.
-    pub difference: f64,
-    /// The difference as a share of the baseline; none where that is 0.
-    pub relative: Option<f64>,
-    /// 95 % paired bootstrap interval of the difference.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
-    /// Two-sided, of the paired permutation test: exact up to 13 queries that differ.
-    pub p_value: f64,
-    /// Two-sided, of the paired bootstrap test.
-    pub p_bootstrap: f64,
-    /// Queries on which the candidate is better, equal, worse.
-    pub wins_ties_losses: [u64; 3],
-    /// Queries with the greatest value there is, 1.
-    pub perfect: [u64; 2],
-}
-
-/// One query.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AbRow {
-    /// Its id.
-    pub id: String,
-    /// Its text.
-    pub text: String,
-    /// Useful documents among the first three.
-    pub useful: [u64; 2],
-    /// precision@3.
-    pub precision_3: [f64; 2],
-    /// precision@5.
-    pub precision_5: [f64; 2],
-    /// 1 / rank of the first useful document among the first five.
-    pub mrr_5: [f64; 2],
-    /// The wrong ones among the first three, with what is wrong with them.
-    pub wrong: [Vec<(String, ErrorClass)>; 2],
-}
-
-/// One class of errors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AbErrors {
-    /// Which.
-    pub class: ErrorClass,
-    /// How many results of each arm.
-    pub results: [u64; 2],
-}
-
 impl Experiment<'_> {
     /// Measures both arms. An arm without a ranking for a query, a ranking that names a document twice and a query
     /// that nobody judged are errors: a mean over fewer queries would compare other things.
@@ -206,7 +119,6 @@ impl Experiment<'_> {
         }
         let row = |(at, query): (usize, &AbQuery)| {
             let pair = |metric: usize| [values[metric][0][at], values[metric][1][at]];
-            let wrong = arms.map(|arm| self.wrong(arm, query));
             AbRow {
                 id: query.id.clone(),
                 text: query.text.clone(),
@@ -214,24 +126,18 @@ impl Experiment<'_> {
                 precision_3: pair(0),
                 precision_5: pair(1),
                 mrr_5: pair(2),
-                wrong,
+                found: arms.map(|arm| self.judged(arm, query)),
             }
         };
         let queries: Vec<AbRow> = self.queries.iter().enumerate().map(row).collect();
         let errors = ErrorClass::ALL.map(|class| AbErrors {
             class,
             results: [0, 1].map(|arm| {
-                let of_class = queries.iter().flat_map(|row| &row.wrong[arm]).filter(|(_, of)| *of == class);
-                of_class.count() as u64
+                queries.iter().flat_map(|row| &row.found[arm]).filter(|found| found.class == Some(class)).count() as u64
             }),
         });
-        let unjudged = arms.map(|arm| {
-            let unknown = |query: &AbQuery| {
-                let grades = self.qrels.of(&query.id);
-                let is_new = |id: &&str| grades.is_none_or(|grades| !grades.contains_key(*id));
-                self.found(arm, query).filter(is_new).count() as u64
-            };
-            self.queries.iter().map(unknown).sum()
+        let unjudged = [0, 1].map(|arm: usize| {
+            queries.iter().flat_map(|row| &row.found[arm]).filter(|found| found.useful.is_none()).count() as u64
         });
         Ok(Ab { arms: arms.map(|arm| arm.name.clone()), metrics, queries, errors: errors.to_vec(), unjudged })
     }
@@ -267,15 +173,18 @@ impl Experiment<'_> {
         arm.rankings.get(&query.id).into_iter().flatten().take(DEPTH).map(String::as_str)
     }
 
-    fn wrong(&self, arm: &Arm, query: &AbQuery) -> Vec<(String, ErrorClass)> {
-        let useful =
-            |id: &str| self.qrels.of(&query.id).and_then(|grades| grades.get(id)).is_some_and(|grade| *grade > 0.0);
+    fn judged(&self, arm: &Arm, query: &AbQuery) -> Vec<AbFound> {
+        let grades = self.qrels.of(&query.id);
         let class = |id: &str| {
             let given = self.classes.get(&(query.id.clone(), id.to_owned())).copied();
-            given.unwrap_or_else(|| (self.text)(id).map_or(ErrorClass::Other, |text| ErrorClass::of(query, text)))
+            given.unwrap_or_else(|| (self.text)(id).map_or(ErrorClass::Other, |text| error_class(query, text)))
         };
-        let wrong = self.found(arm, query).take(FIRST).filter(|id| !useful(id));
-        wrong.map(|id| (id.to_owned(), class(id))).collect()
+        let one = |(at, id): (usize, &str)| {
+            let useful = grades.and_then(|grades| grades.get(id)).map(|grade| *grade > 0.0);
+            let is_wrong = at < FIRST && useful != Some(true);
+            AbFound { id: id.to_owned(), useful, class: is_wrong.then(|| class(id)) }
+        };
+        self.found(arm, query).enumerate().map(one).collect()
     }
 }
 

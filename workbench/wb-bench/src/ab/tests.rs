@@ -75,7 +75,11 @@ fn metrics_by_hand() {
     assert_eq!((ab.metrics[2].relative, ab.metrics[2].wins_ties_losses), (Some(1.5), [2, 0, 0]));
     // Both differences have one sign: 2 of 4.
     assert_eq!(ab.metrics[2].p_value, 0.5);
-    assert_eq!(ab.queries[0].wrong[0].iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["w0", "w2"]);
+    let found = &ab.queries[0].found[0];
+    let wrong = found.iter().filter(|found| found.class.is_some());
+    assert_eq!(wrong.map(|found| found.id.as_str()).collect::<Vec<_>>(), ["w0", "w2"]);
+    // What stands after the first three is no error of theirs.
+    assert!(found.iter().skip(3).all(|found| found.class.is_none()) && found.len() == 5);
     assert_eq!(ab.errors[3].results, [2 + 3, 2 + 3]);
 }
 
@@ -99,7 +103,7 @@ fn the_three_classes_of_errors() {
         (&torch, "import torch  # detection", ErrorClass::Other),
         (&torch, "torchvision edetection", ErrorClass::Other),
     ] {
-        assert_eq!(ErrorClass::of(query, text), expected, "{text}");
+        assert_eq!(error_class(query, text), expected, "{text}");
     }
 }
 

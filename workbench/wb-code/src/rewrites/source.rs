@@ -64,15 +64,20 @@ impl<'s> Source<'s> {
         named.map(|name| self.str(name).to_owned()).collect()
     }
 
-    /// The first function at the top of a Python or JavaScript text that can be called with plain values: its name and
-    /// the names of the parameters that must be given. `None` for methods, generators of promises and starred parameters.
-    pub fn plain_function(&self) -> Option<(String, Vec<String>)> {
+    /// The functions at the top of a Python or JavaScript text, each with its name and the names of the parameters that
+    /// must be given; nothing in the place of one that cannot be called with plain values: methods, those that give
+    /// promises, and those with starred parameters.
+    pub fn plain_functions(&self) -> Vec<Option<(String, Vec<String>)>> {
         let kind = match self.language {
             Language::Python => "function_definition",
             Language::JavaScript => "function_declaration",
-            _ => return None,
+            _ => return Vec::new(),
         };
-        let function = named_children(self.root()).into_iter().find(|node| node.kind() == kind)?;
+        let functions = named_children(self.root()).into_iter().filter(|node| node.kind() == kind);
+        functions.map(|function| self.plain(function)).collect()
+    }
+
+    fn plain(&self, function: Node<'_>) -> Option<(String, Vec<String>)> {
         let is_async = function.child(0).is_some_and(|first| first.kind() == "async");
         let mut names = Vec::new();
         for parameter in named_children(function.child_by_field_name("parameters")?) {

@@ -1,5 +1,6 @@
 //! What a run's files hold: written by training, data and benchmarks, read by reports, comparisons and notebooks.
 
+pub mod ab;
 pub mod data;
 pub mod journal;
 pub mod negatives;

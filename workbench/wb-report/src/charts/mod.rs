@@ -1,5 +1,6 @@
 //! The list of charts.
 
+mod ab_queries;
 mod canvas;
 mod chart;
 mod learning_curve;
@@ -8,6 +9,7 @@ mod plot;
 mod rank_histogram;
 mod validation_curve;
 
+pub use ab_queries::ab_queries;
 pub use chart::{Chart, Figure, Place};
 
 use crate::{Result, contestants::Contestant, frames::Frames};

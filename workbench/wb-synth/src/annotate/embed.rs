@@ -34,14 +34,27 @@ pub struct EmbedTexts {
 }
 
 impl EmbedText {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Code, Self::Annotation, Self::Both, Self::Concat];
+
+    /// As in YAML.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Annotation => "annotation",
+            Self::Both => "both",
+            Self::Concat => "concat",
+        }
+    }
+
     /// The texts of one chunk. A chunk without an annotation is its code, whatever is asked for.
-    pub fn of(self, snippet: &Snippet, annotation: Option<&Annotation>) -> Vec<String> {
-        let code = || snippet.text.clone();
+    pub fn of(self, code: &str, annotation: Option<&Annotation>) -> Vec<String> {
+        let code = || code.to_owned();
         match (self, annotation) {
             (Self::Code, _) | (_, None) => vec![code()],
             (Self::Annotation, Some(annotation)) => vec![annotation.text()],
             (Self::Both, Some(annotation)) => vec![code(), annotation.text()],
-            (Self::Concat, Some(annotation)) => vec![format!("{}\n\n{}", annotation.text(), snippet.text)],
+            (Self::Concat, Some(annotation)) => vec![format!("{}\n\n{}", annotation.text(), code())],
         }
     }
 
@@ -51,7 +64,7 @@ impl EmbedText {
         for (chunk, snippet) in snippets.iter().enumerate() {
             let annotation = annotations.get(chunk).and_then(Option::as_ref);
             all.without_annotation += usize::from(self != Self::Code && annotation.is_none());
-            for text in self.of(snippet, annotation) {
+            for text in self.of(&snippet.text, annotation) {
                 all.texts.push(text);
                 all.chunks.push(chunk);
             }

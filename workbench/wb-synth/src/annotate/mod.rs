@@ -4,7 +4,9 @@
 //! is what `wb-bench`'s A/B experiment measures, with [`EmbedText`] as its one switch.
 
 mod embed;
+mod estimate;
 mod prompt;
+mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +15,14 @@ use wb_core::{Error as CoreError, Progress, Seed};
 use wb_llm::{Answer, Ask, Reply, Sampling, Usage};
 
 pub use embed::{EmbedText, EmbedTexts};
+pub use estimate::{AnnotateEstimate, estimate};
 pub use prompt::{Asked, question, recipe, schema};
+pub use record::{Annotations, Record};
 
-use crate::Snippet;
+use crate::{Snippet, chain::reason, provenance};
+
+/// What provenance calls the question.
+const STAGE: &str = "annotate";
 
 /// How chunks are annotated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +36,8 @@ pub struct AnnotateConfig {
     pub keywords: usize,
     /// Example queries.
     pub queries: usize,
+    /// Whether each example query becomes a training pair with its chunk, `text2code`.
+    pub pairs: bool,
     /// How to draw. 0 as temperature: an annotation is a description, and the same one twice is right.
     pub sampling: Sampling,
 }
@@ -40,6 +49,7 @@ impl Default for AnnotateConfig {
             max_context_chars: 1000,
             keywords: 10,
             queries: 3,
+            pairs: true,
             sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 512 },
         }
     }
@@ -94,6 +104,8 @@ pub struct Annotation {
 pub struct Annotated {
     /// One for each snippet, in their order; nothing where the model gave none that can be used.
     pub annotations: Vec<Option<Annotation>>,
+    /// The question behind each annotation.
+    pub asked: Vec<Option<provenance::Asked>>,
     /// Snippets without an annotation, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// Tokens of the accepted answers; unknown where an engine does not say.
@@ -121,19 +133,23 @@ pub fn annotate(
             Reply::Answered(answer) => {
                 add(&mut annotated.usage, answer.usage);
                 accept(config, answer, &asked.nonce)
+                    .map(|annotation| (annotation, provenance::Asked::of(STAGE, answer)))
             }
-            Reply::Rejected(rejection) => Err(rejection.reason.clone()),
+            Reply::Rejected(rejection) => Err(reason(&rejection.reason)),
         };
         if let Err(reason) = &read {
             *annotated.rejected.entry(reason.clone()).or_default() += 1;
         }
-        annotated.annotations.push(read.ok());
+        let (annotation, asked) = read.ok().unzip();
+        annotated.annotations.push(annotation);
+        annotated.asked.push(asked);
     }
     // An `Ask` that gives fewer replies than it was asked questions leaves the rest without one.
     let missing = snippets.len().saturating_sub(annotated.annotations.len());
     if missing > 0 {
         *annotated.rejected.entry("no reply".into()).or_default() += missing as u64;
         annotated.annotations.resize(snippets.len(), None);
+        annotated.asked.resize(snippets.len(), None);
     }
     Ok(annotated)
 }

@@ -180,6 +180,7 @@ fn task(kind: Task, idea: Idea, words: Instruction) -> TaskType {
         languages: Vec::new(),
         translate: false,
         max_jaccard: (kind == Task::Code2code).then_some(0.95),
+        same_results: false,
         steps,
     }
 }

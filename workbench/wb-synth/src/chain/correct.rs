@@ -1,4 +1,5 @@
-//! What can be seen of a candidate without asking anybody: lengths, refusals, sides too much alike, code that does not parse.
+//! What can be seen of a candidate without asking anybody: lengths, refusals, sides too much alike, code that does not
+//! parse, or that gives other results than it should.
 
 use std::collections::HashSet;
 
@@ -7,8 +8,11 @@ use wb_code::Language;
 use wb_core::{Task, records::data::Gate};
 use wb_data::{minhash::tokens, text::fold};
 
-use super::{Stage, candidate::Candidate, gates::gate};
-use crate::tasks::{Output, Role};
+use super::{Counts, Stage, candidate::Candidate, gates::gate};
+use crate::{
+    rules::{self, Interpreter, Verdict},
+    tasks::{Output, Role},
+};
 
 /// How refusals begin, in lower case.
 const REFUSALS: [&str; 7] = ["i'm sorry", "i am sorry", "sorry, ", "i cannot ", "i can't ", "i'm unable", "as an ai"];
@@ -24,15 +28,26 @@ const POINTERS: [&str; 7] = [
     "provided snippet",
 ];
 
-/// The candidates that pass, and how many of them have code that nothing could parse.
-pub(super) fn run(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> (Vec<Candidate>, u64) {
+/// The candidates that pass. Counted beside the gates: those with code that nothing could parse, and what came of calling
+/// both sides.
+pub(super) fn run(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Vec<Candidate> {
+    let gates = &mut counts.gates;
     let texts = |candidate: &Candidate| wrong_text(stage, candidate).map(str::to_owned);
     let candidates = pass("texts", candidates, gates, texts);
     let candidates = pass("sides alike", candidates, gates, |candidate| too_similar(stage, candidate));
-    if !stage.config.select.parses {
-        let unchecked = candidates.len() as u64;
-        return (candidates, unchecked);
+    let (candidates, unchecked) = match stage.config.select.parses {
+        true => parsing(stage, candidates, gates),
+        false => (candidates, None),
+    };
+    counts.unchecked = unchecked.unwrap_or(candidates.len() as u64);
+    match stage.config.select.runs {
+        true => running(stage, candidates, counts),
+        false => candidates,
     }
+}
+
+/// The candidates whose code parses, and how many have code that nothing could parse.
+fn parsing(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> (Vec<Candidate>, Option<u64>) {
     let checks: Vec<Parses> = candidates.par_iter().map(|candidate| parses(stage, candidate)).collect();
     let reasons = checks.iter().map(|check| match check {
         Parses::No(language) => Some(format!("{language} that does not parse")),
@@ -41,7 +56,29 @@ pub(super) fn run(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gat
     let (candidates, gate) = gate("parses", candidates, reasons.collect());
     gates.push(gate);
     let unchecked = checks.iter().filter(|check| matches!(check, Parses::Unknown)).count();
-    (candidates, unchecked as u64)
+    (candidates, Some(unchecked as u64))
+}
+
+/// Without the candidates whose task promises the same results and whose sides, called with the same values, differ.
+/// What could not be called stays, and is counted by its reason.
+fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Vec<Candidate> {
+    let interpreters = Interpreter::find_all();
+    let verdict = |candidate: &Candidate| {
+        let item = &stage.items[candidate.item];
+        let language = Language::from_name(&item.language).ok()?;
+        let is_asked = stage.task_of(candidate).task.same_results && item.target.is_none();
+        is_asked.then(|| rules::compare(&candidate.query, &candidate.document, &interpreters, language, stage.seed))
+    };
+    let verdicts: Vec<Option<Verdict>> = candidates.par_iter().map(verdict).collect();
+    let differs = |verdict: &Option<Verdict>| {
+        matches!(verdict, Some(Verdict::Differs)).then(|| "sides that give different results".to_owned())
+    };
+    for verdict in verdicts.iter().flatten() {
+        *counts.called.entry(verdict.name()).or_default() += 1;
+    }
+    let (candidates, gate) = gate("runs", candidates, verdicts.iter().map(differs).collect());
+    counts.gates.push(gate);
+    candidates
 }
 
 fn pass(

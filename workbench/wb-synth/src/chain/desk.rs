@@ -5,7 +5,7 @@ use wb_core::Progress;
 use wb_llm::{Question, Reply};
 
 use super::Model;
-use crate::{Account, Result, provenance::Asked};
+use crate::{Account, Result};
 
 /// Questions that are held at once: enough that the end of a portion, where slots fall idle, does not count.
 const PORTION: usize = 2048;
@@ -61,13 +61,8 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// What a reply leaves in a pair's provenance.
-pub(super) fn asked(stage: &str, answer: &wb_llm::Answer) -> Asked {
-    Asked { stage: stage.to_owned(), key: answer.key.clone(), seed: answer.seed, attempt: answer.attempt }
-}
-
 /// A rejection's reason without its particulars, to count by.
-pub(super) fn reason(reason: &str) -> String {
+pub(crate) fn reason(reason: &str) -> String {
     let head = reason.split([':', '(', '\n']).next().unwrap_or_default().trim();
     let head = if head.is_empty() { "no reason given" } else { head };
     format!("given up: {}", wb_data::text::shorten(head, 60))

@@ -6,13 +6,14 @@ use wb_llm::{Question, Reply};
 use super::{
     Desk, Stage,
     candidate::{Candidate, Outputs},
-    desk::{asked, reason},
+    desk::reason,
     gates::gate,
 };
 use crate::{
     Result,
     languages::title,
     prompts::{Material, Prompts, fence, step_schema, written},
+    provenance::Asked,
     tasks::Output,
 };
 
@@ -139,6 +140,6 @@ fn fill(
     }
     candidate.prompts.push(Fingerprint::of_json(&question(stage, prompts, candidate, step, name)?.messages));
     candidate.outputs.set(output, text);
-    candidate.asked.push(asked(name, &answer));
+    candidate.asked.push(Asked::of(name, &answer));
     Ok(None)
 }

@@ -6,18 +6,14 @@ use serde_json::Value;
 use wb_core::{Error, Seed, fingerprint::Fingerprint, records::data::Gate};
 use wb_llm::{Answer, Question, Reply};
 
-use super::{
-    Desk, Stage,
-    candidate::Candidate,
-    desk::{asked, reason},
-    gates::gate,
-};
+use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::gate};
 use crate::{
     Result,
     calibration::{Calibration, Gold},
     config::JudgeConfig,
     lines,
     prompts::{Prompts, judge_schema},
+    provenance::Asked,
     tasks::Catalog,
 };
 
@@ -48,7 +44,7 @@ pub(super) fn run(
         reasons.push(match reply {
             Reply::Rejected(rejection) => Some(reason(&rejection.reason)),
             Reply::Answered(answer) => {
-                candidate.asked.push(asked("judge", &answer));
+                candidate.asked.push(Asked::of("judge", &answer));
                 candidate.label = label(&answer);
                 match candidate.label {
                     None => Some("a judgment of another form".into()),

@@ -26,7 +26,7 @@ pub use assign::{Assigned, Item, assign};
 pub use judge::label;
 pub use split::cut;
 
-pub(crate) use desk::Desk;
+pub(crate) use desk::{Desk, reason};
 
 use crate::{
     Account, Error, Result, Snippet, SynthConfig, calibration::Calibration, card, prompts::Prompts,
@@ -65,6 +65,9 @@ pub struct Counts {
     pub negatives: Option<Gate>,
     /// Candidates whose code is of a language without a grammar here, or may be text: they passed unparsed.
     pub unchecked: u64,
+    /// Candidates whose two sides were to be called with the same values, by what came of it: `equal`, `differs`,
+    /// `unchecked: REASON`.
+    pub called: BTreeMap<String, u64>,
     /// Lines of the review file that fit no candidate of this run.
     pub unknown_reviews: u64,
 }
@@ -146,8 +149,7 @@ pub(crate) fn run_some(
     let stage = Stage { config, catalog: &catalog, snippets, items: &assigned.items, seed };
     let prompts = Prompts::new(&catalog, &config.few_shot, seed)?;
     let candidates = generate::run(&stage, &prompts, &mut desk, &mut counts.gates)?;
-    let (mut candidates, unchecked) = correct::run(&stage, candidates, &mut counts.gates);
-    counts.unchecked = unchecked;
+    let mut candidates = correct::run(&stage, candidates, &mut counts);
     let mut calibration = None;
     if let Some(judge) = &config.judge {
         calibration = judge::calibrate(judge, &catalog, &prompts, &mut desk, seed)?;

@@ -4,16 +4,12 @@ use wb_core::records::data::Gate;
 use wb_data::text::fold;
 use wb_llm::{Question, Reply};
 
-use super::{
-    Desk, Stage,
-    candidate::Candidate,
-    desk::{asked, reason},
-    gates::drop_one,
-};
+use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::drop_one};
 use crate::{
     Result,
     config::NegativesConfig,
     prompts::{Prompts, fence, negatives_schema},
+    provenance::Asked,
 };
 
 /// Gives every pair its negatives; a pair whose answer cannot be used stays without. The gate counts negatives.
@@ -49,7 +45,7 @@ pub(super) fn run(
                 continue;
             }
         };
-        pair.asked.push(asked("negatives", &answer));
+        pair.asked.push(Asked::of("negatives", &answer));
         let list = answer.value.as_ref().and_then(|value| value.get("negatives")?.as_array());
         let texts: Vec<&str> = list.into_iter().flatten().filter_map(|text| text.as_str()).collect();
         let nonce = nonce(pair);

@@ -101,6 +101,9 @@ pub struct SelectConfig {
     pub chars: [usize; 2],
     /// Whether code that the model wrote has to parse, where there is a grammar for its language.
     pub parses: bool,
+    /// Whether both sides of tasks that promise the same results are called with drawn values, in Python and JavaScript,
+    /// in a child process under limits. This executes code of the sources and of the model.
+    pub runs: bool,
     /// Pairs of one kind whose sets of five-token shingles have at least this Jaccard similarity are near duplicates; 0 for off.
     pub near: f64,
     /// Candidates of one item that may stay.
@@ -111,7 +114,7 @@ pub struct SelectConfig {
 
 impl Default for SelectConfig {
     fn default() -> Self {
-        Self { chars: [10, 20_000], parses: true, near: 0.85, per_item: 1, per_kind: None }
+        Self { chars: [10, 20_000], parses: true, runs: false, near: 0.85, per_item: 1, per_kind: None }
     }
 }
 

@@ -54,6 +54,10 @@ pub struct TaskType {
     /// Where the two sides are similar by nature: pairs whose sides are more similar than this are dropped.
     #[serde(default)]
     pub max_jaccard: Option<f64>,
+    /// Whether both sides are code of one language that gives the same results: with `select.runs` both are called where
+    /// they can be, and a pair whose sides differ is dropped.
+    #[serde(default)]
+    pub same_results: bool,
     /// What the model is asked, one after the other; none where a split snippet is the whole pair.
     #[serde(default)]
     pub steps: Vec<Step>,

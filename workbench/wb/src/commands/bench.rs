@@ -10,13 +10,14 @@ use wb_core::{
 use wb_data::OnBad;
 use wb_encoder::{BiEncoder, folder::MaxTokens};
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
+use wb_synth::annotate::EmbedText;
 
 use super::End;
 use crate::{
     args,
-    config::SourceChoice,
+    config::{DocumentsConfig, SourceChoice},
     output::{self, Bars},
-    pipeline::{bench, data, device, encoder, manifest},
+    pipeline::{bench, data, device, documents::Documents, encoder, manifest},
 };
 
 /// `wb bench`
@@ -31,6 +32,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if let Some(config) = &token_index {
         config.validate("--token-index")?;
     }
+    let documents = documents(arguments)?;
     let mut bars = Bars::new();
     let mut run = None;
     let encoder = match &arguments.retriever {
@@ -59,11 +61,22 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         for note in &plan.not_run {
             output::note(format!("not run: {}: {}", note.id, note.reason));
         }
-        let contestant = match &encoder {
-            None => Contestant::Bm25(Bm25Config::default()),
-            Some(encoder) => Contestant::Encoder(encoder),
+        let over = match (&encoder, &documents) {
+            (Some(encoder), Some(documents)) => {
+                documents.check(&plan.texts)?;
+                let over = documents.over(encoder)?;
+                let name = documents.name_over(encoder);
+                Some(over.named(name))
+            }
+            _ => None,
         };
-        let settings = encoder.as_ref().map(bench::settings).unwrap_or_default();
+        let contestant = match (&encoder, &over) {
+            (None, _) => Contestant::Bm25(Bm25Config::default()),
+            (_, Some(over)) => Contestant::Encoder(over),
+            (Some(encoder), None) => Contestant::Encoder(encoder),
+        };
+        let mut settings = encoder.as_ref().map(bench::settings).unwrap_or_default();
+        settings.extend(documents.as_ref().map(Documents::setting));
         let scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
         let options = Options { seed: Seed(17), ..Options::default() };
         let outcome = wb_bench::run(&plan, &scorer, &settings, options, &mut |p| bars.report(p))?;
@@ -89,6 +102,15 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         output::note(format!("warning: {warning}"));
     }
     judge(&requirements, &benchmarks, &outcomes)
+}
+
+/// What is embedded of documents, where that is not their own text.
+fn documents(arguments: &args::Bench) -> Result<Option<Documents>> {
+    let (Some(embed), Some(annotations)) = (&arguments.embed, &arguments.annotations) else { return Ok(None) };
+    let Some(embed) = EmbedText::ALL.into_iter().find(|one| one.as_str() == embed) else {
+        bail!("--embed {embed}: expected code, annotation, both or concat")
+    };
+    Documents::load(&DocumentsConfig { embed, annotations: annotations.clone() }).map(Some)
 }
 
 fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {

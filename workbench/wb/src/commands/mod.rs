@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+mod ab;
 mod bench;
 mod check;
 mod compare;
@@ -40,6 +41,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Train(arguments) => experiment::train(&arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Ab(arguments) => ab::ab(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
@@ -52,5 +54,17 @@ pub fn run(command: Command) -> Result<End> {
             crate::output::line(String::from_utf8_lossy(&script).trim_end());
             Ok(End::Done)
         }
+    }
+}
+
+/// What asked a language model and was stopped by a person ended, and is no error.
+fn unless_stopped(result: Result<()>) -> Result<End> {
+    match result {
+        Ok(()) => Ok(End::Done),
+        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_llm::Error::Interrupted))) => {
+            crate::output::note("stopped; the same command goes on from what was answered");
+            Ok(End::Interrupted)
+        }
+        Err(error) => Err(error),
     }
 }

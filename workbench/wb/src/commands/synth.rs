@@ -1,39 +1,34 @@
 //! `wb synth`: training pairs from a language model and from rules.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, bail};
 use wb_core::records::data::Gate;
 use wb_llm::Client;
-use wb_synth::Estimate;
+use wb_synth::{
+    Estimate,
+    annotate::{AnnotateEstimate, Annotated},
+};
 
-use super::End;
+use super::{End, unless_stopped};
 use crate::{
     args,
     config::Synthesis,
     interrupt::Interrupt,
     output::{self, Bars},
-    pipeline::synth::{self, Made, PAIRS},
+    pipeline::synth::{self, ANNOTATIONS, Made, PAIRS},
 };
 
 /// `wb synth`
 pub fn synth(arguments: &args::Synth) -> Result<End> {
-    match make(arguments) {
-        Ok(()) => Ok(End::Done),
-        // What was stopped by a person is no error.
-        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_llm::Error::Interrupted))) => {
-            output::note("stopped; the same command goes on from what was answered");
-            Ok(End::Interrupted)
-        }
-        Err(error) => Err(error),
-    }
+    unless_stopped(make(arguments))
 }
 
 fn make(arguments: &args::Synth) -> Result<()> {
     let file = Synthesis::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("datasets/synthetic").join(&file.name));
-    if arguments.replay.is_some() && file.synth.is_none() {
+    file.check_makes_something()?;
+    let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
+    let asks = file.synth.is_some() || file.annotate.is_some();
+    if arguments.replay.is_some() && !asks {
         bail!("--replay takes the answers of a language model, and {} asks none", arguments.config.display());
     }
     let interrupt = Interrupt::listen()?;
@@ -42,19 +37,19 @@ fn make(arguments: &args::Synth) -> Result<()> {
     for warning in file.synth.iter().flat_map(|synth| synth.warnings()) {
         output::note(format!("warning: {warning}"));
     }
-    if arguments.dry_run && file.synth.is_none() {
+    if arguments.dry_run && !asks {
         bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
     }
     // Before the snippets are read: that may take minutes, and a model that is not there is known at once.
     let client = interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?;
     let snippets = synth::read(&file, &mut progress)?;
-    if let (true, Some(config), Some(client)) = (arguments.dry_run, &file.synth, &client) {
-        let estimate =
-            interrupt.while_asking(|_| synth::estimate((&file, config), client, &snippets, &mut progress))?;
+    if let (true, Some(client)) = (arguments.dry_run, &client) {
+        let estimates = interrupt.while_asking(|_| synth::estimates(&file, client, &snippets, &mut progress))?;
         bars.finish();
         let info = client.info();
         output::line(format!("{} on {}, {} at once", info.model, info.engine, info.parallel));
-        print_estimate(&estimate);
+        estimates.0.iter().for_each(print_estimate);
+        estimates.1.iter().for_each(print_annotations);
         return Ok(());
     }
     let client = client.as_ref();
@@ -65,6 +60,9 @@ fn make(arguments: &args::Synth) -> Result<()> {
     if made.chain.is_some() {
         output::line(format!("card    {}", out.join("card.md").display()));
         output::line(format!("review  {}", out.join("review.html").display()));
+    }
+    if made.annotated.is_some() {
+        output::line(format!("said    {}", out.join(ANNOTATIONS).display()));
     }
     Ok(())
 }
@@ -86,6 +84,9 @@ fn print(made: &Made, client: Option<&Client>) {
             }
         }
     }
+    if let Some(annotated) = &made.annotated {
+        print_annotated(annotated);
+    }
     if let Some(client) = client {
         let (total, info) = (client.account().total(), client.info());
         output::line(format!(
@@ -105,14 +106,48 @@ fn print(made: &Made, client: Option<&Client>) {
     }
 }
 
+/// How many snippets are annotated, and why the others are not.
+pub fn print_annotated(annotated: &Annotated) {
+    output::line(format!("{:>9} annotations", annotated.annotations.iter().flatten().count()));
+    for (reason, count) in &annotated.rejected {
+        output::line(format!("{count:>9} without one: {reason}"));
+    }
+}
+
 fn gate(gate: &Gate) {
     let reasons: Vec<String> = gate.dropped.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", ")) };
     output::line(format!("{:>9} left after {}{reasons}", gate.after, gate.name));
 }
 
+fn known(number: Option<u64>) -> String {
+    number.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
+}
+
+fn time(seconds: Option<f64>) -> String {
+    match seconds {
+        None => "unknown: the probe's answers were in the ledger already".to_owned(),
+        Some(s) if s < 120.0 => format!("{s:.0} s"),
+        Some(s) if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        Some(s) => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+fn print_annotations(estimate: &AnnotateEstimate) {
+    output::line(format!(
+        "annotations: {} snippets, a question each; a probe of {}",
+        estimate.questions, estimate.probed
+    ));
+    output::line(format!(
+        "tokens     {} of prompts, {} of answers",
+        known(estimate.prompt_tokens),
+        known(estimate.completion_tokens)
+    ));
+    output::line(format!("time       {}", time(estimate.seconds)));
+    output::line(format!("there      about {} annotations", estimate.annotations));
+}
+
 fn print_estimate(estimate: &Estimate) {
-    let known = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
     let plan = &estimate.plan;
     output::line(format!(
         "{} snippets, {} items of {} tasks, at most {} questions",
@@ -128,15 +163,7 @@ fn print_estimate(estimate: &Estimate) {
         known(estimate.prompt_tokens),
         known(estimate.completion_tokens)
     ));
-    let time = estimate.seconds.map_or_else(
-        || "unknown: the probe's answers were in the ledger already".to_owned(),
-        |seconds| match seconds {
-            s if s < 120.0 => format!("{s:.0} s"),
-            s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-            s => format!("{:.1} h", s / 3600.0),
-        },
-    );
-    output::line(format!("time       {time}"));
+    output::line(format!("time       {}", time(estimate.seconds)));
     output::line(format!(
         "disk       {:.1} MB of answers, {:.1} MB of pairs",
         estimate.ledger_bytes as f64 / 1e6,

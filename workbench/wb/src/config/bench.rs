@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use wb_bench::BenchmarkConfig;
 use wb_core::{Error, Result};
 use wb_retrieval::{Bm25Config, FusionConfig};
+use wb_synth::annotate::EmbedText;
 
 use super::data::SourceChoice;
 
@@ -21,8 +22,20 @@ pub struct BenchConfig {
     pub bm25: Bm25Config,
     /// How scores of BM25 and the encoder become one.
     pub fusion: FusionConfig,
+    /// What encoders embed of a document, where that is not its own text; BM25 reads the text itself.
+    pub documents: Option<DocumentsConfig>,
     /// How many of the best and of the worst queries the report shows.
     pub examples: usize,
+}
+
+/// What is embedded of documents that a language model annotated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentsConfig {
+    /// `code`, `annotation`, `both`, `concat`.
+    pub embed: EmbedText,
+    /// The annotations: `annotations.jsonl` of `wb synth`.
+    pub annotations: PathBuf,
 }
 
 /// Who is measured.
@@ -70,6 +83,7 @@ impl Default for BenchConfig {
             ],
             bm25: Bm25Config::default(),
             fusion: FusionConfig::default(),
+            documents: None,
             examples: 8,
         }
     }

@@ -1,5 +1,6 @@
 //! The whole YAML, section by section.
 
+mod ab;
 mod bench;
 mod data;
 mod encoder;
@@ -12,9 +13,10 @@ use wb_core::{Error, Result, Seed};
 use wb_encoder::{DeviceConfig, journals::JournalFormat, train::TrainConfig};
 use wb_llm::LlmConfig;
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
-use wb_synth::{SynthConfig, rules::RulesConfig, snippets::SnippetsConfig};
+use wb_synth::{SynthConfig, annotate::AnnotateConfig, rules::RulesConfig, snippets::SnippetsConfig};
 
-pub use bench::{BenchConfig, BenchEntry, ContestantName};
+pub use ab::AbConfig;
+pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig, at_home};
 pub use synthesis::Synthesis;
@@ -43,6 +45,12 @@ pub struct Experiment {
     /// Pairs that rules make, by `wb synth`.
     #[serde(default)]
     pub rules: Option<RulesConfig>,
+    /// What a language model says of each snippet, by `wb synth`.
+    #[serde(default)]
+    pub annotate: Option<AnnotateConfig>,
+    /// Two ways to embed the snippets, for `wb ab`.
+    #[serde(default)]
+    pub ab: Option<AbConfig>,
     /// Where pairs come from, and what is done to them.
     pub data: DataConfig,
     /// Hard negatives mined for the training pairs; null for none.
@@ -75,7 +83,15 @@ impl Experiment {
 
     fn validate(&self) -> Result<()> {
         check_name(&self.name)?;
-        synthesis::check_sections(self.llm.as_ref(), self.snippets.as_ref(), self.synth.as_ref(), self.rules.as_ref())?;
+        synthesis::Sections {
+            llm: self.llm.as_ref(),
+            snippets: self.snippets.as_ref(),
+            synth: self.synth.as_ref(),
+            rules: self.rules.as_ref(),
+            annotate: self.annotate.as_ref(),
+            ab: self.ab.as_ref(),
+        }
+        .validate()?;
         self.data.validate("data")?;
         if let Some(negatives) = &self.negatives {
             negatives.validate("negatives")?;

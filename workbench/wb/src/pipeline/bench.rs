@@ -11,7 +11,7 @@ use wb_core::{
 use wb_data::OnBad;
 use wb_encoder::{BiEncoder, Folder};
 
-use super::{data::Data, device, train::Run};
+use super::{data::Data, device, documents::Documents, train::Run};
 use crate::{
     config::{BenchEntry, ContestantName, Experiment, SourceChoice},
     output,
@@ -40,8 +40,13 @@ pub fn bench(
     untrained: Folder,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Measured>> {
-    let mut encoders =
-        Encoders { experiment, run_encoder: run.dir.encoder(), untrained: Some(untrained), opened: [None, None] };
+    let mut encoders = Encoders {
+        experiment,
+        documents: experiment.bench.documents.as_ref().map(Documents::load).transpose()?,
+        run_encoder: run.dir.encoder(),
+        untrained: Some(untrained),
+        opened: [None, None],
+    };
     let mut all = Vec::new();
     let mut unchanged = 0;
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
@@ -59,6 +64,9 @@ pub fn bench(
             continue;
         }
         run.dir.reopen()?;
+        if let Some(documents) = &encoders.documents {
+            documents.check(&plan.texts).with_context(|| format!("benchmark {name}"))?;
+        }
         // The run's own test pairs were audited against its training pairs when they were made.
         let is_own = entry.dataset.is_none() && entry.sources.is_empty();
         let training = (!is_own && !data.streaming).then_some(&data.prepared.train);
@@ -98,6 +106,9 @@ fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -
     all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
     let bench = &experiment.bench;
     all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());
+    if let Some(documents) = &bench.documents {
+        all.text(documents.embed.as_str()).text(Fingerprint::of_file(&documents.annotations)?.as_str());
+    }
     all.text(plan.dataset.as_str());
     all.text(Fingerprint::of_file(&run.dir.encoder().join("model.safetensors"))?.as_str());
     for beside in ["adapter.safetensors", "late_interaction.safetensors"] {
@@ -137,6 +148,7 @@ pub fn pairs_of(sources: &[SourceChoice], on_bad: OnBad, progress: &mut dyn FnMu
 /// The two encoders of a run, opened when they are asked for.
 struct Encoders<'a> {
     experiment: &'a Experiment,
+    documents: Option<Documents>,
     run_encoder: std::path::PathBuf,
     untrained: Option<Folder>,
     opened: [Option<BiEncoder>; 2],
@@ -154,24 +166,38 @@ impl Encoders<'_> {
     ) -> Result<Outcome> {
         let (bm25, fusion) = (self.experiment.bench.bm25, self.experiment.bench.fusion.clone());
         if of_trained.is_none() && matches!(contestant, ContestantName::Trained | ContestantName::Fused) {
-            let encoder = self.open(true)?;
-            *of_trained = Some((Contestant::Encoder(encoder).prepare(&plan.texts, progress)?, settings(encoder)));
+            *of_trained = Some(self.prepare(true, plan, progress)?);
         }
         let (scorer, settings) = match (contestant, of_trained) {
             (ContestantName::Trained, Some((scorer, settings))) => {
                 return Ok(wb_bench::run(plan, scorer, settings, options, progress)?);
             }
             (ContestantName::Fused, Some((scorer, settings))) => (scorer.with_bm25(bm25, fusion), settings.clone()),
-            (ContestantName::Untrained, _) => {
-                let encoder = self.open(false)?;
-                (Contestant::Encoder(encoder).prepare(&plan.texts, progress)?, settings(encoder))
-            }
+            (ContestantName::Untrained, _) => self.prepare(false, plan, progress)?,
             _ => (Contestant::Bm25(bm25).prepare(&plan.texts, progress)?, Vec::new()),
         };
         Ok(wb_bench::run(plan, &scorer, &settings, options, progress)?)
     }
 
-    fn open(&mut self, trained: bool) -> Result<&BiEncoder> {
+    /// The encoder with all texts embedded, and what belongs to its numbers.
+    fn prepare<'t>(
+        &mut self,
+        trained: bool,
+        plan: &'t Plan,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Scorer<'t>, Vec<(String, String)>)> {
+        self.open(trained)?;
+        let encoder =
+            self.opened[usize::from(trained)].as_ref().context("an encoder that was just opened is not there")?;
+        let mut settings = settings(encoder);
+        let Some(documents) = &self.documents else {
+            return Ok((Contestant::Encoder(encoder).prepare(&plan.texts, progress)?, settings));
+        };
+        settings.push(documents.setting());
+        Ok((Contestant::Encoder(&documents.over(encoder)?).prepare(&plan.texts, progress)?, settings))
+    }
+
+    fn open(&mut self, trained: bool) -> Result<()> {
         let slot = usize::from(trained);
         if self.opened[slot].is_none() {
             let model = trained.then_some(self.run_encoder.as_path());
@@ -187,7 +213,7 @@ impl Encoders<'_> {
             let name = if trained { "trained" } else { "untrained" };
             self.opened[slot] = Some(BiEncoder::open(folder, &device)?.named(name));
         }
-        self.opened[slot].as_ref().context("an encoder that was just opened is not there")
+        Ok(())
     }
 }
 

@@ -1,9 +1,11 @@
 //! The stages of an experiment. Each is named by the fingerprint of what goes in, and is not done twice.
 
+pub mod ab;
 pub mod bench;
 mod code_labels;
 pub mod data;
 pub mod device;
+pub mod documents;
 pub mod encoder;
 pub mod journals;
 pub mod judge;

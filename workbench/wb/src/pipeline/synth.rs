@@ -1,10 +1,10 @@
-//! Synthesis: snippets read, pairs made of them by a model and by rules, all of it written to one folder.
+//! Synthesis: snippets read, pairs made of them by a model and by rules, annotated, all of it written to one folder.
 //!
 //! `pairs.jsonl` is what `data.sources` names; `synthesis.json` is written last and says what made it.
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -13,7 +13,9 @@ use serde::Serialize;
 use wb_core::{Pair, PairSet, Progress, atomic, fingerprint::Fingerprint, run_dir::write_json};
 use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig};
 use wb_synth::{
-    Estimate, Model, SynthConfig, dry_run,
+    Estimate, Model, Snippet,
+    annotate::{self, AnnotateConfig, AnnotateEstimate, Annotated},
+    dry_run,
     provenance::to_lines,
     rules::{self, RulePair},
     run,
@@ -25,6 +27,8 @@ use crate::config::{Synthesis, at_home};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
+/// The file of annotations.
+pub const ANNOTATIONS: &str = "annotations.jsonl";
 /// The file of answers.
 pub const LEDGER: &str = "ledger.jsonl";
 
@@ -34,6 +38,8 @@ pub struct Made {
     pub snippets: snippets::SnippetsCard,
     /// Pairs of the model, and what became of the other candidates.
     pub chain: Option<wb_synth::Synthesis>,
+    /// What the model said of the snippets.
+    pub annotated: Option<Annotated>,
     /// Pairs of the rules, with their account.
     pub rules: Option<rules::RulesOutput>,
 }
@@ -61,7 +67,8 @@ pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<Snip
 
 /// Opens the model, where a file asks one; with `replay`, a ledger in its place.
 pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Option<Client>> {
-    let (Some(llm), true) = (&file.llm, file.synth.is_some()) else { return Ok(None) };
+    let asks = file.synth.is_some() || file.annotate.is_some();
+    let (Some(llm), true) = (&file.llm, asks) else { return Ok(None) };
     let config = LlmConfig { model: at_home(Path::new(&llm.model)).display().to_string(), ..llm.clone() };
     let client = match replay {
         Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop),
@@ -70,16 +77,42 @@ pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<Atomi
     client.context("cannot open the language model").map(Some)
 }
 
-/// Asks a probe and scales it up.
-pub fn estimate(
-    (file, synth): (&Synthesis, &SynthConfig),
+/// The folder that a file's pairs, annotations and answers are kept in.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new("datasets/synthetic").join(name)
+}
+
+/// Asks probes and scales them up: pairs, and annotations.
+pub fn estimates(
+    file: &Synthesis,
     client: &Client,
     snippets: &SnippetSet,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Estimate> {
-    let model = Model { ask: client, info: client.info() };
+) -> Result<(Option<Estimate>, Option<AnnotateEstimate>)> {
     let asked = || client.ledger().len() as u64;
-    Ok(dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?)
+    let (mut pairs, mut annotations) = (None, None);
+    if let Some(synth) = &file.synth {
+        let model = Model { ask: client, info: client.info() };
+        pairs = Some(dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?);
+    }
+    if let Some(config) = &file.annotate {
+        annotations = Some(annotate::estimate(config, &snippets.snippets, client, file.seed, &asked, progress)?);
+    }
+    Ok((pairs, annotations))
+}
+
+/// Annotates the snippets of a file, and writes what was said of them.
+pub fn annotated(
+    (file, config): (&Synthesis, &AnnotateConfig),
+    client: &Client,
+    snippets: &[Snippet],
+    out: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Annotated> {
+    let annotated = annotate::annotate(config, snippets, client, file.seed, progress)?;
+    let lines = to_lines(&annotated.records(snippets, client.info(), file.seed))?;
+    atomic::write(&out.join(ANNOTATIONS), lines.as_bytes())?;
+    Ok(annotated)
 }
 
 /// Makes all pairs of a file and writes them.
@@ -92,13 +125,20 @@ pub fn synthesize(
 ) -> Result<Made> {
     let of_snippets = snippets.fingerprint();
     std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
-    let mut made = Made { snippets: snippets.card, chain: None, rules: None };
+    let mut made = Made { snippets: snippets.card, chain: None, annotated: None, rules: None };
     let mut pairs: Vec<Pair> = Vec::new();
     if let (Some(synth), Some(client)) = (&file.synth, client) {
         let model = Model { ask: client, info: client.info() };
         let synthesis = run(synth, &snippets.snippets, &model, file.seed, progress)?;
         pairs.extend(synthesis.pairs.pairs().iter().cloned());
         made.chain = Some(synthesis);
+    }
+    if let (Some(config), Some(client)) = (&file.annotate, client) {
+        let annotated = annotated((file, config), client, &snippets.snippets, out, progress)?;
+        if config.pairs {
+            pairs.extend(annotated.pairs(&snippets.snippets));
+        }
+        made.annotated = Some(annotated);
     }
     if let Some(config) = &file.rules {
         progress(Progress::new("applying rules", 0, 0));

@@ -2,8 +2,8 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 11] =
-    ["run", "check", "data", "train", "mine-negatives", "bench", "compare", "report", "export", "ls", "doctor"];
+const COMMANDS: [&str; 12] =
+    ["run", "check", "data", "train", "mine-negatives", "bench", "ab", "compare", "report", "export", "ls", "doctor"];
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -34,6 +34,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   train           Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:   mine-negatives  Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers
     out:   bench           Measures an encoder, a run or BM25 under every protocol that the data can give
+    out:   ab              Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it
     out:   compare         Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report          Makes the HTML page and PNGs of a run
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT

@@ -98,11 +98,27 @@ fn chat(body: &str) -> Value {
     let request: Value = serde_json::from_str(body).unwrap();
     let schema = &request["response_format"]["json_schema"]["schema"];
     let words = sum(body);
-    let content = if schema.is_null() { said(words) } else { filled(schema, words).to_string() };
+    let content = match schema {
+        Value::Null => said(words),
+        _ if !schema["properties"]["summary"].is_null() => described(body).to_string(),
+        _ => filled(schema, words).to_string(),
+    };
     json!({
         "model": "made-up",
         "choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": body.split_whitespace().count(), "completion_tokens": 9},
+    })
+}
+
+/// A description that names what the code only hints at: of `zq_elpmasrevo` it says `oversample`.
+fn described(body: &str) -> Value {
+    let hint = body.rsplit("zq_").next().unwrap_or_default();
+    let word: String =
+        hint.chars().take_while(char::is_ascii_lowercase).collect::<Vec<_>>().into_iter().rev().collect();
+    json!({
+        "summary": format!("This code shows how to {word} something."),
+        "keywords": [word],
+        "queries": [format!("how do I {word} it")],
     })
 }
 

@@ -16,9 +16,9 @@ process.stdin.on("end", () => {
     if (name === "[object Map]" || name === "[object Set]") return [name, ...[...value].slice(0, 2000).map((part) => shape(part, depth + 1))];
     return [name, ...Object.keys(value).slice(0, 2000).map((key) => [key, shape(value[key], depth + 1)])];
   };
-  const load = (code) => {
+  const load = (code, name) => {
     const space = vm.createContext({});
-    vm.runInContext(code + "\nglobalThis.__wanted = " + request.name + ";", space, { timeout: 2000 });
+    vm.runInContext(code + "\nglobalThis.__wanted = " + name + ";", space, { timeout: 2000 });
     return space;
   };
   const call = (space, list) => {
@@ -35,7 +35,7 @@ process.stdin.on("end", () => {
   };
   let sides;
   try {
-    sides = [load(request.left), load(request.right)];
+    sides = [load(request.left, request.names[0]), load(request.right, request.names[1])];
   } catch (error) {
     reply.load = String(error && error.name);
     console.log(JSON.stringify(reply));

@@ -67,9 +67,9 @@ def main():
         reply["load"] = type(error).__name__
         print(json.dumps(reply))
         return
-    name = request["name"]
+    this, that = request["names"]
     for arguments in request["arguments"]:
-        one, other = call(left, name, arguments), call(right, name, arguments)
+        one, other = call(left, this, arguments), call(right, that, arguments)
         if one is None or other is None:
             reply["stuck"] += 1
             if reply["stuck"] == 2:

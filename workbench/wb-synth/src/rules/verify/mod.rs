@@ -41,7 +41,8 @@ impl Verdict {
 struct Request<'r> {
     left: &'r str,
     right: &'r str,
-    name: &'r str,
+    /// What is called on either side.
+    names: [&'r str; 2],
     arguments: Vec<Vec<serde_json::Value>>,
 }
 
@@ -130,20 +131,25 @@ const HARMLESS: &[&str] = &[
     "cmath",
 ];
 
-/// Runs two versions of the first function of `left`, if they can be run.
+/// Runs the first function of `left` and its counterpart in `right`, if they can be run: the function of the same name,
+/// else the first one that is called with as many values.
 pub fn compare(left: &str, right: &str, interpreters: &[Interpreter], language: Language, seed: Seed) -> Verdict {
     let unchecked = |why: &str| Verdict::Unchecked(why.to_owned());
     let Some(interpreter) = interpreters.iter().find(|one| one.language == language) else {
         return unchecked("no interpreter for the language");
     };
     let Ok(source) = Source::parse(left, language) else { return unchecked("it does not parse") };
-    let Some((name, parameters)) = source.plain_function() else {
+    let Some(Some((name, parameters))) = source.plain_functions().into_iter().next() else {
         return unchecked("no function with plain parameters");
+    };
+    let Some(counterpart) = counterpart(right, language, &name, parameters.len()) else {
+        return unchecked("no function with the same parameters on the other side");
     };
     if !is_harmless(left) || !is_harmless(right) {
         return unchecked("it may do more than compute");
     }
-    let request = Request { left, right, name: &name, arguments: arguments::arguments(&parameters, seed) };
+    let request =
+        Request { left, right, names: [&name, &counterpart], arguments: arguments::arguments(&parameters, seed) };
     let Ok(folder) = EmptyFolder::new() else { return unchecked("no temporary folder") };
     let input = serde_json::to_string(&request).unwrap_or_default();
     let answer = child::answer(interpreter, &input, folder.path());
@@ -157,6 +163,14 @@ pub fn compare(left: &str, right: &str, interpreters: &[Interpreter], language: 
         Some(reply) if reply.values == 0 => unchecked("no call gave a value"),
         Some(_) => Verdict::Equal,
     }
+}
+
+fn counterpart(code: &str, language: Language, name: &str, n_parameters: usize) -> Option<String> {
+    let functions = Source::parse(code, language).ok()?.plain_functions();
+    let mut fitting = functions.into_iter().flatten().filter(|(_, parameters)| parameters.len() == n_parameters);
+    let first = fitting.next()?;
+    let same = std::iter::once(first.clone()).chain(fitting).find(|(other, _)| other == name);
+    Some(same.unwrap_or(first).0)
 }
 
 /// Whether code names nothing that reaches out of it, imports of modules that only compute aside.
@@ -222,6 +236,13 @@ mod tests {
             ("def f(a, b):\n    r = []\n    for c in b:\n        r.append(c + a)\n    return r\n", Verdict::Equal),
             ("def f(n, xs):\n    return [x - n for x in xs]\n", Verdict::Differs),
             ("def f(n, xs):\n    xs.append(1)\n    return [x + n for x in xs[:-1]]\n", Verdict::Differs),
+            // Of another name, after a helper with other parameters; and the one of the same name before another.
+            ("def plus(a):\n    return a\n\ndef shift(k, ys):\n    return [plus(y) + k for y in ys]\n", Verdict::Equal),
+            ("def g(n, xs):\n    return xs\n\ndef f(n, xs):\n    return [x + n for x in xs]\n", Verdict::Equal),
+            (
+                "def f(n):\n    return n\n",
+                Verdict::Unchecked("no function with the same parameters on the other side".into()),
+            ),
         ] {
             assert_eq!(verdict(python, other, Language::Python).unwrap_or(expected.clone()), expected, "{other}");
         }

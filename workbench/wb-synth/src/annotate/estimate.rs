@@ -1,0 +1,56 @@
+//! What an annotation of all snippets would take, measured on a few of them.
+
+use std::time::{Duration, Instant};
+
+use wb_core::{Progress, Seed};
+use wb_llm::Ask;
+
+use super::{AnnotateConfig, annotate};
+use crate::{Snippet, dry_run::PROBE};
+
+/// What annotating would take, at the pace of the probe. A probe fills few slots of a server, so that all of it is
+/// rather faster.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AnnotateEstimate {
+    /// Snippets of the probe.
+    pub probed: u64,
+    /// Questions: one a snippet.
+    pub questions: u64,
+    /// Tokens of prompts; `None` where the engine does not say.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens of answers; `None` where the engine does not say.
+    pub completion_tokens: Option<u64>,
+    /// `None` where the probe's answers were remembered.
+    pub seconds: Option<f64>,
+    /// Annotations that would be there.
+    pub annotations: u64,
+}
+
+/// Annotates the first snippets and scales up. `asked` counts the questions that an engine answered so far.
+pub fn estimate(
+    config: &AnnotateConfig,
+    snippets: &[Snippet],
+    ask: &dyn Ask,
+    seed: Seed,
+    asked: &dyn Fn() -> u64,
+    progress: &mut dyn FnMut(Progress),
+) -> wb_llm::Result<AnnotateEstimate> {
+    let probe = &snippets[..snippets.len().min(PROBE)];
+    let (before, start) = (asked(), Instant::now());
+    let found = annotate(config, probe, ask, seed, progress)?;
+    let (anew, took) = (asked().saturating_sub(before), start.elapsed());
+    let scale = snippets.len() as f64 / probe.len().max(1) as f64;
+    let scaled = |count: u64| (count as f64 * scale).round() as u64;
+    Ok(AnnotateEstimate {
+        probed: probe.len() as u64,
+        questions: snippets.len() as u64,
+        prompt_tokens: found.usage.prompt.map(scaled),
+        completion_tokens: found.usage.completion.map(scaled),
+        seconds: (anew > 0).then(|| pace(took, anew) * snippets.len() as f64),
+        annotations: scaled(found.annotations.iter().flatten().count() as u64),
+    })
+}
+
+fn pace(took: Duration, questions: u64) -> f64 {
+    took.as_secs_f64() / questions as f64
+}

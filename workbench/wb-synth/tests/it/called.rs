@@ -1,0 +1,84 @@
+//! `select.runs`: what a model calls the same is called, and pairs that differ are dropped.
+
+use serde_json::json;
+use wb_core::Origin;
+use wb_llm::{Answer, Ask, Question, Reply, Usage};
+use wb_synth::{Snippet, SynthConfig, config::TaskChoice, rules::Interpreter};
+
+use crate::support::make;
+
+/// Rewrites one function rightly, the other one wrongly.
+struct Rewriter;
+
+impl Ask for Rewriter {
+    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+        let replies: Vec<Reply> = questions.iter().map(reply).collect();
+        replies.iter().enumerate().for_each(|(at, reply)| each(at, reply));
+        Ok(replies)
+    }
+}
+
+fn reply(question: &Question) -> Reply {
+    let content = &question.messages.last().unwrap().content;
+    let document = match content.contains("def doubled") {
+        true => {
+            "def twice(values):\n    result = []\n    for value in values:\n        result.append(value + value)\n    return result\n"
+        }
+        // The last one is lost.
+        false => {
+            "def added(values):\n    total = 0\n    for value in values[:-1]:\n        total = total + value\n    return total\n"
+        }
+    };
+    let value = json!({ "document": document });
+    let usage = Usage { prompt: Some(1), cached: Some(0), completion: Some(1) };
+    Reply::Answered(Answer {
+        key: question.item.clone(),
+        text: value.to_string(),
+        value: Some(value),
+        attempt: 0,
+        seed: 1,
+        usage,
+    })
+}
+
+fn snippet(id: &str, text: &str) -> Snippet {
+    Snippet {
+        id: id.into(),
+        language: "python".into(),
+        text: text.into(),
+        context: String::new(),
+        origin: Origin { group: id.into(), ..Origin::default() },
+    }
+}
+
+#[test]
+fn sides_that_differ_are_dropped_and_the_rest_is_counted() {
+    if !Interpreter::find_all().iter().any(|one| one.language.name() == "python") {
+        eprintln!("SKIPPED sides_that_differ_are_dropped_and_the_rest_is_counted: no Python on this machine");
+        return;
+    }
+    let snippets = [
+        snippet("right", "def doubled(xs):\n    return [x * 2 for x in xs]\n"),
+        snippet("wrong", "def total(xs):\n    result = 0\n    for x in xs:\n        result += x\n    return result\n"),
+    ];
+    let mut config = SynthConfig {
+        tasks: TaskChoice::Only(vec!["code2code/similar_code".into()]),
+        snippet_chars: [10, 1000],
+        judge: None,
+        ..SynthConfig::default()
+    };
+    config.select.near = 0.0;
+    let without = make(&config, &snippets, &Rewriter).unwrap();
+    assert_eq!((without.pairs.len(), without.counts.called.len()), (2, 0));
+    config.select.runs = true;
+    let made = make(&config, &snippets, &Rewriter).unwrap();
+    let ids: Vec<&str> = made.pairs.pairs().iter().map(|pair| pair.origin.group.as_str()).collect();
+    assert_eq!(ids, ["right"]);
+    assert_eq!(
+        made.counts.called.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(),
+        [("differs", 1), ("equal", 1)]
+    );
+    let gate = made.counts.gates.iter().find(|gate| gate.name == "runs").unwrap();
+    assert_eq!(gate.dropped["sides that give different results"], 1);
+    assert!(made.card.contains("Both sides called with the same values: differs 1, equal 1"), "{}", made.card);
+}

@@ -1,0 +1,147 @@
+//! `wb ab`: whether what a language model said of code is found better than the code.
+
+use anyhow::{Context, Result};
+use wb_bench::Contestant;
+use wb_core::records::ab::Ab;
+use wb_encoder::{BiEncoder, folder::MaxTokens};
+use wb_retrieval::Bm25Config;
+use wb_synth::annotate::{Annotated, EmbedText};
+
+use super::{End, synth::print_annotated, unless_stopped};
+use crate::{
+    args,
+    config::{AbConfig, Synthesis},
+    interrupt::Interrupt,
+    output::{self, Bars},
+    pipeline::{ab as experiment, device, encoder, synth},
+};
+
+/// `wb ab`
+pub fn ab(arguments: &args::Ab) -> Result<End> {
+    let mut is_worse = false;
+    let end = unless_stopped(measure(arguments, &mut is_worse))?;
+    Ok(if is_worse && arguments.no_worse { End::Refused } else { end })
+}
+
+fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
+    let file = Synthesis::load(&arguments.config, &arguments.overrides)
+        .with_context(|| format!("cannot load {}", arguments.config.display()))?;
+    let config = config(&file, arguments)?;
+    let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
+    // Everything that can be wrong is looked at before a model is asked, which may take hours.
+    let asked = experiment::asked(&config)?;
+    let encoder = open(&config, &file, arguments)?;
+    let interrupt = Interrupt::listen()?;
+    let mut bars = Bars::new();
+    let mut progress = |p| bars.report(p);
+    let is_annotated = config.arms.iter().any(|arm| *arm != EmbedText::Code);
+    let client = match is_annotated {
+        true => interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?,
+        false => None,
+    };
+    let snippets = synth::read(&file, &mut progress)?.snippets;
+    let annotated = match (&file.annotate, &client) {
+        (Some(annotate), Some(client)) => {
+            interrupt.while_asking(|_| synth::annotated((&file, annotate), client, &snippets, &out, &mut progress))?
+        }
+        _ => Annotated::default(),
+    };
+    let contestant = match &encoder {
+        Some(encoder) => Contestant::Encoder(encoder),
+        None => Contestant::Bm25(Bm25Config::default()),
+    };
+    let arms = experiment::search(&config, &asked, &contestant, &snippets, &annotated.annotations, &mut progress)?;
+    bars.finish();
+    output::line(format!("{:>9} snippets", snippets.len()));
+    let mut facts = vec![format!("{} snippets, searched by {}.", snippets.len(), contestant.name())];
+    if let (true, Some(client)) = (is_annotated, &client) {
+        print_annotated(&annotated);
+        let said = annotated.annotations.iter().flatten().count();
+        let info = client.info();
+        let rest = if said < snippets.len() { "; the others stand as code in both arms" } else { "" };
+        facts.push(format!("{said} of them annotated by {} ({}){rest}.", info.model, info.engine));
+    }
+    let strangers = experiment::strangers(&asked, &snippets);
+    if strangers > 0 {
+        output::note(format!("{strangers} judgements speak of documents that the snippets do not have"));
+    }
+    let title = (file.name.as_str(), facts);
+    let (ab, files) = experiment::measure(&asked, &arms, &snippets, title, file.seed, &out)?;
+    print(&ab);
+    if ab.unjudged != [0, 0] {
+        let file = out.join(experiment::TO_JUDGE);
+        output::note(format!(
+            "nobody judged {} of the first five results of {} and {} of {}, which count as of no use: {}",
+            ab.unjudged[0],
+            ab.arms[0],
+            ab.unjudged[1],
+            ab.arms[1],
+            file.display()
+        ));
+    }
+    output::line(format!("page    {}", files.html.display()));
+    output::line(format!("chart   {}", files.png.display()));
+    *is_worse = ab.metrics.first().is_some_and(|metric| metric.high < 0.0);
+    Ok(())
+}
+
+fn config(file: &Synthesis, arguments: &args::Ab) -> Result<AbConfig> {
+    let missing = || {
+        wb_core::Error::value("ab", "is missing, and says what is asked")
+            .with_hint("ab: { queries: queries.jsonl, judgements: judged.jsonl, encoder: models/all-MiniLM-L6-v2 }")
+    };
+    let mut config = file.ab.clone().ok_or_else(missing)?;
+    if let Some(encoder) = &arguments.encoder {
+        config.encoder.clone_from(encoder);
+    }
+    Ok(config)
+}
+
+/// The encoder that both arms are embedded by; none for BM25.
+fn open(config: &AbConfig, file: &Synthesis, arguments: &args::Ab) -> Result<Option<BiEncoder>> {
+    if config.encoder == "bm25" {
+        return Ok(None);
+    }
+    let (mut folder, run) = encoder::named(&config.encoder, &arguments.places.runs)?;
+    if let Some(tokens) = config.max_tokens {
+        folder.max_tokens = MaxTokens::both(tokens);
+    }
+    let path = run.as_ref().map_or_else(|| config.encoder.clone().into(), wb_core::RunDir::encoder);
+    let device = device::open(file.device, path.is_dir().then_some(path.as_path()))?;
+    Ok(Some(BiEncoder::open(folder, &device)?))
+}
+
+fn print(ab: &Ab) {
+    let rows: Vec<Vec<String>> = ab
+        .metrics
+        .iter()
+        .map(|metric| {
+            let [wins, ties, losses] = metric.wins_ties_losses;
+            vec![
+                metric.name.clone(),
+                format!("{:.4}", metric.means[0]),
+                format!("{:.4}", metric.means[1]),
+                format!("{:+.4}", metric.difference),
+                format!("[{:+.4}, {:+.4}]", metric.low, metric.high),
+                format!("{:.4}", metric.p_value),
+                format!("{wins}/{ties}/{losses}"),
+            ]
+        })
+        .collect();
+    let [a, b] = &ab.arms;
+    output::table(&["metric", a, b, "difference", "95 % interval", "p", "better/equal/worse"], &rows);
+    let rows: Vec<Vec<String>> = ab
+        .errors
+        .iter()
+        .map(|row| {
+            let name = serde_json::to_value(row.class).unwrap_or_default();
+            vec![
+                name.as_str().unwrap_or_default().replace('_', " "),
+                row.results[0].to_string(),
+                row.results[1].to_string(),
+            ]
+        })
+        .collect();
+    output::line("");
+    output::table(&["of no use among the first three", a, b], &rows);
+}

@@ -1,0 +1,49 @@
+//! The `ab:` section: two ways to embed one corpus, on the same queries.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
+use wb_synth::annotate::EmbedText;
+
+/// An A/B experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbConfig {
+    /// JSON lines, one query each: `id`, `text`, and what a good answer shows (`theme`, `technique`, `functions`,
+    /// `library`), for the classes of errors.
+    pub queries: PathBuf,
+    /// JSON lines, one judgement each: `query`, `document`, `grade`, and a `class` for what is of no use. Without a file
+    /// the first run writes what there is to judge.
+    #[serde(default)]
+    pub judgements: Option<PathBuf>,
+    /// Baseline and candidate: `code`, `annotation`, `both`, `concat`.
+    #[serde(default = "code_and_annotation")]
+    pub arms: [EmbedText; 2],
+    /// An encoder (a folder, a hub id, a run, `latest`), or `bm25`.
+    pub encoder: String,
+    /// Longest text in tokens, instead of the encoder's own.
+    #[serde(default)]
+    pub max_tokens: Option<usize>,
+}
+
+fn code_and_annotation() -> [EmbedText; 2] {
+    [EmbedText::Code, EmbedText::Annotation]
+}
+
+impl AbConfig {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        if self.arms[0] == self.arms[1] {
+            let message = format!("`{}` stands there twice, expected two ways to embed", self.arms[0].as_str());
+            return Err(Error::value(format!("{key}.arms"), message));
+        }
+        if self.encoder.trim().is_empty() {
+            return Err(Error::value(format!("{key}.encoder"), "is empty, expected an encoder, or bm25"));
+        }
+        if self.max_tokens == Some(0) {
+            return Err(Error::value(format!("{key}.max_tokens"), "got 0, expected 1 or more"));
+        }
+        Ok(())
+    }
+}

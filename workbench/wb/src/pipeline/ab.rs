@@ -1,0 +1,176 @@
+//! The A/B experiment: one corpus of snippets, embedded in two ways, asked the same queries.
+//!
+//! Judgements are a person's: what nobody judged yet is written down to be judged, in the form in which it is read.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::Path,
+};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use wb_bench::{AbQuery, Arm, ArmTexts, Contestant, Experiment};
+use wb_core::{
+    Error, Progress, Qrels, Seed, atomic,
+    records::ab::{Ab, ErrorClass},
+    run_dir::write_json,
+    suggest,
+};
+use wb_report::AbFiles;
+use wb_synth::{Snippet, annotate::EmbedText, lines, provenance::to_lines};
+
+use crate::config::AbConfig;
+
+/// What nobody judged, in an experiment's folder.
+pub const TO_JUDGE: &str = "to-judge.jsonl";
+
+/// A judgement, as it is read and as it is asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Judgement {
+    query: String,
+    document: String,
+    /// Above 0: of use. Null: not judged yet.
+    grade: Option<f64>,
+    /// What is wrong with it, where a person says so.
+    #[serde(default)]
+    class: Option<ErrorClass>,
+    /// For the person who judges; not read.
+    #[serde(default)]
+    query_text: String,
+    #[serde(default)]
+    document_text: String,
+}
+
+/// What the experiment reads beside the snippets.
+pub struct Asked {
+    queries: Vec<AbQuery>,
+    qrels: Qrels,
+    classes: BTreeMap<(String, String), ErrorClass>,
+}
+
+/// Reads queries and judgements: mistakes in them are told before a model is asked.
+pub fn asked(config: &AbConfig) -> Result<Asked> {
+    let path = &config.queries;
+    let mut queries: Vec<AbQuery> = Vec::new();
+    for (line, query) in lines::read::<AbQuery>(path).context("cannot read the queries")? {
+        let place = || format!("{}:{line}", path.display());
+        for (name, value) in [("id", &query.id), ("text", &query.text)] {
+            if value.trim().is_empty() {
+                return Err(Error::data(place(), format!("`{name}` is missing or empty")).into());
+            }
+        }
+        if queries.iter().any(|before| before.id == query.id) {
+            let message = format!("query `{}` stands there twice, expected unique ids", query.id);
+            return Err(Error::data(place(), message).into());
+        }
+        queries.push(query);
+    }
+    if queries.is_empty() {
+        return Err(Error::data(path.display().to_string(), "holds no query, expected one JSON object a line").into());
+    }
+    let (mut qrels, mut classes) = (Qrels::default(), BTreeMap::new());
+    let Some(path) = &config.judgements else { return Ok(Asked { queries, qrels, classes }) };
+    for (line, judged) in lines::read::<Judgement>(path).context("cannot read the judgements")? {
+        if !queries.iter().any(|query| query.id == judged.query) {
+            let message = format!("no query is called `{}`", judged.query);
+            let error = Error::data(format!("{}:{line}", path.display()), message);
+            let hint = suggest::hint(&judged.query, queries.iter().map(|query| query.id.as_str()));
+            return Err(match hint {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            }
+            .into());
+        }
+        let Some(grade) = judged.grade else { continue };
+        if let Some(class) = judged.class {
+            classes.insert((judged.query.clone(), judged.document.clone()), class);
+        }
+        qrels.set(judged.query, judged.document, grade);
+    }
+    Ok(Asked { queries, qrels, classes })
+}
+
+/// Both arms' rankings.
+pub fn search(
+    config: &AbConfig,
+    asked: &Asked,
+    contestant: &Contestant<'_>,
+    snippets: &[Snippet],
+    annotations: &[Option<wb_synth::annotate::Annotation>],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<[Arm; 2]> {
+    let ids: Vec<String> = snippets.iter().map(|snippet| snippet.id.clone()).collect();
+    let mut arm = |embed: EmbedText| -> Result<Arm> {
+        let all = embed.all(snippets, annotations);
+        let corpus = ArmTexts { ids: &ids, texts: &all.texts, documents: &all.chunks };
+        Ok(Arm::search(embed.as_str(), contestant, &asked.queries, corpus, progress)?)
+    };
+    Ok([arm(config.arms[0])?, arm(config.arms[1])?])
+}
+
+/// Measures both arms and writes `ab.json`, the page with its chart, and what is to be judged.
+pub fn measure(
+    asked: &Asked,
+    [baseline, candidate]: &[Arm; 2],
+    snippets: &[Snippet],
+    (title, facts): (&str, Vec<String>),
+    seed: Seed,
+    out: &Path,
+) -> Result<(Ab, AbFiles)> {
+    let texts: HashMap<&str, &str> =
+        snippets.iter().map(|snippet| (snippet.id.as_str(), snippet.text.as_str())).collect();
+    let open = to_judge(asked, [baseline, candidate], &texts);
+    let file = out.join(TO_JUDGE);
+    atomic::write(&file, to_lines(&open)?.as_bytes())?;
+    if let Some(query) = asked.queries.iter().find(|query| asked.qrels.of(&query.id).is_none()) {
+        let message = format!("nobody judged a document for query `{}` yet", query.id);
+        let hint = format!(
+            "set `grade` in each line of {} (1: of use, 0: not), add them to a file of your own, and name it: ab.judgements=FILE",
+            file.display()
+        );
+        return Err(Error::data("ab", message).with_hint(hint).into());
+    }
+    let experiment = Experiment {
+        queries: &asked.queries,
+        qrels: &asked.qrels,
+        baseline,
+        candidate,
+        text: &|id| texts.get(id).copied(),
+        classes: &asked.classes,
+    };
+    let ab = experiment.run(seed)?;
+    write_json(&out.join("ab.json"), &ab)?;
+    let text = |id: &str| texts.get(id).map(|text| (*text).to_owned());
+    let files = wb_report::ab(&ab, title, facts, &text, &out.join("ab.html"))?;
+    Ok((ab, files))
+}
+
+/// Judgements of documents that the corpus does not have.
+pub fn strangers(asked: &Asked, snippets: &[Snippet]) -> usize {
+    let known: BTreeSet<&str> = snippets.iter().map(|snippet| snippet.id.as_str()).collect();
+    let judged = asked.qrels.iter().flat_map(|(_, grades)| grades.keys());
+    judged.filter(|document| !known.contains(document.as_str())).count()
+}
+
+/// What was found and nobody judged, query by query, the baseline's first.
+fn to_judge(asked: &Asked, arms: [&Arm; 2], texts: &HashMap<&str, &str>) -> Vec<Judgement> {
+    let mut open = Vec::new();
+    for query in &asked.queries {
+        let grades = asked.qrels.of(&query.id);
+        let mut seen = BTreeSet::new();
+        for id in arms.iter().filter_map(|arm| arm.rankings.get(&query.id)).flatten() {
+            if grades.is_none_or(|grades| !grades.contains_key(id)) && seen.insert(id) {
+                open.push(Judgement {
+                    query: query.id.clone(),
+                    document: id.clone(),
+                    grade: None,
+                    class: None,
+                    query_text: query.text.clone(),
+                    document_text: texts.get(id.as_str()).copied().unwrap_or_default().to_owned(),
+                });
+            }
+        }
+    }
+    open
+}
