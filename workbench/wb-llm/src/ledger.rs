@@ -4,7 +4,7 @@
 //! answer is written before the next question is asked, in one call, so that the death of the process loses nothing
 //! that came back; it counts only when it is on the disk, which happens in groups ([`Ledger::sync`]), so that the death
 //! of the machine makes no one believe what is not there. A last line that a death cut short is dropped and counted; a
-//! line that is damaged anywhere else is an error with its number.
+//! line that is damaged in any other way, or anywhere else, is an error with its number.
 
 use std::{
     collections::HashMap,
@@ -126,7 +126,7 @@ pub struct Ledger {
     path: PathBuf,
     read_only: bool,
     dropped: u64,
-    opened: Option<Opened>,
+    opened: Vec<Opened>,
     inner: Mutex<Inner>,
 }
 
@@ -180,7 +180,8 @@ impl Ledger {
 
     fn load(path: &Path, mut file: File, read_only: bool) -> Result<Self> {
         let mut places = HashMap::new();
-        let (mut account, mut opened, mut dropped, mut end, mut number) = (Account::default(), None, 0, 0u64, 0usize);
+        let (mut account, mut opened, mut dropped, mut end) = (Account::default(), Vec::new(), 0, 0u64);
+        let mut number = 0usize;
         let mut reader = BufReader::with_capacity(1 << 20, &mut file);
         let mut line = Vec::new();
         loop {
@@ -194,17 +195,18 @@ impl Ledger {
             let text = if whole { &line[..n - 1] } else { &line[..] };
             let record = match parse(text) {
                 Ok(record) if whole => record,
-                // Only the last line can be one that a death cut short.
-                _ if !whole || is_last(&mut reader).map_err(|source| io(path, source))? => {
-                    dropped = 1;
-                    break;
-                }
-                Ok(_) => continue,
-                Err(what) => {
-                    return Err(Error::Ledger(format!(
-                        "{}:{number}: {what}; without this line its question is asked again",
-                        path.display()
-                    )));
+                result => {
+                    let is_last = !whole || is_last(&mut reader).map_err(|source| io(path, source))?;
+                    if is_last && is_torn(&line, number == 1) {
+                        dropped = 1;
+                        break;
+                    }
+                    let what = result.err().unwrap_or_else(|| "the line does not end".into());
+                    let hint = match number {
+                        1 => "is this a ledger? It is left as it is",
+                        _ => "without this line its question is asked again",
+                    };
+                    return Err(Error::Ledger(format!("{}:{number}: {what}; {hint}", path.display())));
                 }
             };
             account.add(&record);
@@ -225,7 +227,7 @@ impl Ledger {
                     let what = format!("{}:{number}: format {found}, expected {FORMAT}", path.display());
                     return Err(Error::Ledger(what));
                 }
-                opened = Some(*record);
+                opened.push(*record);
             }
             end += n as u64;
         }
@@ -324,7 +326,20 @@ impl Ledger {
 
     /// Who answered last, as it stood in the file when it was opened.
     pub fn opened(&self) -> Option<&Opened> {
-        self.opened.as_ref()
+        self.opened.last()
+    }
+
+    /// All who answered, in the order of the file, as it stood when it was opened.
+    pub fn opened_all(&self) -> &[Opened] {
+        &self.opened
+    }
+
+    /// Gives the lock back, though somebody may still hold the ledger: from here on nothing is written by it.
+    pub fn close(&self) {
+        let mut inner = self.inner();
+        inner.broken = true;
+        // Where that fails, the lock ends with the file.
+        let _ = inner.file.unlock();
     }
 
     /// The file.
@@ -373,6 +388,16 @@ fn parse(line: &[u8]) -> std::result::Result<Record, String> {
         return Err("the record is not what its checksum says".into());
     }
     serde_json::from_slice(record).map_err(|error| format!("a record of an unknown shape: {error}"))
+}
+
+/// Whether a last line that cannot be read is what a death in the middle of a write leaves: the beginning of a record, or
+/// zeros for parts of it. Anything else was written whole and damaged later. The first line of a file has to look like
+/// ours: a wrong path is not to cost somebody a file.
+fn is_torn(line: &[u8], is_first: bool) -> bool {
+    let head = HEAD.as_bytes();
+    let one = line.windows(head.len()).filter(|window| *window == head).count() <= 1;
+    let ours = line.iter().zip(head).all(|(found, expected)| found == expected) || line.iter().all(|byte| *byte == 0);
+    one && (ours || !is_first) && (line.last() != Some(&b'\n') || line.contains(&0))
 }
 
 fn is_last(reader: &mut impl BufRead) -> std::io::Result<bool> {
