@@ -134,7 +134,7 @@ impl Asker {
             if stop() {
                 return Requested::Stopped;
             }
-            let (what, after) = match self.engine.chat(request) {
+            let (mut what, after) = match self.engine.chat(request) {
                 Ok(completion) => {
                     self.breaker.count(false);
                     return Requested::Answer(completion);
@@ -143,18 +143,20 @@ impl Asker {
                     self.breaker.count(false);
                     return Requested::Unfit(Unfit { class: "prompt", reason });
                 }
-                Err(Failure::Stop(what)) => return Requested::Failed(what),
+                Err(Failure::Stop(what)) => return self.failed(&what),
                 Err(Failure::Retry { what, after }) => (what, after),
             };
             if self.breaker.count(true) {
-                return Requested::Failed(format!(
-                    "more than half of the last 50 requests failed, the last with: {what}"
-                ));
+                return self.failed(&format!("more than half of the last 50 requests failed, the last with: {what}"));
             }
             let number = self.waits.fetch_add(1, Ordering::Relaxed);
             let pause = retry::wait(&self.retries, tried, after, self.seed, number);
             tried += 1;
             let late = begin.elapsed() + pause > duration(self.retries.deadline_s);
+            if let (true, Some(after)) = (late, after) {
+                let (asked, deadline) = (after.as_secs_f64(), self.retries.deadline_s);
+                what = format!("{what}; it asks to wait {asked:.0} s, and llm.retries.deadline_s is {deadline:.0}");
+            }
             if tried >= self.retries.tries || late {
                 return self.given_up(&what, tried, begin);
             }
@@ -179,8 +181,16 @@ impl Asker {
         let what = format!("no answer in {tried} tries and {seconds:.0} s, the last: {what}");
         match alive {
             Ok(_) => Requested::Unfit(Unfit { class: "server", reason: what }),
-            Err(_) => Requested::Failed(what),
+            Err(_) => self.failed(&what),
         }
+    }
+
+    /// The end of the run, with where to look.
+    fn failed(&self, what: &str) -> Requested {
+        let place = self.engine.place();
+        Requested::Failed(format!(
+            "{what}; asked: {place}; see that it runs and what its own log says, the same command then goes on from here"
+        ))
     }
 }
 

@@ -28,6 +28,9 @@ pub struct Canaries {
     pub control_tokens: Controls,
     /// Whether the same request gives the same answer.
     pub repeats: Repeats,
+    /// Whether another seed gives another answer.
+    #[serde(default)]
+    pub seeds: Seeds,
     /// Whether answers say what they cost.
     pub counts_tokens: bool,
 }
@@ -68,11 +71,25 @@ pub enum Repeats {
     Never,
 }
 
+/// What a seed does at a temperature of 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seeds {
+    /// The same gives the same answer, another one another.
+    Followed,
+    /// The answer is the same whatever the seed: the candidates of a question will all be equal, and to ask again for one
+    /// that does not fit helps nothing.
+    Ignored,
+    /// Not told: not even the same seed gives the same answer, or an earlier version did not look.
+    #[default]
+    Unknown,
+}
+
 /// Tries of one question.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Asks them all: 10 short requests.
+/// Asks them all: 11 short requests.
 pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> Result<Canaries> {
     let ask = |request: &ChatRequest| answered(engine.as_ref(), request, interrupt);
     let failed = |failure: Failure| match interrupt.load(Ordering::Relaxed) {
@@ -89,6 +106,7 @@ pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> R
     let plain = ask(&request("hi", 0.0, 1, None)).map_err(failed)?;
     let counts_tokens = plain.usage.prompt.is_some() && plain.usage.completion.is_some();
 
+    // In no message, only in the schema: an engine that repeats what it is told does not pass.
     let nonce = format!("wb-{}", &Fingerprint::of_bytes(&seed.0.to_le_bytes()).as_str()[..8]);
     let constrained = request("Write a short poem.", 0.0, 64, Some(json!({"const": nonce})));
     let schema = match ask(&constrained) {
@@ -123,7 +141,13 @@ pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> R
         (true, false) => Repeats::BatchDependent,
         (true, true) => Repeats::Exact,
     };
-    Ok(Canaries { schema, control_tokens, repeats, counts_tokens })
+    let other = ask(&ChatRequest { seed: 2, ..repeated }).map_err(failed)?.text;
+    let seeds = match (repeats, other == first) {
+        (Repeats::Never, _) => Seeds::Unknown,
+        (_, true) => Seeds::Ignored,
+        (_, false) => Seeds::Followed,
+    };
+    Ok(Canaries { schema, control_tokens, repeats, seeds, counts_tokens })
 }
 
 /// A control token is one or two tokens more; as text it is several, and broken it is at least as many.

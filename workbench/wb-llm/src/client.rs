@@ -20,7 +20,10 @@ use crate::{
     canaries::{self, Canaries},
     config::{Determinism, EngineConfig, LlmConfig},
     engine::{EngineInfo, LlmEngine},
-    engines::{self, replay::ReplayEngine},
+    engines::{
+        self,
+        replay::{self, ReplayEngine},
+    },
     error::{Error, Result},
     keys,
     ledger::{FORMAT, Ledger, Opened, Record},
@@ -91,7 +94,7 @@ impl Client {
         interrupt: Arc<AtomicBool>,
     ) -> Result<Self> {
         let info = engine.info().clone();
-        let canaries = config.canaries.then(|| canaries::run(&engine, seed, &interrupt)).transpose()?;
+        let canaries = config.canaries.then(|| sung(&engine, seed, &interrupt)).transpose()?;
         let opened = Opened { format: FORMAT, engine: info.clone(), seed: seed.0, canaries: canaries.clone() };
         if ledger.opened() != Some(&opened) {
             ledger.append(&Record::Opened(Box::new(opened)))?;
@@ -109,16 +112,7 @@ impl Client {
 
     fn replay(config: &LlmConfig, seed: Seed, path: &Path, interrupt: Arc<AtomicBool>) -> Result<Self> {
         let ledger = Ledger::open_read_only(path)?;
-        let Some(opened) = ledger.opened().cloned() else {
-            return Err(Error::Ledger(format!(
-                "{}: nobody has answered here, so nothing can be replayed",
-                path.display()
-            )));
-        };
-        if opened.seed != seed.0 {
-            let what = format!("{}: recorded with seed {}, asked with {}", path.display(), opened.seed, seed.0);
-            return Err(Error::Ledger(what));
-        }
+        let opened = replay::choose(&ledger, &config.model, seed)?.clone();
         let engine: Arc<dyn LlmEngine> = Arc::new(ReplayEngine::new(opened.engine));
         let asker = Asker::new(engine, config.retries.clone(), seed, interrupt);
         let shared = Arc::new(Shared { asker, ledger, seed });
@@ -141,6 +135,11 @@ impl Client {
         self.shared.ledger.account()
     }
 
+    /// Last lines of the ledger that a death had cut short and that were dropped, 0 or 1; their question is asked again.
+    pub fn dropped(&self) -> u64 {
+        self.shared.ledger.dropped()
+    }
+
     /// Questions since the start that the ledger knew already.
     pub fn reused(&self) -> u64 {
         self.reused.load(Ordering::Relaxed)
@@ -154,6 +153,37 @@ impl Client {
     /// The ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.shared.ledger
+    }
+}
+
+impl Drop for Client {
+    /// Threads that were left behind with a server that hangs hold the ledger as long as they live; its lock is given
+    /// back now, and what they still bring is not written down any more.
+    fn drop(&mut self) {
+        self.shared.ledger.close();
+    }
+}
+
+/// Asks the canaries. Not on this thread: a server may hang at the first of them, and whoever asks to stop is not to wait
+/// for it.
+fn sung(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &Arc<AtomicBool>) -> Result<Canaries> {
+    let (sender, receiver) = sync_channel(1);
+    let (engine, watched) = (engine.clone(), interrupt.clone());
+    let sing = move || drop(sender.send(canaries::run(&engine, seed, &watched)));
+    let thread = std::thread::Builder::new().name("llm-canaries".into()).spawn(sing);
+    thread.map_err(|error| Error::Engine(format!("no thread to ask with: {error}")))?;
+    let mut stopped: Option<Instant> = None;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::Engine("a thread that asks has died".into())),
+            Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Relaxed) => {
+                if stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    return Err(Error::Interrupted);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     }
 }
 

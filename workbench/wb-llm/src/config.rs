@@ -1,8 +1,11 @@
 //! What a run says about its language model: which engine, how many at once, how patient.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, MapAccess, Visitor},
+};
 use wb_core::Error;
 
 use crate::engines::{
@@ -53,8 +56,8 @@ impl Default for LlmConfig {
     }
 }
 
-/// Which engine.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+/// Which engine; one with all of its settings at their defaults may be written as its name alone.
+#[derive(Debug, Clone, Default, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineConfig {
     /// `http` where there is a `base_url`, else `sidecar` where a llama-server is found, else `embedded`.
@@ -66,9 +69,78 @@ pub enum EngineConfig {
     /// A llama-server that is started, and ended, here.
     Sidecar(SidecarConfig),
     /// The model's file, run in this process; one question at a time.
-    Embedded,
+    Embedded(EmbeddedSettings),
     /// No model: the answers of an earlier run, out of its ledger.
     Replay,
+}
+
+/// Settings of `engine: { embedded: {...} }`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, default)]
+pub struct EmbeddedSettings {
+    /// Threads that the arithmetic runs on; 0 is one for each core.
+    pub threads: usize,
+}
+
+impl EmbeddedSettings {
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.threads > 1024 {
+            let message = format!("{}, expected at most 1024", self.threads);
+            return Err(Error::value(format!("{key}.threads"), message));
+        }
+        Ok(())
+    }
+}
+
+/// The names of engines, as they are written.
+const ENGINES: [&str; 5] = ["auto", "http", "sidecar", "embedded", "replay"];
+
+impl<'de> Deserialize<'de> for EngineConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EngineVisitor)
+    }
+}
+
+/// A name, or a map of one name and its settings.
+struct EngineVisitor;
+
+impl<'de> Visitor<'de> for EngineVisitor {
+    type Value = EngineConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of {}, or a map of one of them and its settings", ENGINES.join(", "))
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<EngineConfig, E> {
+        Ok(match name {
+            "auto" => EngineConfig::Auto,
+            "http" => EngineConfig::Http(HttpConfig::default()),
+            "sidecar" => EngineConfig::Sidecar(SidecarConfig::default()),
+            "embedded" => EngineConfig::Embedded(EmbeddedSettings::default()),
+            "replay" => EngineConfig::Replay,
+            other => return Err(E::unknown_variant(other, &ENGINES)),
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EngineConfig, A::Error> {
+        use de::Error as _;
+        let Some(name) = map.next_key::<String>()? else {
+            return Err(A::Error::invalid_length(0, &self));
+        };
+        let engine = match name.as_str() {
+            "http" => EngineConfig::Http(map.next_value()?),
+            "sidecar" => EngineConfig::Sidecar(map.next_value()?),
+            "embedded" => EngineConfig::Embedded(map.next_value()?),
+            "auto" | "replay" => {
+                return Err(A::Error::custom(format!("`{name}` has no settings, expected the name alone")));
+            }
+            other => return Err(A::Error::unknown_variant(other, &ENGINES)),
+        };
+        match map.next_key::<String>()? {
+            None => Ok(engine),
+            Some(second) => Err(A::Error::custom(format!("`{second}` beside `{name}`, expected one engine"))),
+        }
+    }
 }
 
 /// Whether answers can be had again from the model, or only from the ledger.
@@ -166,12 +238,15 @@ impl LlmConfig {
                 }
                 sidecar.validate(&at("engine.sidecar"))?;
             }
-            EngineConfig::Embedded if self.model.is_empty() => {
-                return Err(
-                    Error::value(at("model"), "empty, expected a GGUF file").with_hint("model: path/to/model.gguf")
-                );
+            EngineConfig::Embedded(embedded) => {
+                if self.model.is_empty() {
+                    return Err(
+                        Error::value(at("model"), "empty, expected a GGUF file").with_hint("model: path/to/model.gguf")
+                    );
+                }
+                embedded.validate(&at("engine.embedded"))?;
             }
-            EngineConfig::Embedded | EngineConfig::Replay => {}
+            EngineConfig::Replay => {}
         }
         self.timeouts.validate(&at("timeouts"))?;
         self.retries.validate(&at("retries"))
@@ -266,5 +341,28 @@ mod tests {
         let auto: LlmConfig =
             wb_core::config::from_text("engine: auto\nmodel: a.gguf\n", std::path::Path::new("x.yaml")).unwrap();
         assert_eq!(auto.engine, EngineConfig::Auto);
+        let read = |yaml: &str| wb_core::config::from_text::<LlmConfig>(yaml, std::path::Path::new("x.yaml"));
+        for (yaml, expected) in [
+            ("engine: embedded", EngineConfig::Embedded(EmbeddedSettings::default())),
+            ("engine: {embedded: {threads: 2}}", EngineConfig::Embedded(EmbeddedSettings { threads: 2 })),
+            ("engine: sidecar", EngineConfig::Sidecar(SidecarConfig::default())),
+            ("engine: replay", EngineConfig::Replay),
+        ] {
+            let config = read(yaml).unwrap();
+            assert_eq!(config.engine, expected, "{yaml}");
+            let text = wb_core::config::to_text(&config).unwrap();
+            assert_eq!(read(&text).unwrap(), config, "{text}");
+        }
+        for (yaml, says) in [
+            ("engine: embeded", "embeded"),
+            ("engine: {embedded: {thread: 2}}", "thread"),
+            ("engine: {replay: {}}", "no settings"),
+            ("engine: {http: {}, sidecar: {}}", "`sidecar` beside `http`"),
+            ("engine: {}", "expected one of auto"),
+            ("engine: 3", "expected one of auto"),
+        ] {
+            let error = read(yaml).unwrap_err().to_string();
+            assert!(error.contains(says) && error.contains("engine"), "{yaml}: {error}");
+        }
     }
 }

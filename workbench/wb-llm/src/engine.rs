@@ -15,8 +15,11 @@ pub struct EngineInfo {
     pub engine: String,
     /// The model's name as the engine gives it.
     pub model: String,
-    /// BLAKE3 of the model's file where it is at hand, else of what the server says of it.
+    /// What tells models apart: BLAKE3 of the model's file, or, for a server, of what it says of its model, with the file's
+    /// hash in it where that is at hand.
     pub model_hash: String,
+    /// BLAKE3 of the model's file; none is unknown: a server did not say where it lies, or it lies on another machine.
+    pub file_hash: Option<String>,
     /// Tokens of prompt and answer together, where it is known.
     pub context: Option<u32>,
     /// The engine's own version.
@@ -29,6 +32,11 @@ pub struct EngineInfo {
 pub trait LlmEngine: Send + Sync {
     /// What it is.
     fn info(&self) -> &EngineInfo;
+
+    /// Where it is, for messages about its failures: a server's address, a log, a file.
+    fn place(&self) -> String {
+        self.info().model.clone()
+    }
 
     /// Answers a conversation, written with the model's own chat template.
     fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure>;

@@ -53,6 +53,7 @@ mod tests {
             engine: "http".into(),
             model: "m".into(),
             model_hash: "h".into(),
+            file_hash: None,
             context: None,
             build: String::new(),
             parallel: 1,

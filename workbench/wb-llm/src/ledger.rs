@@ -4,7 +4,7 @@
 //! answer is written before the next question is asked, in one call, so that the death of the process loses nothing
 //! that came back; it counts only when it is on the disk, which happens in groups ([`Ledger::sync`]), so that the death
 //! of the machine makes no one believe what is not there. A last line that a death cut short is dropped and counted; a
-//! line that is damaged anywhere else is an error with its number.
+//! line that is damaged in any other way, or anywhere else, is an error with its number.
 
 use std::{
     collections::HashMap,
@@ -14,119 +14,21 @@ use std::{
     sync::Mutex,
 };
 
-use serde::{Deserialize, Serialize};
 use wb_core::faults;
 
+pub use crate::records::{Answered, Cost, FORMAT, Opened, Record, Rejected};
 use crate::{
-    account::{Account, Tokens},
-    canaries::Canaries,
-    engine::EngineInfo,
+    account::Account,
     error::{Error, Result},
-    request::Usage,
+    records::{is_torn, line, parse},
 };
-
-/// One line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Record {
-    /// A run began to ask.
-    Opened(Box<Opened>),
-    /// An answer that fits.
-    Answered(Box<Answered>),
-    /// A question that was given up.
-    Rejected(Box<Rejected>),
-}
-
-/// Who answers from here on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Opened {
-    /// The version of this format.
-    pub format: u32,
-    /// The engine and its model.
-    pub engine: EngineInfo,
-    /// The run's seed.
-    pub seed: u64,
-    /// What the engine did with questions whose answer is known.
-    pub canaries: Option<Canaries>,
-}
-
-/// The format that is written here.
-pub const FORMAT: u32 = 1;
-
-/// What a question cost beside its answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Cost {
-    /// Requests that failed and were sent again.
-    pub retries: u32,
-    /// Answers that did not fit.
-    pub wasted_answers: u32,
-    /// Their tokens.
-    pub wasted: Tokens,
-}
-
-/// An answer that fits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Answered {
-    /// The question's key.
-    pub key: String,
-    /// Which recipe asked.
-    pub recipe: String,
-    /// About what.
-    pub item: String,
-    /// Which of several candidates.
-    pub sample: u32,
-    /// Which attempt it was, from 0.
-    pub attempt: u32,
-    /// The seed of that attempt.
-    pub seed: u32,
-    /// The text, as it came.
-    pub text: String,
-    /// Its tokens.
-    pub usage: Usage,
-    /// What it cost beside.
-    pub cost: Cost,
-}
-
-/// A question that was given up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rejected {
-    /// The question's key.
-    pub key: String,
-    /// Which recipe asked.
-    pub recipe: String,
-    /// About what.
-    pub item: String,
-    /// Which of several candidates.
-    pub sample: u32,
-    /// The reason's class: `length`, `not_json`, `schema`, `prompt`, `server`, `other`.
-    pub class: String,
-    /// The reason.
-    pub reason: String,
-    /// What it cost.
-    pub cost: Cost,
-}
-
-impl Record {
-    /// The question's key, where it is about one.
-    pub fn key(&self) -> Option<&str> {
-        match self {
-            Self::Opened(_) => None,
-            Self::Answered(answered) => Some(&answered.key),
-            Self::Rejected(rejected) => Some(&rejected.key),
-        }
-    }
-}
 
 /// An open ledger. One process writes it; others may read it when nobody writes.
 pub struct Ledger {
     path: PathBuf,
     read_only: bool,
     dropped: u64,
-    opened: Option<Opened>,
+    opened: Vec<Opened>,
     inner: Mutex<Inner>,
 }
 
@@ -140,10 +42,6 @@ struct Inner {
     /// A write failed and what it left could not be taken back.
     broken: bool,
 }
-
-const HEAD: &str = "{\"check\":\"";
-const BETWEEN: &str = "\",\"record\":";
-const DIGITS: usize = 16;
 
 impl Ledger {
     /// Opens a ledger to read and to write, and makes it if it is not there.
@@ -180,7 +78,8 @@ impl Ledger {
 
     fn load(path: &Path, mut file: File, read_only: bool) -> Result<Self> {
         let mut places = HashMap::new();
-        let (mut account, mut opened, mut dropped, mut end, mut number) = (Account::default(), None, 0, 0u64, 0usize);
+        let (mut account, mut opened, mut dropped, mut end) = (Account::default(), Vec::new(), 0, 0u64);
+        let mut number = 0usize;
         let mut reader = BufReader::with_capacity(1 << 20, &mut file);
         let mut line = Vec::new();
         loop {
@@ -194,17 +93,18 @@ impl Ledger {
             let text = if whole { &line[..n - 1] } else { &line[..] };
             let record = match parse(text) {
                 Ok(record) if whole => record,
-                // Only the last line can be one that a death cut short.
-                _ if !whole || is_last(&mut reader).map_err(|source| io(path, source))? => {
-                    dropped = 1;
-                    break;
-                }
-                Ok(_) => continue,
-                Err(what) => {
-                    return Err(Error::Ledger(format!(
-                        "{}:{number}: {what}; without this line its question is asked again",
-                        path.display()
-                    )));
+                result => {
+                    let is_last = !whole || is_last(&mut reader).map_err(|source| io(path, source))?;
+                    if is_last && is_torn(&line, number == 1) {
+                        dropped = 1;
+                        break;
+                    }
+                    let what = result.err().unwrap_or_else(|| "the line does not end".into());
+                    let hint = match number {
+                        1 => "is this a ledger? It is left as it is",
+                        _ => "without this line its question is asked again",
+                    };
+                    return Err(Error::Ledger(format!("{}:{number}: {what}; {hint}", path.display())));
                 }
             };
             account.add(&record);
@@ -225,7 +125,7 @@ impl Ledger {
                     let what = format!("{}:{number}: format {found}, expected {FORMAT}", path.display());
                     return Err(Error::Ledger(what));
                 }
-                opened = Some(*record);
+                opened.push(*record);
             }
             end += n as u64;
         }
@@ -324,7 +224,20 @@ impl Ledger {
 
     /// Who answered last, as it stood in the file when it was opened.
     pub fn opened(&self) -> Option<&Opened> {
-        self.opened.as_ref()
+        self.opened.last()
+    }
+
+    /// All who answered, in the order of the file, as it stood when it was opened.
+    pub fn opened_all(&self) -> &[Opened] {
+        &self.opened
+    }
+
+    /// Gives the lock back, though somebody may still hold the ledger: from here on nothing is written by it.
+    pub fn close(&self) {
+        let mut inner = self.inner();
+        inner.broken = true;
+        // Where that fails, the lock ends with the file.
+        let _ = inner.file.unlock();
     }
 
     /// The file.
@@ -351,28 +264,6 @@ pub fn records(path: &Path) -> Result<Vec<Record>> {
     }
     drop(inner);
     Ok(records)
-}
-
-fn line(record: &Record) -> Result<String> {
-    let record =
-        serde_json::to_string(record).map_err(|error| Error::Ledger(format!("a record is no JSON: {error}")))?;
-    Ok(format!("{HEAD}{}{BETWEEN}{record}}}\n", digits(record.as_bytes())))
-}
-
-fn digits(record: &[u8]) -> String {
-    blake3::hash(record).to_hex().as_str()[..DIGITS].to_owned()
-}
-
-fn parse(line: &[u8]) -> std::result::Result<Record, String> {
-    let inside = line
-        .strip_prefix(HEAD.as_bytes())
-        .and_then(|rest| rest.split_at_checked(DIGITS))
-        .and_then(|(check, rest)| Some((check, rest.strip_prefix(BETWEEN.as_bytes())?.strip_suffix(b"}")?)));
-    let Some((check, record)) = inside else { return Err("not a line of a ledger".into()) };
-    if digits(record).as_bytes() != check {
-        return Err("the record is not what its checksum says".into());
-    }
-    serde_json::from_slice(record).map_err(|error| format!("a record of an unknown shape: {error}"))
 }
 
 fn is_last(reader: &mut impl BufRead) -> std::io::Result<bool> {

@@ -15,6 +15,7 @@ pub mod error;
 pub mod keys;
 pub mod ledger;
 pub mod neutral;
+mod records;
 pub mod request;
 mod retry;
 pub mod schema;

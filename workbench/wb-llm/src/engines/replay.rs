@@ -1,10 +1,60 @@
 //! No model at all: an earlier run's answers stand in its ledger, and what does not stand there cannot be had.
 
+use wb_core::Seed;
+
 use crate::{
     engine::{EngineInfo, LlmEngine},
-    error::Failure,
+    error::{Error, Failure, Result},
+    ledger::{Ledger, Opened},
     request::{ChatRequest, Completion, Sampling},
 };
+
+/// Digits of a model's hash that are enough to name it by.
+const DIGITS: usize = 8;
+
+/// Who is to be replayed: the only model that answered with this seed, or of several the one named by its name, its
+/// file's name, or the beginning of its hash.
+pub fn choose<'a>(ledger: &'a Ledger, name: &str, seed: Seed) -> Result<&'a Opened> {
+    let path = ledger.path().display();
+    let all = ledger.opened_all();
+    let Some(last) = all.last() else {
+        return Err(Error::Ledger(format!("{path}: nobody has answered here, so nothing can be replayed")));
+    };
+    // The last of each: what was found out of an engine may have changed from run to run.
+    let mut models: Vec<&Opened> = Vec::new();
+    for opened in all.iter().rev().filter(|opened| opened.seed == seed.0) {
+        let info = &opened.engine;
+        if !models.iter().any(|known| known.engine.engine == info.engine && known.engine.model_hash == info.model_hash)
+        {
+            models.push(opened);
+        }
+    }
+    let is_named = |opened: &&&Opened| {
+        let EngineInfo { model, model_hash, .. } = &opened.engine;
+        let file = name.rsplit('/').next().unwrap_or_default();
+        model == name || model == file || (name.len() >= DIGITS && model_hash.starts_with(name))
+    };
+    let named: Vec<&&Opened> = models.iter().filter(is_named).collect();
+    match (models.as_slice(), named.as_slice()) {
+        ([], _) => Err(Error::Ledger(format!("{path}: recorded with seed {}, asked with {}", last.seed, seed.0))),
+        ([only], _) => Ok(only),
+        (_, [one]) => Ok(one),
+        (models, _) => {
+            let model = |opened: &&Opened| {
+                let EngineInfo { engine, model, model_hash, .. } = &opened.engine;
+                format!("{model} ({engine}, {})", model_hash.get(..2 * DIGITS).unwrap_or(model_hash))
+            };
+            Err(Error::Config {
+                key: "llm.model".into(),
+                what: format!(
+                    "`{name}`, expected the name or the first {DIGITS} digits of the hash of one of the {} models whose answers are in {path}: {}",
+                    models.len(),
+                    models.iter().map(model).collect::<Vec<_>>().join(", ")
+                ),
+            })
+        }
+    }
+}
 
 /// Says who answered the recorded questions, and answers none itself.
 pub struct ReplayEngine {

@@ -2,13 +2,14 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{Read, Seek, SeekFrom, Write},
+    io::{Read, Seek, SeekFrom, Write, pipe},
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
+        mpsc::channel,
     },
     time::{Duration, Instant},
 };
@@ -65,6 +66,9 @@ const PARALLEL: usize = 4;
 const SHOWN: u64 = 1500;
 /// Starts at another port, if somebody else took the one that was free.
 const PORTS: u32 = 3;
+/// How long a program may take to print its `--help`, and how much it may print.
+const HELP: Duration = Duration::from_secs(30);
+const MAX_HELP: u64 = 4 << 20;
 /// How long a killed server's end is waited for.
 const END: Duration = Duration::from_secs(5);
 
@@ -163,6 +167,7 @@ impl SidecarEngine {
             engine: "sidecar".into(),
             model: model.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             model_hash: hash.as_str().to_owned(),
+            file_hash: Some(hash.as_str().to_owned()),
             ..found.clone()
         };
         let running = Mutex::new(Running { server, http, restarts: 0 });
@@ -226,6 +231,10 @@ impl LlmEngine for SidecarEngine {
         &self.info
     }
 
+    fn place(&self) -> String {
+        format!("the llama-server whose output is in {}", self.log.display())
+    }
+
     fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure> {
         self.ask(|http| http.chat(request))
     }
@@ -274,7 +283,7 @@ fn start(
     log: &Path,
     interrupt: &AtomicBool,
 ) -> Result<(Arc<Server>, Arc<HttpEngine>)> {
-    let help = help(program)?;
+    let help = help(program, interrupt)?;
     let mut last = Error::Engine("never started".into());
     for _ in 0..PORTS {
         let port = free_port()?;
@@ -299,12 +308,33 @@ fn start(
     Err(last)
 }
 
-/// What `--help` prints: names of options change from build to build.
-fn help(program: &Path) -> Result<String> {
-    let output = Command::new(program).arg("--help").stdin(Stdio::null()).output();
-    let output = output.map_err(|source| Error::Io { path: program.display().to_string(), source })?;
-    let text = [output.stdout, output.stderr].concat();
-    Ok(String::from_utf8_lossy(&text).into_owned())
+/// What `--help` prints: names of options change from build to build. It may load a GPU's libraries first, and a program
+/// that is none may do anything; the guard ends it when we do.
+fn help(program: &Path, interrupt: &AtomicBool) -> Result<String> {
+    let io = |source| Error::Io { path: program.display().to_string(), source };
+    let (reader, writer) = pipe().map_err(io)?;
+    let mut command = guarded(program, &["--help".to_owned()]);
+    let child = command.stdout(writer.try_clone().map_err(io)?).stderr(writer).spawn().map_err(io)?;
+    // It keeps the writing ends open.
+    drop(command);
+    let _killed_when_dropped = Server(Mutex::new(child));
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let read = reader.take(MAX_HELP).read_to_end(&mut text);
+        drop(sender.send(read.map(|_| String::from_utf8_lossy(&text).into_owned())));
+    });
+    let begin = Instant::now();
+    while begin.elapsed() < HELP {
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        if let Ok(text) = receiver.recv_timeout(Duration::from_millis(50)) {
+            return text.map_err(io);
+        }
+    }
+    let seconds = HELP.as_secs();
+    Err(Error::Engine(format!("{} --help has not ended after {seconds} s: is it a llama-server?", program.display())))
 }
 
 fn arguments(config: &LlmConfig, settings: &SidecarConfig, help: &str, port: u16) -> Vec<String> {
@@ -346,17 +376,20 @@ fn spawn(program: &Path, arguments: &[String], key: &Key, log: &Path) -> Result<
     let mut output = OpenOptions::new().create(true).append(true).open(log).map_err(|source| io(log, source))?;
     writeln!(output, "\n$ {} {}", program.display(), arguments.join(" ")).map_err(|source| io(log, source))?;
     let errors = output.try_clone().map_err(|source| io(log, source))?;
-    let child = Command::new("sh")
-        .args(["-c", GUARD, "llama-server-guard"])
-        .arg(program)
-        .args(arguments)
+    let child = guarded(program, arguments)
         .env(KEY_VARIABLE, key.reveal())
-        .stdin(Stdio::piped())
         .stdout(output)
         .stderr(errors)
         .spawn()
         .map_err(|source| io(Path::new("sh"), source))?;
     Ok(Server(Mutex::new(child)))
+}
+
+/// The program behind the guard, which ends it when its standard input closes.
+fn guarded(program: &Path, arguments: &[String]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", GUARD, "llama-server-guard"]).arg(program).args(arguments).stdin(Stdio::piped());
+    command
 }
 
 fn free_port() -> Result<u16> {

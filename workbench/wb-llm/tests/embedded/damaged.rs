@@ -14,7 +14,7 @@ use wb_llm::{
 
 use super::golden_folder;
 
-fn golden(name: &str) -> PathBuf {
+pub fn golden(name: &str) -> PathBuf {
     golden_folder().join(name)
 }
 
@@ -31,7 +31,7 @@ fn made(tensors: u64, pairs: u64, parts: &[&[u8]]) -> Vec<u8> {
     [b"GGUF", 3u32.to_le_bytes().as_slice(), &tensors.to_le_bytes(), &pairs.to_le_bytes(), &parts.concat()].concat()
 }
 
-fn text(s: &str) -> Vec<u8> {
+pub fn text(s: &str) -> Vec<u8> {
     [(s.len() as u64).to_le_bytes().as_slice(), s.as_bytes()].concat()
 }
 
@@ -103,10 +103,13 @@ fn a_file_cut_anywhere_is_an_error() {
     ]);
     for cut in cuts {
         std::fs::write(&path, &whole[..cut]).unwrap();
-        assert!(EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 512 }).is_err(), "cut at {cut}");
+        assert!(
+            EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 512, ..Default::default() }).is_err(),
+            "cut at {cut}"
+        );
     }
     std::fs::write(&path, &whole).unwrap();
-    EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512 }).unwrap();
+    EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).unwrap();
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn headers_with_changed_bytes_are_read_or_refused_in_bounded_time() {
             continue;
         }
         std::fs::write(&path, &bytes).unwrap();
-        match EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 64 }) {
+        match EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 64, ..Default::default() }) {
             Ok(engine) => drop(engine.complete("a b c", &Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 4 }, 1)),
             Err(_) => refused += 1,
         }
@@ -144,7 +147,7 @@ fn headers_with_changed_bytes_are_read_or_refused_in_bounded_time() {
 }
 
 /// A GGUF file with one of its metadata values replaced.
-fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<EmbeddedEngine, String> {
+pub fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<EmbeddedEngine, String> {
     let whole = std::fs::read(golden("tiny-qwen3.gguf")).unwrap();
     let header = Header::read(&mut Cursor::new(&whole)).unwrap();
     let tensors = header.tensors.len() as u64;
@@ -191,7 +194,7 @@ fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<EmbeddedEn
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("changed.gguf");
     std::fs::write(&path, out).unwrap();
-    EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512 }).map_err(|e| e.to_string())
+    EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn a_model_without_a_template_only_completes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mute.gguf");
     std::fs::write(&path, bytes).unwrap();
-    let engine = EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512 }).unwrap();
+    let engine = EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).unwrap();
     assert!(matches!(engine.prompt(&[]), Err(Failure::Stop(e)) if e.contains("no chat template")));
     engine.complete("abc", &Sampling { max_tokens: 2, ..Default::default() }, 1).unwrap();
 }

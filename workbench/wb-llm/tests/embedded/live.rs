@@ -9,7 +9,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use wb_llm::{LlmEngine, Sampling};
+use wb_llm::{
+    LlmEngine, Sampling,
+    engines::embedded::{EmbeddedConfig, EmbeddedEngine},
+};
 
 use super::{GREEDY, model, open, skipped};
 
@@ -152,7 +155,9 @@ fn speed_beside_a_server() {
         Some(path) => path.into(),
         None => model("stories", test).unwrap(),
     };
-    let (server, engine) = (Server::start(&python, &path, false), open(&path));
+    let threads = std::env::var("WB_THREADS").map_or(0, |n| n.parse().unwrap());
+    let config = EmbeddedConfig { model: path.clone(), context: 512, threads, ..Default::default() };
+    let (server, engine) = (Server::start(&python, &path, false), EmbeddedEngine::open(&config).unwrap());
     let n: u32 = std::env::var("WB_TOKENS").map_or(200, |n| n.parse().unwrap());
     let long = "The little dog ran home. ".repeat(std::env::var("WB_PROMPT").map_or(10, |n| n.parse().unwrap()));
     for _ in 0..4 {

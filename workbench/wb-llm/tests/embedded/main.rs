@@ -14,6 +14,7 @@ use wb_llm::{
 };
 
 mod damaged;
+mod limits;
 mod live;
 
 const GREEDY: Sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 80 };
@@ -87,7 +88,7 @@ fn model(name: &str, test: &str) -> Option<PathBuf> {
 }
 
 fn open(path: &Path) -> EmbeddedEngine {
-    EmbeddedEngine::open(&EmbeddedConfig { model: path.into(), context: 512 }).unwrap()
+    EmbeddedEngine::open(&EmbeddedConfig { model: path.into(), context: 512, ..Default::default() }).unwrap()
 }
 
 #[test]

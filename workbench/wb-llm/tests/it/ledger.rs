@@ -15,6 +15,7 @@ fn info() -> EngineInfo {
         engine: "http".into(),
         model: "m".into(),
         model_hash: "h".into(),
+        file_hash: None,
         context: Some(1),
         build: "b".into(),
         parallel: 1,

@@ -52,6 +52,7 @@ fn a_replay_answers_more_than_two_thousand_questions_a_second() {
         engine: "http".into(),
         model: "m".into(),
         model_hash: "h".into(),
+        file_hash: None,
         context: None,
         build: String::new(),
         parallel: 8,

@@ -198,6 +198,7 @@ pub fn info() -> EngineInfo {
         engine: "scripted".into(),
         model: "made-up | 1B".into(),
         model_hash: "ab12".into(),
+        file_hash: None,
         context: None,
         build: String::new(),
         parallel: 4,

@@ -1,15 +1,13 @@
 //! A model's arithmetic: tokens go in, and how likely each token of the vocabulary comes next comes out.
 
-use std::{
-    io::{Read, Seek},
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::io::{Read, Seek};
 
 use candle_core::{Device, Tensor};
 use candle_transformers::models::{quantized_llama, quantized_qwen2, quantized_qwen3};
 
 use super::{
     architecture::{Architecture, Sizes},
+    guarded::guarded,
     header::Header,
 };
 
@@ -34,7 +32,7 @@ impl Decoder {
     pub fn load<R: Read + Seek>(sizes: &Sizes, header: &Header, context: u32, reader: &mut R) -> Result<Self, String> {
         let content = sizes.content(header, context);
         let device = Device::Cpu;
-        let weights = guarded(|| {
+        let weights = run(|| {
             Ok(match sizes.architecture {
                 Architecture::Llama => {
                     Weights::Llama(Box::new(quantized_llama::ModelWeights::from_gguf(content, reader, &device)?))
@@ -54,8 +52,9 @@ impl Decoder {
     ///
     /// The prompt is cut the same way whatever was read before, so an answer is a function of the prompt alone. After
     /// whole steps the rest goes in powers of two, longest first: candle keeps a mask for every pair of lengths that it
-    /// has met, and these pairs are few.
-    pub fn prompt(&mut self, tokens: &[u32]) -> Result<Vec<f32>, String> {
+    /// has met, and these pairs are few. `late` is asked between two steps; none where it is, and [`Decoder::read`] says how
+    /// far it came.
+    pub fn prompt(&mut self, tokens: &[u32], late: &dyn Fn() -> bool) -> Result<Option<Vec<f32>>, String> {
         match &mut self.weights {
             Weights::Llama(w) => w.clear_kv_cache(),
             Weights::Qwen2(w) => w.clear_kv_cache(),
@@ -65,18 +64,26 @@ impl Decoder {
         let mut rest = tokens;
         let mut logits = Vec::new();
         while !rest.is_empty() {
+            if late() {
+                return Ok(None);
+            }
             let n = if rest.len() >= STEP { STEP } else { 1 << rest.len().ilog2() };
             let (now, later) = rest.split_at(n);
             logits = self.next(now)?;
             rest = later;
         }
-        Ok(logits)
+        Ok(Some(logits))
+    }
+
+    /// Tokens read since it forgot them last.
+    pub fn read(&self) -> usize {
+        self.read
     }
 
     /// Reads more tokens and gives the logits of the token after them.
     pub fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, String> {
         let (at, weights) = (self.read, &mut self.weights);
-        let logits = guarded(|| {
+        let logits = run(|| {
             let input = Tensor::new(tokens, &Device::Cpu)?.unsqueeze(0)?;
             let out = match weights {
                 Weights::Llama(w) => w.forward(&input, at)?,
@@ -96,14 +103,7 @@ impl Decoder {
     }
 }
 
-/// Runs candle's code; what it panics with becomes an error.
-fn guarded<T>(f: impl FnOnce() -> candle_core::Result<T>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(f)) {
-        Ok(result) => result.map_err(|e| e.to_string()),
-        Err(panic) => Err(panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
-            .unwrap_or_else(|| "the arithmetic failed".into())),
-    }
+/// Runs candle's code.
+fn run<T>(f: impl FnOnce() -> candle_core::Result<T>) -> Result<T, String> {
+    guarded(|| f().map_err(|e| e.to_string()))
 }

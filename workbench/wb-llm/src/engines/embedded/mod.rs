@@ -9,9 +9,11 @@ use std::{
     io::BufReader,
     path::PathBuf,
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use rand::RngExt;
+use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
@@ -20,11 +22,12 @@ use self::{
     decoder::Decoder,
     header::{Header, Value},
     neutral::neutral,
-    schema::Schemas,
+    schema::{Follow, Schemas},
     template::Template,
     tokens::Tokens,
 };
 use crate::{
+    config::duration,
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure},
     request::{ChatRequest, Completion, FinishReason, Message, Sampling, Usage},
@@ -32,12 +35,16 @@ use crate::{
 
 mod architecture;
 mod decoder;
+mod guarded;
 pub mod header;
 mod neutral;
 mod sampler;
 mod schema;
 mod template;
 pub mod tokens;
+
+/// Threads at most.
+const MAX_THREADS: usize = 1024;
 
 /// A model in a file.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
@@ -48,11 +55,15 @@ pub struct EmbeddedConfig {
     /// Tokens of prompt and answer together at most; what the model was trained for where that is less. Its keys and values
     /// and its tables of positions take memory in proportion.
     pub context: u32,
+    /// Threads that work on it; 0 is one for each core.
+    pub threads: usize,
+    /// Seconds that an answer may take, from the first token of its prompt on.
+    pub limit_s: f64,
 }
 
 impl Default for EmbeddedConfig {
     fn default() -> Self {
-        Self { model: PathBuf::new(), context: 4096 }
+        Self { model: PathBuf::new(), context: 4096, threads: 0, limit_s: 600.0 }
     }
 }
 
@@ -76,6 +87,12 @@ impl EmbeddedConfig {
                 "context: 4096",
             );
         }
+        if self.threads > MAX_THREADS {
+            return wrong("threads", format!("{}, from 0 to {MAX_THREADS} were expected", self.threads), "threads: 0");
+        }
+        if self.limit_s.is_nan() || self.limit_s <= 0.0 {
+            return wrong("limit_s", format!("{}, more than 0 was expected", self.limit_s), "limit_s: 600");
+        }
         Ok(())
     }
 }
@@ -88,6 +105,12 @@ pub struct EmbeddedEngine {
     schemas: Schemas,
     template: Result<Template, String>,
     decoder: Mutex<Decoder>,
+    /// What candle's loops run on. A loop that is begun outside of a pool is handed over to another thread and waited for,
+    /// which takes longer than most loops of a small model. (Products of quantized matrices have threads of their own, as
+    /// many as `CANDLE_NUM_THREADS` or `RAYON_NUM_THREADS` says; where neither is set, candle counts the cores in a file of
+    /// the system at every product of others, which is most of a small model's time.)
+    pool: ThreadPool,
+    limit: Duration,
 }
 
 impl EmbeddedEngine {
@@ -131,16 +154,23 @@ impl EmbeddedEngine {
         };
         let model_hash = hash(&mut reader).map_err(io)?;
         let decoder = Decoder::load(&sizes, &header, context, &mut reader).map_err(refused)?;
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if config.threads == 0 { all } else { config.threads };
+        let name = |n| format!("embedded-{n}");
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build();
+        let pool = pool.map_err(|e| refused(format!("{threads} threads cannot be started: {e}")))?;
         let stem = || config.model.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let info = EngineInfo {
             engine: "embedded".into(),
             model: header.text("general.name").map_or_else(stem, str::to_owned),
+            file_hash: Some(model_hash.clone()),
             model_hash,
             context: Some(context),
             build: concat!("wb-llm ", env!("CARGO_PKG_VERSION"), ", candle 0.11").into(),
             parallel: 1,
         };
-        Ok(Self { info, context: context as usize, tokens, schemas, template, decoder: Mutex::new(decoder) })
+        let (context, decoder) = (context as usize, Mutex::new(decoder));
+        Ok(Self { info, context, tokens, schemas, template, decoder, pool, limit: duration(config.limit_s) })
     }
 
     /// A conversation as the model's chat template writes it, contents unchanged.
@@ -192,15 +222,48 @@ impl EmbeddedEngine {
             ),
             None => None,
         };
+        let mut locked = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
+        let decoder: &mut Decoder = &mut locked;
+        self.pool.install(|| self.drawn(decoder, prompt, sampling, seed, follow.as_mut()))
+    }
+
+    /// Token after token, until one ends the answer, or its schema does, or there is no room left, or no time.
+    fn drawn(
+        &self,
+        decoder: &mut Decoder,
+        prompt: &[u32],
+        sampling: &Sampling,
+        seed: u32,
+        mut follow: Option<&mut Follow>,
+    ) -> Result<Completion, Failure> {
+        let n = prompt.len();
+        let begun = Instant::now();
+        let is_late = || begun.elapsed() >= self.limit;
+        let late = |read: usize, count: usize| {
+            let limit = self.limit.as_secs_f64();
+            Err(Failure::Reject(format!(
+                "not answered in {limit} s: {read} of {n} tokens of the prompt were read and {count} of at most {} written; \
+                 llm.timeouts.request_s allows more",
+                sampling.max_tokens
+            )))
+        };
         let room = (sampling.max_tokens as usize).min(self.context - n);
         let mut answer = Vec::new();
         let (mut count, mut finish) = (0, FinishReason::Length);
-        let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut logits = if room > 0 { decoder.prompt(prompt).map_err(Failure::Stop)? } else { Vec::new() };
+        let mut logits = Vec::new();
+        if room > 0 {
+            let Some(first) = decoder.prompt(prompt, &is_late).map_err(Failure::Stop)? else {
+                return late(decoder.read(), 0);
+            };
+            logits = first;
+        }
         while count < room {
+            if is_late() {
+                return late(n, count);
+            }
             // Rows of the table of embeddings that have no token are never drawn.
             logits.truncate(self.tokens.vocabulary.len());
-            let allowed = follow.as_mut().map(|f| f.allowed()).transpose().map_err(Failure::Reject)?;
+            let allowed = follow.as_deref_mut().map(Follow::allowed).transpose().map_err(Failure::Reject)?;
             let draw = Seed(seed.into()).stream_at("token", count as u64).random::<f64>();
             let Some(token) = sampler::pick(&logits, allowed.as_ref(), sampling, draw) else {
                 return Err(Failure::Reject("the schema allows no token of this vocabulary here".into()));
@@ -211,7 +274,7 @@ impl EmbeddedEngine {
                 break;
             }
             answer.extend(self.tokens.bytes(token));
-            if let Some(follow) = &mut follow {
+            if let Some(follow) = follow.as_deref_mut() {
                 follow.take(token).map_err(Failure::Reject)?;
                 if follow.done().map_err(Failure::Reject)? {
                     finish = FinishReason::Stop;

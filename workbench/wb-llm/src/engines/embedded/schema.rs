@@ -9,7 +9,13 @@ use llguidance::{
 };
 use serde_json::{Value, json};
 
-use super::tokens::{Tokens, vocabulary::Kind};
+use super::{
+    guarded::guarded,
+    tokens::{Tokens, vocabulary::Kind},
+};
+
+/// Bytes of a token at most, for it to be in answers that follow a schema; the longest in use have 128.
+const LONGEST: usize = 256;
 
 /// Grammars over the tokens of one model.
 pub struct Schemas {
@@ -32,12 +38,17 @@ impl Schemas {
                     [&[TokTrie::SPECIAL_TOKEN_MARKER][..], vocabulary.text(id).as_bytes()].concat()
                 }
             })
+            // No answer is spelled with them: the trie of tokens is as deep as the longest, and is walked by recursion.
+            .map(|word| if word.len() > LONGEST { Vec::new() } else { word })
             .collect();
-        let trie = TokTrie::from(&TokRxInfo::new(words.len() as u32, end), &words);
-        let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
-        let mut factory = ParserFactory::new_simple(&environment).map_err(|e| e.to_string())?;
-        factory.quiet();
-        Ok(Self { factory })
+        guarded(|| {
+            let trie = TokTrie::from(&TokRxInfo::new(words.len() as u32, end), &words);
+            let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
+            let mut factory = ParserFactory::new_simple(&environment).map_err(|e| e.to_string())?;
+            factory.quiet();
+            Ok(Self { factory })
+        })
+        .map_err(|what| format!("the vocabulary cannot be used for schemas: {}", first_line(&what)))
     }
 
     /// An answer from its beginning. A schema with a keyword that cannot be held to is refused.
@@ -56,7 +67,9 @@ impl Schemas {
             "x-guidance".into(),
             json!({"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": ", "lenient": false}),
         );
-        let mut matcher = Matcher::new(self.factory.create_parser(TopLevelGrammar::from_json_schema(schema)));
+        let parser =
+            || self.factory.create_parser(TopLevelGrammar::from_json_schema(schema)).map_err(|e| e.to_string());
+        let mut matcher = Matcher::new(Ok(guarded(parser).map_err(|what| first_line(&what))?));
         if let Some(error) = matcher.get_error() {
             return Err(first_line(&error));
         }

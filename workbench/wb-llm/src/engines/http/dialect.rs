@@ -209,7 +209,7 @@ impl Pieces {
         match self.finish {
             // A reason for the end and no text is an empty answer; neither is a server that broke off.
             None if !self.any => Err(retry("an answer without a choice in it".into())),
-            None => Err(retry("the answer broke off".into())),
+            None => Err(retry("the answer broke off: no `finish_reason` came with it".into())),
             Some(word) => Ok(Completion {
                 text: self.text,
                 finish: finish(Some(word)),

@@ -5,9 +5,13 @@ mod dialect;
 mod guard;
 mod probe;
 mod replies;
+mod retry_after;
 mod transport;
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -70,6 +74,15 @@ impl HttpEngine {
         Self::connect(config, http, &config.base_url, key, "http", &mut || Ok(false))
     }
 
+    /// The same, unless somebody asks to stop.
+    pub fn open_unless(config: &LlmConfig, http: &HttpConfig, interrupt: &AtomicBool) -> Result<Self> {
+        let key = Key::from_config(&http.key, "llm.engine.http.key")?;
+        Self::connect(config, http, &config.base_url, key, "http", &mut || match interrupt.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(false),
+        })
+    }
+
     /// The same for a server that is just being started; `alive` is asked while it loads.
     pub(crate) fn connect(
         config: &LlmConfig,
@@ -86,7 +99,7 @@ impl HttpEngine {
         let transport = Transport::new(address, key, &config.timeouts, connections);
         let models = probe::wait(&transport, duration(config.timeouts.start_s), alive)?;
         let model = if name == "http" { config.model.as_str() } else { "" };
-        let found = probe::find(&transport, models, http.dialect, model)?;
+        let found = probe::find(&transport, models, (http.dialect, model), alive)?;
         let asked = (config.context > 0).then_some(config.context);
         let context = match found.dialect {
             Dialect::Ollama => Some(asked.unwrap_or(OLLAMA_CONTEXT)),
@@ -104,6 +117,7 @@ impl HttpEngine {
             engine: name.to_owned(),
             model: found.model.clone(),
             model_hash: found.model_hash,
+            file_hash: found.file_hash,
             context,
             build: found.build,
             parallel: if config.parallel == 0 { slots } else { config.parallel },
@@ -163,6 +177,10 @@ impl HttpEngine {
 impl LlmEngine for HttpEngine {
     fn info(&self) -> &EngineInfo {
         &self.info
+    }
+
+    fn place(&self) -> String {
+        self.transport.address().root().to_owned()
     }
 
     fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure> {

@@ -1,10 +1,13 @@
 //! What a server is: its dialect, its model, its window and its slots, by asking it.
 
 use std::{
+    fs::File,
+    io::{ErrorKind, Read},
     path::Path,
     time::{Duration, Instant},
 };
 
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use wb_core::fingerprint::Fingerprint;
 
@@ -21,13 +24,16 @@ pub struct Found {
     pub dialect: Dialect,
     pub model: String,
     pub model_hash: String,
+    pub file_hash: Option<String>,
     pub context: Option<u32>,
     pub slots: Option<usize>,
     pub build: String,
 }
 
 /// One of the small questions below.
-const ONE: Duration = Duration::from_secs(10);
+const ONE: Duration = Duration::from_secs(5);
+/// Times that one of them is asked before its answer is given up.
+const TRIES: u32 = 3;
 /// Between two looks at a server that is loading.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long a server may refuse connections before it is taken to be absent.
@@ -37,7 +43,7 @@ const ABSENT: Duration = Duration::from_secs(5);
 pub fn wait(transport: &Transport, start: Duration, alive: &mut dyn FnMut() -> Result<bool>) -> Result<Option<Models>> {
     let begin = Instant::now();
     loop {
-        let starting = alive()?;
+        alive()?;
         let loading = match transport.get::<Models>("/v1/models", ONE) {
             Ok(models) => return Ok(Some(models)),
             Err(Failure::Stop(what)) if what.contains(" answered 404") || what.contains(" answered 405") => {
@@ -46,11 +52,15 @@ pub fn wait(transport: &Transport, start: Duration, alive: &mut dyn FnMut() -> R
             Err(Failure::Retry { what, .. }) => what,
             Err(failure) => return Err(Error::Engine(failure.to_string())),
         };
-        let absent = !starting && !loading.contains(" answered ") && begin.elapsed() >= ABSENT;
+        let starting = alive()?;
+        // One that takes the connection and says nothing is there.
+        let there = loading.contains(" answered ") || loading.contains("timeout: global");
+        let absent = !starting && !there && begin.elapsed() >= ABSENT;
         if absent || begin.elapsed() >= start {
             let waited = begin.elapsed().as_secs_f64();
+            let hint = if absent { "; start it there, or give the address of another one in llm.base_url" } else { "" };
             return Err(Error::Engine(format!(
-                "no language model at {} after {waited:.0} s: {loading}",
+                "no language model at {} after {waited:.0} s: {loading}{hint}",
                 transport.address().root()
             )));
         }
@@ -58,8 +68,13 @@ pub fn wait(transport: &Transport, start: Duration, alive: &mut dyn FnMut() -> R
     }
 }
 
-/// Asks for all that is to be known. `dialect` and `model` are the configuration's.
-pub fn find(transport: &Transport, models: Option<Models>, dialect: Dialect, model: &str) -> Result<Found> {
+/// Asks for all that is to be known. `dialect` and `model` are the configuration's; `alive` ends it as in [`wait`].
+pub fn find(
+    transport: &Transport,
+    models: Option<Models>,
+    (dialect, model): (Dialect, &str),
+    alive: &mut dyn FnMut() -> Result<bool>,
+) -> Result<Found> {
     let models = models.unwrap_or_default().data;
     let dialect = match dialect {
         Dialect::Probe => probe(transport, &models),
@@ -70,6 +85,7 @@ pub fn find(transport: &Transport, models: Option<Models>, dialect: Dialect, mod
         dialect,
         model: entry.id.clone(),
         model_hash: String::new(),
+        file_hash: None,
         context: entry.max_model_len,
         slots: None,
         build: String::new(),
@@ -77,18 +93,27 @@ pub fn find(transport: &Transport, models: Option<Models>, dialect: Dialect, mod
     let mut said = json!({"dialect": dialect, "model": file_name(&entry.id)});
     match dialect {
         Dialect::LlamaServer => {
-            if let Ok(props) = transport.get::<Props>("/props", ONE) {
+            let mut meta = entry.meta.unwrap_or_default();
+            if let Some(props) = answer::<Props>(transport, "/props", alive)? {
                 found.slots = props.total_slots;
                 found.context = props.default_generation_settings.and_then(|settings| settings.n_ctx);
                 found.build = props.build_info.unwrap_or_default();
                 said["template"] = json!(props.chat_template);
+                if let (true, Some(path)) = (transport.address().is_loopback(), props.model_path) {
+                    found.file_hash = weights(&path, meta["size"].as_u64(), alive)?;
+                }
             }
-            // Sizes of the model; the window of a slot is the server's setting, not the model's.
-            let mut meta = entry.meta.unwrap_or_default();
-            if let Some(meta) = meta.as_object_mut() {
-                meta.remove("n_ctx");
+            match &found.file_hash {
+                // It says all about the model, whatever the file is called.
+                Some(hash) => said = json!({"dialect": dialect, "file": hash, "template": said["template"]}),
+                None => {
+                    // Sizes of the model; the window of a slot is the server's setting, not the model's.
+                    if let Some(meta) = meta.as_object_mut() {
+                        meta.remove("n_ctx");
+                    }
+                    said["meta"] = meta;
+                }
             }
-            said["meta"] = meta;
         }
         Dialect::Vllm => found.build = version(transport, "/version").unwrap_or_default(),
         Dialect::Ollama => {
@@ -99,6 +124,54 @@ pub fn find(transport: &Transport, models: Option<Models>, dialect: Dialect, mod
     }
     found.model_hash = Fingerprint::of_json(&said).as_str().to_owned();
     Ok(found)
+}
+
+/// What a route answers; none where the server does not have it. One that fails is asked again and then an error: a model
+/// that is told by less than the last time would be taken for another one, and all of its answers be asked again.
+fn answer<T: DeserializeOwned>(
+    transport: &Transport,
+    path: &str,
+    alive: &mut dyn FnMut() -> Result<bool>,
+) -> Result<Option<T>> {
+    let mut tried = 1;
+    loop {
+        alive()?;
+        match transport.get::<T>(path, ONE) {
+            Ok(answer) => return Ok(Some(answer)),
+            Err(Failure::Stop(_) | Failure::Reject(_)) => return Ok(None),
+            Err(Failure::Retry { what, .. }) if tried == TRIES => {
+                return Err(Error::Engine(format!("{} does not say what it is: {what}", transport.address().root())));
+            }
+            Err(Failure::Retry { .. }) => std::thread::sleep(PAUSE * tried),
+        }
+        tried += 1;
+    }
+}
+
+/// Bytes of a GGUF file beside its tensors at most.
+const HEADER: u64 = 256 << 20;
+
+/// The hash of the file that a server on this machine names; none where there is no such file here, or one that cannot
+/// hold the `size` bytes of tensors that the server says it has loaded: the server may be in a container, or behind a
+/// tunnel.
+fn weights(path: &Path, size: Option<u64>, alive: &mut dyn FnMut() -> Result<bool>) -> Result<Option<String>> {
+    let Some(size) = size.filter(|_| path.is_absolute()) else { return Ok(None) };
+    let Ok(mut file) = File::open(path) else { return Ok(None) };
+    let fits = |length: u64| (size..=size.saturating_add(HEADER)).contains(&length);
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file() && fits(metadata.len())) {
+        return Ok(None);
+    }
+    let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; 1 << 20]);
+    loop {
+        // A large file takes a while, and somebody may want to stop meanwhile.
+        alive()?;
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(Some(hasher.finalize().to_hex().to_string())),
+            Ok(n) => drop(hasher.update(&piece[..n])),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Ok(None),
+        }
+    }
 }
 
 fn probe(transport: &Transport, models: &[Model]) -> Dialect {

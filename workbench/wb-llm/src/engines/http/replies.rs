@@ -1,5 +1,7 @@
 //! What servers answer, as far as it is needed. Every field may be missing: no two servers agree on all of them.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -121,6 +123,7 @@ pub struct Props {
     pub total_slots: Option<usize>,
     pub default_generation_settings: Option<GenerationSettings>,
     pub chat_template: Option<String>,
+    pub model_path: Option<PathBuf>,
     pub build_info: Option<String>,
 }
 

@@ -1,12 +1,15 @@
 //! One request over HTTP in bounded time and memory, and what its failures mean.
 
-use std::{io::Read, time::Duration};
+use std::{
+    io::Read,
+    time::{Duration, SystemTime},
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::{Agent, Body, http::Response};
 
-use super::{address::Address, replies::ErrorBody};
+use super::{address::Address, replies::ErrorBody, retry_after::retry_after};
 use crate::{
     config::{TimeoutsConfig, duration},
     error::Failure,
@@ -122,14 +125,14 @@ impl Transport {
         let response = response.map_err(|error| self.broken(path, error))?;
         let status = response.status().as_u16();
         let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
-        let after = header.and_then(|text| text.trim().parse::<f64>().ok()).filter(|s| (0.0..=86_400.0).contains(s));
+        let after = header.and_then(|text| retry_after(text, SystemTime::now()));
         let mut body = Vec::new();
         let read = response.into_body().into_reader().take(MAX_BYTES + 1).read_to_end(&mut body);
         read.map_err(|error| self.broken(path, error.into()))?;
         if body.len() as u64 > MAX_BYTES {
             return Err(too_long(path));
         }
-        Ok(Raw { status, after: after.map(Duration::from_secs_f64), body })
+        Ok(Raw { status, after, body })
     }
 
     fn parsed<T: DeserializeOwned>(&self, path: &str, raw: Raw) -> Result<T, Failure> {
