@@ -1,0 +1,29 @@
+//! Whose verdict is wanted: the published evaluator's, faults included, or one with the faults mended.
+
+use serde::{Deserialize, Serialize};
+
+/// How closely a judge follows the published evaluator.
+///
+/// Exact match under `Strict` differs from `Official` in this, and in nothing else:
+///
+/// | what | `Official` | `Strict` |
+/// |---|---|---|
+/// | the word `value` in a prediction | every occurrence becomes `1`, in names and strings too | left alone |
+/// | tokens | NLTK's, made for English: `a=1`, `a>=1`, `<>`, `'it''s'` and comments cannot be read | a lexer for SQL |
+/// | grammar | `IS NULL`, `LEFT JOIN`, comma joins, aliases without `AS`, aliases of result columns cannot be read | read |
+/// | `DISTINCT` | ignored outside, compared inside of nested queries | compared everywhere |
+/// | literal values | ignored outside, compared inside of a nested FROM | ignored everywhere |
+/// | foreign keys | columns of one class are equal in the outer query and, by the outer FROM, in the arms of set operations | equal everywhere, by the FROM of the query that they stand in |
+/// | GROUP BY | columns by their names, so `t1.id` equals `t2.id` | columns |
+/// | AND and OR | the set of words, so `a AND b OR c` equals `a OR b AND c` | by precedence: a set of sets |
+/// | JOIN conditions | ignored | compared, apart from those between columns of one foreign-key class |
+/// | what stops the evaluator | no verdict | a verdict |
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compat {
+    /// As the published evaluator judges, faults included: the figures that papers print.
+    #[default]
+    Official,
+    /// With its faults mended.
+    Strict,
+}
