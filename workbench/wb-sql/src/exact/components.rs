@@ -112,9 +112,8 @@ pub(super) fn score(
         Component::WhereNoOperator => units(&subjects(gold), &subjects(predicted)),
         Component::GroupNoHaving => match compat {
             Compat::Official => {
-                let names = |query: &Query| -> Vec<u32> {
-                    query.group.iter().map(|unit| schema.group(unit.column)).collect()
-                };
+                let names =
+                    |query: &Query| -> Vec<u32> { query.group.iter().map(|unit| schema.group(unit.column)).collect() };
                 units(&names(gold), &names(predicted))
             }
             Compat::Strict => units(&gold.group, &predicted.group),
@@ -140,10 +139,12 @@ pub(super) fn common<T: PartialEq>(left: &[T], right: &[T]) -> usize {
         let place = free.iter().position(|item| item == wanted);
         place.map(|place| free.swap_remove(place)).is_some()
     };
-    left.iter().filter({
-        let mut take = take;
-        move |wanted| take(wanted)
-    }).count()
+    left.iter()
+        .filter({
+            let mut take = take;
+            move |wanted| take(wanted)
+        })
+        .count()
 }
 
 fn units<T: PartialEq>(gold: &[T], predicted: &[T]) -> PartialScore {

@@ -50,7 +50,12 @@ pub fn compare(gold: &Query, predicted: &Query, schema: &Schema, compat: Compat)
 }
 
 /// The verdict, the components, and whether the published evaluator stops.
-fn compare_normalized(gold: &Query, predicted: &Query, schema: &Schema, compat: Compat) -> (bool, [PartialScore; 10], bool) {
+fn compare_normalized(
+    gold: &Query,
+    predicted: &Query,
+    schema: &Schema,
+    compat: Compat,
+) -> (bool, [PartialScore; 10], bool) {
     let mut raises = raises::connectors(gold) || raises::connectors(predicted);
     let arms = |operator| match (gold.arm(operator), predicted.arm(operator)) {
         (Some(gold), Some(predicted)) => {
@@ -81,7 +86,9 @@ fn compare_normalized(gold: &Query, predicted: &Query, schema: &Schema, compat: 
 fn alternatives_agree(gold: &[Term], predicted: &[Term]) -> bool {
     let alternatives = |terms: &[Term]| -> Vec<Alternative> {
         let groups = terms.split(|term| *term == Term::Connector(Connector::Or));
-        groups.map(|group| Alternative(group.iter().filter(|term| term.condition().is_some()).cloned().collect())).collect()
+        groups
+            .map(|group| Alternative(group.iter().filter(|term| term.condition().is_some()).cloned().collect()))
+            .collect()
     };
     let (gold, predicted) = (alternatives(gold), alternatives(predicted));
     gold.len() == predicted.len() && components::common(&gold, &predicted) == gold.len()

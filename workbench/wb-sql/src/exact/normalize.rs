@@ -112,7 +112,9 @@ fn strict(query: &mut Query, schema: &Schema) {
     }
     let trivial = |term: &Term| {
         term.condition().is_none_or(|one| {
-            one.comparison == Comparison::Equal && one.unit.right.is_none() && one.first == Some(Value::Column(one.unit.left))
+            one.comparison == Comparison::Equal
+                && one.unit.right.is_none()
+                && one.first == Some(Value::Column(one.unit.left))
         })
     };
     if !query.on.iter().any(|term| *term == Term::Connector(crate::spider::Connector::Or)) {

@@ -20,6 +20,7 @@ fn lex(sql: &str) -> Result<Vec<String>, ParseError> {
     let mut place = 0;
     while place < text.len() {
         let rest = &text[place..];
+        let touches = place > 0 && !text[place - 1].is_whitespace();
         let pair = (rest[0], rest.get(1).copied().unwrap_or(' '));
         let length = match pair {
             (c, _) if c.is_whitespace() => 1,
@@ -36,7 +37,7 @@ fn lex(sql: &str) -> Result<Vec<String>, ParseError> {
             ('`', _) | ('[', _) => {
                 let close = if rest[0] == '`' { '`' } else { ']' };
                 let length = rest.iter().skip(1).position(|&c| c == close).ok_or(ParseError::Quote { count: 1 })?;
-                push_name(&mut tokens, &rest[1..=length]);
+                push_name(&mut tokens, &rest[1..=length], touches);
                 length + 2
             }
             ('<', '>') | ('!', '=') => push(&mut tokens, "!=", 2),
@@ -45,12 +46,12 @@ fn lex(sql: &str) -> Result<Vec<String>, ParseError> {
             ('=', '=') => push(&mut tokens, "=", 2),
             ('-' | '+', next) if (next.is_ascii_digit() || next == '.') && wants_value(tokens.last()) => {
                 let length = 1 + word(&rest[1..]);
-                push_name(&mut tokens, &rest[..length]);
+                push_name(&mut tokens, &rest[..length], touches);
                 length
             }
             (c, _) if is_word(c) => {
                 let length = word(rest);
-                push_name(&mut tokens, &rest[..length]);
+                push_name(&mut tokens, &rest[..length], touches);
                 length
             }
             (c, _) => push(&mut tokens, c.encode_utf8(&mut [0; 4]), 1),
@@ -65,16 +66,13 @@ fn push(tokens: &mut Vec<String>, token: &str, length: usize) -> usize {
     length
 }
 
-/// Appends a name; one that begins or follows on a dot belongs to the one before: `` `t`.`a` `` is `t.a`.
-fn push_name(tokens: &mut Vec<String>, name: &[char]) {
+/// Appends a name; one that touches a dot before or after belongs to the one before: `` `t`.`a` `` is `t.a`.
+fn push_name(tokens: &mut Vec<String>, name: &[char], touches: bool) {
+    let dotted = name.first() == Some(&'.') && !name.get(1).is_some_and(char::is_ascii_digit);
     let name = name.iter().collect::<String>().to_lowercase();
+    let starts_name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
     match tokens.last_mut() {
-        Some(last) if last.ends_with('.') && last.starts_with(|c| is_word(c) && !c.is_ascii_digit() && c != '.') => {
-            last.push_str(name.trim_end());
-        }
-        Some(last) if name.starts_with('.') && last.starts_with(|c| is_word(c) && c != '.') && !last.contains('.') => {
-            last.push_str(&name);
-        }
+        Some(last) if touches && starts_name(last) && (dotted || last.ends_with('.')) => last.push_str(&name),
         _ => tokens.push(name),
     }
 }
@@ -90,7 +88,9 @@ fn word(rest: &[char]) -> usize {
 /// Whether a sign behind `last` belongs to a number.
 fn wants_value(last: Option<&String>) -> bool {
     let words = ["select", "and", "between", "limit", "offset", "in", "like", "where", "when", "then", "else", "by"];
-    last.is_none_or(|last| words.contains(&last.as_str()) || !last.starts_with(is_word) && last != ")" && !last.starts_with('"'))
+    last.is_none_or(|last| {
+        words.contains(&last.as_str()) || !last.starts_with(is_word) && last != ")" && !last.starts_with('"')
+    })
 }
 
 /// The string that `rest` begins with, without its quotes, and its length with them.
@@ -184,7 +184,26 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && !matches!(
             token,
-            "from" | "join" | "on" | "as" | "using" | "where" | "group" | "having" | "order" | "limit" | "union"
-                | "intersect" | "except" | "select" | "left" | "right" | "full" | "inner" | "outer" | "cross" | "natural"
+            "from"
+                | "join"
+                | "on"
+                | "as"
+                | "using"
+                | "where"
+                | "group"
+                | "having"
+                | "order"
+                | "limit"
+                | "union"
+                | "intersect"
+                | "except"
+                | "select"
+                | "left"
+                | "right"
+                | "full"
+                | "inner"
+                | "outer"
+                | "cross"
+                | "natural"
         )
 }

@@ -26,12 +26,11 @@ use std::borrow::Cow;
 
 use crate::Compat;
 
-/// The SQL of one line of a predictions file: what stands before the first tab, trimmed.
+/// A prediction as it is judged.
 ///
-/// The published evaluator then replaces every `value` by `1`, wherever it stands, since some systems wrote that word
-/// for literals that they did not predict; a column named `home_value` is lost by it. `Strict` does not.
-pub fn prediction(line: &str, compat: Compat) -> Cow<'_, str> {
-    let sql = line.trim().split('\t').next().unwrap_or_default();
+/// The published evaluator replaces every `value` by `1`, wherever it stands, since some systems wrote that word for
+/// literals that they did not predict; a column named `home_value` is lost by it. `Strict` does not.
+pub fn prediction(sql: &str, compat: Compat) -> Cow<'_, str> {
     match compat {
         Compat::Official if sql.contains("value") => Cow::Owned(sql.replace("value", "1")),
         _ => Cow::Borrowed(sql),

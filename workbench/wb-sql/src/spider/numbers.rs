@@ -52,8 +52,16 @@ mod tests {
     #[test]
     fn numbers_are_those_of_python() {
         for (text, expected) in [
-            ("5", 5.0), ("-5.", -5.0), (".5", 0.5), ("+1e3", 1000.0), ("1_000", 1000.0), ("1_0.0_5", 10.05), ("٣", 3.0),
-            ("١٢.٥", 12.5), ("infinity", f64::INFINITY), ("-inf", f64::NEG_INFINITY),
+            ("5", 5.0),
+            ("-5.", -5.0),
+            (".5", 0.5),
+            ("+1e3", 1000.0),
+            ("1_000", 1000.0),
+            ("1_0.0_5", 10.05),
+            ("٣", 3.0),
+            ("١٢.٥", 12.5),
+            ("infinity", f64::INFINITY),
+            ("-inf", f64::NEG_INFINITY),
         ] {
             assert_eq!(number(text), Some(expected), "{text}");
         }

@@ -271,7 +271,8 @@ impl<'a> Parser<'a> {
             Value::Number(number)
         } else {
             // A column is read out of all tokens up to the next end, and the rest of these is dropped.
-            let ends = |token: &String| matches!(token.as_str(), "," | ")" | "and") || is_clause(token) || is_join(token);
+            let ends =
+                |token: &String| matches!(token.as_str(), "," | ")" | "and") || is_clause(token) || is_join(token);
             let rest = &self.tokens[self.place - 1..self.end];
             let stop = self.place - 1 + rest.iter().position(ends).unwrap_or(rest.len());
             let end = std::mem::replace(&mut self.end, stop);

@@ -226,7 +226,9 @@ impl Query {
     }
 
     fn collect_names(&self, names: &mut BTreeSet<Name>) {
-        let mut units = |unit: &ValueUnit| names.extend([Some(unit.left), unit.right].into_iter().flatten().map(|unit| unit.column));
+        let mut units = |unit: &ValueUnit| {
+            names.extend([Some(unit.left), unit.right].into_iter().flatten().map(|unit| unit.column))
+        };
         self.select.iter().for_each(|(_, unit)| units(unit));
         self.order.iter().flat_map(|order| &order.units).for_each(&mut units);
         let conditions = || self.condition_lists().into_iter().flatten().filter_map(Term::condition);

@@ -2,7 +2,7 @@
 //!
 //! The published parser hands whole queries to `word_tokenize`, which first cuts them into sentences by Punkt (Kiss and
 //! Strunk, "Unsupervised multilingual sentence boundary detection", 2006) with a model of English. A dot before a space
-//! may then lose its word: `ORDER BY age. LIMIT 3` becomes `age`, `.`, `limit`, while `ORDER BY no. LIMIT 3` keeps `no.`
+//! may then lose its word: `ORDER BY age. LIMIT 3` becomes `age`, `.`, `limit`, while `ORDER BY rep. LIMIT 3` keeps `rep.`
 //! since that is an abbreviation.
 //!
 //! The model knows 20,366 words and how they are written; a decision asks for one only when it follows an
@@ -182,7 +182,9 @@ fn is_abbreviation(word: &str) -> bool {
         return false;
     }
     let lower = word.to_lowercase();
-    lower == ". . " || lists(ABBREVIATIONS, &lower) || lower.rsplit('-').next().is_some_and(|end| lists(ABBREVIATIONS, end))
+    lower == ". . "
+        || lists(ABBREVIATIONS, &lower)
+        || lower.rsplit('-').next().is_some_and(|end| lists(ABBREVIATIONS, end))
 }
 
 fn is_letter(c: char) -> bool {
@@ -194,8 +196,8 @@ fn kind(token: &str) -> String {
     let number = token.strip_prefix('-').unwrap_or(token);
     let number = number.strip_prefix(['.', ',']).unwrap_or(number);
     let mut characters = number.chars();
-    let numeric = characters.next().is_some_and(is_digit)
-        && characters.all(|c| is_digit(c) || matches!(c, ',' | '.' | '-'));
+    let numeric =
+        characters.next().is_some_and(is_digit) && characters.all(|c| is_digit(c) || matches!(c, ',' | '.' | '-'));
     if numeric { NUMBER.to_owned() } else { token.to_lowercase() }
 }
 
@@ -222,7 +224,10 @@ fn tokens(line: &[char]) -> Vec<String> {
             continue;
         } else if let Some(length) = multiple(rest) {
             length
-        } else if matches!(rest[0], '(' | '"' | '`' | '{' | '[' | ':' | ';' | '&' | '#' | '*' | '@' | ')' | '}' | ']' | '-' | ',') {
+        } else if matches!(
+            rest[0],
+            '(' | '"' | '`' | '{' | '[' | ':' | ';' | '&' | '#' | '*' | '@' | ')' | '}' | ']' | '-' | ','
+        ) {
             1
         } else {
             (1..rest.len()).find(|&end| word_ends(&rest[end..])).unwrap_or(rest.len())
@@ -291,7 +296,7 @@ mod tests {
     fn sentences_end_where_nltk_ends_them() {
         let whole = [
             "SELECT t1.name FROM t AS t1",
-            "ORDER BY no. LIMIT 3",
+            "ORDER BY rep. LIMIT 3",
             "ORDER BY a. limit 3",
             "a > 5. and b",
             "a > 5. review",

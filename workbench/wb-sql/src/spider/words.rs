@@ -29,7 +29,7 @@ pub(super) fn words(sentence: &[char], out: &mut Vec<String>) {
     while let Some(&c) = sentence.get(place) {
         let was_taken = std::mem::take(&mut taken);
         let rest = &sentence[place + 1..];
-        let run = 1 + rest.iter().take_while(|&&next| next == c).count();
+        let run = || 1 + rest.iter().take_while(|&&next| next == c).count();
         let mut length = 1;
         match c {
             ':' | ',' => match rest {
@@ -41,17 +41,17 @@ pub(super) fn words(sentence: &[char], out: &mut Vec<String>) {
                 _ => writer.word.push(c),
             },
             '.' if stop == Some(place) => writer.alone(&[c]),
-            '.' if run > 1 => {
-                length = run;
-                writer.alone(&sentence[place..place + run]);
+            '.' if rest.first() == Some(&'.') => {
+                length = run();
+                writer.alone(&sentence[place..place + length]);
             }
-            '-' if run > 1 => {
+            '-' if rest.first() == Some(&'-') => {
                 length = 2;
                 writer.alone(&['-', '-']);
             }
             '`' => {
-                length = run;
-                sentence[place..place + run].chunks(2).for_each(|pair| writer.alone(pair));
+                length = run();
+                sentence[place..place + length].chunks(2).for_each(|pair| writer.alone(pair));
             }
             ';' | '@' | '#' | '$' | '%' | '&' | '?' | '!' | '*' => writer.alone(&[c]),
             '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' => writer.alone(&[c]),
