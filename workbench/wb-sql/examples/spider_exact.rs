@@ -10,8 +10,8 @@ use std::{error::Error, io::Write, path::Path, time::Instant};
 use serde_json::{Value, json};
 use wb_sql::{
     Compat,
-    exact::{compare, hardness},
-    spider::{Schema, Schemas, parse, prediction, tokenize},
+    exact::{ExactMatch, Hardness, compare, hardness},
+    spider::{ParseError, Query, Schema, Schemas, parse, prediction, tokenize},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,41 +27,45 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
         .collect::<Result<_, Box<dyn Error>>>()?;
     let start = Instant::now();
-    let verdicts: Vec<Value> = pairs
+    let verdicts: Vec<Verdict> = pairs
         .iter()
-        .map(|[db_id, gold, text]| {
-            let text = prediction(text, compat);
-            let mut verdict = judge(gold, &text, schemas.get(db_id)?, compat);
-            if has("--tokens") {
-                verdict["tokens"] = json!(tokenize(&text, compat).ok());
-            }
-            Ok(verdict)
-        })
+        .map(|[db_id, gold, text]| Ok(judge(gold, &prediction(text, compat), schemas.get(db_id)?, compat)))
         .collect::<Result<_, Box<dyn Error>>>()?;
     writeln!(std::io::stderr(), "{:.4} s for {} pairs", start.elapsed().as_secs_f64(), pairs.len())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for verdict in verdicts {
-        writeln!(out, "{verdict}")?;
+    for (verdict, [_, _, text]) in verdicts.into_iter().zip(&pairs) {
+        let mut line = match verdict {
+            Ok((hardness, error, verdict)) => describe(hardness, error, &verdict),
+            Err(error) => json!({"gold_error": error.to_string()}),
+        };
+        if has("--tokens") {
+            line["tokens"] = json!(tokenize(&prediction(text, compat), compat).ok());
+        }
+        writeln!(out, "{line}")?;
     }
     Ok(())
 }
 
-fn judge(gold: &str, text: &str, schema: &Schema, compat: Compat) -> Value {
-    let gold = match parse(gold, schema, compat) {
-        Ok(gold) => gold,
-        Err(error) => return json!({"gold_error": error.to_string()}),
+/// The verdict with the hardness of gold and why the prediction cannot be read, or why gold cannot.
+type Verdict = Result<(Hardness, Option<ParseError>, ExactMatch), ParseError>;
+
+fn judge(gold: &str, text: &str, schema: &Schema, compat: Compat) -> Verdict {
+    let gold = parse(gold, schema, compat)?;
+    let (predicted, error) = match parse(text, schema, compat) {
+        Ok(query) => (query, None),
+        Err(error) => (Query::default(), Some(error)),
     };
-    let predicted = parse(text, schema, compat);
-    let error = predicted.as_ref().err().map(ToString::to_string);
-    let verdict = compare(&gold, &predicted.unwrap_or_default(), schema, compat);
-    let partial: Vec<_> =
-        verdict.partial.iter().map(|part| json!([u8::from(part.matches), part.gold, part.predicted])).collect();
+    Ok((hardness(&gold), error, compare(&gold, &predicted, schema, compat)))
+}
+
+fn describe(hardness: Hardness, error: Option<ParseError>, verdict: &ExactMatch) -> Value {
+    let partial = verdict.partial.map(|part| json!([u8::from(part.matches), part.gold, part.predicted]));
     json!({
-        "hardness": hardness(&gold).to_string(),
+        "hardness": hardness.to_string(),
         "parse_error": error.is_some(),
         "raises": verdict.raises,
         "em": verdict.em,
         "partial": partial,
-        "error": error,
+        "error": error.map(|error| error.to_string()),
     })
 }

@@ -118,7 +118,7 @@ pub(super) fn score(
             }
             Compat::Strict => units(&gold.group, &predicted.group),
         },
-        Component::Group => group(gold, predicted),
+        Component::Group => group(gold, predicted, compat),
         Component::Order => order(gold, predicted),
         Component::AndOr => connectors(gold, predicted),
         Component::SetOperation => {
@@ -163,14 +163,17 @@ fn subjects(query: &Query) -> Vec<crate::spider::ValueUnit> {
     conditions(&query.filter).into_iter().map(|condition| condition.unit).collect()
 }
 
-fn group(gold: &Query, predicted: &Query) -> PartialScore {
+fn group(gold: &Query, predicted: &Query, compat: Compat) -> PartialScore {
     let present = |query: &Query| usize::from(!query.group.is_empty());
     let columns = |query: &Query| query.group.iter().map(|unit| unit.column).collect::<Vec<_>>();
-    let same = present(gold) == 1
-        && present(predicted) == 1
-        && columns(gold) == columns(predicted)
-        && gold.having == predicted.having;
-    PartialScore::new(present(gold), present(predicted), usize::from(same))
+    let same = match compat {
+        Compat::Official => columns(gold) == columns(predicted) && gold.having == predicted.having,
+        Compat::Strict => {
+            units(&gold.group, &predicted.group).matches && alternatives_agree(&gold.having, &predicted.having)
+        }
+    };
+    let both = present(gold) == 1 && present(predicted) == 1;
+    PartialScore::new(present(gold), present(predicted), usize::from(both && same))
 }
 
 fn order(gold: &Query, predicted: &Query) -> PartialScore {
@@ -225,4 +228,25 @@ fn keywords(query: &Query) -> u32 {
         any(&|condition| condition.comparison == Comparison::Like),
     ];
     present.into_iter().enumerate().map(|(bit, present)| u32::from(present) << bit).sum()
+}
+
+/// Whether two condition lists are the same OR of the same ANDs, in any order.
+pub(super) fn alternatives_agree(gold: &[Term], predicted: &[Term]) -> bool {
+    let alternatives = |terms: &[Term]| -> Vec<Alternative> {
+        let groups = terms.split(|term| *term == Term::Connector(Connector::Or));
+        groups
+            .map(|group| Alternative(group.iter().filter(|term| term.condition().is_some()).cloned().collect()))
+            .collect()
+    };
+    let (gold, predicted) = (alternatives(gold), alternatives(predicted));
+    gold.len() == predicted.len() && common(&gold, &predicted) == gold.len()
+}
+
+/// Conditions that are joined by AND; their order does not matter.
+struct Alternative(Vec<Term>);
+
+impl PartialEq for Alternative {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len() && common(&self.0, &other.0) == self.0.len()
+    }
 }

@@ -20,7 +20,7 @@ pub use totals::{ComponentTotals, LevelTotals, Totals};
 
 use crate::{
     Compat,
-    spider::{Connector, Query, Schema, Term},
+    spider::{Query, Schema},
 };
 use normalize::normalized;
 
@@ -73,32 +73,13 @@ fn compare_normalized(
             && gold.tables.len() == predicted.tables.len();
     }
     if compat == Compat::Strict {
-        em &= gold.distinct == predicted.distinct && alternatives_agree(&gold.on, &predicted.on);
+        em &= gold.distinct == predicted.distinct
+            && components::alternatives_agree(&gold.on, &predicted.on)
+            && components::alternatives_agree(&gold.having, &predicted.having);
         // The set of words between conditions says nothing that the grouping by them does not.
         let words = &mut partial[Component::AndOr as usize];
-        words.matches &= alternatives_agree(&gold.filter, &predicted.filter);
+        words.matches &= components::alternatives_agree(&gold.filter, &predicted.filter);
         em &= words.matches;
     }
     (em, partial, raises)
-}
-
-/// Whether two condition lists are the same OR of the same ANDs, in any order.
-fn alternatives_agree(gold: &[Term], predicted: &[Term]) -> bool {
-    let alternatives = |terms: &[Term]| -> Vec<Alternative> {
-        let groups = terms.split(|term| *term == Term::Connector(Connector::Or));
-        groups
-            .map(|group| Alternative(group.iter().filter(|term| term.condition().is_some()).cloned().collect()))
-            .collect()
-    };
-    let (gold, predicted) = (alternatives(gold), alternatives(predicted));
-    gold.len() == predicted.len() && components::common(&gold, &predicted) == gold.len()
-}
-
-/// Conditions that are joined by AND; their order does not matter.
-struct Alternative(Vec<Term>);
-
-impl PartialEq for Alternative {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.len() == other.0.len() && components::common(&self.0, &other.0) == self.0.len()
-    }
 }

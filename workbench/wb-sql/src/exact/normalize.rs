@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     Compat,
-    spider::{ColumnUnit, Comparison, Condition, Name, Query, Schema, TableUnit, Term, Value, ValueUnit},
+    spider::{ColumnUnit, Comparison, Condition, Connector, Name, Query, Schema, TableUnit, Term, Value, ValueUnit},
 };
 
 /// The query without values and with one column for each class of foreign keys.
@@ -117,7 +117,7 @@ fn strict(query: &mut Query, schema: &Schema) {
                 && one.first == Some(Value::Column(one.unit.left))
         })
     };
-    if !query.on.iter().any(|term| *term == Term::Connector(crate::spider::Connector::Or)) {
+    if !query.on.contains(&Term::Connector(Connector::Or)) {
         query.on.retain(|term| !trivial(term));
     }
     for terms in [&mut query.on, &mut query.filter, &mut query.having] {

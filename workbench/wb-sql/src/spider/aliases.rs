@@ -51,12 +51,13 @@ impl<'a> Names<'a> {
             if column.contains('.') {
                 return None;
             }
-            return self.schema.written(&format!("{}.{column}", self.resolve(table)?));
+            let table = self.resolve(table)?;
+            let found = self.schema.columns_of(table).and_then(|columns| columns.get(column)).copied();
+            return found.or_else(|| self.schema.written(&format!("{table}.{column}")));
         }
         for table in tables {
-            let table = self.resolve(table)?;
-            if self.schema.has_column(table, token)? {
-                return self.schema.written(&format!("{table}.{token}"));
+            if let Some(name) = self.schema.columns_of(self.resolve(table)?)?.get(token) {
+                return Some(*name);
             }
         }
         None

@@ -1,7 +1,8 @@
 //! The tables, columns and foreign keys of a database, as Spider's `tables.json` lists them.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasherDefault, Hasher},
     path::Path,
 };
 
@@ -16,6 +17,29 @@ pub struct Name(u32);
 impl Name {
     fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// A map by names of a schema, with a short hash: they are few, and known before any prediction.
+pub(crate) type Map<T> = HashMap<String, T, BuildHasherDefault<Short>>;
+
+/// FNV-1a.
+#[derive(Debug)]
+pub(crate) struct Short(u64);
+
+impl Default for Short {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Short {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -46,8 +70,9 @@ pub struct Schema {
     db_id: String,
     labels: Vec<Label>,
     /// `*`, tables and `table.column`, as a query may write them.
-    written: HashMap<String, Name>,
-    columns: HashMap<String, HashSet<String>>,
+    written: Map<Name>,
+    /// The columns of each table.
+    columns: Map<Map<Name>>,
 }
 
 impl Schema {
@@ -70,16 +95,23 @@ impl Schema {
         // Labels as the source makes them, since it compares parts of them: up to a dot, without the end.
         let label = |table: &str, column: &str| format!("__{}.{}__", table.to_lowercase(), column.to_lowercase());
         schema.write("*".to_owned(), ALL.to_owned());
-        let mut columns: HashMap<String, HashSet<String>> = HashMap::new();
         for (table, names) in tables {
             let lower = table.to_lowercase();
             for name in names {
                 schema.write(format!("{lower}.{}", name.to_lowercase()), label(table, name));
             }
-            columns.insert(lower, names.iter().map(|name| name.to_lowercase()).collect());
         }
         for (table, _) in tables {
             schema.write(table.to_lowercase(), format!("__{}__", table.to_lowercase()));
+        }
+        // Read back, since a table with a dot in its name hides the column that is written like it.
+        let mut columns = Map::default();
+        for (table, names) in tables {
+            let table = table.to_lowercase();
+            let of = names.iter().map(|name| name.to_lowercase());
+            let of: Map<Name> =
+                of.filter_map(|name| Some((name.clone(), *schema.written.get(&format!("{table}.{name}"))?))).collect();
+            columns.insert(table, of);
         }
         let index = |what, index: usize, count| SchemaError::Index {
             db_id: db_id.to_owned(),
@@ -122,7 +154,7 @@ impl Schema {
 
     /// The columns of a table, in no order; the table is written in lower case.
     pub fn columns(&self, table: &str) -> impl Iterator<Item = &str> {
-        self.columns.get(table).into_iter().flatten().map(String::as_str)
+        self.columns.get(table).into_iter().flatten().map(|(name, _)| name.as_str())
     }
 
     pub(crate) fn written(&self, text: &str) -> Option<Name> {
@@ -133,9 +165,9 @@ impl Schema {
         self.columns.contains_key(table)
     }
 
-    /// Whether the table has the column; nothing where there is no such table.
-    pub(crate) fn has_column(&self, table: &str, column: &str) -> Option<bool> {
-        self.columns.get(table).map(|columns| columns.contains(column))
+    /// The columns of a table.
+    pub(crate) fn columns_of(&self, table: &str) -> Option<&Map<Name>> {
+        self.columns.get(table)
     }
 
     /// The first of the class that `name` belongs to, if its table is one of `tables`; else `name` itself.
@@ -177,7 +209,7 @@ const ALL: &str = "__all__";
 struct Interner {
     labels: Vec<Label>,
     by_label: HashMap<String, Name>,
-    written: HashMap<String, Name>,
+    written: Map<Name>,
     parts: HashMap<String, u32>,
 }
 

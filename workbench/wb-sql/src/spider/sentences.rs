@@ -145,7 +145,7 @@ fn ends(token: &str, next: &str) -> bool {
     }
     let initial = {
         let mut letters = word.chars();
-        letters.next().is_some_and(|c| is_letter(c)) && letters.next().is_none()
+        letters.next().is_some_and(is_letter) && letters.next().is_none()
     };
     let upper = next.chars().next().is_some_and(char::is_uppercase);
     let starts = starts(next, next_word);

@@ -8,7 +8,11 @@
 
 use std::collections::HashMap;
 
-use super::{ParseError, lexer, sentences::sentences, words::words};
+use super::{
+    ParseError, lexer,
+    sentences::sentences,
+    words::{is_space, words},
+};
 use crate::Compat;
 
 /// The tokens of `sql`, in lower case but for strings.
@@ -22,12 +26,19 @@ pub fn tokenize(sql: &str, compat: Compat) -> Result<Vec<String>, ParseError> {
 fn official(sql: &str) -> Result<Vec<String>, ParseError> {
     let (text, strings) = without_strings(sql)?;
     let mut tokens = Vec::new();
-    for range in sentences(&text) {
-        words(&text[range], &mut tokens);
+    if may_end(&text) {
+        let text: Vec<char> = text.chars().collect();
+        for range in sentences(&text) {
+            words(&text[range].iter().collect::<String>(), &mut tokens);
+        }
+    } else {
+        words(text.trim_end_matches(is_space), &mut tokens);
     }
     if !strings.is_empty() {
         for token in &mut tokens {
-            if let Some(string) = strings.get(token.as_str()) {
+            if token.starts_with(KEY)
+                && let Some(string) = strings.get(token.as_str())
+            {
                 token.clone_from(string);
             }
         }
@@ -36,30 +47,40 @@ fn official(sql: &str) -> Result<Vec<String>, ParseError> {
     Ok(tokens)
 }
 
+/// Whether a sentence may end within the text: a mark before a space or sign.
+fn may_end(text: &str) -> bool {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=');
+    text.as_bytes().windows(2).any(|pair| matches!(pair[0], b'.' | b'?' | b'!') && !part(pair[1]))
+}
+
+/// Both are the same.
+const QUOTES: [char; 2] = ['\'', '"'];
+
+/// How keys begin.
+const KEY: &str = "__val_";
+
 /// The text with a key in place of every string, and the strings by their keys.
-fn without_strings(sql: &str) -> Result<(Vec<char>, HashMap<String, String>), ParseError> {
-    let mut text: Vec<char> = Vec::with_capacity(sql.len());
+fn without_strings(sql: &str) -> Result<(String, HashMap<String, String>), ParseError> {
+    let mut text = String::with_capacity(sql.len());
     let mut strings = HashMap::new();
-    let mut quotes = 0;
-    let mut open: Option<(usize, String)> = None;
-    for (place, c) in sql.chars().enumerate() {
-        let quote = matches!(c, '\'' | '"');
-        quotes += usize::from(quote);
-        match &mut open {
-            None if quote => open = Some((place, String::from('"'))),
-            None => text.push(c),
-            Some((start, string)) => {
-                string.push(if quote { '"' } else { c });
-                if quote {
-                    let key = format!("__val_{start}_{place}__");
-                    text.extend(key.chars());
-                    strings.insert(key, std::mem::take(string));
-                    open = None;
-                }
-            }
-        }
+    let count = sql.matches(QUOTES).count();
+    if !count.is_multiple_of(2) {
+        return Err(ParseError::Quote { count });
     }
-    if open.is_some() { Err(ParseError::Quote { count: quotes }) } else { Ok((text, strings)) }
+    // Keys are made of the places of their quotes, in characters.
+    let mut place = 0;
+    for (index, part) in sql.split(QUOTES).enumerate() {
+        let end = if count == 0 { 0 } else { place + part.chars().count() };
+        if index % 2 == 0 {
+            text.push_str(part);
+        } else {
+            let key = format!("{KEY}{}_{end}__", place - 1);
+            text.push_str(&key);
+            strings.insert(key, format!("\"{part}\""));
+        }
+        place = end + 1;
+    }
+    Ok((text, strings))
 }
 
 /// Joins `!`, `>` and `<` with a `=` behind them.

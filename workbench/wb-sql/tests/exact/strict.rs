@@ -45,11 +45,18 @@ fn the_faults_that_are_mended() {
             false,
             true,
         ),
-        // GROUP BY.
+        // GROUP BY and HAVING.
+        ("SELECT type FROM Ship GROUP BY type , built", "SELECT type FROM Ship GROUP BY built , type", false, true),
         (
-            "SELECT count(*) FROM Ship AS T1 JOIN Voyage AS T2 ON T1.id = T2.ship_id GROUP BY T1.name",
-            "SELECT count(*) FROM Ship AS T1 JOIN Voyage AS T2 ON T1.id = T2.ship_id GROUP BY T1.name , T1.name",
+            "SELECT type FROM Ship GROUP BY type HAVING max(built) > 1 AND count(*) > 2",
+            "SELECT type FROM Ship GROUP BY type HAVING count(*) > 2 AND max(built) > 1",
             false,
+            true,
+        ),
+        (
+            "SELECT count(*) FROM Ship HAVING max(built) > 1",
+            "SELECT count(*) FROM Ship HAVING min(built) > 1",
+            true,
             false,
         ),
         // AND and OR.
