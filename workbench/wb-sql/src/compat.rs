@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// | `DISTINCT` | ignored outside, compared inside of nested queries | compared everywhere |
 /// | literal values | ignored outside, compared inside of a nested FROM | ignored everywhere |
 /// | foreign keys | columns of one class are equal in the outer query and, by the outer FROM, in the arms of set operations | equal everywhere, by the FROM of the query that they stand in |
-/// | GROUP BY and HAVING | both as lists, HAVING only beside GROUP BY; one component compares columns without tables | both as sets |
+/// | GROUP BY and HAVING | as lists; one component compares columns without their tables | as sets, with tables |
 /// | AND and OR | the set of words, so `a AND b OR c` equals `a OR b AND c` | by precedence: a set of sets |
 /// | JOIN conditions | ignored | compared, apart from those between columns of one foreign-key class |
 /// | what stops the evaluator | no verdict | a verdict |

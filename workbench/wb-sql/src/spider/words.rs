@@ -40,13 +40,7 @@ pub(super) fn words(sentence: &str, out: &mut Vec<String>) {
             }
             '.' if stop == Some(place) => 1,
             '.' if next == Some('.') => run(),
-            '-' => {
-                if next == Some('-') {
-                    2
-                } else {
-                    0
-                }
-            }
+            '-' if next == Some('-') => 2,
             '`' => run(),
             ';' | '@' | '#' | '$' | '%' | '&' | '?' | '!' | '*' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' => 1,
             '«' | '“' | '‘' | '„' | '»' | '”' | '’' | '\u{2012}'..='\u{2015}' => c.len_utf8(),

@@ -53,12 +53,6 @@ fn the_faults_that_are_mended() {
             false,
             true,
         ),
-        (
-            "SELECT count(*) FROM Ship HAVING max(built) > 1",
-            "SELECT count(*) FROM Ship HAVING min(built) > 1",
-            true,
-            false,
-        ),
         // AND and OR.
         (
             "SELECT name FROM Ship WHERE type = 'a' AND built > 1 OR tonnage < 3",
