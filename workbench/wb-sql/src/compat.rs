@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 /// | grammar | `IS NULL`, `LEFT JOIN`, comma joins, aliases without `AS`, aliases of result columns cannot be read | read |
 /// | `DISTINCT` | ignored outside, compared inside of nested queries | compared everywhere |
 /// | literal values | ignored outside, compared inside of a nested FROM | ignored everywhere |
+/// | columns on the right of a condition | as values | compared |
 /// | foreign keys | columns of one class are equal in the outer query and, by the outer FROM, in the arms of set operations | equal everywhere, by the FROM of the query that they stand in |
 /// | GROUP BY and HAVING | as lists; one component compares columns without their tables | as sets, with tables |
 /// | AND and OR | the set of words, so `a AND b OR c` equals `a OR b AND c` | by precedence: a set of sets |

@@ -119,6 +119,10 @@ fn strict(query: &mut Query, schema: &Schema) {
     };
     if !query.on.contains(&Term::Connector(Connector::Or)) {
         query.on.retain(|term| !trivial(term));
+        // What is left is joined by AND again.
+        let and = Term::Connector(Connector::And);
+        query.on = query.on.drain(..).flat_map(|term| [term, and.clone()]).collect();
+        query.on.pop();
     }
     for terms in [&mut query.on, &mut query.filter, &mut query.having] {
         for term in terms {

@@ -66,7 +66,16 @@ fn the_faults_that_are_mended() {
             true,
             true,
         ),
+        // Columns on the right side.
+        ("SELECT name FROM Ship WHERE built = tonnage", "SELECT name FROM Ship WHERE built = id", true, false),
+        ("SELECT name FROM Ship WHERE built = tonnage", "SELECT name FROM Ship WHERE built = 3", true, false),
         // JOIN conditions.
+        (
+            "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.id = T2.ship_id AND T1.built = 3 AND T1.name LIKE 'x'",
+            "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.name LIKE 'x' AND T1.built = 3",
+            true,
+            true,
+        ),
         (voyages, "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T2.ship_id = T1.id", true, true),
         (voyages, "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.built = T2.year", true, false),
         (
