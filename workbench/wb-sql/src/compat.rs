@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// |---|---|---|
 /// | the word `value` in a prediction | every occurrence becomes `1`, in names and strings too | left alone |
 /// | tokens | NLTK's, made for English: `a=1`, `a>=1`, `<>`, `'it''s'` and comments cannot be read | a lexer for SQL |
-/// | grammar | `IS NULL`, `LEFT JOIN`, comma joins, aliases without `AS`, aliases of result columns cannot be read | read |
+/// | grammar | `IS NULL`, lists behind `IN`, `LEFT JOIN`, comma joins, aliases without `AS`, aliases of result columns cannot be read | read |
 /// | `DISTINCT` | ignored outside, compared inside of nested queries | compared everywhere |
 /// | literal values | ignored outside, compared inside of a nested FROM | ignored everywhere |
 /// | columns on the right of a condition | as values | compared |

@@ -110,6 +110,10 @@ fn strict_reads_what_databases_read() {
             "SELECT name FROM Ship WHERE id IN (SELECT v.ship_id FROM Voyage v, Port p)",
             "SELECT name FROM Ship WHERE id IN (SELECT v.ship_id FROM Voyage AS v JOIN Port AS p)",
         ),
+        (
+            "SELECT \"Name\" FROM \"Ship\" WHERE \"type\" IN ('a', 'b',3) AND id IN (1) OR id IN (2, NULL)",
+            "SELECT name FROM Ship WHERE type IN (3) AND id IN (1) OR id IN ('null')",
+        ),
         ("SELECT tonnage-built FROM Ship", "SELECT tonnage - built FROM Ship"),
     ] {
         let [text, same] =
