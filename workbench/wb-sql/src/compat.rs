@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 /// | `DISTINCT` | ignored outside, compared inside of nested queries | compared everywhere |
 /// | literal values | ignored outside, compared inside of a nested FROM | ignored everywhere |
 /// | columns on the right of a condition | as values | compared |
-/// | foreign keys | columns of one class are equal in the outer query and, by the outer FROM, in the arms of set operations | equal everywhere, by the FROM of the query that they stand in |
+/// | one column for another | where a foreign key joins their classes, two columns of one table too, and only by the outer FROM | where the JOIN conditions of the same query say that they are equal |
 /// | GROUP BY and HAVING | as lists; one component compares columns without their tables | as sets, with tables |
 /// | AND and OR | the set of words, so `a AND b OR c` equals `a OR b AND c` | by precedence: a set of sets |
-/// | JOIN conditions | ignored | compared, apart from those between columns of one foreign-key class |
+/// | JOIN conditions | ignored | compared, equalities as classes of equal columns |
 /// | what stops the evaluator | no verdict | a verdict |
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,10 +1,11 @@
 //! What is taken out of queries, and put in one form, before they are compared.
 
-use std::borrow::Cow;
-
 use crate::{
     Compat,
-    spider::{ColumnUnit, Comparison, Condition, Connector, Name, Query, Schema, TableUnit, Term, Value, ValueUnit},
+    spider::{
+        Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Name, Query, Schema, TableUnit, Term,
+        Value, ValueUnit,
+    },
 };
 
 /// The query without values and with one column for each class of foreign keys.
@@ -14,9 +15,9 @@ pub(super) fn normalized(query: &Query, schema: &Schema, compat: Compat) -> Quer
         Compat::Official => {
             drop_values(&mut query);
             let tables = tables(&query);
-            Columns { schema, tables: Cow::Borrowed(&tables), keep_distinct: false }.outer(&mut query);
+            Columns { same: &|name| schema.class(name, &tables), keep_distinct: false }.outer(&mut query);
         }
-        Compat::Strict => strict(&mut query, schema),
+        Compat::Strict => strict(&mut query),
     }
     query
 }
@@ -51,10 +52,9 @@ fn drop_values(query: &mut Query) {
     }
 }
 
-/// Rewrites columns: by foreign keys, and DISTINCT.
+/// Rewrites columns: one for all that are the same, and DISTINCT.
 struct Columns<'a> {
-    schema: &'a Schema,
-    tables: Cow<'a, [Name]>,
+    same: &'a dyn Fn(Name) -> Name,
     keep_distinct: bool,
 }
 
@@ -89,67 +89,95 @@ impl Columns<'_> {
     }
 
     fn column_unit(&self, unit: &mut ColumnUnit) {
-        unit.column = self.schema.class(unit.column, &self.tables);
+        unit.column = (self.same)(unit.column);
         unit.distinct &= self.keep_distinct;
     }
 }
 
-/// The same in every query by its own FROM, with DISTINCT kept; join conditions as unordered pairs, without those that
-/// foreign keys make trivial.
-fn strict(query: &mut Query, schema: &Schema) {
-    let columns = Columns { schema, tables: Cow::Owned(tables(query)), keep_distinct: true };
+/// The same in every query, where columns are the same if its own JOIN conditions say so.
+///
+/// These conditions are then written in one form: the first column of each class equals each of the others.
+fn strict(query: &mut Query) {
     let arm = query.set.take();
+    let classes = take_equalities(&mut query.on);
+    let same = |name: Name| classes.iter().find(|class| class.contains(&name)).map_or(name, |class| class[0]);
+    let columns = Columns { same: &same, keep_distinct: true };
     columns.outer(query);
     for table in &mut query.tables {
         if let TableUnit::Query(nested) = table {
-            strict(nested, schema);
+            strict(nested);
         }
-    }
-    for term in &mut query.on {
-        if let Term::Condition(condition) = term {
-            order_sides(condition, &columns);
-        }
-    }
-    let trivial = |term: &Term| {
-        term.condition().is_none_or(|one| {
-            one.comparison == Comparison::Equal
-                && one.unit.right.is_none()
-                && one.first == Some(Value::Column(one.unit.left))
-        })
-    };
-    if !query.on.contains(&Term::Connector(Connector::Or)) {
-        query.on.retain(|term| !trivial(term));
-        // What is left is joined by AND again.
-        let and = Term::Connector(Connector::And);
-        query.on = query.on.drain(..).flat_map(|term| [term, and.clone()]).collect();
-        query.on.pop();
     }
     for terms in [&mut query.on, &mut query.filter, &mut query.having] {
         for term in terms {
             let Term::Condition(condition) = term else { continue };
             for value in [&mut condition.first, &mut condition.second] {
                 match value {
-                    Some(Value::Query(nested)) => strict(nested, schema),
+                    Some(Value::Query(nested)) => strict(nested),
                     Some(Value::Column(unit)) => columns.column_unit(unit),
                     other => *other = None,
                 }
             }
         }
     }
+    let equalities = classes.iter().flat_map(|class| class[1..].iter().map(|&other| equality(class[0], other)));
+    let and = Term::Connector(Connector::And);
+    for equality in equalities {
+        if !query.on.is_empty() {
+            query.on.push(and.clone());
+        }
+        query.on.push(equality);
+    }
     query.set = arm.map(|(operator, mut arm)| {
-        strict(&mut arm, schema);
+        strict(&mut arm);
         (operator, arm)
     });
 }
 
-/// Gives `a = b` and `b = a` one order.
-fn order_sides(condition: &mut Condition, columns: &Columns<'_>) {
-    let (Comparison::Equal, None) = (condition.comparison, condition.unit.right) else { return };
-    if let Some(Value::Column(right)) = &mut condition.first {
-        columns.column_unit(right);
-        let left = &mut condition.unit.left;
-        if *right < *left {
-            std::mem::swap(left, right);
-        }
+/// Takes the equalities between two columns out of conditions that are all joined by AND, as sorted classes of columns.
+fn take_equalities(on: &mut Vec<Term>) -> Vec<Vec<Name>> {
+    let mut classes: Vec<Vec<Name>> = Vec::new();
+    if on.contains(&Term::Connector(Connector::Or)) {
+        return classes;
     }
+    let mut rest = Vec::new();
+    for term in on.drain(..).filter(|term| term.condition().is_some()) {
+        let Some(pair) = term.condition().and_then(equal_columns) else {
+            rest.extend((!rest.is_empty()).then_some(Term::Connector(Connector::And)));
+            rest.push(term);
+            continue;
+        };
+        // All classes that the pair touches become one.
+        let (touched, others): (Vec<_>, Vec<_>) =
+            classes.into_iter().partition(|class| pair.iter().any(|name| class.contains(name)));
+        let mut joined: Vec<Name> = touched.into_iter().flatten().chain(pair).collect();
+        joined.sort_unstable();
+        joined.dedup();
+        classes = others;
+        classes.push(joined);
+    }
+    *on = rest;
+    classes.sort_unstable();
+    classes
+}
+
+/// The two columns of `a = b`.
+fn equal_columns(condition: &Condition) -> Option<[Name; 2]> {
+    let plain = |unit: &ColumnUnit| (*unit == column(unit.column)).then_some(unit.column);
+    match (condition.negated, condition.comparison, condition.unit.right, &condition.first) {
+        (false, Comparison::Equal, None, Some(Value::Column(right))) => {
+            Some([plain(&condition.unit.left)?, plain(right)?])
+        }
+        _ => None,
+    }
+}
+
+fn column(column: Name) -> ColumnUnit {
+    ColumnUnit { aggregate: Aggregate::None, column, distinct: false }
+}
+
+fn equality(left: Name, right: Name) -> Term {
+    let unit = ValueUnit { operator: Arithmetic::None, left: column(left), right: None };
+    let (comparison, first) = (Comparison::Equal, Some(Value::Column(column(right))));
+    Term::Condition(Condition { negated: false, comparison, unit, first, second: None })
 }

@@ -19,7 +19,7 @@ fn the_faults_that_are_mended() {
         ("SELECT name FROM Ship WHERE type != 'x'", "SELECT name FROM Ship WHERE type<>'it''s'", false, true),
         ("SELECT name FROM Ship WHERE type = 'x'", "SELECT `Ship`.`name` FROM Ship WHERE [type]='it. Is'", false, true),
         (voyages, "SELECT s.name FROM Ship s LEFT OUTER JOIN Voyage v ON s.id=v.ship_id", false, true),
-        (voyages, "SELECT s.name AS n FROM Ship s, Voyage AS v", false, true),
+        ("SELECT Ship.name FROM Ship JOIN Voyage", "SELECT s.name AS n FROM Ship s, Voyage AS v", false, true),
         ("SELECT name FROM Ship WHERE built = 1", "SELECT name FROM Ship WHERE built IS NOT NULL", false, false),
         // DISTINCT.
         ("SELECT type FROM Ship", "SELECT DISTINCT type FROM Ship", true, false),
@@ -32,7 +32,7 @@ fn the_faults_that_are_mended() {
             false,
             true,
         ),
-        // Foreign keys in nested queries, and by their own FROM.
+        // Columns that are equal, in nested queries and by their own FROM.
         (
             "SELECT name FROM Ship WHERE id IN (SELECT T1.id FROM Port AS T1 JOIN Ship AS T2 ON T1.id = T2.home_port_id)",
             "SELECT name FROM Ship WHERE id IN (SELECT T2.home_port_id FROM Port AS T1 JOIN Ship AS T2 ON T2.home_port_id = T1.id)",
@@ -40,9 +40,18 @@ fn the_faults_that_are_mended() {
             true,
         ),
         (
-            "SELECT name FROM Pilot JOIN Port UNION SELECT Port.id FROM Port JOIN Ship",
-            "SELECT name FROM Pilot JOIN Port UNION SELECT Ship.home_port_id FROM Port JOIN Ship",
+            "SELECT name FROM Pilot JOIN Port UNION SELECT Port.id FROM Port JOIN Ship ON Ship.home_port_id = Port.id",
+            "SELECT name FROM Pilot JOIN Port UNION SELECT Ship.home_port_id FROM Port JOIN Ship ON Port.id = Ship.home_port_id",
             false,
+            true,
+        ),
+        // Two columns of one table are not the same because both point to a third.
+        ("SELECT from_port_id FROM Voyage", "SELECT to_port_id FROM Voyage", true, false),
+        // The same equalities in other words.
+        (
+            "SELECT T1.name FROM Port AS T1 JOIN Ship AS T2 ON T1.id = T2.home_port_id JOIN Voyage AS T3 ON T1.id = T3.to_port_id",
+            "SELECT T1.name FROM Voyage AS T3 JOIN Ship AS T2 ON T3.to_port_id = T2.home_port_id JOIN Port AS T1 ON T1.id = T3.to_port_id",
+            true,
             true,
         ),
         // GROUP BY and HAVING.
@@ -72,7 +81,7 @@ fn the_faults_that_are_mended() {
         // JOIN conditions.
         (
             "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.id = T2.ship_id AND T1.built = 3 AND T1.name LIKE 'x'",
-            "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.name LIKE 'x' AND T1.built = 3",
+            "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.name LIKE 'x' AND T2.ship_id = T1.id AND T1.built = 3",
             true,
             true,
         ),
