@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// | grammar | `IS NULL`, lists behind `IN`, `LEFT JOIN`, comma joins, aliases without `AS`, aliases of result columns cannot be read | read |
 /// | `DISTINCT` | ignored outside, compared inside of nested queries | compared everywhere |
 /// | literal values | ignored outside, compared inside of a nested FROM | ignored everywhere |
-/// | columns on the right of a condition | as values | compared |
+/// | columns on the right of a condition | as values; an OR behind them is lost | compared |
 /// | one column for another | where a foreign key joins their classes, two columns of one table too, and only by the outer FROM | where the JOIN conditions of the same query say that they are equal |
 /// | GROUP BY and HAVING | as lists; one component compares columns without their tables | as sets, with tables |
 /// | AND and OR | the set of words, so `a AND b OR c` equals `a OR b AND c` | by precedence: a set of sets |

@@ -36,7 +36,7 @@ pub fn parse(sql: &str, schema: &Schema, compat: Compat) -> Result<Query, ParseE
         next = if token == "from" { Some(place) } else { next };
         froms[place] = next;
     }
-    Parser { tokens: &tokens, froms: &froms, names: &names, place: 0, end: tokens.len(), depth: 0 }.query()
+    Parser { tokens: &tokens, froms: &froms, names: &names, place: 0, end: tokens.len(), depth: 0, compat }.query()
 }
 
 struct Parser<'a> {
@@ -48,6 +48,7 @@ struct Parser<'a> {
     /// Where the tokens end that are looked at.
     end: usize,
     depth: usize,
+    compat: Compat,
 }
 
 type Parsed<T> = Result<T, ParseError>;
@@ -271,8 +272,11 @@ impl<'a> Parser<'a> {
             Value::Number(number)
         } else {
             // A column is read out of all tokens up to the next end, and the rest of these is dropped.
-            let ends =
-                |token: &String| matches!(token.as_str(), "," | ")" | "and") || is_clause(token) || is_join(token);
+            let strict = self.compat == Compat::Strict;
+            let ends = |token: &String| {
+                let ends = matches!(token.as_str(), "," | ")" | "and") || strict && token == "or";
+                ends || is_clause(token) || is_join(token)
+            };
             let rest = &self.tokens[self.place - 1..self.end];
             let stop = self.place - 1 + rest.iter().position(ends).unwrap_or(rest.len());
             let end = std::mem::replace(&mut self.end, stop);

@@ -78,6 +78,12 @@ fn the_faults_that_are_mended() {
         // Columns on the right side.
         ("SELECT name FROM Ship WHERE built = tonnage", "SELECT name FROM Ship WHERE built = id", true, false),
         ("SELECT name FROM Ship WHERE built = tonnage", "SELECT name FROM Ship WHERE built = 3", true, false),
+        (
+            "SELECT name FROM Ship WHERE built = tonnage",
+            "SELECT name FROM Ship WHERE built = tonnage OR id = 3",
+            true,
+            false,
+        ),
         // JOIN conditions.
         (
             "SELECT T1.name FROM Ship AS T1 JOIN Voyage AS T2 ON T1.id = T2.ship_id AND T1.built = 3 AND T1.name LIKE 'x'",
