@@ -1,0 +1,252 @@
+//! The ten components of exact match, scored one by one.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Compat,
+    spider::{Comparison, Condition, Connector, Query, Schema, SetOperator, Term},
+};
+
+/// A component, named as the published tables name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Component {
+    /// The columns of SELECT with their functions.
+    Select,
+    /// The columns of SELECT without the outer functions.
+    SelectNoAggregate,
+    /// The conditions of WHERE, without values.
+    Where,
+    /// What the conditions of WHERE are about.
+    WhereNoOperator,
+    /// The columns of GROUP BY, without their tables.
+    GroupNoHaving,
+    /// GROUP BY in its order, and HAVING.
+    Group,
+    /// ORDER BY, and whether there is a LIMIT.
+    Order,
+    /// The set of the words AND and OR in WHERE.
+    AndOr,
+    /// Set operations, by exact match of their arms.
+    SetOperation,
+    /// The keywords that occur.
+    Keywords,
+}
+
+impl Component {
+    /// All ten, in the order of the published tables.
+    pub const ALL: [Self; 10] = [
+        Self::Select,
+        Self::SelectNoAggregate,
+        Self::Where,
+        Self::WhereNoOperator,
+        Self::GroupNoHaving,
+        Self::Group,
+        Self::Order,
+        Self::AndOr,
+        Self::SetOperation,
+        Self::Keywords,
+    ];
+
+    /// The name in the published tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Select => "select",
+            Self::SelectNoAggregate => "select(no AGG)",
+            Self::Where => "where",
+            Self::WhereNoOperator => "where(no OP)",
+            Self::GroupNoHaving => "group(no Having)",
+            Self::Group => "group",
+            Self::Order => "order",
+            Self::AndOr => "and/or",
+            Self::SetOperation => "IUEN",
+            Self::Keywords => "keywords",
+        }
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How one component fares in one prediction.
+///
+/// Accuracy, recall and F1 of a single prediction are all 1 or all 0 in the published evaluator: 1 if both sides have
+/// as many units, all of them in common.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialScore {
+    /// Whether the component agrees; two absent ones do.
+    pub matches: bool,
+    /// Units of the gold query. For AND and OR that differ the source mixes up this and the next, and so do we.
+    pub gold: usize,
+    /// Units of the prediction.
+    pub predicted: usize,
+}
+
+impl PartialScore {
+    fn new(gold: usize, predicted: usize, common: usize) -> Self {
+        Self { matches: gold == predicted && common == gold, gold, predicted }
+    }
+}
+
+/// Scores two normalized queries; `arm_matches` compares the arms of one set operation.
+pub(super) fn score(
+    gold: &Query,
+    predicted: &Query,
+    schema: &Schema,
+    compat: Compat,
+    mut arm_matches: impl FnMut(SetOperator) -> bool,
+) -> [PartialScore; 10] {
+    let sets = [SetOperator::Intersect, SetOperator::Except, SetOperator::Union];
+    let common_arms = sets.into_iter().filter(|&operator| arm_matches(operator)).count();
+    let (gold_words, predicted_words) = (keywords(gold), keywords(predicted));
+    let common_words = (gold_words & predicted_words).count_ones();
+    Component::ALL.map(|component| match component {
+        Component::Select => units(&gold.select, &predicted.select),
+        Component::SelectNoAggregate => units(&columns(gold), &columns(predicted)),
+        Component::Where => units(&conditions(&gold.filter), &conditions(&predicted.filter)),
+        Component::WhereNoOperator => units(&subjects(gold), &subjects(predicted)),
+        Component::GroupNoHaving => match compat {
+            Compat::Official => {
+                let names =
+                    |query: &Query| -> Vec<u32> { query.group.iter().map(|unit| schema.group(unit.column)).collect() };
+                units(&names(gold), &names(predicted))
+            }
+            Compat::Strict => units(&gold.group, &predicted.group),
+        },
+        Component::Group => group(gold, predicted, compat),
+        Component::Order => order(gold, predicted),
+        Component::AndOr => connectors(gold, predicted),
+        Component::SetOperation => {
+            PartialScore::new(usize::from(gold.set.is_some()), usize::from(predicted.set.is_some()), common_arms)
+        }
+        Component::Keywords => PartialScore::new(
+            gold_words.count_ones() as usize,
+            predicted_words.count_ones() as usize,
+            common_words as usize,
+        ),
+    })
+}
+
+/// How many elements two lists have in common, each counted as often as it stands in both.
+pub(super) fn common<T: PartialEq>(left: &[T], right: &[T]) -> usize {
+    let mut free: Vec<&T> = right.iter().collect();
+    let take = |wanted: &&T| {
+        let place = free.iter().position(|item| item == wanted);
+        place.map(|place| free.swap_remove(place)).is_some()
+    };
+    left.iter()
+        .filter({
+            let mut take = take;
+            move |wanted| take(wanted)
+        })
+        .count()
+}
+
+fn units<T: PartialEq>(gold: &[T], predicted: &[T]) -> PartialScore {
+    PartialScore::new(gold.len(), predicted.len(), common(gold, predicted))
+}
+
+fn columns(query: &Query) -> Vec<crate::spider::ValueUnit> {
+    query.select.iter().map(|(_, unit)| *unit).collect()
+}
+
+fn conditions(terms: &[Term]) -> Vec<&Condition> {
+    terms.iter().step_by(2).filter_map(Term::condition).collect()
+}
+
+fn subjects(query: &Query) -> Vec<crate::spider::ValueUnit> {
+    conditions(&query.filter).into_iter().map(|condition| condition.unit).collect()
+}
+
+fn group(gold: &Query, predicted: &Query, compat: Compat) -> PartialScore {
+    let present = |query: &Query| usize::from(!query.group.is_empty());
+    let columns = |query: &Query| query.group.iter().map(|unit| unit.column).collect::<Vec<_>>();
+    let same = match compat {
+        Compat::Official => columns(gold) == columns(predicted) && gold.having == predicted.having,
+        Compat::Strict => {
+            units(&gold.group, &predicted.group).matches && alternatives_agree(&gold.having, &predicted.having)
+        }
+    };
+    let both = present(gold) == 1 && present(predicted) == 1;
+    PartialScore::new(present(gold), present(predicted), usize::from(both && same))
+}
+
+fn order(gold: &Query, predicted: &Query) -> PartialScore {
+    let present = |query: &Query| usize::from(query.order.is_some());
+    let same = gold.order.is_some() && gold.order == predicted.order && gold.limit == predicted.limit;
+    PartialScore::new(present(gold), present(predicted), usize::from(same))
+}
+
+/// Compares what stands between conditions, as sets: the words, and conditions where a word is missing.
+fn connectors(gold: &Query, predicted: &Query) -> PartialScore {
+    let set = |query: &'_ Query| -> Vec<Term> {
+        let mut set: Vec<Term> = Vec::new();
+        for term in query.filter.iter().skip(1).step_by(2) {
+            if !set.contains(term) {
+                set.push(term.clone());
+            }
+        }
+        set
+    };
+    let (gold, predicted) = (set(gold), set(predicted));
+    if gold.len() == predicted.len() && common(&gold, &predicted) == gold.len() {
+        return PartialScore { matches: true, gold: 1, predicted: 1 };
+    }
+    PartialScore { matches: false, gold: predicted.len(), predicted: gold.len() }
+}
+
+/// The keywords that count, as bits: WHERE, GROUP, HAVING, ORDER with its direction, LIMIT, set operations, OR, NOT, IN
+/// and LIKE.
+fn keywords(query: &Query) -> u32 {
+    let direction = query.order.as_ref().map(|order| order.descending);
+    let set = query.set.as_ref().map(|(operator, _)| *operator);
+    let lists = query.condition_lists();
+    let between = |wanted: Connector| {
+        let mut odd = lists.iter().flat_map(|terms| terms.iter().skip(1).step_by(2));
+        odd.any(|term| *term == Term::Connector(wanted))
+    };
+    let any = |wanted: &dyn Fn(&Condition) -> bool| lists.iter().flat_map(|terms| conditions(terms)).any(wanted);
+    let present = [
+        !query.filter.is_empty(),
+        !query.group.is_empty(),
+        !query.having.is_empty(),
+        direction.is_some(),
+        direction == Some(false),
+        direction == Some(true),
+        query.limit,
+        set == Some(SetOperator::Except),
+        set == Some(SetOperator::Union),
+        set == Some(SetOperator::Intersect),
+        between(Connector::Or),
+        any(&|condition| condition.negated),
+        any(&|condition| condition.comparison == Comparison::In),
+        any(&|condition| condition.comparison == Comparison::Like),
+    ];
+    present.into_iter().enumerate().map(|(bit, present)| u32::from(present) << bit).sum()
+}
+
+/// Whether two condition lists are the same OR of the same ANDs, in any order.
+pub(super) fn alternatives_agree(gold: &[Term], predicted: &[Term]) -> bool {
+    let alternatives = |terms: &[Term]| -> Vec<Alternative> {
+        let groups = terms.split(|term| *term == Term::Connector(Connector::Or));
+        groups
+            .map(|group| Alternative(group.iter().filter(|term| term.condition().is_some()).cloned().collect()))
+            .collect()
+    };
+    let (gold, predicted) = (alternatives(gold), alternatives(predicted));
+    gold.len() == predicted.len() && common(&gold, &predicted) == gold.len()
+}
+
+/// Conditions that are joined by AND; their order does not matter.
+struct Alternative(Vec<Term>);
+
+impl PartialEq for Alternative {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len() && common(&self.0, &other.0) == self.0.len()
+    }
+}

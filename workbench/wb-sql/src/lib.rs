@@ -1,0 +1,11 @@
+//! The judge of text-to-SQL: exact match by the grammar of Spider, execution accuracy in real databases.
+//!
+//! It knows SQL and SQLite, and nothing of encoders or language models: predictions come in as text, verdicts go out.
+
+mod compat;
+mod error;
+pub mod exact;
+pub mod spider;
+
+pub use compat::Compat;
+pub use error::SchemaError;
