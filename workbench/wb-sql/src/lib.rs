@@ -1,3 +1,9 @@
 //! The judge of text-to-SQL: exact match by the grammar of Spider, execution accuracy in real databases.
 //!
 //! It knows SQL and SQLite, and nothing of encoders or language models: predictions come in as text, verdicts go out.
+
+pub mod bird;
+mod compat;
+pub mod execute;
+
+pub use compat::Compat;

@@ -1,0 +1,30 @@
+//! Which judge is wanted: the published evaluator with all its quirks, or one that judges what was meant.
+
+use serde::{Deserialize, Serialize};
+
+/// How closely the published evaluators are followed.
+///
+/// `official` gives the verdicts of test-suite-sql-eval, so that figures can be compared with published ones.
+/// `strict` mends in execution accuracy:
+///
+/// - *The quick reject of mixed numbers*: the evaluator sorts each row by the text of its values before it compares
+///   them, and `1` and `1.0` sort differently beside other values, so that `(1, 1.5)` differs from `(1.0, 1.5)`
+///   although `(1)` equals `(1.0)`. Strict compares numbers by their value everywhere.
+/// - *Value replacement*: every `value` inside of a prediction becomes `1`, also within names and texts. Strict leaves
+///   predictions as they are.
+/// - *Order by*: rows are compared in order where the gold text holds `order by` anywhere, in a nested query, a text
+///   or a comment, but not with two spaces between. Strict asks for `ORDER BY` of the outermost query.
+/// - *DISTINCT* is taken out of both sides unless told otherwise. Strict keeps it.
+/// - *Several statements*: of a prediction with several, the first is run. Strict refuses them.
+/// - *Repairs of the text* (`> =`, `YEAR(CURDATE())`) also reach into quoted texts, and the second takes the space
+///   behind it along. Strict repairs outside of quotes and keeps the space.
+/// - *The time-out* cannot fire. Here it does under both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compat {
+    /// The published evaluator's verdicts, quirks included.
+    #[default]
+    Official,
+    /// What the evaluator meant.
+    Strict,
+}

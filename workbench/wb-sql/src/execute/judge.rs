@@ -1,0 +1,211 @@
+//! The judge of execution accuracy: gold and prediction run on every database of a question, results compared.
+//!
+//! After `eval_exec_match` of test-suite-sql-eval (Zhong et al. 2020).
+
+use std::{collections::VecDeque, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, compare, plug, texts};
+use crate::Compat;
+
+/// How questions are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JudgeOptions {
+    /// Quirks, or what was meant.
+    pub compat: Compat,
+    /// Also try the gold query's values in the place of the prediction's.
+    pub plug_value: bool,
+    /// Leave `DISTINCT` where it is; always so under [`Compat::Strict`].
+    pub keep_distinct: bool,
+}
+
+/// A question to judge: two queries and the databases on which they must agree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The right query.
+    pub gold: String,
+    /// The predicted query; for Spider's files see [`prediction_of_line`](super::prediction_of_line).
+    pub prediction: String,
+    /// Where both run.
+    pub sources: Vec<Source>,
+}
+
+/// What became of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Its results are those of the gold query on every database.
+    Correct,
+    /// They are not.
+    Wrong,
+    /// SQLite cannot run it.
+    SqlError,
+    /// It did not end in time, or its result could not be compared in time.
+    Timeout,
+    /// It is no query, or asks for what is not allowed, or for too much.
+    Refused,
+}
+
+/// The verdict on one question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What became of the prediction; `None` where the gold query could not be run, which is no fault of its.
+    pub status: Option<Status>,
+    /// What SQLite or the worker said, of the prediction or of the gold query.
+    pub message: Option<String>,
+}
+
+impl Judgement {
+    fn of(status: Status) -> Judgement {
+        Judgement { status: Some(status), message: None }
+    }
+
+    /// Whether the prediction counts as right; `None` without a verdict.
+    pub fn correct(&self) -> Option<bool> {
+        self.status.map(|status| status == Status::Correct)
+    }
+}
+
+/// A pool and how to judge with it.
+#[derive(Debug, Clone)]
+pub struct Judge {
+    pool: Pool,
+    options: JudgeOptions,
+}
+
+/// Gold results that were asked for lately: questions come in paraphrases that share their query.
+#[derive(Default)]
+struct Memory(VecDeque<(Source, String, Arc<Execution>)>);
+
+/// How many results are kept.
+const KEPT: usize = 8;
+/// Longer results are not kept.
+const KEPT_CELLS: usize = 100_000;
+
+impl Judge {
+    /// A judge that runs statements on this pool.
+    pub fn new(pool: Pool, options: JudgeOptions) -> Judge {
+        Judge { pool, options }
+    }
+
+    /// Judges all questions, on all workers of the pool; the verdicts are in the order of the questions and do not
+    /// depend on the number of workers. `done` is told how many are finished.
+    ///
+    /// # Errors
+    ///
+    /// If no worker can be started.
+    pub fn judge(&self, questions: &[Question], done: &mut (dyn FnMut(usize) + Send)) -> Result<Vec<Judgement>> {
+        self.pool.each(questions, |seat, memory: &mut Memory, question| self.one(seat, memory, question), done)
+    }
+
+    fn one(&self, seat: &mut Seat<'_>, memory: &mut Memory, question: &Question) -> Result<Judgement> {
+        let compat = self.options.compat;
+        let (Some(gold), Some(prediction)) = (self.prepared(&question.gold), self.prepared(&question.prediction))
+        else {
+            let judgement = Judgement::of(Status::SqlError);
+            return Ok(Judgement { message: Some("there is no statement".to_owned()), ..judgement });
+        };
+        let order_matters = texts::order_matters(&gold, compat);
+        let gold_runs = texts::with_current_year(&gold, compat).into_owned();
+        let mut trial = Trial { seat, memory, question, gold: &gold_runs, order_matters, compat };
+        let first = trial.run(&texts::with_current_year(&prediction, compat))?;
+        if !self.options.plug_value || first.status.is_none_or(|status| status == Status::Correct) {
+            return Ok(first);
+        }
+        // Where nothing helps, the prediction as it was says why.
+        for plugged in plug::combinations(&gold, &prediction) {
+            let judgement = trial.run(&texts::with_current_year(&plugged, compat))?;
+            if judgement.status == Some(Status::Correct) {
+                return Ok(judgement);
+            }
+        }
+        Ok(first)
+    }
+
+    /// The text that is run, but for the year of today.
+    fn prepared(&self, text: &str) -> Option<String> {
+        let repaired = texts::repaired(text, self.options.compat);
+        if self.options.keep_distinct || self.options.compat == Compat::Strict {
+            return Some(repaired);
+        }
+        texts::without_distinct(&repaired)
+    }
+}
+
+/// One question's gold query, against which predictions are tried.
+struct Trial<'a, 'b> {
+    seat: &'a mut Seat<'b>,
+    memory: &'a mut Memory,
+    question: &'a Question,
+    gold: &'a str,
+    order_matters: bool,
+    compat: Compat,
+}
+
+impl Trial<'_, '_> {
+    /// The verdict on a text: the first database on which it is not right decides.
+    fn run(&mut self, prediction: &str) -> Result<Judgement> {
+        for source in &self.question.sources {
+            let gold = self.memory.gold(self.seat, source, self.gold)?;
+            if let Some(message) = failure_of_gold(&gold) {
+                return Ok(Judgement { status: None, message: Some(message) });
+            }
+            // The same text has the same result: nothing that is let through answers differently the second time.
+            if prediction == self.gold {
+                continue;
+            }
+            // One row more than the gold result has is enough to be wrong.
+            let execution = self.seat.execute(source, prediction, gold.table.len() as u64 + 1)?;
+            let judgement = verdict(&gold.table, &execution, self.order_matters, self.compat);
+            if judgement.status != Some(Status::Correct) {
+                return Ok(judgement);
+            }
+        }
+        Ok(Judgement::of(Status::Correct))
+    }
+}
+
+fn verdict(gold: &Table, execution: &Execution, order_matters: bool, compat: Compat) -> Judgement {
+    let (status, message) = match &execution.outcome {
+        Outcome::Done if execution.truncated => (Status::Wrong, None),
+        Outcome::Done => match compare(gold, &execution.table, order_matters, compat) {
+            Equality::Equal => (Status::Correct, None),
+            Equality::Different => (Status::Wrong, None),
+            Equality::Undecided => (Status::Timeout, Some("no matching of columns was found in time".to_owned())),
+        },
+        Outcome::SqlError(message) => (Status::SqlError, Some(message.clone())),
+        Outcome::SetupFailed(message) => (Status::SqlError, Some(format!("database: {message}"))),
+        Outcome::Timeout => (Status::Timeout, None),
+        Outcome::Refused(message) => (Status::Refused, Some(message.clone())),
+    };
+    Judgement { status: Some(status), message }
+}
+
+/// What is wrong with a gold query that gave no complete result.
+fn failure_of_gold(gold: &Execution) -> Option<String> {
+    match &gold.outcome {
+        Outcome::Done if gold.truncated => Some(format!("gold: more than {} rows", gold.table.len())),
+        Outcome::Done => None,
+        Outcome::SqlError(message) => Some(format!("gold: {message}")),
+        Outcome::SetupFailed(message) => Some(format!("database: {message}")),
+        Outcome::Timeout => Some("gold: timeout".to_owned()),
+        Outcome::Refused(message) => Some(format!("gold: refused: {message}")),
+    }
+}
+
+impl Memory {
+    /// The gold query's result, run if it is not remembered.
+    fn gold(&mut self, seat: &mut Seat<'_>, source: &Source, sql: &str) -> Result<Arc<Execution>> {
+        let known = self.0.iter().find(|(of, text, _)| of == source && text == sql);
+        if let Some((_, _, execution)) = known {
+            return Ok(Arc::clone(execution));
+        }
+        let execution = Arc::new(seat.execute(source, sql, seat.limits().max_rows)?);
+        if execution.table.cells.len() <= KEPT_CELLS {
+            self.0.truncate(KEPT - 1);
+            self.0.push_front((source.clone(), sql.to_owned(), Arc::clone(&execution)));
+        }
+        Ok(execution)
+    }
+}

@@ -1,0 +1,1 @@
+//! Statements that mean harm: refused or cut in time, with nothing changed and nobody hurt.

@@ -1,0 +1,5 @@
+//! The judge of text-to-SQL on made-up and on real databases.
+
+mod agreement;
+mod hostile;
+mod support;
