@@ -35,3 +35,8 @@ pub use seat::{Execution, Limits, Seat};
 pub use texts::prediction_of_line;
 pub use value::{Table, Value};
 pub use worker::WorkerCommand;
+
+pub(crate) use value::Numbering;
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,17 @@ impl Table {
         self.cells.is_empty()
     }
 
+    /// The very same values in the same order: types, and the signs of zeros too.
+    pub(super) fn is_identical(&self, other: &Table) -> bool {
+        let same = |(one, other): (&Value, &Value)| match (one, other) {
+            (Value::Real(one), Value::Real(other)) => one.to_bits() == other.to_bits(),
+            (one, other) => one == other,
+        };
+        self.width == other.width
+            && self.cells.len() == other.cells.len()
+            && self.cells.iter().zip(&other.cells).all(same)
+    }
+
     /// The rows in order.
     pub fn rows(&self) -> impl Iterator<Item = &[Value]> {
         self.cells.chunks_exact(self.width.max(1))
@@ -78,9 +89,9 @@ fn key(value: &Value) -> Key<'_> {
 
 /// Numbers for values: equal ones (in Python's sense) have the same number.
 #[derive(Default)]
-pub(super) struct Numbering<'a> {
-    numbers: HashMap<Key<'a>, (u32, bool)>,
-    /// A whole number was seen both as an integer and as floating point.
+pub(crate) struct Numbering<'a> {
+    numbers: HashMap<Key<'a>, (u32, Spelling)>,
+    /// A number was seen that Python writes in several ways: `1` and `1.0`, `0.0` and `-0.0`.
     pub mixed: bool,
 }
 
@@ -91,10 +102,22 @@ impl<'a> Numbering<'a> {
     }
 
     fn number(&mut self, value: &'a Value) -> u32 {
-        let real = matches!(value, Value::Real(_));
+        let spelling = match value {
+            Value::Real(real) if real.is_sign_negative() && *real == 0.0 => Spelling::NegativeZero,
+            Value::Real(_) => Spelling::Real,
+            _ => Spelling::Other,
+        };
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        let (number, first_real) = *self.numbers.entry(key(value)).or_insert((next, real));
-        self.mixed |= first_real != real;
+        let (number, first) = *self.numbers.entry(key(value)).or_insert((next, spelling));
+        self.mixed |= first != spelling;
         number
     }
+}
+
+/// How equal numbers are told apart by their texts.
+#[derive(Clone, Copy, PartialEq)]
+enum Spelling {
+    NegativeZero,
+    Real,
+    Other,
 }

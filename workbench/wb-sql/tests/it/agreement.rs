@@ -8,7 +8,7 @@ use wb_sql::{
     execute::{Judge, JudgeOptions, Judgement, Question, Source, prediction_of_line},
 };
 
-use crate::support::{lines, pool, shared, sources};
+use crate::support::{lines, pool, shared, skipped, sources};
 
 const SYSTEMS: [&str; 5] = ["codes_1b", "dailsql_gpt4", "dinsql_gpt4", "graphix_result", "tse_dev_10"];
 
@@ -93,4 +93,74 @@ fn gold_queries_are_right() {
             assert_eq!(ids, faulty, "{not:#?}");
         }
     }
+}
+
+/// A line of a file of pairs with the evaluator's verdicts.
+fn case(line: &str) -> (Json, JudgeOptions) {
+    let case: Json = serde_json::from_str(line).unwrap();
+    let flag = |key: &str| case[key].as_bool().unwrap();
+    let options = JudgeOptions { compat: Compat::Official, plug_value: flag("plug"), keep_distinct: flag("keep") };
+    (case, options)
+}
+
+/// Judges cases one by one with their own options; what differs from the verdicts is returned.
+fn differences(cases: &[(Json, JudgeOptions)], sources: impl Fn(&Json) -> Vec<Source>) -> Vec<String> {
+    let mut different = Vec::new();
+    for plug_value in [false, true] {
+        for keep_distinct in [false, true] {
+            let options = JudgeOptions { compat: Compat::Official, plug_value, keep_distinct };
+            let some: Vec<&Json> = cases.iter().filter(|(_, own)| *own == options).map(|(case, _)| case).collect();
+            let text = |case: &Json, key: &str| case[key].as_str().unwrap().to_owned();
+            let questions: Vec<Question> = some
+                .iter()
+                .map(|case| Question {
+                    gold: text(case, "gold"),
+                    prediction: text(case, "prediction"),
+                    sources: sources(case),
+                })
+                .collect();
+            let judgements = Judge::new(pool(20.0, 2), options).judge(&questions, &mut |_| {}).unwrap();
+            for (case, judgement) in some.iter().zip(judgements) {
+                let same = match &case["verdict"] {
+                    Json::String(gold) if gold == "gold" => judgement.status.is_none(),
+                    Json::String(_) => judgement.correct() == Some(false),
+                    verdict => judgement.correct() == Some(*verdict == 1),
+                };
+                if !same {
+                    different.push(format!("{case}\n    {judgement:?}"));
+                }
+            }
+        }
+    }
+    different
+}
+
+/// Made-up queries on a made-up database, changed a little; the verdicts are the evaluator's.
+#[test]
+fn changed_queries_get_the_evaluators_verdicts() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/execution-queries.jsonl");
+    let lines = lines(&path);
+    let script: Json = serde_json::from_str(&lines[0]).unwrap();
+    let cases: Vec<_> = lines[1..].iter().map(|line| case(line)).collect();
+    assert!(cases.len() >= 2000);
+    let script = Source::Script(script["script"].as_str().unwrap().to_owned());
+    let different = differences(&cases, |_| vec![script.clone()]);
+    assert!(different.is_empty(), "{} of {}: {}", different.len(), cases.len(), different.join("\n"));
+}
+
+/// The same on Spider's databases; the file is made by `scripts/golden-sql-execution.py pairs`.
+#[test]
+fn mutated_queries_get_the_published_verdicts() {
+    let test = "mutated_queries_get_the_published_verdicts";
+    let Some(spider) = shared(test) else { return };
+    let Some(file) = std::env::var_os("WB_SQL_PAIRS") else {
+        return skipped(test, "no pairs; set WB_SQL_PAIRS to the file that scripts/golden-sql-execution.py makes");
+    };
+    let cases: Vec<_> = lines(Path::new(&file)).iter().map(|line| case(line)).collect();
+    let known: std::sync::Mutex<HashMap<String, Vec<Source>>> = std::sync::Mutex::default();
+    let different = differences(&cases, |case| {
+        let id = case["db_id"].as_str().unwrap().to_owned();
+        known.lock().unwrap().entry(id.clone()).or_insert_with(|| sources(&spider, &id)).clone()
+    });
+    assert!(different.is_empty(), "{} of {}: {}", different.len(), cases.len(), different.join("\n"));
 }
