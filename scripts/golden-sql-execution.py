@@ -15,6 +15,10 @@ the test `mutated_queries_get_the_published_verdicts` reads the file that WB_SQL
 
     env/bin/python scripts/golden-sql-execution.py pairs --suite DIR --spider DIR --count 5000 pairs.jsonl
 
+Seconds of the evaluator for a file of predictions, without its imports, execution alone and with exact match (needs
+nltk; its sentence splitter, which needs data, is left out):
+
+    env/bin/python scripts/golden-sql-execution.py time --suite DIR --spider DIR predictions.txt
 """
 
 import argparse
@@ -360,9 +364,27 @@ def spider_pairs(exec_eval, spider, count, seed):
             yield json.dumps(case, ensure_ascii=False)
 
 
+def seconds(given):
+    """How long the evaluator takes for a file of predictions, by what it is asked for."""
+    import nltk
+
+    nltk.word_tokenize = nltk.NLTKWordTokenizer().tokenize
+    import evaluation
+
+    gold = Path(given.spider) / "dev_gold.sql"
+    kmaps = evaluation.build_foreign_key_map_from_json(Path(given.spider) / "tables.json")
+    found = {}
+    for etype in ("exec", "all"):
+        begin = time.monotonic()
+        with redirect_stdout(io.StringIO()):
+            evaluation.evaluate(gold, given.out, os.path.join(given.spider, "database"), etype, kmaps, False, False, False)
+        found[etype] = time.monotonic() - begin
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["golden", "pairs"])
+    parser.add_argument("what", choices=["golden", "pairs", "time"])
     parser.add_argument("--suite", required=True)
     parser.add_argument("--bird")
     parser.add_argument("--spider")
@@ -371,6 +393,9 @@ def main():
     parser.add_argument("out", type=Path)
     given = parser.parse_args()
     exec_eval, parse = suite(given.suite)
+    if given.what == "time":
+        print(json.dumps(seconds(given)))
+        return
     if given.what == "pairs":
         with open(given.out, "w") as out:
             for line in spider_pairs(exec_eval, given.spider, given.count, given.seed):

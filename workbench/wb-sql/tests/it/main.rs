@@ -2,4 +2,6 @@
 
 mod agreement;
 mod hostile;
+mod speed;
 mod support;
+mod workers;
