@@ -18,11 +18,18 @@ use serde::{Deserialize, Serialize};
 /// - *Several statements*: of a prediction with several, the first is run. Strict refuses them.
 /// - *Repairs of the text* (`> =`, `YEAR(CURDATE())`) also reach into quoted texts, and the second takes the space
 ///   behind it along. Strict repairs outside of quotes and keeps the space.
+/// - *The time of day*: `'now'` and `CURRENT_DATE` are those of the clock. Strict pins them, so that a verdict does not
+///   change with the day ([`NOW`](crate::execute::NOW)).
 /// - *The time-out* cannot fire. Here it does under both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compat {
-    /// The published evaluator's verdicts, quirks included.
+    /// The published evaluator's verdicts, quirks included. Three things are as under strict, because the evaluator's
+    /// way is not safe: statements that are no queries (`PRAGMA`, `DELETE`, `CREATE`, and functions like `random`) are
+    /// refused, where it runs them and changes its databases; what takes too much time, memory or rows is stopped; and
+    /// a gold query that fails is reported, where it ends the evaluation. Another version of SQLite can also judge
+    /// differently: the published verdicts on Spider were made with 3.40.1, which still lets a `LEFT JOIN`'s `ON` name
+    /// tables to its right.
     #[default]
     Official,
     /// What the evaluator meant.

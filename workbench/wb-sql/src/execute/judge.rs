@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, compare, plug, texts};
+use super::{Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, compare, now, plug, texts};
 use crate::Compat;
 
 /// How questions are judged.
@@ -107,15 +107,15 @@ impl Judge {
             return Ok(Judgement { message: Some("there is no statement".to_owned()), ..judgement });
         };
         let order_matters = texts::order_matters(&gold, compat);
-        let gold_runs = texts::with_current_year(&gold, compat).into_owned();
+        let gold_runs = self.run_text(&gold);
         let mut trial = Trial { seat, memory, question, gold: &gold_runs, order_matters, compat };
-        let first = trial.run(&texts::with_current_year(&prediction, compat))?;
+        let first = trial.run(&self.run_text(&prediction))?;
         if !self.options.plug_value || first.status.is_none_or(|status| status == Status::Correct) {
             return Ok(first);
         }
         // Where nothing helps, the prediction as it was says why.
         for plugged in plug::combinations(&gold, &prediction) {
-            let judgement = trial.run(&texts::with_current_year(&plugged, compat))?;
+            let judgement = trial.run(&self.run_text(&plugged))?;
             if judgement.status == Some(Status::Correct) {
                 return Ok(judgement);
             }
@@ -123,7 +123,13 @@ impl Judge {
         Ok(first)
     }
 
-    /// The text that is run, but for the year of today.
+    /// A prepared text with its times of day as they are run.
+    fn run_text(&self, prepared: &str) -> String {
+        let text = texts::with_current_year(prepared, self.options.compat);
+        if self.options.compat == Compat::Strict { now::pinned(&text) } else { text.into_owned() }
+    }
+
+    /// The text that is run, but for its times of day.
     fn prepared(&self, text: &str) -> Option<String> {
         let repaired = texts::repaired(text, self.options.compat);
         if self.options.keep_distinct || self.options.compat == Compat::Strict {

@@ -3,7 +3,7 @@
 //! `length (u32, little endian) | first 8 bytes of the payload's BLAKE3 | payload`. Requests and ends are JSON; values
 //! are binary, so that floating-point numbers and bytes arrive as they were.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -88,19 +88,13 @@ pub(super) enum Reply {
 const CELLS: u8 = b'C';
 const END: u8 = b'E';
 
-/// Writes a frame.
-pub(super) fn write_frame(to: &mut impl Write, payload: &[u8]) -> io::Result<()> {
-    to.write_all(&header(payload))?;
-    to.write_all(payload)?;
-    to.flush()
-}
-
-/// Length and checksum of a payload.
-pub(super) fn header(payload: &[u8]) -> [u8; HEADER] {
-    let mut header = [0; HEADER];
-    header[..4].copy_from_slice(&u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
-    header[4..].copy_from_slice(&blake3::hash(payload).as_bytes()[..8]);
-    header
+/// A payload with its length and checksum before it.
+pub(super) fn frame(payload: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(HEADER + payload.len());
+    frame.extend(u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
+    frame.extend(&blake3::hash(payload).as_bytes()[..HEADER - 4]);
+    frame.extend(payload);
+    frame
 }
 
 /// The length that a header announces.
@@ -262,8 +256,7 @@ mod tests {
 
     #[test]
     fn damaged_frames_are_refused() {
-        let mut frame = Vec::new();
-        write_frame(&mut frame, b"Ehello").unwrap();
+        let frame = frame(b"Ehello");
         assert_eq!(read_frame(&mut frame.as_slice()).unwrap().unwrap(), b"Ehello");
         for at in 0..frame.len() {
             let mut damaged = frame.clone();

@@ -80,14 +80,12 @@ impl Worker {
         self.child.id()
     }
 
-    /// Sends a message.
+    /// Sends a message. The worker has answered the one before, so its pipe is empty, and a short one never waits.
     pub fn send(&mut self, payload: &[u8], deadline: Instant) -> Result<(), Broken> {
-        let header = protocol::header(payload);
-        let mut message = Vec::with_capacity(HEADER + payload.len());
-        message.extend(header);
-        message.extend(payload);
-        for piece in message.chunks(PIECE) {
-            wait(&self.stdin, PollFlags::OUT, deadline)?;
+        for (at, piece) in protocol::frame(payload).chunks(PIECE).enumerate() {
+            if at > 0 {
+                wait(&self.stdin, PollFlags::OUT, deadline)?;
+            }
             if self.stdin.write_all(piece).is_err() {
                 return Err(self.ended());
             }

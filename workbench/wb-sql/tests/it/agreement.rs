@@ -103,7 +103,10 @@ fn case(line: &str) -> (Json, JudgeOptions) {
     (case, options)
 }
 
-/// Judges cases one by one with their own options; what differs from the verdicts is returned.
+/// What SQLite has learned to refuse since 3.40.1, with which the verdicts are made.
+const NEWER_SQLITE: &str = "ON clause references tables to its right";
+
+/// Judges cases with their own options; what differs from the verdicts is returned, but for the version of SQLite.
 fn differences(cases: &[(Json, JudgeOptions)], sources: impl Fn(&Json) -> Vec<Source>) -> Vec<String> {
     let mut different = Vec::new();
     for plug_value in [false, true] {
@@ -126,7 +129,9 @@ fn differences(cases: &[(Json, JudgeOptions)], sources: impl Fn(&Json) -> Vec<So
                     Json::String(_) => judgement.correct() == Some(false),
                     verdict => judgement.correct() == Some(*verdict == 1),
                 };
-                if !same {
+                if judgement.message.as_deref().is_some_and(|message| message.ends_with(NEWER_SQLITE)) {
+                    println!("another version of SQLite: {case}");
+                } else if !same {
                     different.push(format!("{case}\n    {judgement:?}"));
                 }
             }

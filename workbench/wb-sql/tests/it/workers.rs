@@ -297,3 +297,13 @@ fn all_databases_of_a_folder_must_agree() {
     let empty = tempfile::tempdir().unwrap();
     assert!(databases(empty.path()).unwrap_err().to_string().contains(".sqlite"));
 }
+
+/// A verdict does not depend on the day.
+#[test]
+fn strict_knows_one_day() {
+    let sources = [script("create table t(a); insert into t values ('2020-01-01'), ('2024-02-29')")];
+    let cases = [("select a from t where a = '2020-01-01'", "select a from t where a = date('now')")];
+    let strict = JudgeOptions { compat: Compat::Strict, ..JudgeOptions::default() };
+    assert_eq!(statuses(strict, &cases, &sources)[0].0, Some(Status::Correct));
+    assert_eq!(statuses(JudgeOptions::default(), &cases, &sources)[0].0, Some(Status::Wrong));
+}

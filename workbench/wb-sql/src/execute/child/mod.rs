@@ -6,7 +6,8 @@ mod math;
 mod run;
 
 use std::{
-    io::{Read, Write},
+    fs::File,
+    io::{BufReader, Write},
     os::fd::AsFd,
 };
 
@@ -22,21 +23,23 @@ use super::{Error, Result, protocol};
 /// # Errors
 ///
 /// If the pipes break or what arrives is no message; the process should end then.
-pub fn serve(mut stdin: impl Read + AsFd, mut stdout: impl Write) -> Result<()> {
-    let Some(setup) = protocol::read_frame(&mut stdin)? else { return Ok(()) };
+pub fn serve(stdin: impl AsFd, stdout: impl AsFd) -> Result<()> {
+    let stdin = stdin.as_fd().try_clone_to_owned()?;
+    let clock = Clock::watching(stdin.try_clone()?);
+    let mut input = BufReader::new(File::from(stdin));
+    let mut output = File::from(stdout.as_fd().try_clone_to_owned()?);
+    let Some(setup) = protocol::read_frame(&mut input)? else { return Ok(()) };
     let setup: protocol::Setup = protocol::parsed(&setup)?;
     limits::apply(setup.memory_bytes)?;
-    let clock = Clock::watching(stdin.as_fd().try_clone_to_owned()?);
     let hello = protocol::Hello { sqlite: rusqlite::version().to_owned() };
-    protocol::write_frame(&mut stdout, &protocol::json(&hello)?)?;
+    output.write_all(&protocol::frame(&protocol::json(&hello)?))?;
     let mut connections = Connections::new(clock.clone());
-    while let Some(request) = protocol::read_frame(&mut stdin)? {
+    while let Some(request) = protocol::read_frame(&mut input)? {
         let request: protocol::Request = protocol::parsed(&request)?;
         clock.start(request.timeout_ms);
         limits::grant_cpu(request.timeout_ms)?;
-        let mut send = |payload: &[u8]| protocol::write_frame(&mut stdout, payload).map_err(Error::from);
-        let end = run::run(&mut connections, &request, &mut send)?;
-        protocol::write_frame(&mut stdout, &protocol::end(&end)?)?;
+        let mut send = |frames: &[u8]| output.write_all(frames).map_err(Error::from);
+        run::run(&mut connections, &request, &mut send)?;
     }
     Ok(())
 }

@@ -7,19 +7,19 @@ use rusqlite::{Connection, ErrorCode, types::ValueRef};
 use super::connection::Connections;
 use crate::execute::{
     Result, Source,
-    protocol::{Cells, End, Outcome, Request},
+    protocol::{self, Cells, End, Outcome, Request},
     python, texts,
 };
 
 /// Values are sent when so many bytes have come together.
 const CHUNK: usize = 256 << 10;
 
-/// Runs a request's statement and sends its values; the end is returned.
+/// Runs a request's statement and sends its values and its end.
 pub(super) fn run(
     connections: &mut Connections,
     request: &Request,
     send: &mut impl FnMut(&[u8]) -> Result<()>,
-) -> Result<End> {
+) -> Result<()> {
     let mut attempt = Attempt { request, send, cells: Cells::new(), sent: 0, rows: 0, width: 0, truncated: false };
     let mut begin = Instant::now();
     let mut outcome = attempt.outcome(connections, &mut begin)?;
@@ -30,14 +30,17 @@ pub(super) fn run(
         outcome = attempt.outcome(connections, &mut begin)?;
     }
     let nanos = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    attempt.flush()?;
     let outcome = match outcome {
         Ok(()) => Outcome::Done,
         Err(Failed::With(outcome)) => outcome,
         Err(Failed::Memory) => Outcome::Refused("out of memory".to_owned()),
     };
-    let Attempt { rows, width, truncated, .. } = attempt;
-    Ok(End { id: request.id, outcome, width, rows, truncated, nanos })
+    // The last values and the end go together: most results are one write.
+    let Attempt { rows, width, truncated, mut cells, send, .. } = attempt;
+    let mut frames = cells.take().map(|payload| protocol::frame(&payload)).unwrap_or_default();
+    let end = End { id: request.id, outcome, width, rows, truncated, nanos };
+    frames.extend(protocol::frame(&protocol::end(&end)?));
+    send(&frames)
 }
 
 /// Why a statement did not end well.
@@ -139,7 +142,7 @@ impl<S: FnMut(&[u8]) -> Result<()>> Attempt<'_, S> {
     fn flush(&mut self) -> Result<()> {
         let Some(payload) = self.cells.take() else { return Ok(()) };
         self.sent += payload.len() as u64;
-        (self.send)(&payload)
+        (self.send)(&protocol::frame(&payload))
     }
 }
 
