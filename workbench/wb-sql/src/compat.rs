@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 ///   or a comment, but not with two spaces between. Strict asks for `ORDER BY` of the outermost query.
 /// - *DISTINCT* is taken out of both sides unless told otherwise. Strict keeps it.
 /// - *Several statements*: of a prediction with several, the first is run. Strict refuses them.
+/// - *No statement*: a prediction that is only a comment has no rows, and is right where the gold query has none.
+///   Strict says that it cannot be run.
 /// - *Repairs of the text* (`> =`, `YEAR(CURDATE())`) also reach into quoted texts, and the second takes the space
 ///   behind it along. Strict repairs outside of quotes and keeps the space.
 /// - *The time of day*: `'now'` and `CURRENT_DATE` are those of the clock. Strict pins them, so that a verdict does not

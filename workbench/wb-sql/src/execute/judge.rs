@@ -50,7 +50,7 @@ pub enum Status {
 /// The verdict on one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// What became of the prediction; `None` where the gold query could not be run, which is no fault of its.
+    /// What became of the prediction; `None` where the gold query could not be run or there is no database.
     pub status: Option<Status>,
     /// What SQLite or the worker said, of the prediction or of the gold query.
     pub message: Option<String>,
@@ -80,6 +80,8 @@ struct Memory(VecDeque<(Source, String, Arc<Execution>)>);
 
 /// How many results are kept.
 const KEPT: usize = 8;
+/// After so many plugged predictions that ran out of time, no more are tried.
+const MOST_TIMEOUTS: usize = 3;
 /// Longer results are not kept.
 const KEPT_CELLS: usize = 100_000;
 
@@ -101,6 +103,9 @@ impl Judge {
 
     fn one(&self, seat: &mut Seat<'_>, memory: &mut Memory, question: &Question) -> Result<Judgement> {
         let compat = self.options.compat;
+        if question.sources.is_empty() {
+            return Ok(Judgement { status: None, message: Some("no database".to_owned()) });
+        }
         let (Some(gold), Some(prediction)) = (self.prepared(&question.gold), self.prepared(&question.prediction))
         else {
             let judgement = Judgement::of(Status::SqlError);
@@ -113,11 +118,16 @@ impl Judge {
         if !self.options.plug_value || first.status.is_none_or(|status| status == Status::Correct) {
             return Ok(first);
         }
-        // Where nothing helps, the prediction as it was says why.
+        // Where nothing helps, the prediction as it was says why. What keeps running out of time is given up.
+        let mut timeouts = 0;
         for plugged in plug::combinations(&gold, &prediction) {
             let judgement = trial.run(&self.run_text(&plugged))?;
             if judgement.status == Some(Status::Correct) {
                 return Ok(judgement);
+            }
+            timeouts += usize::from(judgement.status == Some(Status::Timeout));
+            if timeouts >= MOST_TIMEOUTS {
+                break;
             }
         }
         Ok(first)
@@ -132,10 +142,12 @@ impl Judge {
     /// The text that is run, but for its times of day.
     fn prepared(&self, text: &str) -> Option<String> {
         let repaired = texts::repaired(text, self.options.compat);
-        if self.options.keep_distinct || self.options.compat == Compat::Strict {
-            return Some(repaired);
+        match self.options {
+            // Python says of a text without a statement that it has no rows, which would equal other empty results.
+            JudgeOptions { compat: Compat::Strict, .. } => (!texts::is_blank(&repaired)).then_some(repaired),
+            JudgeOptions { keep_distinct: true, .. } => Some(repaired),
+            _ => texts::without_distinct(&repaired),
         }
-        texts::without_distinct(&repaired)
     }
 }
 

@@ -164,6 +164,21 @@ pub(super) fn has_several_statements(sql: &str) -> bool {
     false
 }
 
+/// Nothing but spaces, comments and semicolons.
+pub(super) fn is_blank(sql: &str) -> bool {
+    let mut rest = sql.trim_start_matches([' ', '\t', '\n', '\r', '\x0c', ';']);
+    loop {
+        let after = if let Some(comment) = rest.strip_prefix("--") {
+            comment.split_once('\n').map_or("", |(_, after)| after)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/").map_or("", |(_, after)| after)
+        } else {
+            return rest.is_empty();
+        };
+        rest = after.trim_start_matches([' ', '\t', '\n', '\r', '\x0c', ';']);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +228,14 @@ mod tests {
             assert_eq!(order_matters(text, Compat::Official), official, "{text}");
             assert_eq!(order_matters(text, Compat::Strict), strict, "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_can_be_without_a_statement() {
+        for blank in ["", " ;\n", "-- select 1", "/* x */ ; -- y\n /* z", "--"] {
+            assert!(is_blank(blank), "{blank}");
+        }
+        assert!(!is_blank("-- x\nselect 1") && !is_blank("/**/ ; x"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::{
 /// What starts a worker: a program that calls [`serve`](super::serve) with its input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
-    /// The program.
+    /// The program, by its absolute path: workers run at the root of the file system.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
@@ -115,7 +115,7 @@ impl Worker {
 
     /// Reads until so many bytes are there.
     fn fill(&mut self, bytes: usize, deadline: Instant) -> Result<(), Broken> {
-        let mut piece = [0; 64 << 10];
+        let mut piece = [0; 16 << 10];
         while self.unread.len() < bytes {
             wait(&self.stdout, PollFlags::IN, deadline)?;
             match self.stdout.read(&mut piece) {

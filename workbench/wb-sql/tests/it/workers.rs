@@ -249,6 +249,8 @@ fn strict_mends_what_official_keeps() {
         ("select a from t order  by a", "select a from t order by a desc", true, false),
         // The first of several statements.
         ("select a from t", "select a from t; select b from t", true, false),
+        // No statement at all.
+        ("select a from t where a > 9", "-- I do not know", true, false),
     ];
     for (compat, right) in [(Compat::Official, 2), (Compat::Strict, 3)] {
         let pairs: Vec<(&str, &str)> = cases.iter().map(|(gold, prediction, ..)| (*gold, *prediction)).collect();
@@ -306,4 +308,64 @@ fn strict_knows_one_day() {
     let strict = JudgeOptions { compat: Compat::Strict, ..JudgeOptions::default() };
     assert_eq!(statuses(strict, &cases, &sources)[0].0, Some(Status::Correct));
     assert_eq!(statuses(JudgeOptions::default(), &cases, &sources)[0].0, Some(Status::Wrong));
+}
+
+/// What the system says of a running worker.
+#[test]
+fn workers_have_given_up_what_they_do_not_need() {
+    let pool = pool(2.0, 1);
+    let mut seat = pool.seat();
+    seat.execute(&script(""), "select 1", 1).unwrap();
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", seat.worker_id().unwrap())).unwrap();
+    let limits = read("limits");
+    let limit = |name: &str| -> Vec<String> {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().take(2).map(str::to_owned).collect()
+    };
+    assert_eq!(limit("Max core file size"), ["0", "0"]);
+    assert_eq!(limit("Max file size"), ["0", "0"]);
+    assert_eq!(limit("Max open files"), ["64", "64"]);
+    let space: u64 = limit("Max address space")[1].parse().unwrap();
+    assert!((256 << 20..600 << 20).contains(&space), "{space}");
+    let seconds: u64 = limit("Max cpu time")[0].parse().unwrap();
+    assert!((4..=6).contains(&seconds), "{seconds} s of the processor");
+    assert_eq!(read("environ"), "");
+    assert_eq!(std::fs::read_link(format!("/proc/{}/cwd", seat.worker_id().unwrap())).unwrap().to_str(), Some("/"));
+}
+
+#[test]
+fn without_a_database_there_is_no_verdict() {
+    let found = statuses(JudgeOptions::default(), &[("select 1", "select 1")], &[]);
+    assert_eq!(found, [(None, Some("no database".to_owned()))]);
+    // A file that is no database, and one that is not there, are the fault of neither query.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.sqlite");
+    std::fs::write(&path, "this is no database, but it is long enough to have a header that could be one. ".repeat(20))
+        .unwrap();
+    for path in [path.clone(), path.with_extension("gone.sqlite")] {
+        let source = Source::File(path.to_str().unwrap().to_owned());
+        let found = statuses(JudgeOptions::default(), &[("select a from t", "select a from t ")], &[source]);
+        assert!(found[0].0.is_none() && found[0].1.is_some(), "{found:?}");
+        println!("{:?}", found[0].1);
+    }
+    assert!(!folder.path().join("x.gone.sqlite").exists());
+}
+
+/// Verdicts come in the order of the questions and are the same with any number of workers.
+#[test]
+fn verdicts_do_not_depend_on_the_number_of_workers() {
+    let sources = vec![script("create table t(a, b); insert into t values (1, 2), (3, 4), (5, 4)")];
+    let questions: Vec<Question> = (0..200)
+        .map(|at| Question {
+            gold: format!("select a from t where b = {} order by a", at % 5),
+            prediction: format!("select a from t where b >= {} order by a desc limit {}", at % 4, at % 3),
+            sources: sources.clone(),
+        })
+        .collect();
+    let judge =
+        |workers| Judge::new(pool(5.0, workers), JudgeOptions::default()).judge(&questions, &mut |_| {}).unwrap();
+    let one = judge(1);
+    assert!(one.iter().any(|judgement| judgement.status == Some(Status::Correct)));
+    assert!(one.iter().any(|judgement| judgement.status == Some(Status::Wrong)));
+    assert_eq!(judge(4), one);
 }

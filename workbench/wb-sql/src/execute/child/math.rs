@@ -8,8 +8,13 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 
+/// A function by its name.
+type OfOne = (&'static str, fn(f64) -> f64);
+/// The same with two arguments.
+type OfTwo = (&'static str, fn(f64, f64) -> f64);
+
 /// Functions of one number.
-const OF_ONE: [(&str, fn(f64) -> f64); 23] = [
+const OF_ONE: [OfOne; 23] = [
     ("acos", f64::acos),
     ("acosh", f64::acosh),
     ("asin", f64::asin),
@@ -36,7 +41,7 @@ const OF_ONE: [(&str, fn(f64) -> f64); 23] = [
 ];
 
 /// Functions of two numbers.
-const OF_TWO: [(&str, fn(f64, f64) -> f64); 5] = [
+const OF_TWO: [OfTwo; 5] = [
     ("atan2", f64::atan2),
     ("mod", |x, y| x % y),
     ("pow", f64::powf),

@@ -85,7 +85,7 @@ impl<S: FnMut(&[u8]) -> Result<()>> Attempt<'_, S> {
 
     fn rows(&mut self, connection: &Connection) -> Result<Result<(), Failed>> {
         // A text without a statement has no rows; that is what Python says of it, too.
-        if is_blank(&self.request.sql) {
+        if texts::is_blank(&self.request.sql) {
             return Ok(Ok(()));
         }
         let mut statement = match connection.prepare(&self.request.sql) {
@@ -196,20 +196,5 @@ fn of_setup(error: &rusqlite::Error, source: &Source) -> Failed {
         Failed::Memory => Failed::Memory,
         Failed::With(Outcome::Timeout) if matches!(source, Source::File(_)) => Failed::With(Outcome::Timeout),
         _ => Failed::With(Outcome::SetupFailed(message(error))),
-    }
-}
-
-/// Nothing but spaces, comments and semicolons.
-fn is_blank(sql: &str) -> bool {
-    let mut rest = sql.trim_start_matches([' ', '\t', '\n', '\r', '\x0c', ';']);
-    loop {
-        let after = if let Some(comment) = rest.strip_prefix("--") {
-            comment.split_once('\n').map_or("", |(_, after)| after)
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/").map_or("", |(_, after)| after)
-        } else {
-            return rest.is_empty();
-        };
-        rest = after.trim_start_matches([' ', '\t', '\n', '\r', '\x0c', ';']);
     }
 }
