@@ -24,7 +24,7 @@ pub(super) fn run(
     let mut begin = Instant::now();
     let mut outcome = attempt.outcome(connections, &mut begin)?;
     // Whatever other databases hold must not decide about this statement: once more, with all memory.
-    if outcome == Err(Failed::Memory) && attempt.sent == 0 {
+    if matches!(outcome, Err(Failed::Memory { .. })) && attempt.sent == 0 {
         connections.close();
         attempt.restart();
         outcome = attempt.outcome(connections, &mut begin)?;
@@ -33,7 +33,8 @@ pub(super) fn run(
     let outcome = match outcome {
         Ok(()) => Outcome::Done,
         Err(Failed::With(outcome)) => outcome,
-        Err(Failed::Memory) => Outcome::Refused("out of memory".to_owned()),
+        Err(Failed::Memory { in_setup: true }) => Outcome::SetupFailed("out of memory".to_owned()),
+        Err(Failed::Memory { in_setup: false }) => Outcome::Refused("out of memory".to_owned()),
     };
     // The last values and the end go together: most results are one write.
     let Attempt { rows, width, truncated, mut cells, send, .. } = attempt;
@@ -47,7 +48,10 @@ pub(super) fn run(
 #[derive(Debug, PartialEq)]
 enum Failed {
     With(Outcome),
-    Memory,
+    Memory {
+        /// While the database was opened or made.
+        in_setup: bool,
+    },
 }
 
 struct Attempt<'a, S> {
@@ -159,7 +163,7 @@ fn failed(error: &rusqlite::Error) -> Failed {
     let message = message(error);
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => Failed::With(Outcome::Timeout),
-        Some(ErrorCode::OutOfMemory) => Failed::Memory,
+        Some(ErrorCode::OutOfMemory) => Failed::Memory { in_setup: false },
         Some(
             ErrorCode::AuthorizationForStatementDenied
             | ErrorCode::TooBig
@@ -193,7 +197,7 @@ fn message(error: &rusqlite::Error) -> String {
 /// A database that could not be opened, or made.
 fn of_setup(error: &rusqlite::Error, source: &Source) -> Failed {
     match failed(error) {
-        Failed::Memory => Failed::Memory,
+        Failed::Memory { .. } => Failed::Memory { in_setup: true },
         Failed::With(Outcome::Timeout) if matches!(source, Source::File(_)) => Failed::With(Outcome::Timeout),
         _ => Failed::With(Outcome::SetupFailed(message(error))),
     }
