@@ -2,11 +2,11 @@
 //!
 //! After `eval_exec_match` of test-suite-sql-eval (Zhong et al. 2020).
 
-use std::{collections::VecDeque, sync::Arc};
-
 use serde::{Deserialize, Serialize};
 
-use super::{Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, compare, now, plug, texts};
+use super::{
+    Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, compare, memory::Memory, now, plug, texts,
+};
 use crate::Compat;
 
 /// How questions are judged.
@@ -57,10 +57,6 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    fn of(status: Status) -> Judgement {
-        Judgement { status: Some(status), message: None }
-    }
-
     /// Whether the prediction counts as right; `None` without a verdict.
     pub fn correct(&self) -> Option<bool> {
         self.status.map(|status| status == Status::Correct)
@@ -74,16 +70,10 @@ pub struct Judge {
     options: JudgeOptions,
 }
 
-/// Gold results that were asked for lately: questions come in paraphrases that share their query.
-#[derive(Default)]
-struct Memory(VecDeque<(Source, String, Arc<Execution>)>);
-
-/// How many results are kept.
-const KEPT: usize = 8;
 /// After so many plugged predictions that ran out of time, no more are tried.
 const MOST_TIMEOUTS: usize = 3;
-/// Longer results are not kept.
-const KEPT_CELLS: usize = 100_000;
+/// So many questions are handed to a worker together.
+const MOST_TOGETHER: usize = 16;
 
 impl Judge {
     /// A judge that runs statements on this pool.
@@ -98,29 +88,48 @@ impl Judge {
     ///
     /// If no worker can be started.
     pub fn judge(&self, questions: &[Question], done: &mut (dyn FnMut(usize) + Send)) -> Result<Vec<Judgement>> {
-        self.pool.each(questions, |seat, memory: &mut Memory, question| self.one(seat, memory, question), done)
+        let together = (questions.len() / (4 * self.pool.workers())).clamp(1, MOST_TOGETHER);
+        let parts: Vec<&[Question]> = questions.chunks(together).collect();
+        let work = |seat: &mut Seat<'_>, memory: &mut Memory, part: &&[Question]| self.part(seat, memory, part);
+        let mut done = |parts: usize| done((parts * together).min(questions.len()));
+        Ok(self.pool.each(&parts, work, &mut done)?.into_iter().flatten().collect())
     }
 
-    fn one(&self, seat: &mut Seat<'_>, memory: &mut Memory, question: &Question) -> Result<Judgement> {
-        let compat = self.options.compat;
+    /// Judges some questions: first all statements that will be needed are run, then their results are looked at.
+    fn part(&self, seat: &mut Seat<'_>, memory: &mut Memory, part: &[Question]) -> Result<Vec<Judgement>> {
+        let prepared: Vec<Option<Prepared>> = part.iter().map(|question| self.prepare(question)).collect();
+        let pairs = part.iter().zip(&prepared).filter_map(|(question, prepared)| {
+            let (source, prepared) = (question.sources.first()?, prepared.as_ref()?);
+            Some((source, prepared.gold_runs.as_str(), prepared.prediction_runs.as_str()))
+        });
+        memory.run_ahead(seat, pairs)?;
+        let judged = part.iter().zip(&prepared).map(|(question, prepared)| self.one(seat, memory, question, prepared));
+        judged.collect()
+    }
+
+    fn one(
+        &self,
+        seat: &mut Seat<'_>,
+        memory: &mut Memory,
+        question: &Question,
+        prepared: &Option<Prepared>,
+    ) -> Result<Judgement> {
         if question.sources.is_empty() {
             return Ok(Judgement { status: None, message: Some("no database".to_owned()) });
         }
-        let (Some(gold), Some(prediction)) = (self.prepared(&question.gold), self.prepared(&question.prediction))
-        else {
-            let judgement = Judgement::of(Status::SqlError);
-            return Ok(Judgement { message: Some("there is no statement".to_owned()), ..judgement });
+        let Some(Prepared { gold, prediction, gold_runs, prediction_runs, order_matters }) = prepared else {
+            let message = Some("there is no statement".to_owned());
+            return Ok(Judgement { status: Some(Status::SqlError), message });
         };
-        let order_matters = texts::order_matters(&gold, compat);
-        let gold_runs = self.run_text(&gold);
-        let mut trial = Trial { seat, memory, question, gold: &gold_runs, order_matters, compat };
-        let first = trial.run(&self.run_text(&prediction))?;
+        let (order_matters, compat) = (*order_matters, self.options.compat);
+        let mut trial = Trial { seat, memory, question, gold: gold_runs, order_matters, compat };
+        let first = trial.run(prediction_runs)?;
         if !self.options.plug_value || first.status.is_none_or(|status| status == Status::Correct) {
             return Ok(first);
         }
         // Where nothing helps, the prediction as it was says why. What keeps running out of time is given up.
         let mut timeouts = 0;
-        for plugged in plug::combinations(&gold, &prediction) {
+        for plugged in plug::combinations(gold, prediction) {
             let judgement = trial.run(&self.run_text(&plugged))?;
             if judgement.status == Some(Status::Correct) {
                 return Ok(judgement);
@@ -131,6 +140,14 @@ impl Judge {
             }
         }
         Ok(first)
+    }
+
+    /// The texts of a question as they are run; `None` where one has no statement.
+    fn prepare(&self, question: &Question) -> Option<Prepared> {
+        let (gold, prediction) = (self.prepared(&question.gold)?, self.prepared(&question.prediction)?);
+        let (gold_runs, prediction_runs) = (self.run_text(&gold), self.run_text(&prediction));
+        let order_matters = texts::order_matters(&gold, self.options.compat);
+        Some(Prepared { gold, prediction, gold_runs, prediction_runs, order_matters })
     }
 
     /// A prepared text with its times of day as they are run.
@@ -149,6 +166,15 @@ impl Judge {
             _ => texts::without_distinct(&repaired),
         }
     }
+}
+
+/// A question's texts, repaired, and as they are run.
+struct Prepared {
+    gold: String,
+    prediction: String,
+    gold_runs: String,
+    prediction_runs: String,
+    order_matters: bool,
 }
 
 /// One question's gold query, against which predictions are tried.
@@ -173,14 +199,13 @@ impl Trial<'_, '_> {
             if prediction == self.gold {
                 continue;
             }
-            // One row more than the gold result has is enough to be wrong.
-            let execution = self.seat.execute(source, prediction, gold.table.len() as u64 + 1)?;
+            let execution = self.memory.prediction(self.seat, source, prediction, gold.table.len())?;
             let judgement = verdict(&gold.table, &execution, self.order_matters, self.compat);
             if judgement.status != Some(Status::Correct) {
                 return Ok(judgement);
             }
         }
-        Ok(Judgement::of(Status::Correct))
+        Ok(Judgement { status: Some(Status::Correct), message: None })
     }
 }
 
@@ -209,21 +234,5 @@ fn failure_of_gold(gold: &Execution) -> Option<String> {
         Outcome::SetupFailed(message) => Some(format!("database: {message}")),
         Outcome::Timeout => Some("gold: timeout".to_owned()),
         Outcome::Refused(message) => Some(format!("gold: refused: {message}")),
-    }
-}
-
-impl Memory {
-    /// The gold query's result, run if it is not remembered.
-    fn gold(&mut self, seat: &mut Seat<'_>, source: &Source, sql: &str) -> Result<Arc<Execution>> {
-        let known = self.0.iter().find(|(of, text, _)| of == source && text == sql);
-        if let Some((_, _, execution)) = known {
-            return Ok(Arc::clone(execution));
-        }
-        let execution = Arc::new(seat.execute(source, sql, seat.limits().max_rows)?);
-        if execution.table.cells.len() <= KEPT_CELLS {
-            self.0.truncate(KEPT - 1);
-            self.0.push_front((source.clone(), sql.to_owned(), Arc::clone(&execution)));
-        }
-        Ok(execution)
     }
 }

@@ -29,6 +29,11 @@ impl Pool {
         &self.limits
     }
 
+    /// How many workers there are at most.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
     /// A single seat, for one statement after the other.
     pub fn seat(&self) -> Seat<'_> {
         Seat::new(&self.command, &self.limits)

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Result, Table, Value,
-    protocol::{self, Outcome, Reply, Request, Source},
+    Error, Result, Table, Value,
+    protocol::{self, HEADER, Outcome, Reply, Request, Source},
     worker::{Broken, Worker, WorkerCommand},
 };
 
@@ -33,6 +33,8 @@ const GRACE: Duration = Duration::from_millis(120);
 const MAX_SQL: usize = 1_000_000;
 /// The longest script of a fresh database.
 const MAX_SCRIPT: usize = 8 << 20;
+/// Bytes of requests that are handed over together: they fit into a pipe, so that sending them never waits.
+const AHEAD: usize = 32 << 10;
 /// A signal of the system: the processor's time is used up.
 const SIGXCPU: i32 = 24;
 
@@ -53,6 +55,17 @@ impl Execution {
     fn without_rows(outcome: Outcome, elapsed: Duration) -> Execution {
         Execution { outcome, table: Table::default(), truncated: false, elapsed }
     }
+}
+
+/// A statement to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement<'a> {
+    /// Where.
+    pub source: &'a Source,
+    /// The text.
+    pub sql: &'a str,
+    /// The most rows of the result that are wanted.
+    pub max_rows: u64,
 }
 
 /// One worker after another.
@@ -76,7 +89,7 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started. Whatever happens to the statement is an outcome.
     pub fn execute(&mut self, source: &Source, sql: &str, max_rows: u64) -> Result<Execution> {
-        self.request(source, sql, max_rows, false)
+        self.one(Statement { source, sql, max_rows }, false)
     }
 
     /// Runs a statement to its end and says how long it took; its rows are read and dropped by the worker.
@@ -85,7 +98,17 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started.
     pub fn time(&mut self, source: &Source, sql: &str) -> Result<Execution> {
-        self.request(source, sql, self.limits.max_rows, true)
+        self.one(Statement { source, sql, max_rows: self.limits.max_rows }, true)
+    }
+
+    /// Runs statements one after the other. They are handed over together, so that parent and worker need not take
+    /// turns; each has its own time, and one that ends the worker costs itself alone.
+    ///
+    /// # Errors
+    ///
+    /// If no worker can be started.
+    pub fn execute_all(&mut self, statements: &[Statement<'_>]) -> Result<Vec<Execution>> {
+        self.all(statements, false)
     }
 
     /// How many workers had to be replaced so far.
@@ -103,44 +126,86 @@ impl<'a> Seat<'a> {
         self.limits
     }
 
-    fn request(&mut self, source: &Source, sql: &str, max_rows: u64, discard: bool) -> Result<Execution> {
-        let script = if let Source::Script(script) = source { script.len() } else { 0 };
-        if sql.len() > MAX_SQL || script > MAX_SCRIPT {
-            let what = format!("{} bytes of SQL, at most {MAX_SQL} expected", sql.len().max(script));
-            return Ok(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+    fn one(&mut self, statement: Statement<'_>, discard: bool) -> Result<Execution> {
+        let mut all = self.all(&[statement], discard)?;
+        all.pop().ok_or_else(|| Error::Protocol("a statement without an end".to_owned()))
+    }
+
+    fn all(&mut self, statements: &[Statement<'_>], discard: bool) -> Result<Vec<Execution>> {
+        let mut all: Vec<Execution> = Vec::with_capacity(statements.len());
+        while let Some(first) = statements.get(all.len()) {
+            if let Some(what) = too_long(first) {
+                all.push(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                continue;
+            }
+            let (mut requests, mut frames, mut bytes) = (Vec::new(), Vec::new(), 0);
+            for statement in &statements[all.len()..] {
+                let request = self.request(statement, discard);
+                let payload = protocol::json(&request)?;
+                bytes += payload.len() + HEADER;
+                if too_long(statement).is_some() || (!requests.is_empty() && bytes > AHEAD) {
+                    break;
+                }
+                requests.push(request);
+                frames.push(payload);
+            }
+            self.ask(&requests, &frames, &mut all)?;
         }
+        Ok(all)
+    }
+
+    fn request(&mut self, statement: &Statement<'_>, discard: bool) -> Request {
         self.next += 1;
-        let request = Request {
+        Request {
             id: self.next,
-            source: source.clone(),
-            sql: sql.to_owned(),
-            max_rows: max_rows.min(self.limits.max_rows),
+            source: statement.source.clone(),
+            sql: statement.sql.to_owned(),
+            max_rows: statement.max_rows.min(self.limits.max_rows),
             max_bytes: self.limits.max_bytes,
             timeout_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX),
             discard,
-        };
-        let payload = protocol::json(&request)?;
+        }
+    }
+
+    /// Sends requests and takes their answers, up to the first that breaks the worker; that one has its answer, too.
+    fn ask(&mut self, requests: &[Request], payloads: &[Vec<u8>], all: &mut Vec<Execution>) -> Result<()> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => Worker::start(self.command, self.limits.memory_bytes)?,
         };
-        let begin = Instant::now();
-        match ask(&mut worker, &request, &payload, begin + self.limits.timeout + GRACE) {
-            Ok(execution) => {
-                self.worker = Some(worker);
-                Ok(execution)
-            }
-            // Dropping the worker ends its process; the next statement gets a new one.
-            Err(broken) => {
-                self.replaced += 1;
-                Ok(Execution::without_rows(outcome_of(&broken), begin.elapsed()))
-            }
+        let mut begin = Instant::now();
+        let mut sent = Ok(());
+        for payload in payloads {
+            sent = sent.and_then(|()| worker.send(payload, begin + self.limits.timeout + GRACE));
         }
+        for request in requests {
+            let answered = std::mem::replace(&mut sent, Ok(()))
+                .and_then(|()| answer(&mut worker, request, begin + self.limits.timeout + GRACE));
+            match answered {
+                Ok(execution) => all.push(execution),
+                // Dropping the worker ends its process; the next statement gets a new one.
+                Err(broken) => {
+                    self.replaced += 1;
+                    all.push(Execution::without_rows(outcome_of(&broken), begin.elapsed()));
+                    return Ok(());
+                }
+            }
+            begin = Instant::now();
+        }
+        self.worker = Some(worker);
+        Ok(())
     }
 }
 
-fn ask(worker: &mut Worker, request: &Request, payload: &[u8], deadline: Instant) -> Result<Execution, Broken> {
-    worker.send(payload, deadline)?;
+/// Why a statement is not even sent.
+fn too_long(statement: &Statement<'_>) -> Option<String> {
+    let script = if let Source::Script(script) = statement.source { script.len() } else { 0 };
+    let longest = statement.sql.len().max(script);
+    (statement.sql.len() > MAX_SQL || script > MAX_SCRIPT)
+        .then(|| format!("{longest} bytes of SQL, at most {MAX_SQL} (of a script {MAX_SCRIPT}) expected"))
+}
+
+fn answer(worker: &mut Worker, request: &Request, deadline: Instant) -> Result<Execution, Broken> {
     let mut cells: Vec<Value> = Vec::new();
     loop {
         match worker.reply(deadline)? {

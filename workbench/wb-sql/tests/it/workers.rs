@@ -9,7 +9,8 @@ use std::{
 use wb_sql::{
     Compat,
     execute::{
-        Judge, JudgeOptions, Limits, Outcome, Pool, Question, Source, Status, Table, Value, WorkerCommand, databases,
+        Judge, JudgeOptions, Limits, Outcome, Pool, Question, Source, Statement, Status, Table, Value, WorkerCommand,
+        databases,
     },
 };
 
@@ -368,4 +369,54 @@ fn verdicts_do_not_depend_on_the_number_of_workers() {
     assert!(one.iter().any(|judgement| judgement.status == Some(Status::Correct)));
     assert!(one.iter().any(|judgement| judgement.status == Some(Status::Wrong)));
     assert_eq!(judge(4), one);
+}
+
+/// What ends a worker costs itself alone, also among statements that were handed over together.
+#[test]
+fn statements_that_are_handed_over_together_have_their_own_time() {
+    let pool = pool(0.3, 1);
+    let mut seat = pool.seat();
+    let source = script("create table t(a); insert into t values (1), (2)");
+    let stuck = "select instr(printf('%.*c', 900000, 'a'), printf('%.*c', 450000, 'a') || 'b')";
+    let endless = "with recursive r(x) as (select 1 union all select x + 1 from r) select count(*) from r";
+    let long = format!("select '{}'", "x".repeat(1_100_000));
+    let wide = format!("select length('{}')", "x".repeat(40_000));
+    let texts = [
+        "select a from t",
+        stuck,
+        "select a from t limit 1",
+        endless,
+        &long,
+        &wide,
+        "select b from t",
+        "select a from t",
+    ];
+    let statements: Vec<Statement<'_>> =
+        texts.iter().map(|&sql| Statement { source: &source, sql, max_rows: 9 }).collect();
+    let all = seat.execute_all(&statements).unwrap();
+    let rows: Vec<usize> = all.iter().map(|execution| execution.table.len()).collect();
+    assert_eq!(rows, [2, 0, 1, 0, 0, 1, 0, 2]);
+    assert_eq!((&all[1].outcome, &all[3].outcome), (&Outcome::Timeout, &Outcome::Timeout));
+    assert!(matches!(all[4].outcome, Outcome::Refused(_)) && matches!(all[6].outcome, Outcome::SqlError(_)));
+    assert_eq!(seat.replaced(), 1);
+}
+
+/// Results longer than what is asked for ahead.
+#[test]
+fn long_results_are_compared_to_their_end() {
+    let sources = [script(
+        "create table n(i); insert into n with recursive r(i) as (select 1 union all select i + 1 from r where i < 30000) select i from r",
+    )];
+    let cases = [
+        ("select i from n", "select i from n order by i desc"),
+        ("select i from n", "select i from n where i < 30000"),
+        ("select i from n", "select i from n union all select 1"),
+        ("select i from n where i < 9", "select i from n"),
+        ("select i from n order by i", "select i from n order by i desc"),
+    ];
+    let found: Vec<bool> = statuses(JudgeOptions::default(), &cases, &sources)
+        .into_iter()
+        .map(|(status, _)| status == Some(Status::Correct))
+        .collect();
+    assert_eq!(found, [true, false, false, false, false]);
 }
