@@ -28,7 +28,7 @@ impl Default for Limits {
 }
 
 /// How much later than its time-out a worker is ended from outside.
-const GRACE: Duration = Duration::from_millis(120);
+const GRACE: Duration = Duration::from_millis(80);
 /// The longest statement that is sent.
 const MAX_SQL: usize = 1_000_000;
 /// The longest script of a fresh database.
@@ -73,6 +73,8 @@ pub struct Seat<'a> {
     command: &'a WorkerCommand,
     limits: &'a Limits,
     worker: Option<Worker>,
+    /// One whose end is still to be waited for.
+    ending: Option<Worker>,
     next: u64,
     /// How many workers were ended or died.
     replaced: u64,
@@ -80,7 +82,7 @@ pub struct Seat<'a> {
 
 impl<'a> Seat<'a> {
     pub(super) fn new(command: &'a WorkerCommand, limits: &'a Limits) -> Seat<'a> {
-        Seat { command, limits, worker: None, next: 0, replaced: 0 }
+        Seat { command, limits, worker: None, ending: None, next: 0, replaced: 0 }
     }
 
     /// Runs a statement and returns at most `max_rows` rows of its result.
@@ -169,6 +171,7 @@ impl<'a> Seat<'a> {
 
     /// Sends requests and takes their answers, up to the first that breaks the worker; that one has its answer, too.
     fn ask(&mut self, requests: &[Request], payloads: &[Vec<u8>], all: &mut Vec<Execution>) -> Result<()> {
+        self.ending = None;
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => Worker::start(self.command, self.limits.memory_bytes)?,
@@ -183,8 +186,10 @@ impl<'a> Seat<'a> {
                 .and_then(|()| answer(&mut worker, request, begin + self.limits.timeout + GRACE));
             match answered {
                 Ok(execution) => all.push(execution),
-                // Dropping the worker ends its process; the next statement gets a new one.
+                // The process is ended now and waited for later; the next statement gets a new one.
                 Err(broken) => {
+                    worker.kill();
+                    self.ending = Some(worker);
                     self.replaced += 1;
                     all.push(Execution::without_rows(outcome_of(&broken), begin.elapsed()));
                     return Ok(());

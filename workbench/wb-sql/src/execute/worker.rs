@@ -139,9 +139,17 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Ends its process, without waiting for that.
+    pub fn kill(&mut self) {
+        // It fails only if the process is gone.
+        let _ = self.child.kill();
+    }
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        self.kill();
         let _ = self.child.wait();
     }
 }

@@ -8,7 +8,7 @@ use wb_sql::{
     execute::{Judge, JudgeOptions, Judgement, Question, Source, prediction_of_line},
 };
 
-use crate::support::{lines, pool, shared, skipped, sources};
+use crate::support::{busy, lines, pool, shared, skipped, sources};
 
 const SYSTEMS: [&str; 5] = ["codes_1b", "dailsql_gpt4", "dinsql_gpt4", "graphix_result", "tse_dev_10"];
 
@@ -40,6 +40,7 @@ fn judged(questions: &[Question], compat: Compat, workers: usize) -> Vec<Judgeme
 
 #[test]
 fn published_verdicts_are_reproduced() {
+    let _busy = busy();
     let Some(spider) = shared("published_verdicts_are_reproduced") else { return };
     let gold = gold(&spider, "dev_gold.sql");
     let mut differences = Vec::new();
@@ -70,6 +71,7 @@ const FAULTY: [usize; 3] = [4397, 5938, 5939];
 
 #[test]
 fn gold_queries_are_right() {
+    let _busy = busy();
     let Some(spider) = shared("gold_queries_are_right") else { return };
     for (file, faulty) in [("dev_gold.sql", &[][..]), ("train/train_gold.sql", &FAULTY[..])] {
         let gold: Vec<_> = gold(&spider, file);
@@ -143,6 +145,7 @@ fn differences(cases: &[(Json, JudgeOptions)], sources: impl Fn(&Json) -> Vec<So
 /// Made-up queries on a made-up database, changed a little; the verdicts are the evaluator's.
 #[test]
 fn changed_queries_get_the_evaluators_verdicts() {
+    let _busy = busy();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/execution-queries.jsonl");
     let lines = lines(&path);
     let script: Json = serde_json::from_str(&lines[0]).unwrap();
@@ -156,6 +159,7 @@ fn changed_queries_get_the_evaluators_verdicts() {
 /// The same on Spider's databases; the file is made by `scripts/golden-sql-execution.py pairs`.
 #[test]
 fn mutated_queries_get_the_published_verdicts() {
+    let _busy = busy();
     let test = "mutated_queries_get_the_published_verdicts";
     let Some(spider) = shared(test) else { return };
     let Some(file) = std::env::var_os("WB_SQL_PAIRS") else {

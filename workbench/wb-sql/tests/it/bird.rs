@@ -7,7 +7,7 @@ use wb_sql::{
     execute::{Source, Status},
 };
 
-use crate::support::pool;
+use crate::support::{alone, pool};
 
 #[test]
 fn files_are_read_as_the_evaluator_reads_them() {
@@ -33,6 +33,7 @@ fn files_are_read_as_the_evaluator_reads_them() {
 
 #[test]
 fn questions_get_all_three_scores() {
+    let _alone = alone();
     let script = "create table t(a, b); insert into t values (1, 'x'), (2, 'y'), (2, 'y'), (3, 'z');
                   create table n(i); insert into n with recursive r(i) as (select 1 union all select i + 1 from r where i < 20000) select i from r;";
     let source = Source::Script(script.to_owned());
