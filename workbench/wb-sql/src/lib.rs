@@ -2,9 +2,11 @@
 //!
 //! It knows SQL and SQLite, and nothing of encoders or language models: predictions come in as text, verdicts go out.
 
+pub mod bird;
 mod compat;
 mod error;
 pub mod exact;
+pub mod execute;
 pub mod spider;
 
 pub use compat::Compat;

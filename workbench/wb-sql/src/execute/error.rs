@@ -1,0 +1,48 @@
+//! What keeps statements from being judged at all; what a statement does wrong is an outcome, not an error.
+
+use std::path::PathBuf;
+
+/// What can go wrong around the execution of statements.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A worker could not be started, or did not say that it is ready.
+    #[error("cannot start a worker with `{command}`: {what}")]
+    Start {
+        /// The command.
+        command: String,
+        /// What happened.
+        what: String,
+    },
+    /// Bytes between parent and worker that are none of the protocol's.
+    #[error("broken message: {0}")]
+    Protocol(String),
+    /// A file or folder.
+    #[error("{path}: {source}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A pipe.
+    #[error("pipe: {0}")]
+    Pipe(#[from] std::io::Error),
+    /// A folder that has no database.
+    #[error("{0}: no file whose name contains `.sqlite`")]
+    NoDatabase(PathBuf),
+    /// A path that is no UTF-8, which SQLite cannot open by its address.
+    #[error("{0}: the path of a database must be UTF-8")]
+    Path(PathBuf),
+    /// Data of a benchmark in a layout that is not understood.
+    #[error("{place}: {what}")]
+    Layout {
+        /// File and line, or file and key.
+        place: String,
+        /// What was found and what was expected.
+        what: String,
+    },
+}
+
+/// The result of this module.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

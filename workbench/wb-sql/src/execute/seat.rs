@@ -1,0 +1,242 @@
+//! A seat at the pool: one worker, replaced when it hangs or dies.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    Error, Result, Table, Value,
+    protocol::{self, HEADER, Outcome, Reply, Request, Source},
+    worker::{Broken, Worker, WorkerCommand},
+};
+
+/// What a statement may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time on the clock; the worker stops by itself then, and is ended soon after if it does not.
+    pub timeout: Duration,
+    /// Rows of a result.
+    pub max_rows: u64,
+    /// Bytes of a result.
+    pub max_bytes: u64,
+    /// Address space of a worker beyond what it has when it starts.
+    pub memory_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { timeout: Duration::from_secs(20), max_rows: 2_000_000, max_bytes: 64 << 20, memory_bytes: 256 << 20 }
+    }
+}
+
+/// How much later than its time-out a worker is ended from outside.
+const GRACE: Duration = Duration::from_millis(80);
+/// The longest statement that is sent.
+const MAX_SQL: usize = 1_000_000;
+/// The longest script of a fresh database.
+const MAX_SCRIPT: usize = 8 << 20;
+/// Bytes of requests that are handed over together: they fit into a pipe, so that sending them never waits.
+const AHEAD: usize = 32 << 10;
+/// A signal of the system: the processor's time is used up.
+const SIGXCPU: i32 = 24;
+
+/// What became of a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execution {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its rows, as far as they were asked for.
+    pub table: Table,
+    /// There are more rows than were asked for.
+    pub truncated: bool,
+    /// From the preparation of the statement to its last row, measured in the worker.
+    pub elapsed: Duration,
+}
+
+impl Execution {
+    fn without_rows(outcome: Outcome, elapsed: Duration) -> Execution {
+        Execution { outcome, table: Table::default(), truncated: false, elapsed }
+    }
+}
+
+/// A statement to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement<'a> {
+    /// Where.
+    pub source: &'a Source,
+    /// The text.
+    pub sql: &'a str,
+    /// The most rows of the result that are wanted.
+    pub max_rows: u64,
+}
+
+/// One worker after another.
+pub struct Seat<'a> {
+    command: &'a WorkerCommand,
+    limits: &'a Limits,
+    worker: Option<Worker>,
+    /// One whose end is still to be waited for.
+    ending: Option<Worker>,
+    next: u64,
+    /// How many workers were ended or died.
+    replaced: u64,
+}
+
+impl<'a> Seat<'a> {
+    pub(super) fn new(command: &'a WorkerCommand, limits: &'a Limits) -> Seat<'a> {
+        Seat { command, limits, worker: None, ending: None, next: 0, replaced: 0 }
+    }
+
+    /// Runs a statement and returns at most `max_rows` rows of its result.
+    ///
+    /// # Errors
+    ///
+    /// If no worker can be started. Whatever happens to the statement is an outcome.
+    pub fn execute(&mut self, source: &Source, sql: &str, max_rows: u64) -> Result<Execution> {
+        self.one(Statement { source, sql, max_rows }, false)
+    }
+
+    /// Runs a statement to its end and says how long it took; its rows are read and dropped by the worker.
+    ///
+    /// # Errors
+    ///
+    /// If no worker can be started.
+    pub fn time(&mut self, source: &Source, sql: &str) -> Result<Execution> {
+        self.one(Statement { source, sql, max_rows: self.limits.max_rows }, true)
+    }
+
+    /// Runs statements one after the other. They are handed over together, so that parent and worker need not take
+    /// turns; each has its own time, and one that ends the worker costs itself alone.
+    ///
+    /// # Errors
+    ///
+    /// If no worker can be started.
+    pub fn execute_all(&mut self, statements: &[Statement<'_>]) -> Result<Vec<Execution>> {
+        self.all(statements, false)
+    }
+
+    /// How many workers had to be replaced so far.
+    pub fn replaced(&self) -> u64 {
+        self.replaced
+    }
+
+    /// The process of the worker, if one is running.
+    pub fn worker_id(&self) -> Option<u32> {
+        self.worker.as_ref().map(Worker::id)
+    }
+
+    /// The bounds of a statement.
+    pub fn limits(&self) -> &Limits {
+        self.limits
+    }
+
+    fn one(&mut self, statement: Statement<'_>, discard: bool) -> Result<Execution> {
+        let mut all = self.all(&[statement], discard)?;
+        all.pop().ok_or_else(|| Error::Protocol("a statement without an end".to_owned()))
+    }
+
+    fn all(&mut self, statements: &[Statement<'_>], discard: bool) -> Result<Vec<Execution>> {
+        let mut all: Vec<Execution> = Vec::with_capacity(statements.len());
+        while let Some(first) = statements.get(all.len()) {
+            if let Some(what) = too_long(first) {
+                all.push(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                continue;
+            }
+            let (mut requests, mut frames, mut bytes) = (Vec::new(), Vec::new(), 0);
+            for statement in &statements[all.len()..] {
+                let request = self.request(statement, discard);
+                let payload = protocol::json(&request)?;
+                bytes += payload.len() + HEADER;
+                if too_long(statement).is_some() || (!requests.is_empty() && bytes > AHEAD) {
+                    break;
+                }
+                requests.push(request);
+                frames.push(payload);
+            }
+            self.ask(&requests, &frames, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    fn request(&mut self, statement: &Statement<'_>, discard: bool) -> Request {
+        self.next += 1;
+        Request {
+            id: self.next,
+            source: statement.source.clone(),
+            sql: statement.sql.to_owned(),
+            max_rows: statement.max_rows.min(self.limits.max_rows),
+            max_bytes: self.limits.max_bytes,
+            timeout_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX),
+            discard,
+        }
+    }
+
+    /// Sends requests and takes their answers, up to the first that breaks the worker; that one has its answer, too.
+    fn ask(&mut self, requests: &[Request], payloads: &[Vec<u8>], all: &mut Vec<Execution>) -> Result<()> {
+        self.ending = None;
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => Worker::start(self.command, self.limits.memory_bytes)?,
+        };
+        let mut begin = Instant::now();
+        let mut sent = Ok(());
+        for payload in payloads {
+            sent = sent.and_then(|()| worker.send(payload, begin + self.limits.timeout + GRACE));
+        }
+        for request in requests {
+            let answered = std::mem::replace(&mut sent, Ok(()))
+                .and_then(|()| answer(&mut worker, request, begin + self.limits.timeout + GRACE));
+            match answered {
+                Ok(execution) => all.push(execution),
+                // The process is ended now and waited for later; the next statement gets a new one.
+                Err(broken) => {
+                    worker.kill();
+                    self.ending = Some(worker);
+                    self.replaced += 1;
+                    all.push(Execution::without_rows(outcome_of(&broken), begin.elapsed()));
+                    return Ok(());
+                }
+            }
+            begin = Instant::now();
+        }
+        self.worker = Some(worker);
+        Ok(())
+    }
+}
+
+/// Why a statement is not even sent.
+fn too_long(statement: &Statement<'_>) -> Option<String> {
+    let script = if let Source::Script(script) = statement.source { script.len() } else { 0 };
+    let longest = statement.sql.len().max(script);
+    (statement.sql.len() > MAX_SQL || script > MAX_SCRIPT)
+        .then(|| format!("{longest} bytes of SQL, at most {MAX_SQL} (of a script {MAX_SCRIPT}) expected"))
+}
+
+fn answer(worker: &mut Worker, request: &Request, deadline: Instant) -> Result<Execution, Broken> {
+    let mut cells: Vec<Value> = Vec::new();
+    loop {
+        match worker.reply(deadline)? {
+            Reply::Cells(more) if cells.is_empty() => cells = more,
+            Reply::Cells(more) => cells.extend(more),
+            Reply::End(end) => {
+                let table = Table { width: end.width, cells };
+                let fits = end.outcome != Outcome::Done || request.discard || table.len() as u64 == end.rows;
+                if end.id != request.id || !fits {
+                    return Err(Broken::Garbled("the end does not fit to what came before it".to_owned()));
+                }
+                let elapsed = Duration::from_nanos(end.nanos);
+                if end.outcome != Outcome::Done {
+                    return Ok(Execution::without_rows(end.outcome, elapsed));
+                }
+                return Ok(Execution { outcome: Outcome::Done, table, truncated: end.truncated, elapsed });
+            }
+        }
+    }
+}
+
+fn outcome_of(broken: &Broken) -> Outcome {
+    match broken {
+        Broken::Hung | Broken::Ended(Some(SIGXCPU)) => Outcome::Timeout,
+        Broken::Ended(Some(signal)) => Outcome::Refused(format!("the worker was ended by signal {signal}")),
+        Broken::Ended(None) => Outcome::Refused("the worker ended".to_owned()),
+        Broken::Garbled(what) => Outcome::Refused(format!("the worker's answer cannot be read: {what}")),
+    }
+}

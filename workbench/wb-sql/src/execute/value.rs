@@ -1,0 +1,123 @@
+//! Values and tables as SQLite returns them, with equality as Python has it.
+
+use std::collections::HashMap;
+
+/// One value of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// NULL.
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// A floating-point number; SQLite has no NaN, it is NULL there.
+    Real(f64),
+    /// Text; bytes that are not UTF-8 have been left out.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// A result: rows of equal width, in order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// Values per row.
+    pub width: usize,
+    /// All values, row by row.
+    pub cells: Vec<Value>,
+}
+
+impl Table {
+    /// A table of rows that are all as wide as the first.
+    pub fn of(rows: Vec<Vec<Value>>) -> Table {
+        Table { width: rows.first().map_or(0, Vec::len), cells: rows.into_iter().flatten().collect() }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.cells.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The very same values in the same order: types, and the signs of zeros too.
+    pub(super) fn is_identical(&self, other: &Table) -> bool {
+        let same = |(one, other): (&Value, &Value)| match (one, other) {
+            (Value::Real(one), Value::Real(other)) => one.to_bits() == other.to_bits(),
+            (one, other) => one == other,
+        };
+        self.width == other.width
+            && self.cells.len() == other.cells.len()
+            && self.cells.iter().zip(&other.cells).all(same)
+    }
+
+    /// The rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = &[Value]> {
+        self.cells.chunks_exact(self.width.max(1))
+    }
+}
+
+/// What Python's `==` and `hash` tell apart: `1`, `1.0` are one; `'1'`, `b'1'` and NULL are others.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Null,
+    Int(i64),
+    Real(u64),
+    Text(&'a str),
+    Blob(&'a [u8]),
+}
+
+/// 2^63: whole numbers of floating point below it (and not below its negative) are compared as integers.
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+
+fn key(value: &Value) -> Key<'_> {
+    match value {
+        Value::Null => Key::Null,
+        Value::Int(number) => Key::Int(*number),
+        Value::Real(number) if number.fract() == 0.0 && (-TWO_63..TWO_63).contains(number) =>
+        {
+            #[expect(clippy::cast_possible_truncation, reason = "whole and within the range of i64")]
+            Key::Int(*number as i64)
+        }
+        Value::Real(number) => Key::Real(number.to_bits()),
+        Value::Text(text) => Key::Text(text),
+        Value::Blob(bytes) => Key::Blob(bytes),
+    }
+}
+
+/// Numbers for values: equal ones (in Python's sense) have the same number.
+#[derive(Default)]
+pub(crate) struct Numbering<'a> {
+    numbers: HashMap<Key<'a>, (u32, Spelling)>,
+    /// A number was seen that Python writes in several ways: `1` and `1.0`, `0.0` and `-0.0`.
+    pub mixed: bool,
+}
+
+impl<'a> Numbering<'a> {
+    /// The numbers of a table's cells.
+    pub fn cells(&mut self, table: &'a Table) -> Vec<u32> {
+        table.cells.iter().map(|value| self.number(value)).collect()
+    }
+
+    fn number(&mut self, value: &'a Value) -> u32 {
+        let spelling = match value {
+            Value::Real(real) if real.is_sign_negative() && *real == 0.0 => Spelling::NegativeZero,
+            Value::Real(_) => Spelling::Real,
+            _ => Spelling::Other,
+        };
+        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let (number, first) = *self.numbers.entry(key(value)).or_insert((next, spelling));
+        self.mixed |= first != spelling;
+        number
+    }
+}
+
+/// How equal numbers are told apart by their texts.
+#[derive(Clone, Copy, PartialEq)]
+enum Spelling {
+    NegativeZero,
+    Real,
+    Other,
+}

@@ -1,0 +1,81 @@
+//! BIRD's layout and scores, from made-up files to figures.
+
+use std::fs;
+
+use wb_sql::{
+    bird::{BirdQuestion, Gold, difficulties, gold, judge, predictions, ves},
+    execute::{Source, Status},
+};
+
+use crate::support::{alone, pool};
+
+#[test]
+fn files_are_read_as_the_evaluator_reads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let text = r#"{"1": "SELECT 1\t----- bird -----\tshop", "0": " SELECT 2 ", "2": 0, "3": "a\t----- bird -----\tb\t----- bird -----\tc"}"#;
+    let read = predictions(&file("predict.json", text)).unwrap();
+    assert_eq!(read, ["SELECT 1", "SELECT 2", " ", "a\t----- bird -----\tb\t----- bird -----\tc"]);
+    let read = gold(&file("gold.sql", "SELECT 1\tshop\nSELECT 2\tbank\n")).unwrap();
+    assert_eq!(read[1], Gold { sql: "SELECT 2".into(), db_id: "bank".into() });
+    let error = gold(&file("bad.sql", "SELECT 1\tshop\nSELECT 2\n")).unwrap_err().to_string();
+    assert!(error.contains("bad.sql:2") && error.contains("SQL TAB db_id"), "{error}");
+    let lines = file("d.jsonl", "{\"difficulty\": \"simple\"}\n{\"difficulty\": \"moderate\"}\n");
+    let array = file("d.json", "[{\"difficulty\": \"simple\", \"SQL\": \"x\"}, {\"difficulty\": \"moderate\"}]");
+    assert_eq!(difficulties(&lines).unwrap(), ["simple", "moderate"]);
+    assert_eq!(difficulties(&array).unwrap(), ["simple", "moderate"]);
+    assert!(predictions(&file("list.json", "[]")).unwrap_err().to_string().contains("object"));
+}
+
+#[test]
+fn questions_get_all_three_scores() {
+    let _alone = alone();
+    let script = "create table t(a, b); insert into t values (1, 'x'), (2, 'y'), (2, 'y'), (3, 'z');
+                  create table n(i); insert into n with recursive r(i) as (select 1 union all select i + 1 from r where i < 20000) select i from r;";
+    let source = Source::Script(script.to_owned());
+    let rows = [
+        // Neither order nor duplicates count.
+        ("select distinct a from t", "select a from t order by a desc", Some(Status::Correct)),
+        ("select a, b from t", "select b, a from t", Some(Status::Wrong)),
+        ("select a from t", "select nothing from t", Some(Status::SqlError)),
+        (
+            "select a from t",
+            "with recursive r(x) as (select 1 union all select x + 1 from r) select count(*) from r",
+            Some(Status::Timeout),
+        ),
+        ("select a from t", "drop table t", Some(Status::Refused)),
+        ("select nothing from t", "select a from t", None),
+        // Much faster than the gold query, and much slower.
+        (
+            "select a from t, (select count(*) from n where i % 7 = 3) where a = 1",
+            "select a from t where a = 1",
+            Some(Status::Correct),
+        ),
+        (
+            "select a from t where a = 1",
+            "select a from t, (select count(*) from n where i % 7 = 3) where a = 1",
+            Some(Status::Correct),
+        ),
+    ];
+    let question = |(gold, prediction, _): &(&str, &str, Option<Status>)| BirdQuestion {
+        gold: (*gold).to_owned(),
+        prediction: (*prediction).to_owned(),
+        source: source.clone(),
+    };
+    let questions: Vec<BirdQuestion> = rows.iter().map(question).collect();
+    let verdicts = judge(&pool(0.5, 2), &questions, 20, &mut |_| {}).unwrap();
+    let status: Vec<Option<Status>> = verdicts.iter().map(|verdict| verdict.status).collect();
+    assert_eq!(status, rows.map(|row| row.2));
+    // Columns may stand anywhere in a row, for Soft-F1.
+    assert!((verdicts[1].soft_f1 - 1.0).abs() < 1e-12 && verdicts[2].soft_f1.abs() < 1e-12);
+    let rewards: Vec<f64> = verdicts.iter().map(|verdict| verdict.reward.unwrap()).collect();
+    assert!(rewards[0] >= 0.25 && rewards[1..6].iter().all(|reward| reward.abs() < 1e-12), "{rewards:?}");
+    assert!((rewards[6] - 1.25).abs() < 1e-12 && (rewards[7] - 0.25).abs() < 1e-12, "{rewards:?}");
+    assert!(ves(&rewards) > 0.0);
+    let untimed = judge(&pool(0.5, 1), &questions[..1], 0, &mut |_| {}).unwrap();
+    assert_eq!(untimed[0].reward, None);
+}
