@@ -12,7 +12,7 @@ use wb_encoder::{BiEncoder, folder::MaxTokens};
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 use wb_synth::annotate::EmbedText;
 
-use super::End;
+use super::{End, bench_sql};
 use crate::{
     args,
     config::{DocumentsConfig, SourceChoice},
@@ -22,6 +22,9 @@ use crate::{
 
 /// `wb bench`
 pub fn bench(arguments: &args::Bench) -> Result<End> {
+    if let Some(kind) = bench_sql::asked(arguments)? {
+        return bench_sql::bench(kind, arguments);
+    }
     // Everything typed is checked before anything is computed.
     let benchmarks = arguments.names.iter().map(|name| named(name, arguments)).collect::<Result<Vec<_>>>()?;
     let requirements = arguments.require.iter().map(|text| requirement(text)).collect::<Result<Vec<_>>>()?;
@@ -173,7 +176,7 @@ fn test_pairs(
 }
 
 /// `mrr=0.40`
-fn requirement(text: &str) -> Result<(String, f64)> {
+pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
     let parsed =
         text.split_once('=').and_then(|(metric, value)| Some((metric.to_lowercase(), value.parse::<f64>().ok()?)));
     match parsed {

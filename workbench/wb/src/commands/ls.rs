@@ -4,7 +4,7 @@ use anyhow::Result;
 use wb_bench::{BenchmarkConfig, benchmarks::NAMES};
 use wb_core::{records::outcome::Outcome, run_dir};
 
-use super::End;
+use super::{End, bench_sql};
 use crate::{args, output};
 
 /// `wb ls`
@@ -65,6 +65,9 @@ fn benchmarks() -> Result<()> {
             "{} (version {})\n  data     {}\n  licence  {}\n  paper    {}",
             card.name, card.version, card.dataset, card.licence, card.paper
         ));
+    }
+    for kind in bench_sql::Kind::ALL {
+        output::line(kind.card());
     }
     Ok(())
 }

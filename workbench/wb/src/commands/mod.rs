@@ -2,6 +2,7 @@
 
 mod ab;
 mod bench;
+mod bench_sql;
 mod check;
 mod compare;
 mod data_lints;
@@ -48,6 +49,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Ls(arguments) => ls::ls(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Probe(arguments) => doctor::probe(&arguments),
+        Command::SqlWorker => bench_sql::worker(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "wb", &mut script);

@@ -29,7 +29,7 @@ fn an_empty_project_says_how_to_begin() {
 fn benchmarks_and_defaults_are_listed() {
     let sandbox = Sandbox::new();
     let (out, _) = sandbox.succeeds(&["ls", "--benchmarks"]);
-    for word in ["codesearchnet", "cosqa", "beir", "pairs", "licence", "paper"] {
+    for word in ["codesearchnet", "cosqa", "beir", "pairs", "spider", "bird", "synthetic-sql", "licence", "paper"] {
         assert!(out.contains(word), "{out}");
     }
     let (out, _) = sandbox.succeeds(&["ls", "--defaults"]);

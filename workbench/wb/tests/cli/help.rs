@@ -33,7 +33,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   data            Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited
     out:   train           Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:   mine-negatives  Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers
-    out:   bench           Measures an encoder, a run or BM25 under every protocol that the data can give
+    out:   bench           Measures an encoder, a run or BM25 under every protocol that the data can give; judges predicted SQL
     out:   ab              Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it
     out:   compare         Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report          Makes the HTML page and PNGs of a run

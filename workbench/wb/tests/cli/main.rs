@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod annotations;
+mod bench_sql;
 mod commands;
 mod curriculum;
 mod export;

@@ -48,7 +48,7 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 10] = [
+const FLOORS: [(&str, u32); 11] = [
     ("wb-core", 1),
     ("wb-data", 2),
     ("wb-code", 2),
@@ -57,6 +57,7 @@ const FLOORS: [(&str, u32); 10] = [
     ("wb-report", 2),
     ("wb-llm", 2),
     ("wb-bench", 3),
+    ("wb-sql", 3),
     ("wb-synth", 3),
     ("wb", 4),
 ];
@@ -81,7 +82,7 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("burn-cuda", &["wb-encoder"]),
     ("burn-wgpu", &["wb-encoder"]),
     ("tokenizers", &["wb-encoder"]),
-    ("rusqlite", &["wb-synth"]),
+    ("rusqlite", &["wb-synth", "wb-sql"]),
     ("candle-core", &["wb-llm"]),
     ("candle-transformers", &["wb-llm"]),
     ("llguidance", &["wb-llm"]),

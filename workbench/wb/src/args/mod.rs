@@ -1,10 +1,14 @@
 //! The command line, as types.
 
+mod bench;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
+
+pub use self::bench::{Bench, BenchSql};
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]
@@ -73,14 +77,21 @@ Examples:
 
 The section `negatives:` of the YAML says how; without it, its defaults do (`wb ls --defaults`).")]
     MineNegatives(MineNegatives),
-    /// Measures an encoder, a run or BM25 under every protocol that the data can give.
+    /// Measures an encoder, a run or BM25 under every protocol that the data can give; judges predicted SQL.
     #[command(after_help = "\
 Examples:
   wb bench codesearchnet --dataset datasets/codesearchnet --encoder models/all-MiniLM-L6-v2
   wb bench codesearchnet --dataset datasets/codesearchnet --retriever bm25 --json bm25.json
   wb bench cosqa --dataset datasets/cosqa --encoder latest --trec run.trec
   wb bench pairs --dataset held-out.jsonl --encoder latest
-  wb bench pairs --encoder latest")]
+  wb bench pairs --encoder latest
+
+  wb bench spider --dataset data/spider --predictions predicted.sql --json verdicts.json
+  wb bench spider --dataset data/spider --predictions predicted.sql --compat strict --require em=0.5 --require ex=0.6
+  wb bench bird --dataset data/mini_dev --predictions predict_mini_dev.json --workers 1
+  wb bench synthetic-sql --dataset synthetic_text_to_sql_test.jsonl --predictions predicted.sql
+
+Predicted SQL runs in child processes that can only read; `wb ls --benchmarks` tells which files each benchmark reads.")]
     Bench(Bench),
     /// Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it.
     #[command(after_help = "\
@@ -136,6 +147,9 @@ Its README.md is a model card with the run's data, configuration and results.")]
     /// The child process of a device's self-test.
     #[command(hide = true)]
     Probe(Doctor),
+    /// The child process in which predicted SQL runs.
+    #[command(hide = true)]
+    SqlWorker,
 }
 
 /// A YAML with overrides.
@@ -227,56 +241,6 @@ pub struct Places {
     /// The folder of reports.
     #[arg(long, default_value = "reports", value_name = "DIR")]
     pub reports: PathBuf,
-}
-
-/// What to measure, on what.
-#[derive(Debug, Args)]
-pub struct Bench {
-    /// Benchmarks: codesearchnet, cosqa, beir, pairs.
-    #[arg(required = true)]
-    pub names: Vec<String>,
-    /// The folder with the benchmark's data; for `pairs` a file of pairs, instead of the run's own test pairs.
-    #[arg(long, value_name = "DIR|FILE")]
-    pub dataset: Option<PathBuf>,
-    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
-    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
-    pub encoder: Option<String>,
-    /// A retriever that needs no encoder: bm25.
-    #[arg(long)]
-    pub retriever: Option<String>,
-    /// CodeSearchNet's documents: tokens (code_tokens joined) or raw (with comments, which hold the query).
-    #[arg(long, default_value = "tokens")]
-    pub text: String,
-    /// Only these languages.
-    #[arg(long, value_delimiter = ',')]
-    pub languages: Vec<String>,
-    /// Writes the numbers, with every query's rank, as JSON.
-    #[arg(long, value_name = "OUT")]
-    pub json: Option<PathBuf>,
-    /// Writes the rankings as a TREC run file.
-    #[arg(long, value_name = "OUT")]
-    pub trec: Option<PathBuf>,
-    /// Ends with exit code 1 unless the benchmark's main metric reaches this, as in mrr=0.40.
-    #[arg(long, value_name = "METRIC=VALUE")]
-    pub require: Vec<String>,
-    /// Measures a compressed token index of the documents too, with so many bits for each number (1, 2, 4 or 8):
-    /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
-    #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
-    pub token_index: Option<u8>,
-    /// What is embedded of documents that a language model annotated: code, annotation, both, concat.
-    #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
-    pub embed: Option<String>,
-    /// The annotations: annotations.jsonl of `wb synth`.
-    #[arg(long, value_name = "FILE", requires = "embed")]
-    pub annotations: Option<PathBuf>,
-    /// Longest text in tokens, instead of the encoder's own.
-    #[arg(long, value_name = "TOKENS")]
-    pub max_tokens: Option<usize>,
-    /// Where to compute.
-    #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: DeviceConfig,
-    #[command(flatten)]
-    pub places: Places,
 }
 
 /// What to embed in two ways.

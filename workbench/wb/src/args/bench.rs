@@ -1,0 +1,110 @@
+//! What `wb bench` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wb_encoder::DeviceConfig;
+use wb_sql::Compat;
+
+use super::Places;
+
+/// What to measure, on what.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql.
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    /// The folder with the benchmark's data; for `pairs` a file of pairs, instead of the run's own test pairs; for
+    /// `synthetic-sql` a file of rows.
+    #[arg(long, value_name = "DIR|FILE")]
+    pub dataset: Option<PathBuf>,
+    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
+    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
+    pub encoder: Option<String>,
+    /// A retriever that needs no encoder: bm25.
+    #[arg(long)]
+    pub retriever: Option<String>,
+    /// CodeSearchNet's documents: tokens (code_tokens joined) or raw (with comments, which hold the query).
+    #[arg(long, default_value = "tokens")]
+    pub text: String,
+    /// Only these languages.
+    #[arg(long, value_delimiter = ',')]
+    pub languages: Vec<String>,
+    /// Writes the numbers, with every query's rank or every question's verdict, as JSON.
+    #[arg(long, value_name = "OUT")]
+    pub json: Option<PathBuf>,
+    /// Writes the rankings as a TREC run file.
+    #[arg(long, value_name = "OUT")]
+    pub trec: Option<PathBuf>,
+    /// Ends with exit code 1 unless the benchmark's main metric reaches this, as in mrr=0.40 or ex=0.60.
+    #[arg(long, value_name = "METRIC=VALUE")]
+    pub require: Vec<String>,
+    /// Measures a compressed token index of the documents too, with so many bits for each number (1, 2, 4 or 8):
+    /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
+    #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
+    pub token_index: Option<u8>,
+    /// What is embedded of documents that a language model annotated: code, annotation, both, concat.
+    #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
+    pub embed: Option<String>,
+    /// The annotations: annotations.jsonl of `wb synth`.
+    #[arg(long, value_name = "FILE", requires = "embed")]
+    pub annotations: Option<PathBuf>,
+    /// Longest text in tokens, instead of the encoder's own.
+    #[arg(long, value_name = "TOKENS")]
+    pub max_tokens: Option<usize>,
+    /// Where to compute.
+    #[arg(long, default_value = "auto", value_parser = super::device)]
+    pub device: DeviceConfig,
+    #[command(flatten)]
+    pub places: Places,
+    #[command(flatten)]
+    pub sql: BenchSql,
+}
+
+/// What judging predicted SQL takes beside `--dataset`, `--json` and `--require`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Text-to-SQL (spider, bird, synthetic-sql)")]
+pub struct BenchSql {
+    /// The predicted SQL, in the order of the questions: one query a line, or SQL TAB db_id; for `bird` its JSON.
+    #[arg(long, value_name = "FILE")]
+    pub predictions: Option<PathBuf>,
+    /// The questions with their gold queries [default: dev.json of the data; for `bird` also mini_dev_sqlite.json]
+    #[arg(long, value_name = "FILE")]
+    pub questions: Option<PathBuf>,
+    /// The folder of databases, DIR/ID/*.sqlite [default: database of the data; for `bird` dev_databases]
+    #[arg(long, value_name = "DIR")]
+    pub databases: Option<PathBuf>,
+    /// Whose verdicts: official (the published evaluator's, quirks included) or strict (what was meant) [default: official]
+    #[arg(long, value_name = "WHICH", value_parser = compat)]
+    pub compat: Option<Compat>,
+    /// Also tries the gold query's values in the place of the prediction's.
+    #[arg(long)]
+    pub plug_value: bool,
+    /// Leaves DISTINCT where it is; strict always does.
+    #[arg(long)]
+    pub keep_distinct: bool,
+    /// Seconds that a statement may take [default: 20; for `bird` 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<f64>,
+    /// Child processes that run statements at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub workers: Option<u16>,
+    /// How often each right query of `bird` is timed for R-VES; 0 leaves it out [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=10_000))]
+    pub iterations: Option<u16>,
+}
+
+fn compat(name: &str) -> Result<Compat, String> {
+    match name {
+        "official" => Ok(Compat::Official),
+        "strict" => Ok(Compat::Strict),
+        _ => Err("expected official or strict".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
+        _ => Err("expected seconds, more than 0 and at most 86400".to_owned()),
+    }
+}

@@ -1,0 +1,212 @@
+//! `wb bench bird`: EX by sets of rows, R-VES and Soft-F1, by difficulty.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use wb_core::{Error, Progress};
+use wb_sql::{
+    bird::{BirdQuestion, BirdVerdict, judge, predictions, ves},
+    execute::Status as Executed,
+};
+
+use super::{
+    Kind,
+    databases::{Databases, Files},
+    entries::{self, Entry},
+    files,
+    levels::{Levels, Measure, counted},
+    measured::{Block, Measured},
+    options,
+    predictions::{Expected, counted as check_count},
+    status::{self, Status},
+};
+use crate::{args, output::Bars};
+
+const MEASURES: [Measure; 3] = [
+    Measure { key: "ex", heading: "EX", counts: true },
+    Measure { key: "soft_f1", heading: "Soft-F1", counts: false },
+    Measure { key: "r_ves", heading: "R-VES", counts: false },
+];
+
+const COMPARABLE: &str = "figures compare with those of the same questions and databases (their blake3); R-VES also \
+                          depends on the machine and on what else runs, less so with --workers 1";
+
+const WHAT: &str = "--dataset DIR has mini_dev_sqlite.json or dev.json (a list of objects with db_id, SQL and \
+                    difficulty) and dev_databases/ID/ID.sqlite; --questions FILE names another file of questions";
+
+const PREDICTIONS: &str = "--predictions FILE is a JSON object: {\"0\": \"SQL\\t----- bird -----\\tdb_id\", ...}";
+
+/// An entry of BIRD's questions; what else stands there is not needed.
+#[derive(Deserialize)]
+struct Question {
+    question_id: Option<Json>,
+    db_id: String,
+    #[serde(rename = "SQL")]
+    gold: String,
+    difficulty: Option<String>,
+}
+
+/// The levels of the published tables; others are appended.
+const DIFFICULTIES: [&str; 3] = ["simple", "moderate", "challenging"];
+const UNRATED: &str = "unrated";
+
+/// Judges a file of predictions.
+pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
+    let (folder, path) = options::inputs(Kind::Bird, arguments)?;
+    let sql = &arguments.sql;
+    files::folder(folder, WHAT)?;
+    let questions_path = questions_path(folder, sql.questions.as_deref());
+    let questions: Vec<Question> =
+        entries::read(&questions_path, WHAT)?.into_iter().map(|Entry { value, .. }| value).collect();
+    if questions.is_empty() {
+        let place = questions_path.display().to_string();
+        return Err(Error::data(place, "there are no questions").with_hint(WHAT).into());
+    }
+    let predicted = predicted(path, &questions, &questions_path)?;
+    let root = sql.databases.clone().unwrap_or_else(|| folder.join("dev_databases"));
+    let databases = Databases::open(&root, questions.iter().map(|one| one.db_id.as_str()), Files::Named, bars)?;
+    let pool = options::pool(sql, 30.0)?;
+    let iterations = usize::from(sql.iterations.unwrap_or(100));
+    let asked = |(question, prediction): (&Question, &String)| {
+        let source = databases.sources(&question.db_id).pop()?;
+        Some(BirdQuestion { gold: question.gold.clone(), prediction: prediction.clone(), source })
+    };
+    let asked: Vec<Option<BirdQuestion>> = questions.iter().zip(&predicted).map(asked).collect();
+    let runs: Vec<BirdQuestion> = asked.iter().flatten().cloned().collect();
+    let total = runs.len();
+    let verdicts = judge(&pool, &runs, iterations, &mut |done| {
+        bars.report(Progress::new("running predictions", done, total));
+    })?;
+    let mut verdicts = verdicts.into_iter();
+    let verdicts: Vec<Option<BirdVerdict>> = asked.iter().map(|one| one.as_ref().and_then(|_| verdicts.next())).collect();
+    let header = json!({
+        "benchmark": "bird",
+        "wb": env!("CARGO_PKG_VERSION"),
+        "protocol": { "ex": "bird-ex", "soft_f1": "bird-soft-f1", "r_ves": "bird-r-ves" },
+        "options": { "timeout_seconds": pool.limits().timeout.as_secs_f64(), "iterations": iterations, "workers": pool.workers() },
+        "comparable": COMPARABLE,
+        "inputs": { "questions": files::named(&questions_path)?, "predictions": files::named(path)? },
+        "databases": databases.json(),
+    });
+    Ok(outcome(&questions, &verdicts, &databases, header))
+}
+
+fn questions_path(folder: &Path, named: Option<&Path>) -> PathBuf {
+    match named {
+        Some(named) => files::within(folder, named),
+        None => {
+            let names = ["mini_dev_sqlite.json", "dev.json", "mini_dev_sqlite.jsonl"];
+            let there = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+            there.unwrap_or_else(|| folder.join(names[0]))
+        }
+    }
+}
+
+/// Predictions in the order of the questions. The published evaluator pairs them by their places alone; here keys that
+/// do not ascend, and names of other databases, are refused.
+fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Result<Vec<String>> {
+    let text = files::read(path, PREDICTIONS)?;
+    let wrong = |place: usize, message: String| {
+        let hint = format!("predictions stand in the order of the questions; {PREDICTIONS}");
+        Error::data(format!("{}: entry {place}", path.display()), message).with_hint(hint)
+    };
+    let entries: Map<String, Json> = serde_json::from_str(&text).map_err(|error| Error::Parse {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        at: String::new(),
+        message: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
+        hint: Some(PREDICTIONS.to_owned()),
+    })?;
+    let expected = Expected { questions: questions_path, db_ids: Vec::new(), count: questions.len() };
+    check_count(path, entries.len(), "predictions", &expected)?;
+    let mut before = None;
+    for (at, ((key, entry), question)) in entries.iter().zip(questions).enumerate() {
+        let number = key.parse::<u64>().ok();
+        if number.is_some() && number <= before {
+            return Err(wrong(at, format!("the key `{key}` stands behind a greater one")).into());
+        }
+        before = number.or(before);
+        let db_id = entry.as_str().and_then(|entry| entry.rsplit_once("\t----- bird -----\t")).map(|(_, id)| id.trim());
+        if let Some(db_id) = db_id.filter(|db_id| *db_id != question.db_id) {
+            return Err(
+                wrong(at, format!("the database is `{db_id}`, but the question asks `{}`", question.db_id)).into()
+            );
+        }
+    }
+    Ok(predictions(path)?)
+}
+
+fn status_of(verdict: &BirdVerdict) -> Status {
+    match (verdict.status, verdict.message.as_deref()) {
+        (Some(Executed::SqlError), Some(message)) if status::is_no_sql(message) => Status::ParseError,
+        (Some(status), _) => status.into(),
+        // A gold query that cannot be run counts as wrong, as it does for the published evaluator.
+        (None, _) => Status::Wrong,
+    }
+}
+
+fn outcome(
+    questions: &[Question],
+    verdicts: &[Option<BirdVerdict>],
+    databases: &Databases,
+    mut json: Json,
+) -> Measured {
+    let level = |question: &Question| question.difficulty.clone().unwrap_or_else(|| UNRATED.to_owned());
+    let mut names = DIFFICULTIES.map(str::to_owned).to_vec();
+    for question in questions {
+        if !names.contains(&level(question)) {
+            names.push(level(question));
+        }
+    }
+    let mut levels = Levels::new(&MEASURES, names);
+    for (question, verdict) in questions.iter().zip(verdicts) {
+        let right = |verdict: &BirdVerdict| counted(verdict.status == Some(Executed::Correct));
+        let one = |of: &dyn Fn(&BirdVerdict) -> Option<f64>| verdict.as_ref().and_then(of);
+        let values = [
+            one(&|verdict| Some(right(verdict))),
+            one(&|verdict| Some(verdict.soft_f1)),
+            one(&|verdict| verdict.reward.map(|reward| ves(&[reward]))),
+        ];
+        levels.add(Some(&level(question)), &values);
+    }
+    let statuses: Vec<Status> = verdicts.iter().flatten().map(status_of).collect();
+    let gold_failed = verdicts.iter().flatten().filter(|verdict| verdict.status.is_none()).count();
+    let without = verdicts.iter().filter(|verdict| verdict.is_none()).count();
+    let mut blocks = vec![
+        Block::Line(format!("bird: {} questions, bird-ex, bird-soft-f1, bird-r-ves", questions.len())),
+        Block::Table(levels.header("difficulty"), levels.rows()),
+        Block::Line(String::new()),
+        Block::Line(status::line(&statuses)),
+        Block::Line(databases.line(without)),
+    ];
+    if gold_failed > 0 {
+        blocks.push(Block::Line(format!("gold        {gold_failed} gold queries cannot be run; they count as wrong")));
+    }
+    blocks.push(Block::Line(format!("compare     {COMPARABLE}")));
+    json["totals"] = levels.json();
+    json["statuses"] = status::json(&statuses);
+    json["counts"] = json!({ "questions": questions.len(), "without_database": without, "gold_failed": gold_failed });
+    let question = |(at, (question, verdict)): (usize, (&Question, &Option<BirdVerdict>))| {
+        json!({
+            "index": at,
+            "id": question.question_id,
+            "db_id": question.db_id,
+            "difficulty": question.difficulty,
+            "ex": verdict.as_ref().map(|verdict| verdict.status == Some(Executed::Correct)),
+            "soft_f1": verdict.as_ref().map(|verdict| verdict.soft_f1),
+            "reward": verdict.as_ref().and_then(|verdict| verdict.reward),
+            "status": verdict.as_ref().map(status_of),
+            "message": verdict.as_ref().map_or(Some("no database"), |verdict| verdict.message.as_deref()),
+        })
+    };
+    json["questions"] = questions.iter().zip(verdicts).enumerate().map(question).collect();
+    let metrics = vec![
+        ("ex", levels.overall("ex")),
+        ("soft_f1", levels.overall("soft_f1")),
+        ("r_ves", levels.overall("r_ves").map(|score| score / 100.0)),
+    ];
+    Measured { kind: Kind::Bird, blocks, json, metrics }
+}

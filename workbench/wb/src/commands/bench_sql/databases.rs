@@ -1,0 +1,113 @@
+//! The databases of the questions, each with its hash; those that are not there are counted.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::ErrorKind,
+    path::Path,
+};
+
+use anyhow::Result;
+use serde_json::{Map, Value as Json, json};
+use wb_core::{Progress, fingerprint::Fingerprint};
+use wb_sql::execute::{Database, Error, Source, databases};
+
+use super::files;
+use crate::output::Bars;
+
+/// Databases by id.
+pub struct Databases {
+    there: BTreeMap<String, Vec<Database>>,
+    missing: BTreeSet<String>,
+}
+
+/// Which files of a database's folder are its databases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// All whose names contain `.sqlite`: Spider, and its test suites.
+    All,
+    /// `ID.sqlite`: BIRD.
+    Named,
+}
+
+impl Databases {
+    /// Those of the ids, under a folder.
+    ///
+    /// # Errors
+    ///
+    /// If one is there and cannot be read.
+    pub fn open<'a>(
+        root: &Path,
+        ids: impl Iterator<Item = &'a str>,
+        which: Files,
+        bars: &mut Bars,
+    ) -> Result<Databases> {
+        let ids: BTreeSet<&str> = ids.collect();
+        let (mut there, mut missing) = (BTreeMap::new(), BTreeSet::new());
+        for (at, id) in ids.iter().enumerate() {
+            bars.report(Progress::new("hashing databases", at, ids.len()));
+            let folder = root.join(id);
+            let found = match which {
+                Files::All => databases(&folder),
+                Files::Named => Database::open(&folder.join(format!("{id}.sqlite"))).map(|one| vec![one]),
+            };
+            match found {
+                Ok(found) => {
+                    there.insert((*id).to_owned(), found);
+                }
+                Err(error) if is_missing(&error) => {
+                    missing.insert((*id).to_owned());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Databases { there, missing })
+    }
+
+    /// Where the statements of a question run; none where its database is not there.
+    pub fn sources(&self, id: &str) -> Vec<Source> {
+        self.there.get(id).map(|all| all.iter().map(Database::source).collect()).unwrap_or_default()
+    }
+
+    /// Whether some id has several databases, as in a test suite.
+    pub fn is_suite(&self) -> bool {
+        self.there.values().any(|all| all.len() > 1)
+    }
+
+    /// One hash of all: of `ID/FILE HASH` lines in order.
+    pub fn blake3(&self) -> Fingerprint {
+        let line = |id: &str, one: &Database| format!("{id}/{} {}\n", files::name(Path::new(&one.path)), one.blake3);
+        let lines = self.there.iter().flat_map(|(id, all)| all.iter().map(move |one| line(id, one)));
+        Fingerprint::of_bytes(lines.collect::<String>().as_bytes())
+    }
+
+    /// The line of the text.
+    pub fn line(&self, questions_without: usize) -> String {
+        let count = self.there.values().map(Vec::len).sum::<usize>();
+        let mut line = format!("databases   {count} of {} ids, blake3 {}", self.there.len(), self.blake3());
+        if !self.missing.is_empty() {
+            let shown: Vec<&str> = self.missing.iter().take(5).map(String::as_str).collect();
+            let more = if self.missing.len() > 5 { ", ..." } else { "" };
+            let (ids, shown) = (self.missing.len(), shown.join(", "));
+            line += &format!(
+                "\nmissing     {ids} ids without a database ({shown}{more}): {questions_without} questions have no ex"
+            );
+        }
+        line
+    }
+
+    /// For the record.
+    pub fn json(&self) -> Json {
+        let one =
+            |database: &Database| json!({ "file": files::name(Path::new(&database.path)), "blake3": database.blake3 });
+        let ids = self.there.iter().map(|(id, all)| (id.clone(), Json::Array(all.iter().map(one).collect())));
+        json!({ "blake3": self.blake3(), "ids": ids.collect::<Map<_, _>>(), "missing": self.missing })
+    }
+}
+
+fn is_missing(error: &Error) -> bool {
+    match error {
+        Error::NoDatabase(_) => true,
+        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+        _ => false,
+    }
+}

@@ -1,0 +1,107 @@
+//! Objects of a JSON array, or of JSON lines, each with the line on which it begins.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde::de::DeserializeOwned;
+use wb_core::Error;
+
+use super::files;
+
+/// An object and its place.
+pub struct Entry<T> {
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// What stands there.
+    pub value: T,
+}
+
+/// Reads them all; `what` says what the file should be.
+///
+/// # Errors
+///
+/// With file, line and column.
+pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry<T>>> {
+    let text = files::read(path, what)?;
+    let mut reader = Reader { path, what, text: &text, at: 0 };
+    let array = reader.skips('[');
+    let mut entries = Vec::new();
+    while !reader.ends(array)? {
+        if array && !entries.is_empty() && !reader.skips(',') {
+            return Err(reader.error(0, 0, "expected `,` or `]` behind an entry").into());
+        }
+        entries.push(reader.entry()?);
+    }
+    Ok(entries)
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    what: &'a str,
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn skip_space(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    /// Goes past a character, if it comes next.
+    fn skips(&mut self, wanted: char) -> bool {
+        self.skip_space();
+        let there = self.text[self.at..].starts_with(wanted);
+        self.at += if there { wanted.len_utf8() } else { 0 };
+        there
+    }
+
+    /// Whether all entries are read.
+    fn ends(&mut self, array: bool) -> Result<bool> {
+        let ended = array && self.skips(']');
+        self.skip_space();
+        let nothing_left = self.at == self.text.len();
+        match (array, ended, nothing_left) {
+            (true, true, false) => Err(self.error(0, 0, "expected nothing behind the array").into()),
+            (true, false, true) => Err(self.error(0, 0, "the array is not closed").into()),
+            _ => Ok(nothing_left),
+        }
+    }
+
+    fn entry<T: DeserializeOwned>(&mut self) -> Result<Entry<T>> {
+        self.skip_space();
+        let line = self.line();
+        let mut stream = serde_json::Deserializer::from_str(&self.text[self.at..]).into_iter();
+        match stream.next() {
+            Some(Ok(value)) => {
+                self.at += stream.byte_offset();
+                Ok(Entry { line, value })
+            }
+            Some(Err(error)) => {
+                let message = error.to_string();
+                let message = message.split(" at line ").next().unwrap_or_default();
+                Err(self.error(error.line().saturating_sub(1), error.column(), message).into())
+            }
+            None => Err(self.error(0, 0, "expected an object").into()),
+        }
+    }
+
+    /// The line of the present place.
+    fn line(&self) -> usize {
+        1 + self.text[..self.at].matches('\n').count()
+    }
+
+    /// An error so many lines below the present place.
+    fn error(&self, below: usize, column: usize, message: &str) -> Error {
+        let before = &self.text[..self.at];
+        let own = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
+        Error::Parse {
+            path: self.path.to_owned(),
+            line: self.line() + below,
+            column: if below == 0 { own + column.max(1) } else { column },
+            at: String::new(),
+            message: message.to_owned(),
+            hint: Some(self.what.to_owned()),
+        }
+    }
+}

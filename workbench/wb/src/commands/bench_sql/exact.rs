@@ -1,0 +1,34 @@
+//! Exact match of one question, from texts to a verdict.
+
+use wb_sql::{
+    Compat,
+    exact::{ExactMatch, Hardness, compare, hardness},
+    spider::{Query, Schema, parse},
+};
+
+/// The verdict on a question.
+pub struct Exact {
+    /// Told from the gold query; `None` where it cannot be read.
+    pub hardness: Option<Hardness>,
+    /// Parts and whole; `None` where the gold query cannot be read.
+    pub verdict: Option<ExactMatch>,
+    /// Whether the prediction could be read.
+    pub parsed: bool,
+}
+
+impl Exact {
+    /// Of a prediction as [`prediction_of_line`](wb_sql::execute::prediction_of_line) gives it.
+    pub fn of(gold: &str, prediction: &str, schema: &Schema, compat: Compat) -> Exact {
+        let predicted = parse(prediction, schema, compat);
+        let parsed = predicted.is_ok();
+        let Ok(gold) = parse(gold, schema, compat) else { return Exact { hardness: None, verdict: None, parsed } };
+        // What cannot be read is the empty query, as for the published evaluator.
+        let verdict = compare(&gold, &predicted.unwrap_or_else(|_| Query::default()), schema, compat);
+        Exact { hardness: Some(hardness(&gold)), verdict: Some(verdict), parsed }
+    }
+
+    /// Whether it is an exact match.
+    pub fn em(&self) -> bool {
+        self.verdict.is_some_and(|verdict| verdict.em)
+    }
+}

@@ -1,0 +1,49 @@
+//! Text files that people wrote: where they are not there, or are no text, file and line are told.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+use serde_json::{Value as Json, json};
+use wb_core::{Error, fingerprint::Fingerprint};
+
+/// A file's text, without a byte order mark. `what` says what it should be, where it is not there.
+pub fn read(path: &Path, what: &str) -> Result<String> {
+    let bytes = fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::data(path.display().to_string(), "there is no such file").with_hint(what),
+        _ => Error::io("read", path)(error),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count();
+        Error::data(format!("{}:{line}", path.display()), "not UTF-8").with_hint("save the file as UTF-8")
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// A folder that has to be there.
+pub fn folder(path: &Path, what: &str) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let message = if path.exists() { "not a folder" } else { "there is no such folder" };
+    Err(Error::data(path.display().to_string(), message).with_hint(what).into())
+}
+
+/// A file's name and hash, for the record.
+pub fn named(path: &Path) -> Result<Json> {
+    Ok(json!({ "file": name(path), "blake3": Fingerprint::of_file(path)? }))
+}
+
+/// The last part of a path.
+pub fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// A file that was named by the user: as seen from here, else from the folder of the data.
+pub fn within(folder: &Path, given: &Path) -> PathBuf {
+    if given.exists() || !folder.join(given).exists() { given.to_owned() } else { folder.join(given) }
+}

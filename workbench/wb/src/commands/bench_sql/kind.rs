@@ -1,0 +1,64 @@
+//! The benchmarks of text-to-SQL, by their names.
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Spider: exact match and execution.
+    Spider,
+    /// BIRD: execution, its rewards and Soft-F1.
+    Bird,
+    /// Gretel's synthetic_text_to_sql: execution in a database made for each row.
+    SyntheticSql,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Spider, Self::Bird, Self::SyntheticSql];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spider => "spider",
+            Self::Bird => "bird",
+            Self::SyntheticSql => "synthetic-sql",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// What can be required of it, as in `--require ex=0.5`.
+    pub fn metrics(self) -> &'static [&'static str] {
+        match self {
+            Self::Spider => &["em", "ex", "parse_rate"],
+            Self::Bird => &["ex", "soft_f1", "r_ves"],
+            Self::SyntheticSql => &["ex"],
+        }
+    }
+
+    /// What it reads and where it comes from, for `wb ls --benchmarks`.
+    pub fn card(self) -> &'static str {
+        match self {
+            Self::Spider => {
+                "spider (protocols spider-em-*, spider-ex-*, spider-ts-*; official or strict)
+  data     a folder with dev.json, tables.json, database/ID/*.sqlite (https://yale-lily.github.io/spider); --predictions: one query a line
+  licence  CC BY-SA 4.0
+  paper    Yu et al. 2018, https://arxiv.org/abs/1809.08887; judged as by Zhong et al. 2020, https://arxiv.org/abs/2010.02840"
+            }
+            Self::Bird => {
+                "bird (protocols bird-ex, bird-r-ves, bird-soft-f1)
+  data     a folder with mini_dev_sqlite.json or dev.json, dev_databases/ID/ID.sqlite (https://bird-bench.github.io); --predictions: its JSON
+  licence  CC BY-SA 4.0
+  paper    Li et al. 2023, https://arxiv.org/abs/2305.03111"
+            }
+            Self::SyntheticSql => {
+                "synthetic-sql (protocol synthetic-sql-ex)
+  data     JSON lines with sql_context and sql (https://huggingface.co/datasets/gretelai/synthetic_text_to_sql); --predictions: one query a line
+  licence  Apache-2.0
+  paper    Meyer et al. 2024, https://huggingface.co/datasets/gretelai/synthetic_text_to_sql"
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Figures by level (hardness, difficulty, complexity) and over all questions.
+
+use serde_json::{Map, Value as Json, json};
+
+/// A measure: its name in the record, its heading in the table, how it is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Measure {
+    /// In the record.
+    pub key: &'static str,
+    /// In the table.
+    pub heading: &'static str,
+    /// Whether it counts questions that are right, which are shown beside the share.
+    pub counts: bool,
+}
+
+/// Sums of one measure.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    sum: f64,
+    of: usize,
+}
+
+impl Sum {
+    #[expect(clippy::cast_precision_loss, reason = "counts of questions")]
+    fn mean(self) -> Option<f64> {
+        (self.of > 0).then(|| self.sum / self.of as f64)
+    }
+}
+
+/// The levels in their order; the last one is `all`.
+pub struct Levels {
+    measures: &'static [Measure],
+    names: Vec<String>,
+    questions: Vec<usize>,
+    sums: Vec<Vec<Sum>>,
+}
+
+const ALL: &str = "all";
+
+impl Levels {
+    /// Nothing counted yet.
+    pub fn new(measures: &'static [Measure], names: impl IntoIterator<Item = String>) -> Levels {
+        let names: Vec<String> = names.into_iter().chain([ALL.to_owned()]).collect();
+        let (questions, sums) = (vec![0; names.len()], vec![vec![Sum::default(); measures.len()]; names.len()]);
+        Levels { measures, names, questions, sums }
+    }
+
+    /// Counts a question under its level, if it has one, and under all; a measure without a value is left out.
+    pub fn add(&mut self, level: Option<&str>, values: &[Option<f64>]) {
+        let own = level.and_then(|level| self.names.iter().position(|name| name == level));
+        let all = self.names.len() - 1;
+        for at in own.into_iter().filter(|&at| at != all).chain([all]) {
+            self.questions[at] += 1;
+            for (sum, value) in self.sums[at].iter_mut().zip(values) {
+                sum.sum += value.unwrap_or(0.0);
+                sum.of += usize::from(value.is_some());
+            }
+        }
+    }
+
+    /// A measure over all questions, by its key.
+    pub fn overall(&self, key: &str) -> Option<f64> {
+        let at = self.measures.iter().position(|measure| measure.key == key)?;
+        self.sums.last()?.get(at)?.mean()
+    }
+
+    /// The table's heading, for levels of this kind.
+    pub fn header(&self, kind: &'static str) -> Vec<&'static str> {
+        [kind, "questions"].into_iter().chain(self.measures.iter().map(|measure| measure.heading)).collect()
+    }
+
+    /// One row a level.
+    pub fn rows(&self) -> Vec<Vec<String>> {
+        let cell = |(measure, sum): (&Measure, &Sum)| match sum.mean() {
+            None => "-".to_owned(),
+            Some(mean) if measure.counts => format!("{mean:.3} ({:.0}/{})", sum.sum, sum.of),
+            Some(mean) => format!("{mean:.3}"),
+        };
+        let row = |at: usize| {
+            let first = [self.names[at].clone(), self.questions[at].to_string()];
+            first.into_iter().chain(self.measures.iter().zip(&self.sums[at]).map(cell)).collect()
+        };
+        (0..self.names.len()).map(row).collect()
+    }
+
+    /// For the record: by level, each measure's value, how many are right, and of how many.
+    pub fn json(&self) -> Json {
+        let figure = |(measure, sum): (&Measure, &Sum)| {
+            let mut figure = json!({ "value": sum.mean(), "of": sum.of });
+            if measure.counts {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of ones")]
+                let right = sum.sum as u64;
+                figure["right"] = right.into();
+            }
+            (measure.key.to_owned(), figure)
+        };
+        let level = |at: usize| {
+            let questions = [("questions".to_owned(), self.questions[at].into())];
+            let figures = self.measures.iter().zip(&self.sums[at]).map(figure);
+            (self.names[at].clone(), Json::Object(questions.into_iter().chain(figures).collect()))
+        };
+        Json::Object((0..self.names.len()).map(level).collect::<Map<_, _>>())
+    }
+}
+
+/// 1 for what is right, 0 for what is not.
+pub fn counted(right: bool) -> f64 {
+    if right { 1.0 } else { 0.0 }
+}

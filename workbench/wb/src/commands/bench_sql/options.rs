@@ -1,0 +1,96 @@
+//! Options of `wb bench` that do not go with the benchmark are refused, and the others become a pool of workers.
+
+use std::{num::NonZeroUsize, path::Path, thread, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use wb_core::Error;
+use wb_encoder::DeviceConfig;
+use wb_sql::execute::{Limits, Pool, WorkerCommand};
+
+use super::Kind;
+use crate::args::{Bench, BenchSql};
+
+/// The options of predicted SQL that are given, each with the benchmarks that take it.
+fn of_sql(sql: &BenchSql) -> Vec<(&'static str, &'static [Kind])> {
+    const ALL: &[Kind] = &Kind::ALL;
+    const FOLDERS: &[Kind] = &[Kind::Spider, Kind::Bird];
+    const SPIDER: &[Kind] = &[Kind::Spider];
+    let options = [
+        (sql.predictions.is_some(), "--predictions", ALL),
+        (sql.questions.is_some(), "--questions", FOLDERS),
+        (sql.databases.is_some(), "--databases", FOLDERS),
+        (sql.compat.is_some(), "--compat", SPIDER),
+        (sql.plug_value, "--plug-value", SPIDER),
+        (sql.keep_distinct, "--keep-distinct", SPIDER),
+        (sql.timeout.is_some(), "--timeout", ALL),
+        (sql.workers.is_some(), "--workers", ALL),
+        (sql.iterations.is_some(), "--iterations", &[Kind::Bird]),
+    ];
+    options.into_iter().filter(|(given, ..)| *given).map(|(_, name, kinds)| (name, kinds)).collect()
+}
+
+/// The options of encoders and retrievers that are given.
+fn of_retrieval(arguments: &Bench) -> Vec<&'static str> {
+    let options = [
+        (arguments.encoder.is_some(), "--encoder"),
+        (arguments.retriever.is_some(), "--retriever"),
+        (arguments.text != "tokens", "--text"),
+        (!arguments.languages.is_empty(), "--languages"),
+        (arguments.trec.is_some(), "--trec"),
+        (arguments.token_index.is_some(), "--token-index"),
+        (arguments.embed.is_some(), "--embed"),
+        (arguments.max_tokens.is_some(), "--max-tokens"),
+        (arguments.device != DeviceConfig::Auto, "--device"),
+    ];
+    options.into_iter().filter(|(given, _)| *given).map(|(_, name)| name).collect()
+}
+
+/// Refuses what only predicted SQL has.
+pub fn refuse_for_retrieval(arguments: &Bench) -> Result<()> {
+    if let Some((option, kinds)) = of_sql(&arguments.sql).first() {
+        bail!("{option} is for {}, not for {}", named(kinds), arguments.names.join(", "));
+    }
+    Ok(())
+}
+
+/// Refuses what only encoders and retrievers have, or another benchmark of predicted SQL.
+pub fn refuse_for(kind: Kind, arguments: &Bench) -> Result<()> {
+    if let Some(option) = of_retrieval(arguments).first() {
+        bail!("{option} is for benchmarks of retrieval: {} judges the SQL of --predictions", kind.name());
+    }
+    if let Some((option, kinds)) = of_sql(&arguments.sql).into_iter().find(|(_, kinds)| !kinds.contains(&kind)) {
+        bail!("{option} is for {}, not for {}", named(kinds), kind.name());
+    }
+    Ok(())
+}
+
+fn named(kinds: &[Kind]) -> String {
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    match names.as_slice() {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        names => names.join(", "),
+    }
+}
+
+/// The data and the predictions, which have to be named.
+pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(&Path, &Path)> {
+    let missing = |what: &str, option: &str, value: &str| Error::Value {
+        key: kind.name().to_owned(),
+        message: format!("{what} expected"),
+        hint: Some(format!("{option} {value}; `wb ls --benchmarks` tells which files it reads")),
+    };
+    let value = if kind == Kind::SyntheticSql { "FILE" } else { "DIR" };
+    let dataset = arguments.dataset.as_deref().ok_or_else(|| missing("its data", "--dataset", value))?;
+    let predictions = arguments.sql.predictions.as_deref();
+    Ok((dataset, predictions.ok_or_else(|| missing("predicted SQL", "--predictions", "FILE"))?))
+}
+
+/// Workers: this same program, started again.
+pub fn pool(sql: &BenchSql, default_seconds: f64) -> Result<Pool> {
+    let program = std::env::current_exe().context("cannot find this program, to start it as a worker")?;
+    let command = WorkerCommand { program, arguments: vec!["sql-worker".into()] };
+    let timeout = Duration::from_secs_f64(sql.timeout.unwrap_or(default_seconds));
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let workers = sql.workers.map_or_else(cores, usize::from);
+    Ok(Pool::new(command, Limits { timeout, ..Limits::default() }, workers))
+}

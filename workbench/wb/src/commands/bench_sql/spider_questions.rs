@@ -1,0 +1,116 @@
+//! Spider's questions: database and gold query of each, from `dev.json` or `dev_gold.sql`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use wb_core::{Error, suggest};
+use wb_sql::spider::Schemas;
+
+use super::{entries, files};
+
+/// A question.
+pub struct Question {
+    /// The line of the file on which it begins.
+    pub line: usize,
+    /// The file's own number of it, if it has one.
+    pub id: Option<Json>,
+    /// Its database.
+    pub db_id: String,
+    /// The right query.
+    pub gold: String,
+}
+
+/// The questions of a file, in its order.
+pub struct Questions {
+    /// The file.
+    pub path: PathBuf,
+    /// All of them.
+    pub all: Vec<Question>,
+}
+
+const WHAT: &str = "--dataset DIR has dev.json (a list of objects with db_id and query), tables.json, and \
+                    database/ID/*.sqlite; --questions FILE names another file of questions";
+
+#[derive(Deserialize)]
+struct Entry {
+    index: Option<Json>,
+    question_id: Option<Json>,
+    db_id: String,
+    query: Option<String>,
+}
+
+impl Questions {
+    /// Reads the file that was named, else `dev.json`, else `dev_gold.sql`. Where entries have no `query`, the gold
+    /// queries stand in `NAME_gold.sql` beside `NAME.json`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, has no questions, or asks databases that the schemas do not have.
+    pub fn load(folder: &Path, named: Option<&Path>, schemas: &Schemas, tables: &Path) -> Result<Questions> {
+        let path = match named {
+            Some(named) => files::within(folder, named),
+            None if !folder.join("dev.json").exists() && folder.join("dev_gold.sql").exists() => {
+                folder.join("dev_gold.sql")
+            }
+            None => folder.join("dev.json"),
+        };
+        let is_sql = path.extension().is_some_and(|ending| ending == "sql" || ending == "txt");
+        let all = if is_sql { gold_lines(&path)? } else { from_json(&path)? };
+        if all.is_empty() {
+            return Err(Error::data(path.display().to_string(), "there are no questions").with_hint(WHAT).into());
+        }
+        for question in &all {
+            if schemas.get(&question.db_id).is_err() {
+                return Err(Error::Data {
+                    place: format!("{}:{}", path.display(), question.line),
+                    message: format!("{} has no database `{}`", tables.display(), question.db_id),
+                    hint: suggest::hint(&question.db_id, schemas.iter().map(|(id, _)| id)),
+                }
+                .into());
+            }
+        }
+        Ok(Questions { path, all })
+    }
+}
+
+fn from_json(path: &Path) -> Result<Vec<Question>> {
+    let entries = entries::read::<Entry>(path, WHAT)?;
+    let mut beside = Vec::new();
+    if let Some(first) = entries.iter().find(|entry| entry.value.query.is_none()) {
+        let gold = path.with_file_name(format!("{}_gold.sql", path.file_stem().unwrap_or_default().to_string_lossy()));
+        if !gold.exists() {
+            let place = format!("{}:{}", path.display(), first.line);
+            let hint = format!("a gold query stands under `query`, or in {} as SQL TAB db_id", gold.display());
+            return Err(Error::data(place, "a question without a gold query").with_hint(hint).into());
+        }
+        beside = gold_lines(&gold)?;
+        if beside.len() != entries.len() {
+            let message =
+                format!("{} gold queries, but {} has {} questions", beside.len(), path.display(), entries.len());
+            return Err(Error::data(gold.display().to_string(), message).into());
+        }
+    }
+    let mut beside = beside.into_iter().map(|question| question.gold);
+    let question = |entry: entries::Entry<Entry>| {
+        let gold = beside.next();
+        let entries::Entry { line, value: Entry { index, question_id, db_id, query } } = entry;
+        Question { line, id: index.or(question_id), db_id, gold: query.or(gold).unwrap_or_default() }
+    };
+    Ok(entries.into_iter().map(question).collect())
+}
+
+/// `SQL TAB db_id` lines.
+fn gold_lines(path: &Path) -> Result<Vec<Question>> {
+    let text = files::read(path, WHAT)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let question = |(at, line): (usize, &str)| match line.trim().split('\t').collect::<Vec<_>>()[..] {
+        [gold, db_id] => Ok(Question { line: at + 1, id: None, db_id: db_id.trim().to_owned(), gold: gold.to_owned() }),
+        ref fields => {
+            let message = format!("{} fields, expected SQL TAB db_id", fields.len());
+            Err(Error::data(format!("{}:{}", path.display(), at + 1), message).into())
+        }
+    };
+    lines.map(question).collect()
+}

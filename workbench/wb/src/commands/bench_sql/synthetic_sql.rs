@@ -1,0 +1,134 @@
+//! `wb bench synthetic-sql`: each row has a schema with data of its own, made afresh where its queries run.
+
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use wb_core::{Error, Progress};
+use wb_sql::{
+    Compat,
+    execute::{Judge, JudgeOptions, Judgement, Question, Source},
+};
+
+use super::{
+    Kind,
+    entries::{self, Entry},
+    files,
+    levels::{Levels, Measure, counted},
+    measured::{Block, Measured},
+    options,
+    predictions::{self, Expected},
+    status::{self, Status},
+};
+use crate::{args, output::Bars};
+
+const PROTOCOL: &str = "synthetic-sql-ex";
+
+const MEASURES: [Measure; 1] = [Measure { key: "ex", heading: "execution", counts: true }];
+
+const WHAT: &str = "--dataset FILE has JSON lines (or one array) of objects with sql_context and sql, and, where there \
+                    are any, id, domain and sql_complexity";
+
+/// A row of gretel's data set; what else stands there is not needed.
+#[derive(Deserialize)]
+struct Row {
+    id: Option<Json>,
+    domain: Option<String>,
+    sql_complexity: Option<String>,
+    sql_context: String,
+    sql: String,
+}
+
+/// Judges a file of predictions.
+pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
+    let (dataset, path) = options::inputs(Kind::SyntheticSql, arguments)?;
+    let rows = rows(dataset)?;
+    let expected = Expected { questions: dataset, db_ids: Vec::new(), count: rows.len() };
+    let lines = predictions::read(path, &expected)?.all;
+    let question = |(row, line): (&Row, &String)| Question {
+        gold: row.sql.clone(),
+        prediction: line.trim().to_owned(),
+        sources: vec![Source::Script(row.sql_context.clone())],
+    };
+    let questions: Vec<Question> = rows.iter().zip(&lines).map(question).collect();
+    let pool = options::pool(&arguments.sql, 20.0)?;
+    let timeout_seconds = pool.limits().timeout.as_secs_f64();
+    let options = JudgeOptions { compat: Compat::Strict, keep_distinct: true, ..JudgeOptions::default() };
+    let total = questions.len();
+    let judgements = Judge::new(pool, options)
+        .judge(&questions, &mut |done| bars.report(Progress::new("running predictions", done, total)))?;
+    let inputs = json!({ "questions": files::named(dataset)?, "predictions": files::named(path)? });
+    Ok(outcome(&rows, &judgements, timeout_seconds, &inputs))
+}
+
+fn rows(dataset: &Path) -> Result<Vec<Row>> {
+    if dataset.extension().is_some_and(|ending| ending == "parquet") {
+        let hint = "write its rows as JSON lines, as with `duckdb -c \"copy (from 'test.parquet') to 'test.jsonl'\"`";
+        let message = "Parquet is not read here";
+        return Err(Error::data(dataset.display().to_string(), message).with_hint(hint).into());
+    }
+    let rows: Vec<Row> = entries::read(dataset, WHAT)?.into_iter().map(|Entry { value, .. }| value).collect();
+    if rows.is_empty() {
+        return Err(Error::data(dataset.display().to_string(), "there are no rows").with_hint(WHAT).into());
+    }
+    Ok(rows)
+}
+
+/// What keeps a row from being judged: its own statements, or its gold query.
+fn unjudged(judgement: &Judgement) -> Option<&'static str> {
+    let message = judgement.message.as_deref().unwrap_or_default();
+    judgement.status.is_none().then_some(if message.starts_with("database:") { "context" } else { "gold" })
+}
+
+fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs: &Json) -> Measured {
+    const UNNAMED: &str = "unnamed";
+    let complexity = |row: &Row| row.sql_complexity.clone().unwrap_or_else(|| UNNAMED.to_owned());
+    let domain = |row: &Row| row.domain.clone().unwrap_or_else(|| UNNAMED.to_owned());
+    let names = |of: &dyn Fn(&Row) -> String| rows.iter().map(of).collect::<BTreeSet<_>>();
+    let mut by_complexity = Levels::new(&MEASURES, names(&complexity));
+    let mut by_domain = Levels::new(&MEASURES, names(&domain));
+    for (row, judgement) in rows.iter().zip(judgements) {
+        let ex = [judgement.correct().map(counted)];
+        by_complexity.add(Some(&complexity(row)), &ex);
+        by_domain.add(Some(&domain(row)), &ex);
+    }
+    let statuses: Vec<Status> =
+        judgements.iter().filter(|one| one.status.is_some()).map(|one| Status::of(Some(one), false, false)).collect();
+    let failed = |what| judgements.iter().filter(|judgement| unjudged(judgement) == Some(what)).count();
+    let (context, gold) = (failed("context"), failed("gold"));
+    let blocks = vec![
+        Block::Line(format!("synthetic-sql: {} rows, {PROTOCOL}", rows.len())),
+        Block::Table(by_complexity.header("complexity"), by_complexity.rows()),
+        Block::Line(String::new()),
+        Block::Line(status::line(&statuses)),
+        Block::Line(format!(
+            "not judged  {context} rows whose sql_context SQLite cannot run, {gold} whose sql is no query or fails"
+        )),
+    ];
+    let question = |(at, (row, judgement)): (usize, (&Row, &Judgement))| {
+        json!({
+            "index": at,
+            "id": row.id,
+            "domain": row.domain,
+            "sql_complexity": row.sql_complexity,
+            "ex": judgement.correct(),
+            "status": judgement.status.map(|_| Status::of(Some(judgement), false, false)),
+            "message": judgement.message,
+        })
+    };
+    let json = json!({
+        "benchmark": "synthetic-sql",
+        "wb": env!("CARGO_PKG_VERSION"),
+        "protocol": { "ex": PROTOCOL },
+        "options": { "timeout_seconds": timeout_seconds },
+        "inputs": inputs,
+        "totals": by_complexity.json(),
+        "domains": by_domain.json(),
+        "statuses": status::json(&statuses),
+        "counts": { "questions": rows.len(), "context_failed": context, "gold_failed": gold },
+        "questions": rows.iter().zip(judgements).enumerate().map(question).collect::<Vec<_>>(),
+    });
+    let metrics = vec![("ex", by_complexity.overall("ex"))];
+    Measured { kind: Kind::SyntheticSql, blocks, json, metrics }
+}

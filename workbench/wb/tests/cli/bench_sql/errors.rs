@@ -1,0 +1,111 @@
+//! Every mistake that one can make around predicted SQL has a sentence, and leaves nothing behind.
+
+use super::made_up::{CASES, dev, write};
+use crate::sandbox::Sandbox;
+
+fn refused(sandbox: &Sandbox, arguments: &[&str], said: &[&str]) {
+    let block = sandbox.refuses(arguments);
+    for said in said {
+        assert!(block.contains(said), "{said:?} is not said of {arguments:?}:\n{block}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let spider = |more: &[&str], said: &[&str]| refused(&sandbox, &[&["bench", "spider"], more].concat(), said);
+    spider(&[], &["spider: its data expected", "hint: --dataset DIR"]);
+    spider(&["--dataset", "data"], &["spider: predicted SQL expected", "hint: --predictions FILE"]);
+    let predicted = ["--predictions", "predicted.sql"];
+    spider(&[&["--dataset", "dta"], &predicted[..]].concat(), &["dta: there is no such folder", "dev.json"]);
+    spider(&[&["--dataset", "predicted.sql"], &predicted[..]].concat(), &["predicted.sql: not a folder"]);
+    spider(
+        &["--dataset", "data", "--predictions", "none.sql"],
+        &["none.sql: there is no such file", "one query a line"],
+    );
+    let all = ["--dataset", "data", "--predictions", "predicted.sql"];
+    spider(
+        &[&all[..], &["--questions", "none.json"]].concat(),
+        &["none.json: there is no such file", "hint: --dataset DIR has dev.json"],
+    );
+    spider(&[&all[..], &["--databases", "none"]].concat(), &["none: there is no such folder"]);
+    std::fs::remove_file(sandbox.path("data/dev.json")).unwrap();
+    spider(&all, &["data/dev.json: there is no such file"]);
+    std::fs::remove_file(sandbox.path("data/tables.json")).unwrap();
+    spider(&all, &["data/tables.json: there is no such file", "schemas of its databases"]);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named_with_their_lines() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let questions = |text: &str, said: &[&str]| {
+        sandbox.write("data/broken.json", text);
+        let arguments =
+            ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--questions", "broken.json"];
+        refused(&sandbox, &arguments, said);
+    };
+    questions("[]", &["broken.json: there are no questions"]);
+    questions("[\n{\"db_id\": \"shop\",\n \"query\": 5}]", &["broken.json:3:", "expected a string"]);
+    questions("[\n{\"query\": \"SELECT 1\"}]", &["broken.json:2:", "missing field `db_id`"]);
+    questions("[{\"db_id\": \"shop\", \"query\": \"SELECT 1\"}", &["broken.json:1:", "the array is not closed"]);
+    questions("[{\"db_id\": \"shop\"}]", &["broken.json:1: a question without a gold query", "broken_gold.sql"]);
+    questions(
+        &dev(&[("shop", "SELECT name FROM item"), ("shpo", "SELECT 1")]),
+        &["broken.json:3: ", "has no database `shpo`", "did you mean `shop`?"],
+    );
+    let predictions = |bytes: &[u8], said: &[&str]| {
+        sandbox.write("broken.sql", bytes);
+        refused(&sandbox, &["bench", "spider", "--dataset", "data", "--predictions", "broken.sql"], said);
+    };
+    predictions(b"SELECT 1\n", &["broken.sql: 1 lines, but data/dev.json has 11 questions", "--questions"]);
+    predictions(b"SELECT 1\nSELECT '\xff'\n", &["broken.sql:2: not UTF-8"]);
+    let mut lines = CASES.map(|case| format!("{}\t{}\n", case.2, case.0));
+    lines[1] = "SELECT 1\tfarm\n".into();
+    predictions(
+        lines.concat().as_bytes(),
+        &[
+            "broken.sql:2: the database is `farm`, but question 2 of data/dev.json asks `shop`",
+            "in the order of the questions",
+        ],
+    );
+    lines[1] = "SELECT 1\tshpo\n".into();
+    predictions(lines.concat().as_bytes(), &["broken.sql:2: the database is `shpo`", "did you mean `shop`?"]);
+    sandbox.write("data/tables.json", "[{\"db_id\": \"shop\"}]");
+    predictions(b"", &["data/tables.json: expected a list of schemas", "missing field"]);
+    sandbox.write("data/gold.sql", "SELECT 1\tshop\nSELECT 1\n");
+    std::fs::remove_dir_all(sandbox.path("data/database")).unwrap();
+    write(&sandbox);
+    let arguments =
+        ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--questions", "gold.sql"];
+    refused(&sandbox, &arguments, &["gold.sql:2: 1 fields, expected SQL TAB db_id"]);
+}
+
+#[test]
+fn options_that_do_not_belong_are_refused() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let bench = |arguments: &[&str], said: &[&str]| refused(&sandbox, &[&["bench"], arguments].concat(), said);
+    bench(&["spidr", "--dataset", "data"], &["no benchmark `spidr`", "did you mean `spider`?"]);
+    bench(&["spider", "pairs"], &["spider is judged alone"]);
+    bench(
+        &["spider", "--encoder", "latest"],
+        &["--encoder is for benchmarks of retrieval: spider judges the SQL of --predictions"],
+    );
+    bench(&["bird", "--retriever", "bm25"], &["--retriever is for benchmarks of retrieval"]);
+    bench(&["spider", "--device", "cpu"], &["--device is for benchmarks of retrieval"]);
+    bench(
+        &["pairs", "--predictions", "predicted.sql"],
+        &["--predictions is for spider, bird and synthetic-sql, not for pairs"],
+    );
+    bench(&["bird", "--plug-value"], &["--plug-value is for spider, not for bird"]);
+    bench(&["synthetic-sql", "--databases", "data"], &["--databases is for spider and bird, not for synthetic-sql"]);
+    bench(&["spider", "--iterations", "3"], &["--iterations is for bird, not for spider"]);
+    bench(&["spider", "--compat", "offical"], &["expected official or strict"]);
+    bench(&["spider", "--timeout", "0"], &["expected seconds, more than 0"]);
+    bench(&["spider", "--workers", "0"], &["--workers"]);
+    let all = ["spider", "--dataset", "data", "--predictions", "predicted.sql"];
+    bench(&[&all[..], &["--require", "mrr=0.4"]].concat(), &["spider has no metric `mrr`, but em, ex, parse_rate"]);
+    bench(&[&all[..], &["--require", "ex=60"]].concat(), &["expected a metric and a fraction"]);
+}

@@ -1,0 +1,119 @@
+//! `wb bench bird` and `wb bench synthetic-sql`, by hand.
+
+use serde_json::{Value, json};
+
+use super::made_up::{SHOP, database, json as read};
+use crate::sandbox::Sandbox;
+
+#[test]
+fn bird_is_judged_by_sets_of_rows() {
+    let sandbox = Sandbox::new();
+    let question = |id: u32, db_id: &str, sql: &str, difficulty: &str| json!({ "question_id": id, "db_id": db_id, "question": "?", "evidence": "", "SQL": sql, "difficulty": difficulty });
+    let questions = json!([
+        question(7, "shop", "SELECT item_id FROM sale", "simple"),
+        question(9, "shop", "SELECT id, name FROM item WHERE id < 3", "simple"),
+        question(12, "shop", "SELECT name FROM item", "moderate"),
+        question(13, "farm", "SELECT name FROM animal", "challenging"),
+        question(15, "shop", "SELECT nowhere FROM item", "challenging"),
+    ]);
+    sandbox.write("mini/mini_dev_sqlite.json", serde_json::to_string_pretty(&questions).unwrap());
+    database(&sandbox.path("mini/dev_databases/shop/shop.sqlite"), SHOP);
+    let predicted = |sql: &str, db_id: &str| format!("{sql}\t----- bird -----\t{db_id}");
+    let mut predictions = json!({
+        // Duplicates do not count; the order of columns does.
+        "0": predicted("SELECT DISTINCT item_id FROM sale", "shop"),
+        "1": predicted("SELECT name, id FROM item WHERE id < 3", "shop"),
+        "2": predicted("SELEC name", "shop"),
+        "3": predicted("SELECT name FROM animal", "farm"),
+        "4": predicted("SELECT name FROM item", "shop"),
+    });
+    sandbox.write("predicted.json", predictions.to_string());
+    let base = ["bench", "bird", "--dataset", "mini", "--predictions", "predicted.json"];
+    let more = ["--iterations", "9", "--workers", "1", "--json", "out.json"];
+    let (out, _) = sandbox.succeeds(&[&base[..], &more].concat());
+    let written = read(&sandbox, "out.json");
+    let column = |key: &str| -> Vec<Value> {
+        written["questions"].as_array().unwrap().iter().map(|question| question[key].clone()).collect()
+    };
+    assert_eq!(column("id"), [7, 9, 12, 13, 15]);
+    assert_eq!(column("ex"), [json!(true), json!(false), json!(false), Value::Null, json!(false)]);
+    assert_eq!(column("soft_f1")[..3], [json!(1.0), json!(1.0), json!(0.0)]);
+    assert_eq!(column("status"), [json!("correct"), json!("wrong"), json!("parse_error"), Value::Null, json!("wrong")]);
+    let rewards = column("reward");
+    assert!(rewards[0].as_f64().unwrap() >= 0.25 && rewards[1] == 0.0, "{rewards:?}");
+    let figure = |level: &str, key: &str| written["totals"][level][key].clone();
+    assert_eq!(figure("simple", "ex"), json!({ "value": 0.5, "of": 2, "right": 1 }));
+    assert_eq!(figure("all", "ex"), json!({ "value": 0.25, "of": 4, "right": 1 }));
+    assert_eq!(figure("all", "soft_f1"), json!({ "value": 0.5, "of": 4 }));
+    let of_ves = rewards[0].as_f64().unwrap().sqrt() * 100.0 / 4.0;
+    assert!((figure("all", "r_ves")["value"].as_f64().unwrap() - of_ves).abs() < 1e-9);
+    for said in ["bird: 5 questions", "1 gold queries cannot be run", "(farm): 1 questions have no ex", "challenging"] {
+        assert!(out.contains(said), "{said}\n{out}");
+    }
+
+    // Without times.
+    sandbox.succeeds(&[&base[..], &["--iterations", "0", "--json", "out.json", "--require", "ex=0.25"]].concat());
+    assert_eq!(read(&sandbox, "out.json")["totals"]["all"]["r_ves"], json!({ "value": null, "of": 0 }));
+
+    let refused = |predictions: &Value, said: &str| {
+        sandbox.write("predicted.json", predictions.to_string());
+        let block = sandbox.refuses(&base);
+        assert!(block.contains(said), "{said}\n{block}");
+    };
+    predictions["4"] = predicted("SELECT 1", "farm").into();
+    refused(&predictions, "predicted.json: entry 4: the database is `farm`, but the question asks `shop`");
+    predictions.as_object_mut().unwrap().shift_remove("1");
+    refused(&predictions, "predicted.json: 4 predictions, but mini/mini_dev_sqlite.json has 5 questions");
+    predictions["1"] = "SELECT 1".into();
+    refused(&predictions, "the key `1` stands behind a greater one");
+    refused(&json!([]), "predicted.json:1:");
+    std::fs::remove_file(sandbox.path("mini/mini_dev_sqlite.json")).unwrap();
+    refused(&predictions, "mini_dev_sqlite.json: there is no such file");
+}
+
+#[test]
+fn rows_bring_their_own_databases() {
+    let sandbox = Sandbox::new();
+    let context = "CREATE TABLE t (a INT, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y');";
+    let row = |id: u32, context: &str, sql: &str, complexity: &str| {
+        json!({ "id": id, "domain": "tests", "sql_complexity": complexity, "sql_prompt": "?", "sql_context": context, "sql": sql })
+            .to_string()
+    };
+    let rows = [
+        row(1, context, "SELECT a FROM t", "basic SQL"),
+        row(2, context, "SELECT b FROM t WHERE a = 2;", "basic SQL"),
+        row(3, context, "INSERT INTO t VALUES (3, 'z')", "basic SQL"),
+        row(4, "CREATE TABLE t (a INT", "SELECT a FROM t", "aggregation"),
+        row(5, context, "SELECT count(*) FROM t", "aggregation"),
+    ];
+    sandbox.write("rows.jsonl", rows.join("\n"));
+    sandbox.write("predicted.sql", "SELECT a FROM t\nSELECT b FROM t\nSELECT 1\nSELECT 1\nSELECT count(value FROM t\n");
+    let base = ["bench", "synthetic-sql", "--dataset", "rows.jsonl", "--predictions", "predicted.sql"];
+    let (out, _) = sandbox.succeeds(&[&base[..], &["--json", "out.json", "--require", "ex=0.33"]].concat());
+    let written = read(&sandbox, "out.json");
+    let column = |key: &str| -> Vec<Value> {
+        written["questions"].as_array().unwrap().iter().map(|question| question[key].clone()).collect()
+    };
+    assert_eq!(column("ex"), [json!(true), json!(false), Value::Null, Value::Null, json!(false)]);
+    assert_eq!(column("status"), [json!("correct"), json!("wrong"), Value::Null, Value::Null, json!("parse_error")]);
+    assert_eq!(written["totals"]["basic SQL"]["ex"], json!({ "value": 0.5, "of": 2, "right": 1 }));
+    assert_eq!(written["totals"]["all"]["ex"]["of"], 3);
+    assert_eq!(written["domains"]["tests"]["questions"], 5);
+    assert_eq!(written["counts"], json!({ "questions": 5, "context_failed": 1, "gold_failed": 1 }));
+    assert!(
+        out.contains("not judged  1 rows whose sql_context SQLite cannot run, 1 whose sql is no query or fails"),
+        "{out}"
+    );
+
+    let refused = |dataset: &str, said: &str| {
+        let block =
+            sandbox.refuses(&["bench", "synthetic-sql", "--dataset", dataset, "--predictions", "predicted.sql"]);
+        assert!(block.contains(said), "{said}\n{block}");
+    };
+    sandbox.write("few.jsonl", &rows[0]);
+    refused("few.jsonl", "predicted.sql: 5 lines, but few.jsonl has 1 questions");
+    sandbox.write("rows.parquet", "PAR1");
+    refused("rows.parquet", "rows.parquet: Parquet is not read here");
+    sandbox.write("broken.jsonl", format!("{}\n{{\"sql\": \"SELECT 1\"}}\n", rows[0]));
+    refused("broken.jsonl", "broken.jsonl:2:");
+}

@@ -1,0 +1,206 @@
+//! Counts, verdicts and shapes of `wb bench spider`, by hand.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::made_up::{CASES, SHOP, database, dev, judge, write};
+use crate::sandbox::Sandbox;
+
+#[test]
+fn verdicts_and_counts_are_those_by_hand() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let shop = sandbox.path("data/database/shop/shop.sqlite");
+    let before = fs::read(&shop).unwrap();
+    let (json, out) = judge(&sandbox, "predicted.sql", &["--timeout", "0.4"]);
+
+    let questions = json["questions"].as_array().unwrap();
+    assert_eq!(questions.len(), CASES.len());
+    for (at, ((db_id, gold, _, hardness, em, ex, status, parsed), question)) in CASES.iter().zip(questions).enumerate()
+    {
+        let wanted = json!([at, db_id, hardness, em, ex, status, parsed]);
+        let found: Vec<&Value> =
+            ["index", "db_id", "hardness", "em", "ex", "status", "parsed"].map(|key| &question[key]).into();
+        assert_eq!(json!(found), wanted, "{gold}: {question}");
+    }
+    assert_eq!(questions[7]["message"], "no database");
+
+    let level = |level: &str, key: &str| json["totals"][level][key].clone();
+    assert_eq!(["easy", "medium", "hard", "extra", "all"].map(|name| level(name, "questions")), [7, 2, 1, 1, 11]);
+    assert_eq!(level("all", "em"), json!({ "value": 3.0 / 11.0, "of": 11, "right": 3 }));
+    assert_eq!(level("all", "ex"), json!({ "value": 3.0 / 8.0, "of": 8, "right": 3 }));
+    assert_eq!(level("all", "parse_rate"), json!({ "value": 5.0 / 11.0, "of": 11, "right": 5 }));
+    assert_eq!(level("easy", "ex"), json!({ "value": 0.75, "of": 4, "right": 3 }));
+    let statuses = json!({ "correct": 4, "wrong": 2, "parse_error": 2, "sql_error": 1, "timeout": 1, "refused": 1 });
+    assert_eq!(json["statuses"], statuses);
+    assert_eq!(json["counts"]["without_database"], 3);
+    assert_eq!(json["databases"]["missing"], json!(["farm"]));
+    assert_eq!(json["protocol"], json!({ "em": "spider-em-official", "ex": "spider-ex-official" }));
+    // WHERE: of the predictions that can be read, 2 has one, which agrees; gold queries with one are 2, 4, 5 and 10.
+    let of_where = &json["clauses"]["all"][2];
+    assert_eq!(
+        (&of_where["component"], &of_where["accuracy"], &of_where["recall"]),
+        (&json!("where"), &json!(1.0), &json!(0.25))
+    );
+
+    for said in [
+        "spider: 11 questions of dev.json, spider-em-official, spider-ex-official",
+        "easy               7  0.429 (3/7)  0.750 (3/4)",
+        "all               11  0.273 (3/11)  0.375 (3/8)",
+        "status      correct 4, wrong 2, parse_error 2, sql_error 1, timeout 1, refused 1",
+        "missing     1 ids without a database (farm): 3 questions have no ex",
+        "compare     figures compare with those of the same questions, protocol and databases",
+    ] {
+        let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed(&out).contains(&squeezed(said)), "{said}\n{out}");
+    }
+    assert_eq!(fs::read(&shop).unwrap(), before, "judging changes no database");
+    assert_eq!(fs::read_dir(shop.parent().unwrap()).unwrap().count(), 1, "and leaves no file beside it");
+}
+
+#[test]
+fn one_worker_and_several_write_the_same_bytes() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let mut bytes = Vec::new();
+    for workers in ["1", "3"] {
+        judge(&sandbox, "predicted.sql", &["--timeout", "0.4", "--workers", workers]);
+        bytes.push(fs::read(sandbox.path("out.json")).unwrap());
+    }
+    assert!(bytes[0] == bytes[1]);
+}
+
+#[test]
+fn gold_queries_are_right_and_may_name_their_databases() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    // With a byte order mark, the line ends of Windows, and a line too many that is empty.
+    let lines = CASES.map(|case| format!("{}\t{}\r\n", case.1, case.0)).concat();
+    sandbox.write("gold.sql", format!("\u{feff}{lines}\r\n"));
+    for compat in ["official", "strict"] {
+        let (json, _) = judge(&sandbox, "gold.sql", &["--compat", compat, "--require", "em=1", "--require", "ex=1"]);
+        for question in json["questions"].as_array().unwrap() {
+            let ex = if question["db_id"] == "farm" { Value::Null } else { true.into() };
+            assert_eq!((&question["em"], &question["ex"], &question["status"]), (&json!(true), &ex, &json!("correct")));
+        }
+    }
+    // Gold queries from lines, too, where there is no dev.json or it has none.
+    let verdicts = judge(&sandbox, "predicted.sql", &["--timeout", "0.4"]).0["questions"].clone();
+    sandbox.write("data/dev_gold.sql", CASES.map(|case| format!("{}\t{}\n", case.1, case.0)).concat());
+    for queries in ["absent", "beside"] {
+        let _ = fs::remove_file(sandbox.path("data/dev.json"));
+        if queries == "beside" {
+            let entry = |case: &(&str, &str)| json!({ "db_id": case.0, "question": "?" });
+            let entries: Vec<Value> = CASES.iter().map(|case| entry(&(case.0, case.1))).collect();
+            sandbox.write("data/dev.json", json!(entries).to_string());
+        }
+        assert_eq!(judge(&sandbox, "predicted.sql", &["--timeout", "0.4"]).0["questions"], verdicts, "{queries}");
+    }
+}
+
+#[test]
+fn options_change_verdicts_and_the_protocols_name() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let count = "SELECT count(DISTINCT item_id) FROM sale";
+    sandbox.write("data/few.json", dev(&[("shop", count), ("shop", "SELECT name FROM item WHERE price > 2")]));
+    sandbox.write("few.sql", "SELECT count(item_id) FROM sale\nSELECT name FROM item WHERE price > 3\n");
+    for (options, ex, protocol) in [
+        (&[][..], [true, false], "spider-ex-official"),
+        (&["--keep-distinct"], [false, false], "spider-ex-official+keep-distinct"),
+        (&["--plug-value"], [true, true], "spider-ex-official+plug-value"),
+        (&["--compat", "strict"], [false, false], "spider-ex-strict"),
+    ] {
+        let (json, _) = judge(&sandbox, "few.sql", &[&["--questions", "few.json"], options].concat());
+        assert_eq!([0, 1].map(|at| json["questions"][at]["ex"].as_bool().unwrap()), ex, "{options:?}");
+        assert_eq!(json["protocol"]["ex"], protocol);
+    }
+}
+
+#[test]
+fn a_suite_asks_every_database() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    database(&sandbox.path("suite/shop/shop.sqlite"), SHOP);
+    database(&sandbox.path("suite/shop/more.sqlite"), &format!("{SHOP} insert into item values (4, NULL, 1);"));
+    sandbox.write("data/few.json", dev(&[("shop", "SELECT count(*) FROM item")]));
+    sandbox.write("few.sql", "SELECT count(name) FROM item\n");
+    let (one, _) = judge(&sandbox, "few.sql", &["--questions", "data/few.json"]);
+    assert_eq!((&one["questions"][0]["ex"], &one["protocol"]["ex"]), (&json!(true), &json!("spider-ex-official")));
+    let (two, out) = judge(&sandbox, "few.sql", &["--questions", "data/few.json", "--databases", "suite"]);
+    assert_eq!((&two["questions"][0]["ex"], &two["protocol"]["ex"]), (&json!(false), &json!("spider-ts-official")));
+    assert!(out.contains("databases   2 of 1 ids"), "{out}");
+    assert_ne!(one["databases"]["blake3"], two["databases"]["blake3"]);
+}
+
+#[test]
+fn a_gold_query_that_fails_is_counted() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    sandbox.write("data/few.json", dev(&[("shop", "SELECT nowhere FROM item"), ("shop", "SELECT name FROM item")]));
+    sandbox.write("few.sql", "SELECT name FROM item\nSELECT name\tFROM item\n");
+    let (json, out) = judge(&sandbox, "few.sql", &["--questions", "few.json"]);
+    let first = &json["questions"][0];
+    assert_eq!((&first["em"], &first["ex"], &first["hardness"]), (&json!(false), &Value::Null, &Value::Null));
+    assert!(out.contains("1 gold queries cannot be read"), "{out}");
+    assert!(
+        out.contains("1 gold queries cannot be run, so that ex is null; question 0: gold: no such column"),
+        "{out}"
+    );
+    assert!(out.contains("1 predictions have a tab inside"), "{out}");
+}
+
+#[test]
+fn a_required_share_decides_the_exit_code() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let require = |what: &[&str]| {
+        let base = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--timeout", "0.4"];
+        let output = sandbox.run(&[&base[..], what].concat());
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(require(&["--require", "em=0.27", "--require", "ex=0.37"]).0, Some(0));
+    let (code, text) = require(&["--require", "em=0.27", "--require", "ex=0.38"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("refused: spider ex is 0.3750, required 0.3800"), "{text}");
+    // What cannot be measured is not there.
+    fs::remove_dir_all(sandbox.path("data/database")).unwrap();
+    let (code, text) = require(&["--require", "ex=0"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("ex is not measured"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_at_once_and_leaves_nothing() {
+    use std::{
+        os::unix::process::ExitStatusExt,
+        process::{Command, Stdio},
+        time::{Duration, Instant},
+    };
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let before = sandbox.listing();
+    let arguments = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--json", "out.json"];
+    let mut child = sandbox.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Threads of the command start workers.
+    let workers = |id: u32| -> Vec<String> {
+        let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        children.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    sandbox.wait_for("worker", || !workers(child.id()).is_empty());
+    std::thread::sleep(Duration::from_millis(300));
+    let running = workers(child.id());
+    let pressed = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    assert!(status.signal() == Some(2) || status.code() == Some(130), "{status}");
+    assert!(pressed.elapsed() < Duration::from_secs(2), "{:?}", pressed.elapsed());
+    assert_eq!(sandbox.listing(), before);
+    // Nobody is left running statements for nobody: gone, or another process by now.
+    let is_worker =
+        |id: &String| fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("sql-worker"));
+    sandbox.wait_for("end of the workers", || !running.iter().any(is_worker));
+}
