@@ -66,3 +66,12 @@ impl Interrupt {
         result
     }
 }
+
+/// From now on, Ctrl-C ends the process at once: for what is quick and keeps nothing on the way.
+pub fn ends_at_once() -> Result<()> {
+    ctrlc::set_handler(|| {
+        crate::output::note("stopped; nothing was written");
+        std::process::exit(INTERRUPTED);
+    })
+    .context("cannot listen for Ctrl-C")
+}

@@ -36,8 +36,8 @@ pub struct Bench {
     /// Writes the rankings as a TREC run file.
     #[arg(long, value_name = "OUT")]
     pub trec: Option<PathBuf>,
-    /// Ends with exit code 1 unless the benchmark's main metric reaches this, as in mrr=0.40 or ex=0.60.
-    #[arg(long, value_name = "METRIC=VALUE")]
+    /// Ends with exit code 1 unless the benchmark's main metric reaches this, as in mrr=0.40, or several: em=0.5 ex=0.6.
+    #[arg(long, value_name = "METRIC=VALUE", num_args = 1..)]
     pub require: Vec<String>,
     /// Measures a compressed token index of the documents too, with so many bits for each number (1, 2, 4 or 8):
     /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.

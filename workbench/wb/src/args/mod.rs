@@ -87,7 +87,7 @@ Examples:
   wb bench pairs --encoder latest
 
   wb bench spider --dataset data/spider --predictions predicted.sql --json verdicts.json
-  wb bench spider --dataset data/spider --predictions predicted.sql --compat strict --require em=0.5 --require ex=0.6
+  wb bench spider --dataset data/spider --predictions predicted.sql --compat strict --require em=0.5 ex=0.6
   wb bench bird --dataset data/mini_dev --predictions predict_mini_dev.json --workers 1
   wb bench synthetic-sql --dataset synthetic_text_to_sql_test.jsonl --predictions predicted.sql
 

@@ -54,6 +54,9 @@ fn outcomes(name: &str, arguments: &args::Compare) -> Result<Vec<Outcome>> {
         // `wb bench` writes one outcome, or a list of several.
         return match read_json::<serde_json::Value>(Path::new(name))? {
             serde_json::Value::Array(_) => Ok(read_json(Path::new(name))?),
+            record if record.get("questions").is_some() => {
+                bail!("{name} has verdicts on predicted SQL; files of benchmarks of retrieval are compared")
+            }
             _ => Ok(vec![read_json(Path::new(name))?]),
         };
     }

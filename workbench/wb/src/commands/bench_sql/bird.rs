@@ -80,7 +80,8 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
         bars.report(Progress::new("running predictions", done, total));
     })?;
     let mut verdicts = verdicts.into_iter();
-    let verdicts: Vec<Option<BirdVerdict>> = asked.iter().map(|one| one.as_ref().and_then(|_| verdicts.next())).collect();
+    let verdicts: Vec<Option<BirdVerdict>> =
+        asked.iter().map(|one| one.as_ref().and_then(|_| verdicts.next())).collect();
     let header = json!({
         "benchmark": "bird",
         "wb": env!("CARGO_PKG_VERSION"),
@@ -108,10 +109,7 @@ fn questions_path(folder: &Path, named: Option<&Path>) -> PathBuf {
 /// do not ascend, and names of other databases, are refused.
 fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Result<Vec<String>> {
     let text = files::read(path, PREDICTIONS)?;
-    let wrong = |place: usize, message: String| {
-        let hint = format!("predictions stand in the order of the questions; {PREDICTIONS}");
-        Error::data(format!("{}: entry {place}", path.display()), message).with_hint(hint)
-    };
+    let hint = || format!("predictions stand in the order of the questions; {PREDICTIONS}");
     let entries: Map<String, Json> = serde_json::from_str(&text).map_err(|error| Error::Parse {
         path: path.to_owned(),
         line: error.line(),
@@ -122,18 +120,17 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
     })?;
     let expected = Expected { questions: questions_path, db_ids: Vec::new(), count: questions.len() };
     check_count(path, entries.len(), "predictions", &expected)?;
-    let mut before = None;
-    for (at, ((key, entry), question)) in entries.iter().zip(questions).enumerate() {
-        let number = key.parse::<u64>().ok();
-        if number.is_some() && number <= before {
-            return Err(wrong(at, format!("the key `{key}` stands behind a greater one")).into());
-        }
-        before = number.or(before);
+    let numbers: Vec<u64> = entries.keys().filter_map(|key| key.parse().ok()).collect();
+    if let Some(pair) = numbers.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let message = format!("the key `{}` stands behind `{}`", pair[1], pair[0]);
+        return Err(Error::data(path.display().to_string(), message).with_hint(hint()).into());
+    }
+    for (at, (entry, question)) in entries.values().zip(questions).enumerate() {
         let db_id = entry.as_str().and_then(|entry| entry.rsplit_once("\t----- bird -----\t")).map(|(_, id)| id.trim());
         if let Some(db_id) = db_id.filter(|db_id| *db_id != question.db_id) {
-            return Err(
-                wrong(at, format!("the database is `{db_id}`, but the question asks `{}`", question.db_id)).into()
-            );
+            let place = format!("{}: entry {at}", path.display());
+            let message = format!("the database is `{db_id}`, but the question asks `{}`", question.db_id);
+            return Err(Error::data(place, message).with_hint(hint()).into());
         }
     }
     Ok(predictions(path)?)

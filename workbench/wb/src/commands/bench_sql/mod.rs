@@ -24,7 +24,7 @@ use wb_bench::benchmarks::NAMES;
 use wb_core::{Error, run_dir::write_json, suggest};
 
 use super::{End, bench::requirement};
-use crate::{args, output::Bars};
+use crate::{args, interrupt, output::Bars};
 
 /// Which benchmark of text-to-SQL is asked for, if one is.
 ///
@@ -54,6 +54,7 @@ pub fn asked(arguments: &args::Bench) -> Result<Option<Kind>> {
 pub fn bench(kind: Kind, arguments: &args::Bench) -> Result<End> {
     let requirements = arguments.require.iter().map(|text| requirement(text)).collect::<Result<Vec<_>>>()?;
     measured::check(&requirements, kind)?;
+    interrupt::ends_at_once()?;
     let mut bars = Bars::new();
     let measured = match kind {
         Kind::Spider => spider::measure(arguments, &mut bars)?,

@@ -65,7 +65,7 @@ fn bird_is_judged_by_sets_of_rows() {
     predictions.as_object_mut().unwrap().shift_remove("1");
     refused(&predictions, "predicted.json: 4 predictions, but mini/mini_dev_sqlite.json has 5 questions");
     predictions["1"] = "SELECT 1".into();
-    refused(&predictions, "the key `1` stands behind a greater one");
+    refused(&predictions, "the key `1` stands behind `4`");
     refused(&json!([]), "predicted.json:1:");
     std::fs::remove_file(sandbox.path("mini/mini_dev_sqlite.json")).unwrap();
     refused(&predictions, "mini_dev_sqlite.json: there is no such file");
