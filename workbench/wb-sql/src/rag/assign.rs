@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     Catalog,
     catalog::Kind,
+    cues::{self, has},
     link::{ColumnMention, Links},
 };
 use crate::spider::{Aggregate, Name, Query, TableUnit, Term, Value, ValueUnit};
@@ -56,7 +57,7 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
             let grouped = slots.iter().any(|(_, slot)| slot.group);
             for &(column, score) in &mention.columns {
                 let fit = score + fit(slot, mention, from, to, column, grouped)
-                    - if used { 0.7 } else { 0.0 }
+                    - if used { 1.2 } else { 0.0 }
                     - 0.02 * place as f64;
                 pairs.push((fit, at, place, column));
             }
@@ -96,20 +97,23 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
     for ((_, slot), _) in slots.iter().zip(&filled).filter(|(_, filled)| !**filled) {
         out.score -= if slot.plain && has_result { 0.35 } else { 0.5 };
     }
-    extras(&slots, &used, links, &mut out);
+    extras(source, &slots, &used, links, &mut out);
     out
 }
 
 /// Named columns that are left over become results, where the example has plain ones.
-fn extras(slots: &[(Name, Slot)], used: &[bool], links: &Links, out: &mut Assignment) {
-    let plain = slots.iter().any(|(_, slot)| slot.plain);
+fn extras(source: &Query, slots: &[(Name, Slot)], used: &[bool], links: &Links, out: &mut Assignment) {
+    // A count that is not asked for gives way to what is named.
+    let plain = slots.iter().any(|(_, slot)| slot.plain) || only_counts(source) && !asks_count(links);
+    let results: Vec<usize> =
+        slots.iter().filter(|(_, slot)| slot.plain).filter_map(|(name, _)| out.columns.get(name).copied()).collect();
     for (place, mention) in links.columns.iter().enumerate().filter(|(place, _)| !used[*place]) {
         let Some(&(column, score)) = mention.columns.first().filter(|(_, score)| *score >= 0.8) else { continue };
         let of_value = links
             .values
             .iter()
             .any(|value| value.uses == Some(place) || value.column.is_some_and(|(own, _)| own == column));
-        let known = out.columns.values().chain(&out.extra).any(|own| *own == column);
+        let known = results.contains(&column) || out.extra.contains(&column);
         if of_value || known {
             continue;
         }
@@ -121,6 +125,17 @@ fn extras(slots: &[(Name, Slot)], used: &[bool], links: &Links, out: &mut Assign
             out.score -= 0.3 * score.min(1.0);
         }
     }
+}
+
+/// Whether a query returns nothing but `count(*)`.
+fn only_counts(source: &Query) -> bool {
+    source.group.is_empty()
+        && source.select.iter().all(|(function, unit)| *function == Aggregate::Count || unit.left.aggregate == Aggregate::Count)
+}
+
+/// Whether the question asks for a count.
+pub(super) fn asks_count(links: &Links) -> bool {
+    has(&links.words, 0..links.words.len(), cues::COUNTS) || has(&links.words, 0..links.words.len(), "count|total|number|amount|many")
 }
 
 fn numeric(catalog: &Catalog, column: usize) -> bool {

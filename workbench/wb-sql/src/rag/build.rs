@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Catalog, Reason,
-    assign::Assignment,
+    assign::{Assignment, asks_count},
     conditions,
     cues::{self, has},
     joins::{edge, join},
@@ -129,6 +129,11 @@ impl<'a> Builder<'a> {
         for (function, unit) in &source.select {
             let star = self.from.column(unit.left.column).is_none();
             let inner = if *function == Aggregate::None { unit.left.aggregate } else { *function };
+            let more = source.select.len() > 1 || !self.assignment.extra.is_empty();
+            if !place.nested && inner == Aggregate::Count && more && !asks_count(self.links) {
+                self.score -= 0.2;
+                continue;
+            }
             let Some(unit) = self.unit(unit, place) else {
                 open.push((*function, *unit));
                 continue;

@@ -205,6 +205,7 @@ impl Entry {
         }
         let schema = Schema::new(&self.db_id, &listed, &pairs)?;
         let id = |written: String| schema.written(&written.to_lowercase());
+        infer(&tables, &raw, &mut keys);
         let is_key =
             |at: usize| tables[raw[at].0].primary == Some(at) || keys.iter().any(|&(from, to)| from == at || to == at);
         let lost = || index("columns that cannot be told apart:", 0, raw.len());
@@ -221,6 +222,36 @@ impl Entry {
         let by_id = columns.iter().enumerate().map(|(at, column)| (column.id, at)).collect();
         Ok(Catalog { schema, tables, columns, keys, by_id, table_ids, star })
     }
+}
+
+/// Adds the keys that names tell of, for tables that no foreign key connects: a column named as such a table, with or
+/// without `id`, and one named as its primary key. Spider forgets some.
+fn infer(tables: &[Table], raw: &[(usize, String, Vec<String>, Kind)], keys: &mut Vec<(usize, usize)>) {
+    let alone = |table: usize| !keys.iter().any(|&(from, to)| raw[from].0 == table || raw[to].0 == table);
+    let mut found = Vec::new();
+    for (place, table) in tables.iter().enumerate().filter(|(place, _)| alone(*place)) {
+        for (at, (owner, name, stems, _)) in raw.iter().enumerate().filter(|(_, column)| column.0 != place) {
+            let bare = stems.strip_suffix(&["id".to_owned()]).unwrap_or(stems);
+            let Some(primary) = table.primary else { continue };
+            let same = name.eq_ignore_ascii_case(&raw[primary].1) && stems.len() > 1;
+            if (bare == table.stems.as_slice() || same) && tables[*owner].primary != Some(at) {
+                found.push((at, primary));
+            }
+        }
+        // The other way round: it names another table's key.
+        for &at in &table.columns {
+            let target = (0..tables.len()).filter(|other| *other != place).find_map(|other| {
+                let primary = tables[other].primary?;
+                let bare = raw[at].2.strip_suffix(&["id".to_owned()]).unwrap_or(&raw[at].2);
+                let same = raw[at].1.eq_ignore_ascii_case(&raw[primary].1) && raw[at].2.len() > 1;
+                (bare == tables[other].stems.as_slice() || same).then_some(primary)
+            });
+            found.extend(target.filter(|_| table.primary != Some(at)).map(|target| (at, target)));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    keys.extend(found);
 }
 
 /// Whether a name needs no quotes in SQLite and is no word of Spider's grammar.

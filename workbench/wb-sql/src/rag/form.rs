@@ -38,7 +38,7 @@ pub(super) fn agreement(links: &Links, query: &Query) -> f64 {
         (asked.having, made.having, 0.5, 0.5),
         (asked.like, made.like, 0.4, 0.3),
         (asked.either, made.either, 0.2, 0.3),
-        (asked.nested, made.nested, 0.4, 0.2),
+        (asked.nested, made.nested, 0.4, 0.7),
     ];
     let cost = |(asked, made, missing, needless)| match (asked, made) {
         (true, false) => missing,

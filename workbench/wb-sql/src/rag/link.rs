@@ -200,6 +200,13 @@ impl Links {
     /// Where several columns have one name, those of tables that are named come first, the nearest before others.
     fn prefer_named_tables(&mut self, catalog: &Catalog) {
         let tables = self.tables.clone();
+        // `average` is a function where no table is named that has a column of this name.
+        let words = &self.words;
+        let named = |column: usize| tables.iter().any(|table| table.table == catalog.columns[column].table);
+        let function = |mention: &ColumnMention| {
+            mention.end == mention.start + 1 && has(words, mention.start..mention.end, "average|total|highest|lowest|maximum|minimum|most|least|number|count")
+        };
+        self.columns.retain(|mention| !function(mention) || mention.columns.iter().any(|(column, _)| named(*column)));
         for mention in &mut self.columns {
             for (column, score) in &mut mention.columns {
                 let near = |table: &TableMention| {
@@ -270,6 +277,12 @@ impl Links {
             let owner = catalog.columns[column].table;
             let key = if catalog.columns[column].key { -0.1 } else { 0.0 };
             let named = 0.3 * self.table_score(owner);
+            let stems = &catalog.columns[column].stems;
+            let points = |(words, names): &&(&str, &str)| {
+                has(&self.words, value.start.saturating_sub(3)..value.start, words)
+                    && stems.iter().any(|stem| names.split('|').any(|name| name == stem))
+            };
+            let named = named + if cues::DIRECTIONS.iter().any(|direction| points(&direction)) { 0.6 } else { 0.0 };
             offer(0.9 + named + key + if number { -0.5 } else { 0.0 }, column, None);
         }
         if year {
@@ -278,7 +291,8 @@ impl Links {
                 column.stems.iter().any(|stem| stem == "year") && column.plain
             };
             for column in (0..catalog.columns.len()).filter(dated) {
-                offer(0.5 + 0.3 * self.table_score(catalog.columns[column].table), column, None);
+                let longer = 0.1 * (catalog.columns[column].stems.len() - 1) as f64;
+                offer(0.5 - longer + 0.3 * self.table_score(catalog.columns[column].table), column, None);
             }
         }
         let value = &mut self.values[at];
@@ -291,13 +305,18 @@ impl Links {
         let mut found = super::names::found(&self.words, catalog, taken);
         // Whole names of many words first, then earlier ones; then tables before columns.
         found.sort_by(|one, other| {
-            let key = |one: &super::names::Found| (one.score * one.matched as f64 * 1e6).round();
+            let key = |one: &super::names::Found| (one.score * one.score * one.matched as f64 * 1e6).round();
             key(other).total_cmp(&key(one)).then((one.start, one.end).cmp(&(other.start, other.end)))
         });
         let mut spans: Vec<(usize, usize)> = Vec::new();
         for one in found {
             let same = spans.contains(&(one.start, one.end));
             if !same && taken[one.start..one.end].iter().any(|taken| *taken) {
+                continue;
+            }
+            // A part of a name is not meant where the same words are another table's whole name.
+            let whole = |table: &TableMention| (table.start, table.end) == (one.start, one.end) && table.score > one.score + 0.2;
+            if same && one.is_table && self.tables.iter().any(whole) {
                 continue;
             }
             taken[one.start..one.end].fill(true);

@@ -21,6 +21,8 @@ pub(super) struct Found {
 
 /// Names that cover less of theirs are none.
 const LEAST: f64 = 0.45;
+/// The same for tables.
+const LEAST_OF_TABLE: f64 = 0.5;
 
 /// All names that the question may name, but for words that are taken.
 pub(super) fn found(words: &[Word], catalog: &Catalog, taken: &[bool]) -> Vec<Found> {
@@ -28,7 +30,9 @@ pub(super) fn found(words: &[Word], catalog: &Catalog, taken: &[bool]) -> Vec<Fo
     for (place, table) in catalog.tables.iter().enumerate() {
         if table.columns.iter().any(|&at| catalog.columns[at].plain) {
             windows(words, taken, &table.stems, &[], |start, end, score, matched| {
-                all.push(Found { start, end, is_table: true, place, score, matched });
+                if score >= LEAST_OF_TABLE {
+                    all.push(Found { start, end, is_table: true, place, score, matched });
+                }
             });
         }
     }
@@ -54,6 +58,7 @@ fn windows(
 ) {
     let weight = |stem: &String| match stem.as_str() {
         "id" | "code" | "name" | "number" | "type" => 0.8,
+        "in" | "has" | "have" | "by" | "to" | "and" | "for" | "on" | "is" | "at" | "with" => 0.2,
         _ => 1.0,
     };
     let total: f64 = stems.iter().map(weight).sum();
@@ -66,7 +71,8 @@ fn windows(
             }
             let hit = (0..stems.len()).find(|at| !found.contains(at) && stands_for(&words[end], &stems[*at]));
             let Some(hit) = hit else {
-                if end == start {
+                let gap = ["of", "the", "a", "in", "for", "each"].contains(&words[end].stem.as_str());
+                if end == start || !gap {
                     break;
                 }
                 continue;
