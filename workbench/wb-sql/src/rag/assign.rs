@@ -57,7 +57,8 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
             let grouped = slots.iter().any(|(_, slot)| slot.group);
             for &(column, score) in &mention.columns {
                 let fit = score + fit(slot, mention, from, to, column, grouped)
-                    - if used { 1.2 } else { 0.0 }
+                    - if used { 1.5 } else { 0.0 }
+                    - if names_table(links, mention) { 0.3 } else { 0.0 }
                     - 0.02 * place as f64;
                 pairs.push((fit, at, place, column));
             }
@@ -67,7 +68,7 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
     let mut out = Assignment::default();
     let (mut filled, mut used) = (vec![false; slots.len()], vec![false; links.columns.len()]);
     for (score, at, place, column) in pairs {
-        if score >= 0.2 && !filled[at] && !used[place] && !out.columns.values().any(|own| *own == column) {
+        if score >= 0.4 && !filled[at] && !used[place] && !out.columns.values().any(|own| *own == column) {
             (filled[at], used[place]) = (true, true);
             out.columns.insert(slots[at].0, column);
             out.score += 0.4 * (score.min(1.4) - 1.2).min(0.0);
@@ -114,7 +115,7 @@ fn extras(source: &Query, slots: &[(Name, Slot)], used: &[bool], links: &Links, 
             .iter()
             .any(|value| value.uses == Some(place) || value.column.is_some_and(|(own, _)| own == column));
         let known = results.contains(&column) || out.extra.contains(&column);
-        if of_value || known {
+        if of_value || known || names_table(links, mention) {
             continue;
         }
         // Words that order are no results.
@@ -125,6 +126,11 @@ fn extras(source: &Query, slots: &[(Name, Slot)], used: &[bool], links: &Links, 
             out.score -= 0.3 * score.min(1.0);
         }
     }
+}
+
+/// Whether the same words name a table.
+fn names_table(links: &Links, mention: &ColumnMention) -> bool {
+    links.tables.iter().any(|table| (table.start, table.end) == (mention.start, mention.end) && table.score > 0.7)
 }
 
 /// Whether a query returns nothing but `count(*)`.

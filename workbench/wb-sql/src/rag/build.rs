@@ -108,6 +108,19 @@ impl<'a> Builder<'a> {
                 group.push(self.plain(column));
             }
         }
+        // Groups without a count or another function are only the question's `each`.
+        let function = |(function, unit): &(Aggregate, ValueUnit)| *function != Aggregate::None || unit.left.aggregate != Aggregate::None;
+        let ordered = source.order.iter().flat_map(|order| &order.units).any(|unit| unit.left.aggregate != Aggregate::None);
+        if query.having.is_empty() && !ordered && !query.select.iter().any(function) {
+            group.clear();
+        }
+        // A count alone is of the whole table, unless the question says otherwise.
+        let named = source.group.iter().any(|unit| self.assignment.columns.contains_key(&unit.column));
+        let each = has(&self.links.words, 0..self.links.words.len(), "each|every|per|respective|corresponding|different");
+        if !named && !each && query.having.is_empty() && !ordered && query.select.iter().all(function) && !group.is_empty() {
+            self.score -= 0.2;
+            group.clear();
+        }
         query.group = group;
         if let Some(order) = &source.order {
             query.order = Some(self.order(order, place)?);
@@ -297,6 +310,12 @@ impl<'a> Builder<'a> {
                 Some(other) => tables.push(other),
                 None => self.score -= 0.3,
             }
+        }
+        // An arm over the same rows would be no arm.
+        if place.results.is_some() && place.nested && query.filter.is_empty() && !place.around.is_empty() && tables.iter().all(|table| place.around.contains(table)) {
+            let other = self.links.tables.iter().filter(|mention| mention.score > 0.5 && !place.around.contains(&mention.table));
+            let other = other.map(|mention| mention.table).next();
+            tables.push(other.ok_or(Reason::Join)?);
         }
         if tables.len() > 1 && source.tables.len() == 1 {
             self.score -= 0.25;

@@ -74,9 +74,11 @@ pub struct Catalog {
     pub tables: Vec<Table>,
     /// Its columns, of all tables.
     pub columns: Vec<Column>,
-    /// Foreign keys: a column, and the column it refers to.
+    /// Foreign keys: a column, and the column it refers to; those that only names tell of come last.
     pub keys: Vec<(usize, usize)>,
     by_id: HashMap<Name, usize>,
+    /// How many of `keys` the file has.
+    declared: usize,
     table_ids: Vec<Name>,
     star: Name,
 }
@@ -205,6 +207,7 @@ impl Entry {
         }
         let schema = Schema::new(&self.db_id, &listed, &pairs)?;
         let id = |written: String| schema.written(&written.to_lowercase());
+        let declared = keys.len();
         infer(&tables, &raw, &mut keys);
         let is_key =
             |at: usize| tables[raw[at].0].primary == Some(at) || keys.iter().any(|&(from, to)| from == at || to == at);
@@ -220,7 +223,7 @@ impl Entry {
         let table_ids = tables.iter().map(|table| id(table.name.clone()).ok_or_else(lost)).collect::<Result<_, _>>()?;
         let star = id("*".to_owned()).ok_or_else(lost)?;
         let by_id = columns.iter().enumerate().map(|(at, column)| (column.id, at)).collect();
-        Ok(Catalog { schema, tables, columns, keys, by_id, table_ids, star })
+        Ok(Catalog { schema, tables, columns, keys, by_id, declared, table_ids, star })
     }
 }
 
@@ -230,13 +233,17 @@ fn infer(tables: &[Table], raw: &[(usize, String, Vec<String>, Kind)], keys: &mu
     let alone = |table: usize| !keys.iter().any(|&(from, to)| raw[from].0 == table || raw[to].0 == table);
     let mut found = Vec::new();
     for (place, table) in tables.iter().enumerate().filter(|(place, _)| alone(*place)) {
+        let before = found.len();
         for (at, (owner, name, stems, _)) in raw.iter().enumerate().filter(|(_, column)| column.0 != place) {
             let bare = stems.strip_suffix(&["id".to_owned()]).unwrap_or(stems);
             let Some(primary) = table.primary else { continue };
             let same = name.eq_ignore_ascii_case(&raw[primary].1) && stems.len() > 1;
-            if (bare == table.stems.as_slice() || same) && tables[*owner].primary != Some(at) {
+            if bare == table.stems.as_slice() || same && tables[*owner].primary != Some(at) {
                 found.push((at, primary));
             }
+        }
+        if found.len() > before {
+            continue;
         }
         // The other way round: it names another table's key.
         for &at in &table.columns {
@@ -348,7 +355,7 @@ impl Catalog {
             lines.push(format!("{}({})", table.name, columns.join(", ")));
         }
         let full = |at: usize| format!("{}.{}", self.tables[self.columns[at].table].name, self.columns[at].name);
-        let keys: Vec<String> = self.keys.iter().map(|&(from, to)| format!("{} = {}", full(from), full(to))).collect();
+        let keys: Vec<String> = self.keys[..self.declared].iter().map(|&(from, to)| format!("{} = {}", full(from), full(to))).collect();
         if !keys.is_empty() {
             lines.push(format!("foreign keys: {}", keys.join(", ")));
         }

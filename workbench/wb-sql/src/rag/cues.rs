@@ -137,6 +137,8 @@ pub(super) fn than_nested(words: &[Word]) -> Option<Comparison> {
 
 /// Words that stand for others in the names of columns.
 const SYNONYMS: &[(&str, &str)] = &[
+    ("name", "title"),
+    ("title", "name"),
     ("older", "age"),
     ("oldest", "age"),
     ("younger", "age"),

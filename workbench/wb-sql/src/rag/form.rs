@@ -21,6 +21,7 @@ struct Form {
     like: bool,
     either: bool,
     nested: bool,
+    between: bool,
 }
 
 /// 0 where the words and the query agree, less for each disagreement.
@@ -39,6 +40,7 @@ pub(super) fn agreement(links: &Links, query: &Query) -> f64 {
         (asked.like, made.like, 0.4, 0.3),
         (asked.either, made.either, 0.2, 0.3),
         (asked.nested, made.nested, 0.4, 0.7),
+        (asked.between, made.between, 0.5, 0.5),
     ];
     let cost = |(asked, made, missing, needless)| match (asked, made) {
         (true, false) => missing,
@@ -72,6 +74,7 @@ fn asked(links: &Links) -> Form {
         ),
         either: all("or|either") && links.values.len() > 1,
         nested: average && compared,
+        between: all("between") && links.values.len() > 1,
     }
 }
 
@@ -105,5 +108,6 @@ fn made(query: &Query) -> Form {
         either: arm(SetOperator::Union) || query.filter.contains(&Term::Connector(Connector::Or)),
         nested: conditions()
             .any(|condition| condition.queries().next().is_some() && condition.comparison != Comparison::In),
+        between: conditions().any(|condition| condition.comparison == Comparison::Between),
     }
 }

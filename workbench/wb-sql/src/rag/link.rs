@@ -199,7 +199,15 @@ impl Links {
 
     /// Where several columns have one name, those of tables that are named come first, the nearest before others.
     fn prefer_named_tables(&mut self, catalog: &Catalog) {
-        let tables = self.tables.clone();
+        let mut tables = self.tables.clone();
+        // A column or value that only one table has speaks for that table.
+        let sure = self.columns.iter().filter(|mention| mention.columns.len() == 1).map(|mention| (mention.start, mention.end, mention.columns[0].0));
+        let values = self.values.iter().filter(|value| value.cells.len() == 1).map(|value| (value.start, value.end, value.cells[0]));
+        let weak: Vec<TableMention> = sure
+            .chain(values)
+            .map(|(start, end, column)| TableMention { start, end, table: catalog.columns[column].table, score: 0.5, counted: false })
+            .collect();
+        tables.extend(weak);
         // `average` is a function where no table is named that has a column of this name.
         let words = &self.words;
         let named = |column: usize| tables.iter().any(|table| table.table == catalog.columns[column].table);
@@ -216,12 +224,12 @@ impl Links {
                     } else {
                         (mention.start + 1).saturating_sub(table.end)
                     };
-                    table.score * (0.15 + 0.3 / (1.0 + distance as f64))
+                    table.score * (0.3 + 0.3 / (1.0 + distance as f64))
                 };
                 let of = tables.iter().filter(|table| table.table == catalog.columns[*column].table);
                 *score += of.map(near).fold(0.0, f64::max);
                 let primary = catalog.tables[catalog.columns[*column].table].primary == Some(*column);
-                *score += if primary { 0.05 } else { 0.0 };
+                *score += if primary { 0.1 } else { 0.0 };
             }
             mention.columns.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         }

@@ -64,6 +64,11 @@ fn windows(
     let total: f64 = stems.iter().map(weight).sum();
     let owned: f64 = stems.iter().filter(|stem| optional.contains(stem)).map(weight).sum();
     for start in 0..words.len() {
+        // `number of flights` is a count, and no flight number.
+        let counts = words[start].stem == "number" && words.get(start + 1).is_some_and(|next| next.stem == "of");
+        if counts && stems.len() > 1 {
+            continue;
+        }
         let (mut best, mut found): (Option<(f64, usize, usize)>, Vec<usize>) = (None, Vec::new());
         for end in start..(start + stems.len() + 2).min(words.len()) {
             if taken[end] {
