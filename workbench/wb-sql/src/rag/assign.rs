@@ -58,7 +58,7 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
             for &(column, score) in &mention.columns {
                 let fit = score + fit(slot, mention, from, to, column, grouped)
                     - if used { 1.5 } else { 0.0 }
-                    - if names_table(links, mention) { 0.3 } else { 0.0 }
+                    - if names_table(links, mention) { 0.6 } else { 0.0 }
                     - 0.02 * place as f64;
                 pairs.push((fit, at, place, column));
             }
@@ -106,8 +106,11 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
 fn extras(source: &Query, slots: &[(Name, Slot)], used: &[bool], links: &Links, out: &mut Assignment) {
     // A count that is not asked for gives way to what is named.
     let plain = slots.iter().any(|(_, slot)| slot.plain) || only_counts(source) && !asks_count(links);
-    let results: Vec<usize> =
-        slots.iter().filter(|(_, slot)| slot.plain).filter_map(|(name, _)| out.columns.get(name).copied()).collect();
+    let results: Vec<usize> = slots
+        .iter()
+        .filter(|(_, slot)| slot.plain || slot.scalar || slot.function.is_some())
+        .filter_map(|(name, _)| out.columns.get(name).copied())
+        .collect();
     for (place, mention) in links.columns.iter().enumerate().filter(|(place, _)| !used[*place]) {
         let Some(&(column, score)) = mention.columns.first().filter(|(_, score)| *score >= 0.8) else { continue };
         let of_value = links
@@ -136,12 +139,16 @@ fn names_table(links: &Links, mention: &ColumnMention) -> bool {
 /// Whether a query returns nothing but `count(*)`.
 fn only_counts(source: &Query) -> bool {
     source.group.is_empty()
-        && source.select.iter().all(|(function, unit)| *function == Aggregate::Count || unit.left.aggregate == Aggregate::Count)
+        && source
+            .select
+            .iter()
+            .all(|(function, unit)| *function == Aggregate::Count || unit.left.aggregate == Aggregate::Count)
 }
 
 /// Whether the question asks for a count.
 pub(super) fn asks_count(links: &Links) -> bool {
-    has(&links.words, 0..links.words.len(), cues::COUNTS) || has(&links.words, 0..links.words.len(), "count|total|number|amount|many")
+    has(&links.words, 0..links.words.len(), cues::COUNTS)
+        || has(&links.words, 0..links.words.len(), "count|total|number|amount|many")
 }
 
 fn numeric(catalog: &Catalog, column: usize) -> bool {

@@ -355,7 +355,8 @@ impl Catalog {
             lines.push(format!("{}({})", table.name, columns.join(", ")));
         }
         let full = |at: usize| format!("{}.{}", self.tables[self.columns[at].table].name, self.columns[at].name);
-        let keys: Vec<String> = self.keys[..self.declared].iter().map(|&(from, to)| format!("{} = {}", full(from), full(to))).collect();
+        let keys: Vec<String> =
+            self.keys[..self.declared].iter().map(|&(from, to)| format!("{} = {}", full(from), full(to))).collect();
         if !keys.is_empty() {
             lines.push(format!("foreign keys: {}", keys.join(", ")));
         }

@@ -15,20 +15,17 @@ pub(super) fn first(words: &[Word], range: std::ops::Range<usize>, list: &str) -
 }
 
 fn at_place(words: &[Word], at: usize, end: usize, wanted: &str) -> bool {
-    let mut place = at;
-    for part in wanted.split(' ') {
-        if place >= end || words[place].quoted || !words[place].text.eq_ignore_ascii_case(part) {
-            return false;
-        }
-        place += 1;
-    }
-    true
+    let mut parts = wanted.split(' ').enumerate();
+    parts.all(|(offset, part)| {
+        let word = words[..end].get(at + offset);
+        word.is_some_and(|word| !word.quoted && word.text.eq_ignore_ascii_case(part))
+    })
 }
 
 const DESCENDING: &str = "descending|decreasing|desc|most|highest|largest|biggest|greatest|maximum|top|oldest|latest|\
-    newest|best|longest|heaviest|tallest|richest|popular|expensive|recent|reverse|max|last|farthest|frequent";
+    newest|best|longest|heaviest|tallest|richest|popular|expensive|recent|reverse|max|farthest|frequent";
 const ASCENDING: &str = "ascending|increasing|alphabetical|alphabetically|least|lowest|smallest|fewest|minimum|youngest|\
-    earliest|shortest|lightest|cheapest|worst|slowest|min|lexicographic|lexicographical|first";
+    earliest|shortest|lightest|cheapest|worst|slowest|min|lexicographic|lexicographical";
 /// Words that ask for the ends of an order.
 pub(super) const SUPERLATIVES: &str = "most|highest|largest|biggest|greatest|oldest|latest|newest|best|longest|\
     heaviest|tallest|richest|least|lowest|smallest|fewest|youngest|earliest|shortest|lightest|cheapest|worst|maximum|\

@@ -201,18 +201,37 @@ impl Links {
     fn prefer_named_tables(&mut self, catalog: &Catalog) {
         let mut tables = self.tables.clone();
         // A column or value that only one table has speaks for that table.
-        let sure = self.columns.iter().filter(|mention| mention.columns.len() == 1).map(|mention| (mention.start, mention.end, mention.columns[0].0));
-        let values = self.values.iter().filter(|value| value.cells.len() == 1).map(|value| (value.start, value.end, value.cells[0]));
+        let sure = self
+            .columns
+            .iter()
+            .filter(|mention| mention.columns.len() == 1)
+            .map(|mention| (mention.start, mention.end, mention.columns[0].0));
+        let values = self
+            .values
+            .iter()
+            .filter(|value| value.cells.len() == 1)
+            .map(|value| (value.start, value.end, value.cells[0]));
         let weak: Vec<TableMention> = sure
             .chain(values)
-            .map(|(start, end, column)| TableMention { start, end, table: catalog.columns[column].table, score: 0.5, counted: false })
+            .map(|(start, end, column)| TableMention {
+                start,
+                end,
+                table: catalog.columns[column].table,
+                score: 0.5,
+                counted: false,
+            })
             .collect();
         tables.extend(weak);
         // `average` is a function where no table is named that has a column of this name.
         let words = &self.words;
         let named = |column: usize| tables.iter().any(|table| table.table == catalog.columns[column].table);
         let function = |mention: &ColumnMention| {
-            mention.end == mention.start + 1 && has(words, mention.start..mention.end, "average|total|highest|lowest|maximum|minimum|most|least|number|count")
+            mention.end == mention.start + 1
+                && has(
+                    words,
+                    mention.start..mention.end,
+                    "average|total|highest|lowest|maximum|minimum|most|least|number|count",
+                )
         };
         self.columns.retain(|mention| !function(mention) || mention.columns.iter().any(|(column, _)| named(*column)));
         for mention in &mut self.columns {
@@ -323,7 +342,9 @@ impl Links {
                 continue;
             }
             // A part of a name is not meant where the same words are another table's whole name.
-            let whole = |table: &TableMention| (table.start, table.end) == (one.start, one.end) && table.score > one.score + 0.2;
+            let whole = |table: &TableMention| {
+                (table.start, table.end) == (one.start, one.end) && table.score > one.score + 0.1
+            };
             if same && one.is_table && self.tables.iter().any(whole) {
                 continue;
             }

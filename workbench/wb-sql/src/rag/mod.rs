@@ -16,6 +16,7 @@ mod cues;
 mod documents;
 mod error;
 mod form;
+mod from_clause;
 mod joins;
 mod leak;
 mod link;
