@@ -98,12 +98,18 @@ pub(super) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
     for ((_, slot), _) in slots.iter().zip(&filled).filter(|(_, filled)| !**filled) {
         out.score -= if slot.plain && has_result { 0.35 } else { 0.5 };
     }
-    extras(source, &slots, &used, links, &mut out);
+    extras(source, &slots, &used, (to, links), &mut out);
     out
 }
 
 /// Named columns that are left over become results, where the example has plain ones.
-fn extras(source: &Query, slots: &[(Name, Slot)], used: &[bool], links: &Links, out: &mut Assignment) {
+fn extras(
+    source: &Query,
+    slots: &[(Name, Slot)],
+    used: &[bool],
+    (to, links): (&Catalog, &Links),
+    out: &mut Assignment,
+) {
     // A count that is not asked for gives way to what is named.
     let plain = slots.iter().any(|(_, slot)| slot.plain) || only_counts(source) && !asks_count(links);
     let results: Vec<usize> = slots
@@ -118,7 +124,11 @@ fn extras(source: &Query, slots: &[(Name, Slot)], used: &[bool], links: &Links, 
             .iter()
             .any(|value| value.uses == Some(place) || value.column.is_some_and(|(own, _)| own == column));
         let known = results.contains(&column) || out.extra.contains(&column);
-        if of_value || known || names_table(links, mention) {
+        // A key is no result unless its `id` or `code` is named.
+        let last = to.columns[column].stems.last();
+        let part = to.columns[column].key
+            && !links.words[mention.start..mention.end].iter().any(|word| Some(&word.stem) == last);
+        if of_value || known || part || names_table(links, mention) {
             continue;
         }
         // Words that order are no results.

@@ -94,7 +94,7 @@ pub struct Links {
 
 /// Words that name nothing.
 const EMPTY: &str = "a|an|the|of|in|on|for|to|and|or|is|are|was|were|do|does|did|with|that|which|who|what|how|many|\
-    all|by|at|from|have|has|had|their|its|it|be|as|me|we|our|list|show|find|give|return|name|s|yes|no|there|each";
+    all|by|at|from|have|has|had|their|its|it|be|as|me|we|our|list|show|find|give|return|name|s|yes|no|there|each|number|numbers|count|average|total|most|least|every|different|distinct|maximum|minimum";
 
 /// The most words of a value.
 const LONGEST_VALUE: usize = 6;
