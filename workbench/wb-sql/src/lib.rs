@@ -7,6 +7,8 @@ mod compat;
 mod error;
 pub mod exact;
 pub mod execute;
+pub mod faiss;
+pub mod rag;
 pub mod spider;
 
 pub use compat::Compat;

@@ -20,6 +20,7 @@ pub use query::{
 };
 pub use schema::{ForeignKey, Name, Schema, Schemas};
 pub use skeleton::skeleton;
+pub(crate) use skeleton::{aggregate, comparison};
 pub use tokens::tokenize;
 
 use std::borrow::Cow;
