@@ -276,7 +276,13 @@ fn recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model() {
         let pairs = fs::read_to_string(folder.path().join(format!("datasets/synthetic/{name}/pairs.jsonl"))).unwrap();
         assert!(pairs.lines().count() >= 8, "{name}: {} pairs", pairs.lines().count());
         let bench = "bench.benchmarks=[{benchmark: {codesearchnet: {languages: [ruby]}}, dataset: datasets/external/codesearchnet}]";
-        let few = ["bench.contestants=[trained]", "data.split={by: pair, validation: 0, test: 0}", "train.epochs=1"];
+        let few = [
+            "bench.contestants=[trained]",
+            "data.split={by: pair, validation: 0, test: 0}",
+            "train.epochs=1",
+            "train.keep=last",
+            "train.batch.from=all_datasets",
+        ];
         let text = run(&[&["run", config, &encoder, bench][..], &few].concat());
         assert!(text.contains("csn-1000"), "{text}");
     }
