@@ -17,7 +17,7 @@ use crate::{
     error::Failure,
     keys::attempt_seed,
     ledger::{Answered, Cost, Record, Rejected},
-    request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling},
+    request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling, Usage},
     retry::{self, Breaker},
     schema::Schema,
 };
@@ -52,6 +52,8 @@ pub(crate) struct Unfit {
 
 enum Requested {
     Answer(Completion),
+    /// What the model said is lost; another draw may be taken.
+    Lost(Unfit),
     Unfit(Unfit),
     Stopped,
     Failed(String),
@@ -86,39 +88,26 @@ impl Asker {
             let seed = attempt_seed(self.seed, &question.item, question.sample, attempt);
             let messages = question.messages.clone();
             let request = ChatRequest { messages, sampling, seed, schema: question.schema.clone() };
-            let completion = match self.request(&request, &mut cost, stop) {
-                Requested::Answer(completion) => completion,
+            let (unfit, usage) = match self.request(&request, &mut cost, stop) {
+                Requested::Answer(completion) => match fits(&completion, job.schema.as_deref()) {
+                    Ok(()) => return answered(job, attempt, seed, completion, cost),
+                    Err(unfit) => (unfit, completion.usage),
+                },
+                Requested::Lost(unfit) => (unfit, Usage::default()),
                 Requested::Unfit(unfit) => return rejected(job, unfit, cost),
                 Requested::Stopped => return Ended::Stopped,
                 Requested::Failed(what) => return Ended::Failed(what),
             };
-            match fits(&completion, job.schema.as_deref()) {
-                Ok(()) => {
-                    return Ended::Record(Record::Answered(Box::new(Answered {
-                        key: job.key.clone(),
-                        recipe: question.recipe.clone(),
-                        item: question.item.clone(),
-                        sample: question.sample,
-                        attempt,
-                        seed,
-                        text: completion.text,
-                        usage: completion.usage,
-                        cost,
-                    })));
-                }
-                Err(unfit) => {
-                    cost.wasted_answers += 1;
-                    cost.wasted.add(&completion.usage);
-                    if unfit.class != "length" {
-                        attempt += 1;
-                    } else if longer {
-                        return rejected(job, unfit, cost);
-                    } else {
-                        longer = true;
-                    }
-                    last = unfit;
-                }
+            cost.wasted_answers += 1;
+            cost.wasted.add(&usage);
+            if unfit.class != "length" {
+                attempt += 1;
+            } else if longer {
+                return rejected(job, unfit, cost);
+            } else {
+                longer = true;
             }
+            last = unfit;
         }
         if attempts > 1 {
             last.reason = format!("{} (the last of {attempts} attempts)", last.reason);
@@ -142,6 +131,10 @@ impl Asker {
                 Err(Failure::Reject(reason)) => {
                     self.breaker.count(false);
                     return Requested::Unfit(Unfit { class: "prompt", reason });
+                }
+                Err(Failure::Unusable(reason)) => {
+                    self.breaker.count(false);
+                    return Requested::Lost(Unfit { class: "unusable", reason });
                 }
                 Err(Failure::Stop(what)) => return self.failed(&what),
                 Err(Failure::Retry { what, after }) => (what, after),
@@ -192,6 +185,21 @@ impl Asker {
             "{what}; asked: {place}; see that it runs and what its own log says, the same command then goes on from here"
         ))
     }
+}
+
+fn answered(job: &Job, attempt: u32, seed: u32, completion: Completion, cost: Cost) -> Ended {
+    let Completion { text, usage, .. } = completion;
+    Ended::Record(Record::Answered(Box::new(Answered {
+        key: job.key.clone(),
+        recipe: job.question.recipe.clone(),
+        item: job.question.item.clone(),
+        sample: job.question.sample,
+        attempt,
+        seed,
+        text,
+        usage,
+        cost,
+    })))
 }
 
 fn rejected(job: &Job, unfit: Unfit, cost: Cost) -> Ended {

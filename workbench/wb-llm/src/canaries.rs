@@ -114,6 +114,7 @@ pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> R
             Enforced::Enforced
         }
         Ok(_) => Enforced::Ignored,
+        Err(Failure::Unusable(_)) => Enforced::Ignored,
         Err(Failure::Stop(what) | Failure::Reject(what)) => Enforced::Refused(what),
         Err(failure) => return Err(failed(failure)),
     };

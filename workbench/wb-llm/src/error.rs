@@ -16,6 +16,9 @@ pub enum Failure {
     /// This question can never be answered: its prompt is longer than the model's context.
     #[error("{0}")]
     Reject(String),
+    /// The engine is well, and what the model said cannot be handed on: another draw may say something else.
+    #[error("{0}")]
+    Unusable(String),
     /// Nothing can be answered: a wrong key, a wrong address, a request that the server does not take.
     #[error("{0}")]
     Stop(String),

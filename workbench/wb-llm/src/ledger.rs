@@ -251,6 +251,14 @@ impl Ledger {
     }
 }
 
+impl Drop for Ledger {
+    /// The lock is given back here and not left to the file's end: a process that another thread is just starting holds a
+    /// copy of the file until it runs its program.
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// All records of a ledger that nobody writes, in the order of the file.
 pub fn records(path: &Path) -> Result<Vec<Record>> {
     let ledger = Ledger::open_read_only(path)?;

@@ -206,12 +206,18 @@ impl<'a> Epochs<'a> {
             [set] if names.len() > 1 => format!(" of `{}`", names[*set]),
             _ => String::new(),
         };
-        let wanted = self.config.batch.pairs;
+        // A batch that is not full needs another pair too: its documents are the negatives of the first.
+        let drops = self.config.batch.drop_last;
+        let wanted = if drops { self.config.batch.pairs } else { 2 };
         let message =
             format!("{wanted} pairs are needed for a batch, and {pairs} training pairs{which} cannot fill one");
-        let hint = match which.is_empty() {
-            true => "a smaller train.batch.pairs, or train.batch.drop_last=false",
-            false => "a smaller train.batch.pairs, train.batch.drop_last=false, or train.batch.from=all_datasets",
+        let hint = match (drops, which.is_empty()) {
+            (true, true) => "a smaller train.batch.pairs, or train.batch.drop_last=false",
+            (true, false) => {
+                "a smaller train.batch.pairs, train.batch.drop_last=false, or train.batch.from=all_datasets"
+            }
+            (false, true) => "more pairs: see what the gates of `data` dropped",
+            (false, false) => "train.batch.from=all_datasets, or more pairs of it",
         };
         Error::value("train.batch.pairs", message).with_hint(hint)
     }

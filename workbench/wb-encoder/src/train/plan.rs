@@ -216,6 +216,12 @@ mod tests {
         assert!(error.to_string().starts_with("train.batch.pairs: 24 pairs are needed"), "{error}");
         let error = plan_of(&[("big", 20), ("small", 3)], |_| {}).unwrap_err();
         assert!(error.to_string().ends_with("3 training pairs of `small` cannot fill one"), "{error}");
+        let error = plan_of(&[("big", 20), ("small", 1)], |c| c.batch.drop_last = false).unwrap_err();
+        let told = "train.batch.pairs: 2 pairs are needed for a batch, and 1 training pairs of `small` cannot fill one";
+        assert_eq!(
+            (error.to_string().as_str(), error.hint()),
+            (told, Some("train.batch.from=all_datasets, or more pairs of it"))
+        );
     }
 
     #[test]

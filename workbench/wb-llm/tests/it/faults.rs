@@ -35,6 +35,9 @@ fn engine(config: &LlmConfig, stream: bool) -> HttpEngine {
     HttpEngine::open(config, &HttpConfig { stream, ..HttpConfig::default() }).unwrap()
 }
 
+/// As llama-server says it when it cannot read what a model wrote.
+const UNUSABLE: &str = r#"{"error":{"code":500,"message":"The model produced output that does not match the expected peg-native format","type":"server_error"}}"#;
+
 /// `request_s` is 2 and `idle_s` 1: no attempt may take longer than that and a little.
 #[test]
 fn each_fault_ends_in_its_class_in_bounded_time() {
@@ -43,6 +46,7 @@ fn each_fault_ends_in_its_class_in_bounded_time() {
     let cases = [
         (status(429, "Retry-After: 3\r\n", "{}"), "retry after 3s: /v1/chat/completions answered 429"),
         (status(500, "", "oops"), "retry: /v1/chat/completions answered 500: oops"),
+        (status(500, "", UNUSABLE), "unusable: /v1/chat/completions answered 500"),
         (status(502, "", ""), "retry: /v1/chat/completions answered 502: an empty body"),
         (status(503, "", r#"{"error":{"message":"Loading model"}}"#), "retry: /v1/chat/completions answered 503"),
         (Act::Garbage, "retry: /v1/chat/completions answered what is not the JSON expected"),
@@ -70,6 +74,7 @@ fn each_fault_ends_in_its_class_in_bounded_time() {
             Failure::Retry { what, after: None } => format!("retry: {what}"),
             Failure::Retry { what, after: Some(after) } => format!("retry after {after:?}: {what}"),
             Failure::Reject(what) => format!("reject: {what}"),
+            Failure::Unusable(what) => format!("unusable: {what}"),
             Failure::Stop(what) => format!("stop: {what}"),
         };
         assert!(found.starts_with(expected), "{shown}: {found}");
@@ -124,6 +129,24 @@ fn one_question_that_a_server_cannot_answer_is_given_up_and_the_others_are_not()
     let account = client.account().total();
     assert_eq!((account.answered, account.rejected, account.retries), (7, 1, 5));
     assert_eq!(account.reasons["server"], 1);
+}
+
+/// Most answers cannot be read by the server itself: other draws are taken, and the breaker is not touched.
+#[test]
+fn answers_that_the_server_cannot_read_are_drawn_again_and_are_no_fault_of_the_server() {
+    let server = FaultServer::start(|asked| match asked.number % 3 {
+        0 => Act::Say("{\"n\": 1}".into()),
+        _ => Act::Status(500, "", UNUSABLE.into()),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
+    let replies = client.ask_all(&questions(120), &mut |_, _| {}).unwrap();
+    let account = client.account().total();
+    assert_eq!(replies.len() as u64, account.answered + account.rejected);
+    assert!(account.answered > 60 && account.retries == 0, "{account:?}");
+    assert_eq!(account.rejected, account.reasons.get("unusable").copied().unwrap_or(0));
+    let rejected = replies.iter().find(|reply| matches!(reply, Reply::Rejected(_)));
+    assert!(rejected.is_none_or(|reply| text(reply).contains("peg-native")));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::{
     config::{AbConfig, Synthesis},
     interrupt::Interrupt,
     output::{self, Bars},
-    pipeline::{ab as experiment, device, encoder, synth},
+    pipeline::{ab as experiment, device, encoder, environment, synth},
 };
 
 /// `wb ab`
@@ -30,11 +30,14 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
     // Everything that can be wrong is looked at before a model is asked, which may take hours.
     let asked = experiment::asked(&config)?;
+    let is_annotated = config.arms.iter().any(|arm| *arm != EmbedText::Code);
+    if arguments.replay.is_none() && is_annotated {
+        environment::complete(file.llm.as_ref())?;
+    }
     let encoder = open(&config, &file, arguments)?;
     let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
-    let is_annotated = config.arms.iter().any(|arm| *arm != EmbedText::Code);
     let client = match is_annotated {
         true => interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?,
         false => None,

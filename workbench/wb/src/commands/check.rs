@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use wb_encoder::train::Keep;
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
 use super::{End, data_lints, experiment};
@@ -176,6 +177,13 @@ fn lints(experiment: &Experiment) -> Vec<String> {
         });
     }
     let train = &experiment.train;
+    if train.keep == Keep::Best && experiment.data.split.validation == 0.0 {
+        lints.push(
+            "train.keep: `best` is chosen by validation pairs, and data.split.validation is 0; training will refuse it: \
+             train.keep=last"
+                .to_owned(),
+        );
+    }
     let has_layers = !matches!(experiment.encoder.model, ModelChoice::StaticEmbedding(_));
     let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);
     if asks_words && !has_layers {

@@ -14,7 +14,10 @@ use crate::{
     config::Synthesis,
     interrupt::Interrupt,
     output::{self, Bars},
-    pipeline::synth::{self, ANNOTATIONS, Made, PAIRS},
+    pipeline::{
+        environment,
+        synth::{self, ANNOTATIONS, Made, PAIRS},
+    },
 };
 
 /// `wb synth`
@@ -30,6 +33,9 @@ fn make(arguments: &args::Synth) -> Result<()> {
     let asks = file.synth.is_some() || file.annotate.is_some();
     if arguments.replay.is_some() && !asks {
         bail!("--replay takes the answers of a language model, and {} asks none", arguments.config.display());
+    }
+    if arguments.replay.is_none() && asks {
+        environment::complete(file.llm.as_ref())?;
     }
     let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();

@@ -7,6 +7,7 @@ pub mod data;
 pub mod device;
 pub mod documents;
 pub mod encoder;
+pub mod environment;
 pub mod journals;
 pub mod judge;
 pub mod manifest;

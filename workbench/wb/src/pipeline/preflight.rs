@@ -42,7 +42,7 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
 
 /// Refuses pairs of `wb synth` that were not made yet, and says what makes them.
 fn made_pairs(experiment: &Experiment) -> Result<()> {
-    if experiment.synth.is_none() && experiment.rules.is_none() {
+    if experiment.synth.is_none() && experiment.rules.is_none() && experiment.annotate.is_none() {
         return Ok(());
     }
     let files = experiment.data.sources.iter().filter_map(|source| match source {

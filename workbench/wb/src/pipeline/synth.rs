@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use serde::Serialize;
 use wb_core::{Pair, PairSet, Progress, atomic, fingerprint::Fingerprint, run_dir::write_json};
-use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig};
+use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, canaries::Seeds};
 use wb_synth::{
     Estimate, Model, Snippet,
     annotate::{self, AnnotateConfig, AnnotateEstimate, Annotated},
@@ -23,7 +23,10 @@ use wb_synth::{
 };
 
 use super::manifest;
-use crate::config::{Synthesis, at_home};
+use crate::{
+    config::{Synthesis, at_home},
+    output,
+};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
@@ -74,7 +77,17 @@ pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<Atomi
         Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop),
         None => Client::open(&config, file.seed, &out.join(LEDGER), stop),
     };
-    client.context("cannot open the language model").map(Some)
+    let client = client.context("cannot open the language model")?;
+    if client.dropped() > 0 {
+        output::note("the ledger's last line was cut short: it is dropped, and its question asked again");
+    }
+    let ignores = client.canaries().is_some_and(|canaries| canaries.seeds == Seeds::Ignored);
+    if ignores && file.synth.as_ref().is_some_and(|synth| synth.candidates > 1) {
+        output::note(
+            "warning: this engine gives the same answer for every seed: the candidates of an item are all alike",
+        );
+    }
+    Ok(Some(client))
 }
 
 /// The folder that a file's pairs, annotations and answers are kept in.

@@ -47,6 +47,17 @@ fn a_resolved_file_holds_every_default_and_means_the_same() {
 }
 
 #[test]
+fn a_check_tells_that_nothing_is_there_to_choose_the_best_weights_by() {
+    let sandbox = Sandbox::new();
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "data.split.validation=0", "train.keep=best"]);
+    assert!(out.contains("lint: train.keep: `best` is chosen by validation pairs"), "{out}");
+    let refused = sandbox.wb(&["train", "tiny.yaml", "data.split.validation=0", "train.keep=best"]);
+    assert!(refused.starts_with("exit 2") && refused.contains("hint: train.keep=last"), "{refused}");
+    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "data.split.validation=0", "train.keep=last"]);
+    assert!(!out.contains("lint: train.keep"), "{out}");
+}
+
+#[test]
 fn runs_are_listed_compared_and_reported() {
     let sandbox = Sandbox::new();
     sandbox.succeeds(&["run", "tiny.yaml"]);

@@ -50,6 +50,16 @@ fn a_config_is_named_like_its_file() {
     }
 }
 
+/// Without validation pairs there is nothing to choose the best weights by, and training refuses to.
+#[test]
+fn a_config_without_validation_pairs_keeps_its_last_weights() {
+    for path in configs() {
+        let text = resolved(&path);
+        let has_none = text.lines().any(|line| ["validation: 0", "validation: 0.0"].contains(&line.trim()));
+        assert!(!has_none || text.lines().any(|line| line.trim() == "keep: last"), "{}", path.display());
+    }
+}
+
 /// The recipe that the flagship follows, number by number, in the order of the file.
 #[test]
 fn the_flagship_has_the_numbers_of_its_recipe() {

@@ -236,6 +236,58 @@ fn engines(test: &str, folder: &Path) -> Vec<(&'static str, Option<PathBuf>)> {
     engines
 }
 
+/// The shipped recipes from end to end, with random weights behind a real server and few items: what comes out means
+/// nothing, and every stage of synthesis, data, training and benchmark has run.
+#[test]
+#[ignore = "slow"]
+fn recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model() {
+    let test = "recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model";
+    let (Some(data), Some(minilm)) = (data(test), minilm(test)) else { return };
+    let model = data.join("../models/wb-tiny-random-qwen2-v4096.gguf").canonicalize().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("datasets")).unwrap();
+    std::os::unix::fs::symlink(&data, folder.path().join("datasets/external")).unwrap();
+    let Some((engine, Some(server))) = engines(test, folder.path()).into_iter().nth(1) else { return };
+    let llm = format!("llm={{engine: {engine}, model: {}, context: 2048}}", model.display());
+    let encoder = format!("encoder.model={{pretrained: {{id: {minilm}}}}}");
+    let run = |arguments: &[&str]| {
+        let started = Instant::now();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+        command.args(arguments).current_dir(folder.path()).env("WB_LLAMA_SERVER", &server);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        say(&format!("wb {}, {:.1} s\n{text}", arguments.join(" "), started.elapsed().as_secs_f64()));
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let gold = root().join("workbench/wb-synth/tests/gold/judge.jsonl");
+    let gold = format!("synth.judge.gold={}", gold.display());
+    // Short snippets, since a byte is nearly a token here; text alone is asked for, since no random code parses.
+    let snippets = "snippets={sources: [{records: {path: datasets/external/code_docstring_corpus, \
+                    fields: {text: code, context: docstring, language: language}}}], \
+                    draw: {total: 200}, filters: {max_chars: 600}}";
+    for name in ["coderag-40", "coder-mini"] {
+        let config = root().join(format!("configs/{name}.yaml"));
+        let config = config.to_str().unwrap();
+        let less = ["synth.items=40", "synth.candidates=2", "synth.few_shot.count=1", "synth.generate.max_tokens=120"];
+        let some = ["synth.select.parses=false", "synth.judge.keep=[0, 1, 2]", &gold];
+        let text = run(&[&["synth", config, &llm, snippets][..], &less, &some].concat());
+        assert!(text.contains("judge, label 1:"), "the judge is compared with the gold set");
+        let pairs = fs::read_to_string(folder.path().join(format!("datasets/synthetic/{name}/pairs.jsonl"))).unwrap();
+        assert!(pairs.lines().count() >= 8, "{name}: {} pairs", pairs.lines().count());
+        let bench = "bench.benchmarks=[{benchmark: {codesearchnet: {languages: [ruby]}}, dataset: datasets/external/codesearchnet}]";
+        let few = [
+            "bench.contestants=[trained]",
+            "data.split={by: pair, validation: 0, test: 0}",
+            "train.epochs=1",
+            "train.keep=last",
+            "train.batch.from=all_datasets",
+        ];
+        let text = run(&[&["run", config, &encoder, bench][..], &few].concat());
+        assert!(text.contains("csn-1000"), "{text}");
+    }
+}
+
 #[test]
 #[ignore = "slow"]
 fn synthesis_with_real_weights_makes_pairs_of_all_kinds_that_a_replay_gives_again() {
@@ -251,8 +303,6 @@ fn synthesis_with_real_weights_makes_pairs_of_all_kinds_that_a_replay_gives_agai
         let run = |more: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
             command.args(["synth", "made.yaml", &llm]).args(more).current_dir(folder.path());
-            // Threads that wait for each other in tiny matrices take ten times as long as one.
-            command.env("CANDLE_NUM_THREADS", "1");
             if let Some(server) = &server {
                 command.env("WB_LLAMA_SERVER", server);
             }

@@ -138,7 +138,7 @@ fn answer<T: DeserializeOwned>(
         alive()?;
         match transport.get::<T>(path, ONE) {
             Ok(answer) => return Ok(Some(answer)),
-            Err(Failure::Stop(_) | Failure::Reject(_)) => return Ok(None),
+            Err(Failure::Stop(_) | Failure::Reject(_) | Failure::Unusable(_)) => return Ok(None),
             Err(Failure::Retry { what, .. }) if tried == TRIES => {
                 return Err(Error::Engine(format!("{} does not say what it is: {what}", transport.address().root())));
             }

@@ -158,6 +158,7 @@ impl Transport {
         let Raw { status, after, body } = raw;
         let what = format!("{path} answered {status}: {}", self.shown(&body));
         match status {
+            500 if is_unusable(&body) => Failure::Unusable(what),
             408 | 425 | 429 | 500 | 502..=599 => Failure::Retry { what, after },
             413 => Failure::Reject(what),
             400 | 422 if is_too_long_a_prompt(&body) => Failure::Reject(what),
@@ -188,6 +189,12 @@ impl Transport {
 
 fn too_long(path: &str) -> Failure {
     Failure::Retry { what: format!("{path} answered more than {MAX_BYTES} bytes"), after: None }
+}
+
+/// llama-server reads what the model wrote, and answers 500 where it cannot: the server is well.
+fn is_unusable(body: &[u8]) -> bool {
+    let body = serde_json::from_slice::<ErrorBody>(body).ok();
+    body.is_some_and(|body| body.message().is_some_and(|message| message.contains("model produced output that")))
 }
 
 /// Servers name it differently: llama-server by a type, vLLM, LM Studio and Ollama by a sentence.
