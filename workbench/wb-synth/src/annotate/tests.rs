@@ -72,7 +72,12 @@ fn answers_become_annotations_and_the_rest_is_counted() {
     let reasons: Vec<&str> = annotated.rejected.keys().map(String::as_str).collect();
     assert_eq!(
         reasons,
-        ["annotation without a summary", "answer of another shape", "answer that repeats the fence", "given up: too long"]
+        [
+            "annotation without a summary",
+            "answer of another shape",
+            "answer that repeats the fence",
+            "given up: too long"
+        ]
     );
     // Four answers of 100 and 20 tokens; nobody said how many came from a cache.
     assert_eq!(annotated.usage, Usage { prompt: Some(400), cached: None, completion: Some(80) });
