@@ -97,7 +97,7 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("polars", &["wb-report"]),
     ("plotters", &["wb-report"]),
     // Pages, prompts, and the chat templates of models.
-    ("minijinja", &["wb-report", "wb-synth", "wb-llm"]),
+    ("minijinja", &["wb-report", "wb-synth", "wb-llm", "wb-sql"]),
     ("tree-sitter", &["wb-code"]),
     ("tree-sitter-rust", &["wb-code"]),
     ("tree-sitter-python", &["wb-code"]),
