@@ -8,6 +8,8 @@ use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder
 
 use crate::{Error, Result};
 
+/// The texts of a document.
+type View<'a> = Box<dyn Fn(&str) -> Vec<String> + 'a>;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// An encoder with other texts for documents; queries are embedded as they are.
@@ -15,7 +17,7 @@ pub struct DocumentTexts<'a> {
     encoder: &'a dyn Encoder,
     name: String,
     fingerprint: Fingerprint,
-    texts: Box<dyn Fn(&str) -> Vec<String> + 'a>,
+    texts: View<'a>,
     several: bool,
 }
 

@@ -256,6 +256,29 @@ fn rules_make_pairs_without_a_model_and_the_same_ones_again() {
 }
 
 #[test]
+fn a_data_set_of_the_hub_gives_snippets_from_its_cache() {
+    const REVISION: &str = "0123456789012345678901234567890123456789";
+    let sandbox = Sandbox::new();
+    let code = "def total(numbers):\n    result = 0\n    for number in numbers:\n        result += number\n    return result\n";
+    let record = json!({"code": code, "lang": "python", "repo": "someone/sums"});
+    let cache = format!(".cache/huggingface/hub/datasets--owner--code/snapshots/{REVISION}/data/train.jsonl");
+    sandbox.write(&cache, format!("{record}\n"));
+    let hub = |file: &str| {
+        format!(
+            "snippets={{sources: [{{records: {{hub: {{repo: owner/code, revision: {REVISION}, files: [{file}]}}, \
+             fields: {{text: code, language: lang, group: repo}}}}}}], filters: {{min_chars: 20}}}}"
+        )
+    };
+    sandbox.write("made.yaml", format!("{SNIPPETS}rules: {{ min_chars: 20 }}\n"));
+    let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &hub("data/train.jsonl")]);
+    assert!(out.contains("1 snippets of 1 groups"), "{out}");
+    let made = pairs(&sandbox, "datasets/synthetic/made");
+    assert!(!made.is_empty() && made.iter().all(|pair| pair["origin"]["group"] == "someone/sums"), "{made:?}");
+    let block = sandbox.wb(&["synth", "made.yaml", &hub("data/test.jsonl")]);
+    assert!(block.starts_with("exit 2") && block.contains("not in the hub's cache, and WB_OFFLINE forbids"), "{block}");
+}
+
+#[test]
 fn mistakes_are_told_with_what_to_do() {
     let sandbox = Sandbox::new();
     sandbox.write("none.yaml", SNIPPETS);
