@@ -54,7 +54,7 @@ pub struct Estimate {
     pub seconds: Option<f64>,
     /// Pairs that would stay.
     pub pairs: u64,
-    /// Bytes of prompts and answers, about what the ledger takes.
+    /// Bytes of the ledger.
     pub ledger_bytes: u64,
     /// Bytes of pairs, provenance and review page.
     pub output_bytes: u64,
@@ -86,16 +86,37 @@ pub fn plan(config: &SynthConfig, snippets: &[Snippet], seed: Seed) -> Result<Pl
     Ok(plan)
 }
 
+/// What the ledger holds after a probe: the probe's questions, or more of the same kind. Rejected questions and answers
+/// that were asked for again have their cost in it too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Questions, answered and given up.
+    pub questions: u64,
+    /// Tokens of prompts; `None` where the engine does not say.
+    pub prompt: Option<u64>,
+    /// Tokens of answers; `None` where the engine does not say.
+    pub completion: Option<u64>,
+    /// Bytes of the ledger's file.
+    pub bytes: u64,
+}
+
+impl Spent {
+    /// What so many questions cost, at the mean of those in the ledger.
+    pub fn scaled(self, amount: u64, questions: u64) -> u64 {
+        (amount as f64 * questions as f64 / self.questions.max(1) as f64).round() as u64
+    }
+}
+
 /// Runs a probe of at most twenty items and scales it up.
 ///
-/// The probe asks what the run would ask of the same snippets, so that its answers are not lost. `asked_anew` says how
-/// many questions were really put to the model so far (the ledger knows); where the probe's were not, there is no time.
+/// The probe asks what the run would ask of the same snippets, so that its answers are not lost. `spent` says what the
+/// ledger holds so far; where the probe's questions were in it before, there is no time.
 pub fn dry_run(
     config: &SynthConfig,
     snippets: &[Snippet],
     model: &Model,
     seed: Seed,
-    asked_anew: &dyn Fn() -> u64,
+    spent: &dyn Fn() -> Spent,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Estimate> {
     let plan = plan(config, snippets, seed)?;
@@ -104,30 +125,30 @@ pub fn dry_run(
         judge: config.judge.clone().map(|judge| crate::config::JudgeConfig { gold: None, ..judge }),
         ..config.clone()
     };
-    let (before, start) = (asked_anew(), Instant::now());
+    let (before, start) = (spent().questions, Instant::now());
     let probe = run_some(&small, snippets, model, seed, progress, PROBE)?;
     let took = start.elapsed();
     let total = probe.account.total();
-    let anew = asked_anew().saturating_sub(before);
+    let spent = spent();
+    let anew = spent.questions.saturating_sub(before);
     let time = (anew > 0).then(|| took.mul_f64(total.questions as f64 / anew as f64));
     let output = crate::provenance::to_lines(probe.pairs.pairs())?.len()
         + crate::provenance::to_lines(&probe.provenance)?.len()
         + probe.review_html.len();
-    Ok(scale(plan, &probe.counts, &total, probe.asked_bytes, output as u64, time, config))
+    Ok(scale(plan, &probe.counts, (total.questions, spent), output as u64, time, config))
 }
 
 fn scale(
     plan: Plan,
     counts: &crate::chain::Counts,
-    total: &crate::account::Costs,
-    asked_bytes: u64,
+    (asked, spent): (u64, Spent),
     output_bytes: u64,
     time: Option<Duration>,
     config: &SynthConfig,
 ) -> Estimate {
     let factor = plan.items as f64 / counts.items.max(1) as f64;
     let scaled = |number: u64| (number as f64 * factor).round() as u64;
-    let known = |number: u64| (total.unknown == 0 && total.answered > 0).then(|| scaled(number));
+    let questions = scaled(asked);
     let mut pairs = scaled(counts.pairs);
     if let Some(per_kind) = config.select.per_kind {
         let kinds: BTreeSet<&str> = plan.tasks.iter().filter_map(|(name, _)| name.split('/').next()).collect();
@@ -135,13 +156,13 @@ fn scale(
     }
     Estimate {
         probed: counts.items,
-        probed_questions: total.questions,
-        questions: scaled(total.questions),
-        prompt_tokens: known(total.prompt),
-        completion_tokens: known(total.completion),
+        probed_questions: asked,
+        questions,
+        prompt_tokens: spent.prompt.map(|tokens| spent.scaled(tokens, questions)),
+        completion_tokens: spent.completion.map(|tokens| spent.scaled(tokens, questions)),
         seconds: time.map(|time| time.as_secs_f64() * factor),
         pairs,
-        ledger_bytes: scaled(asked_bytes),
+        ledger_bytes: spent.scaled(spent.bytes, questions),
         output_bytes: if counts.pairs == 0 {
             0
         } else {

@@ -25,6 +25,6 @@ pub mod tasks;
 pub use account::Account;
 pub use chain::{Model, Synthesis, run};
 pub use config::SynthConfig;
-pub use dry_run::{Estimate, Plan, dry_run, plan};
+pub use dry_run::{Estimate, Plan, Spent, dry_run, plan};
 pub use error::{Error, Result};
 pub use snippet::Snippet;

@@ -36,7 +36,10 @@ pub fn open(config: &LlmConfig, log: &Path, interrupt: &Arc<AtomicBool>) -> Resu
         EngineConfig::Http(settings) => http(settings),
         EngineConfig::Sidecar(settings) => sidecar(settings),
         EngineConfig::Auto if !config.base_url.is_empty() => http(&HttpConfig::default()),
-        EngineConfig::Auto if sidecar::find(Path::new("")).is_ok() => sidecar(&SidecarConfig::default()),
+        // A server that is named and is not there is a mistake, and not a reason to take another engine.
+        EngineConfig::Auto if sidecar::is_named() || sidecar::find(Path::new("")).is_ok() => {
+            sidecar(&SidecarConfig::default())
+        }
         EngineConfig::Auto => embedded(config, &EmbeddedSettings::default()),
         EngineConfig::Embedded(settings) => embedded(config, settings),
         // A client answers from its ledger; there is nothing to open.

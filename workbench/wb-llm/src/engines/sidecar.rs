@@ -134,9 +134,18 @@ impl Drop for Server {
     }
 }
 
+/// Whether the environment names a server, be it there or not.
+pub fn is_named() -> bool {
+    named().is_some()
+}
+
+fn named() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty())
+}
+
 /// The program to start: the one given, the one that `WB_LLAMA_SERVER` names, or `llama-server` on `PATH`.
 pub fn find(given: &Path) -> Result<PathBuf> {
-    let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
+    let named = named();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = || std::env::split_paths(&path).map(|folder| folder.join("llama-server")).find(|file| file.is_file());
     let found = match (given.as_os_str().is_empty(), named) {

@@ -6,7 +6,10 @@ use wb_core::{Progress, Seed};
 use wb_llm::Ask;
 
 use super::{AnnotateConfig, annotate};
-use crate::{Snippet, dry_run::PROBE};
+use crate::{
+    Snippet,
+    dry_run::{PROBE, Spent},
+};
 
 /// What annotating would take, at the pace of the probe. A probe fills few slots of a server, so that all of it is
 /// rather faster.
@@ -26,26 +29,28 @@ pub struct AnnotateEstimate {
     pub annotations: u64,
 }
 
-/// Annotates the first snippets and scales up. `asked` counts the questions that an engine answered so far.
+/// Annotates the first snippets and scales up. `spent` says what the ledger holds so far.
 pub fn estimate(
     config: &AnnotateConfig,
     snippets: &[Snippet],
     ask: &dyn Ask,
     seed: Seed,
-    asked: &dyn Fn() -> u64,
+    spent: &dyn Fn() -> Spent,
     progress: &mut dyn FnMut(Progress),
 ) -> wb_llm::Result<AnnotateEstimate> {
     let probe = &snippets[..snippets.len().min(PROBE)];
-    let (before, start) = (asked(), Instant::now());
+    let (before, start) = (spent().questions, Instant::now());
     let found = annotate(config, probe, ask, seed, progress)?;
-    let (anew, took) = (asked().saturating_sub(before), start.elapsed());
+    let (spent, took) = (spent(), start.elapsed());
+    let anew = spent.questions.saturating_sub(before);
+    let questions = snippets.len() as u64;
     let scale = snippets.len() as f64 / probe.len().max(1) as f64;
     let scaled = |count: u64| (count as f64 * scale).round() as u64;
     Ok(AnnotateEstimate {
         probed: probe.len() as u64,
-        questions: snippets.len() as u64,
-        prompt_tokens: found.usage.prompt.map(scaled),
-        completion_tokens: found.usage.completion.map(scaled),
+        questions,
+        prompt_tokens: spent.prompt.map(|tokens| spent.scaled(tokens, questions)),
+        completion_tokens: spent.completion.map(|tokens| spent.scaled(tokens, questions)),
         seconds: (anew > 0).then(|| pace(took, anew) * snippets.len() as f64),
         annotations: scaled(found.annotations.iter().flatten().count() as u64),
     })

@@ -1,11 +1,30 @@
 //! A plan counts, a probe scales up, and our side is not the bottleneck.
 
-use std::{sync::atomic::Ordering, time::Instant};
+use std::time::Instant;
 
 use wb_core::Seed;
-use wb_synth::{Model, SynthConfig, dry_run, plan};
+use wb_llm::Reply;
+use wb_synth::{Model, Spent, SynthConfig, dry_run, plan};
 
 use crate::support::{Scripted, info, make, snippets};
+
+/// What a ledger would hold of all that was asked. A question that was given up has cost as much as two answers.
+fn spent(ask: &Scripted) -> Spent {
+    let memory = ask.memory.lock().unwrap();
+    let mut spent = Spent { questions: memory.len() as u64, prompt: Some(0), completion: Some(0), bytes: 0 };
+    for reply in memory.values() {
+        let (prompt, completion, bytes) = match reply {
+            Reply::Answered(answer) => {
+                (answer.usage.prompt.unwrap(), answer.usage.completion.unwrap(), answer.text.len() as u64)
+            }
+            Reply::Rejected(_) => (1_500, 60, 100),
+        };
+        spent.prompt = spent.prompt.map(|sum| sum + prompt);
+        spent.completion = spent.completion.map(|sum| sum + completion);
+        spent.bytes += bytes;
+    }
+    spent
+}
 
 #[test]
 fn a_probe_foretells_a_run() {
@@ -16,20 +35,20 @@ fn a_probe_foretells_a_run() {
     let ask = Scripted::new(9);
     let info = info();
     let model = Model { ask: &ask, info: &info };
-    let anew = || ask.asked.load(Ordering::Relaxed);
-    let estimate = dry_run(&config, &snippets, &model, Seed(17), &anew, &mut |_| {}).unwrap();
+    let spent = || spent(&ask);
+    let estimate = dry_run(&config, &snippets, &model, Seed(17), &spent, &mut |_| {}).unwrap();
     assert_eq!(estimate.probed, 20);
     assert!(estimate.seconds.is_some());
     assert!(estimate.questions <= planned.questions);
-    let again = dry_run(&config, &snippets, &model, Seed(17), &anew, &mut |_| {}).unwrap();
+    let again = dry_run(&config, &snippets, &model, Seed(17), &spent, &mut |_| {}).unwrap();
     assert_eq!(again.seconds, None, "answers that are remembered take no time");
-    let made = make(&config, &snippets, &ask).unwrap();
-    let total = made.account.total();
+    make(&config, &snippets, &ask).unwrap();
+    let total = spent();
     for (name, told, real) in [
         ("questions", estimate.questions, total.questions),
-        ("prompt tokens", estimate.prompt_tokens.unwrap(), total.prompt),
-        ("answer tokens", estimate.completion_tokens.unwrap(), total.completion),
-        ("ledger bytes", estimate.ledger_bytes, made.asked_bytes),
+        ("prompt tokens", estimate.prompt_tokens.unwrap(), total.prompt.unwrap()),
+        ("answer tokens", estimate.completion_tokens.unwrap(), total.completion.unwrap()),
+        ("ledger bytes", estimate.ledger_bytes, total.bytes),
     ] {
         let ratio = told as f64 / real as f64;
         assert!((0.6..1.7).contains(&ratio), "{name}: told {told}, was {real}");

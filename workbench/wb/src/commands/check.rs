@@ -1,6 +1,6 @@
 //! `wb check`: what is wrong with a YAML, or what it would do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use wb_encoder::train::Keep;
@@ -9,7 +9,7 @@ use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 use super::{End, data_lints, experiment};
 use crate::{
     args,
-    config::{Experiment, ModelChoice},
+    config::{Experiment, ModelChoice, at_home},
     output,
     pipeline::{data, encoder, preflight, steps},
 };
@@ -20,6 +20,16 @@ pub fn check(check: &args::Check) -> Result<End> {
     let experiment = experiment::load(arguments)?;
     if check.resolved {
         output::line(wb_core::config::to_text(&experiment)?.trim_end());
+        return Ok(End::Done);
+    }
+    if let Some(pairs) = preflight::unmade_pairs(&experiment) {
+        preflight::but_pairs(&experiment)?;
+        let file = arguments.config.display();
+        output::line(format!("{file}: fine, as far as it can be known before its pairs are there"));
+        output::line(format!("data      {}, to be made first: wb synth {file}", pairs.display()));
+        for lint in lints(&experiment).into_iter().chain(of_synthesis(&experiment)) {
+            output::line(format!("lint: {lint}"));
+        }
         return Ok(End::Done);
     }
     preflight::preflight(&experiment)?;
@@ -106,6 +116,29 @@ fn plan(
         };
         output::line(format!("bench     {}{place}", card.name));
     }
+}
+
+/// Files that `wb synth` will look for and not find.
+fn of_synthesis(experiment: &Experiment) -> Vec<String> {
+    let mut named: Vec<(&str, PathBuf)> = Vec::new();
+    if let Some(llm) = &experiment.llm
+        && llm.base_url.is_empty()
+        && !llm.model.is_empty()
+    {
+        named.push(("llm.model", at_home(Path::new(&llm.model))));
+    }
+    if let Some(synth) = &experiment.synth {
+        let gold = synth.judge.as_ref().and_then(|judge| judge.gold.clone());
+        named.extend(gold.map(|path| ("synth.judge.gold", path)));
+        named.extend(synth.review.clone().map(|path| ("synth.review", path)));
+        named.extend(synth.task_files.iter().map(|path| ("synth.task_files", path.clone())));
+    }
+    if let Some(ab) = &experiment.ab {
+        named.push(("ab.queries", ab.queries.clone()));
+        named.extend(ab.judgements.clone().map(|path| ("ab.judgements", path)));
+    }
+    let missing = named.into_iter().filter(|(_, path)| !path.is_file());
+    missing.map(|(key, path)| format!("{key}: there is no file {}", path.display())).collect()
 }
 
 /// What is lowered beside the loss on pairs.

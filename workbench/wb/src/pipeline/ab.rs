@@ -19,7 +19,7 @@ use wb_core::{
 use wb_report::AbFiles;
 use wb_synth::{Snippet, annotate::EmbedText, lines, provenance::to_lines};
 
-use crate::config::AbConfig;
+use crate::{config::AbConfig, output};
 
 /// What nobody judged, in an experiment's folder.
 pub const TO_JUDGE: &str = "to-judge.jsonl";
@@ -120,13 +120,31 @@ pub fn measure(
 ) -> Result<(Ab, AbFiles)> {
     let texts: HashMap<&str, &str> =
         snippets.iter().map(|snippet| (snippet.id.as_str(), snippet.text.as_str())).collect();
-    let open = to_judge(asked, [baseline, candidate], &texts);
     let file = out.join(TO_JUDGE);
-    atomic::write(&file, to_lines(&open)?.as_bytes())?;
+    // What a person graded in this file stays in it, whether it is named as judgements or not yet.
+    let mut lines_of_file: Vec<Judgement> = match file.is_file() {
+        true => lines::read(&file)?.into_iter().map(|(_, judged)| judged).collect(),
+        false => Vec::new(),
+    };
+    lines_of_file.retain(|judged| judged.grade.is_some());
+    let open = to_judge(asked, [baseline, candidate], &texts);
+    let is_graded = |one: &Judgement| {
+        lines_of_file.iter().any(|judged| judged.query == one.query && judged.document == one.document)
+    };
+    let (graded, open): (Vec<_>, Vec<_>) = open.into_iter().partition(is_graded);
+    if !graded.is_empty() {
+        output::note(format!(
+            "{} grades in {} are not among the judgements: name it as ab.judgements",
+            graded.len(),
+            file.display()
+        ));
+    }
+    lines_of_file.extend(open);
+    atomic::write(&file, to_lines(&lines_of_file)?.as_bytes())?;
     if let Some(query) = asked.queries.iter().find(|query| asked.qrels.of(&query.id).is_none()) {
         let message = format!("nobody judged a document for query `{}` yet", query.id);
         let hint = format!(
-            "set `grade` in each line of {} (1: of use, 0: not), add them to a file of your own, and name it: ab.judgements=FILE",
+            "set `grade` in each line of {0} (1: of use, 0: not), and name it: ab.judgements={0}",
             file.display()
         );
         return Err(Error::data("ab", message).with_hint(hint).into());

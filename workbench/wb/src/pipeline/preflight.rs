@@ -1,5 +1,7 @@
 //! What an experiment needs from elsewhere, looked at before anything is computed or written.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use wb_encoder::{folder::MaxTokens, train::TrainConfig};
 
@@ -10,7 +12,19 @@ use crate::config::{Experiment, PretrainedConfig, SourceChoice};
 
 /// Refuses an experiment whose pretrained encoder or benchmarks' data are not there or do not fit.
 pub fn preflight(experiment: &Experiment) -> Result<()> {
-    made_pairs(experiment)?;
+    if let Some(path) = unmade_pairs(experiment) {
+        return Err(wb_core::Error::Unknown {
+            kind: "file of pairs",
+            name: path.display().to_string(),
+            hint: Some("make it first: wb synth with this file".into()),
+        }
+        .into());
+    }
+    but_pairs(experiment)
+}
+
+/// The same without a look at pairs that `wb synth` is yet to make.
+pub fn but_pairs(experiment: &Experiment) -> Result<()> {
     let (max_tokens, special) = encoder::check(experiment)?;
     check_stage_lengths(&experiment.train, max_tokens, special)?;
     for judge in experiment.data.prepare().encoders() {
@@ -40,24 +54,16 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
     Ok(())
 }
 
-/// Refuses pairs of `wb synth` that were not made yet, and says what makes them.
-fn made_pairs(experiment: &Experiment) -> Result<()> {
+/// The file of pairs that `wb synth` is yet to make of this very file.
+pub fn unmade_pairs(experiment: &Experiment) -> Option<&Path> {
     if experiment.synth.is_none() && experiment.rules.is_none() && experiment.annotate.is_none() {
-        return Ok(());
+        return None;
     }
     let files = experiment.data.sources.iter().filter_map(|source| match source {
-        SourceChoice::Jsonl(files) => Some(&files.path),
+        SourceChoice::Jsonl(files) => Some(files.path.as_path()),
         _ => None,
     });
-    match files.into_iter().find(|path| path.ends_with("pairs.jsonl") && !path.exists()) {
-        Some(path) => Err(wb_core::Error::Unknown {
-            kind: "file of pairs",
-            name: path.display().to_string(),
-            hint: Some("make it first: wb synth with this file".into()),
-        }
-        .into()),
-        None => Ok(()),
-    }
+    files.into_iter().find(|path| path.ends_with("pairs.jsonl") && !path.exists())
 }
 
 /// Refuses stages whose texts would be longer than the encoder's, or would be nothing but special tokens.

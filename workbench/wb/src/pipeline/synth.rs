@@ -13,7 +13,7 @@ use serde::Serialize;
 use wb_core::{Pair, PairSet, Progress, atomic, fingerprint::Fingerprint, run_dir::write_json};
 use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, canaries::Seeds};
 use wb_synth::{
-    Estimate, Model, Snippet,
+    Estimate, Model, Snippet, Spent,
     annotate::{self, AnnotateConfig, AnnotateEstimate, Annotated},
     dry_run,
     provenance::to_lines,
@@ -102,16 +102,29 @@ pub fn estimates(
     snippets: &SnippetSet,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Option<Estimate>, Option<AnnotateEstimate>)> {
-    let asked = || client.ledger().len() as u64;
+    let spent = || spent(client);
     let (mut pairs, mut annotations) = (None, None);
     if let Some(synth) = &file.synth {
         let model = Model { ask: client, info: client.info() };
-        pairs = Some(dry_run(synth, &snippets.snippets, &model, file.seed, &asked, progress)?);
+        pairs = Some(dry_run(synth, &snippets.snippets, &model, file.seed, &spent, progress)?);
     }
     if let Some(config) = &file.annotate {
-        annotations = Some(annotate::estimate(config, &snippets.snippets, client, file.seed, &asked, progress)?);
+        annotations = Some(annotate::estimate(config, &snippets.snippets, client, file.seed, &spent, progress)?);
     }
     Ok((pairs, annotations))
+}
+
+/// What the ledger of a client holds. Tokens are unknown where an answer's were not counted.
+fn spent(client: &Client) -> Spent {
+    let total = client.account().total();
+    let is_counted = total.tokens.uncounted + total.wasted.uncounted == 0;
+    let known = |tokens: u64| is_counted.then_some(tokens);
+    Spent {
+        questions: total.answered + total.rejected,
+        prompt: known(total.tokens.prompt + total.wasted.prompt),
+        completion: known(total.tokens.completion + total.wasted.completion),
+        bytes: std::fs::metadata(client.ledger().path()).map_or(0, |file| file.len()),
+    }
 }
 
 /// Annotates the snippets of a file, and writes what was said of them.

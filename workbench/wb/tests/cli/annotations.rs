@@ -68,7 +68,7 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
     let url = format!("llm.base_url={}", server.url);
     let block = sandbox.wb(&["ab", "said.yaml", &url]);
     assert!(block.starts_with("exit 2") && block.contains("nobody judged a document for query `q0`"), "{block}");
-    assert!(block.contains("to-judge.jsonl") && block.contains("ab.judgements=FILE"), "{block}");
+    assert!(block.contains("to-judge.jsonl") && block.contains("ab.judgements=datasets"), "{block}");
     judge(&sandbox);
     let (out, _) = sandbox.succeeds(&["ab", "said.yaml", &url, "ab.judgements=judged.jsonl", "--no-worse"]);
     let asked = server.answered.lock().unwrap().len();
@@ -87,6 +87,18 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
     let page = read(&sandbox, "datasets/synthetic/said/ab.html");
     assert!(page.contains("oversample fraud") && !page.contains("<script"), "the page shows the queries");
     assert!(fs::read(sandbox.path("datasets/synthetic/said/ab.png")).unwrap().starts_with(b"\x89PNG"));
+
+    // Grades in the file itself are never lost: not while they are not named, and not when they are.
+    let own = "datasets/synthetic/said/to-judge.jsonl";
+    sandbox.write(own, read(&sandbox, "judged.jsonl"));
+    let graded = || read(&sandbox, own).lines().filter(|line| !line.contains("\"grade\":null")).count();
+    let all = graded();
+    assert!(all > 10, "{all}");
+    let unnamed = sandbox.wb(&["ab", "said.yaml", &url]);
+    assert!(unnamed.contains("are not among the judgements: name it as ab.judgements"), "{unnamed}");
+    assert_eq!(graded(), all);
+    sandbox.succeeds(&["ab", "said.yaml", &url, &format!("ab.judgements={own}")]);
+    assert_eq!(graded(), all);
 
     // Other arms of the same answers, without a server.
     drop(server);

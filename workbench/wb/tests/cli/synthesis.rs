@@ -288,9 +288,16 @@ fn mistakes_are_told_with_what_to_do() {
     let training = "data: { sources: [{ jsonl: { path: datasets/synthetic/made/pairs.jsonl } }] }\n\
                     encoder: { model: { static_embedding: {} } }\n";
     sandbox.write("whole.yaml", format!("{SNIPPETS}rules: {{}}\n{training}"));
-    for command in ["check", "run", "train"] {
+    for command in ["run", "train"] {
         let block = sandbox.wb(&[command, "whole.yaml"]);
         assert!(block.starts_with("exit 2") && block.contains("hint: make it first: wb synth"), "{block}");
+    }
+    let llm = "llm={model: models/none.gguf}";
+    let (out, _) = sandbox.succeeds(&["check", "whole.yaml", llm, "synth={judge: {gold: gold.jsonl}}"]);
+    for told in
+        ["to be made first: wb synth whole.yaml", "lint: llm.model: there is no file", "lint: synth.judge.gold: there"]
+    {
+        assert!(out.contains(told), "{told}: {out}");
     }
     let block = sandbox.wb(&["synth", "made.yaml", "llm=null"]);
     assert!(block.starts_with("exit 2") && block.contains("hint: llm: {"), "{block}");

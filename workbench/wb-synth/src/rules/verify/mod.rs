@@ -88,6 +88,12 @@ const FORBIDDEN: &[&str] = &[
     "id",
     "hash",
     "object",
+    "attrgetter",
+    "methodcaller",
+    "get_type_hints",
+    "ForwardRef",
+    "vars",
+    "locals",
     "getattr",
     "setattr",
     "builtins",
@@ -188,7 +194,8 @@ fn is_harmless(code: &str) -> bool {
                         .all(|module| HARMLESS.contains(&module.split_whitespace().next().unwrap_or_default())),
                 };
         }
-        words.all(|word| !FORBIDDEN.contains(&word) && (!word.starts_with("__") || word == "__name__"))
+        // What begins with `_` may be a module's own way out, as `collections._sys` is.
+        words.all(|word| !FORBIDDEN.contains(&word) && (!word.starts_with('_') || ["_", "__name__"].contains(&word)))
     })
 }
 
@@ -266,6 +273,11 @@ mod tests {
             ("def f(n):\n    x = 'a'\n    while True:\n        x = x + x\n", "it ran out of time or memory"),
             ("def f(n):\n    return f(n)\n", "it ran out of time or memory"),
             ("def f(n):\n    return open('/etc/passwd').read()\n", "it may do more than compute"),
+            ("import collections\ndef f(n):\n    return collections._sys.modules\n", "it may do more than compute"),
+            (
+                "from operator import attrgetter\nimport re\ndef f(n):\n    return attrgetter('_s' + 'ys')(re)\n",
+                "it may do more than compute",
+            ),
             ("import os\ndef f(n):\n    return n\n", "it may do more than compute"),
             ("def f(self, n):\n    return n\n", "no function with plain parameters"),
             ("def f(n):\n    return missing(n)\n", "no call gave a value"),
@@ -273,6 +285,11 @@ mod tests {
         ] {
             let expected = Verdict::Unchecked(why.to_owned());
             assert_eq!(same(code, Language::Python).unwrap_or(expected.clone()), expected, "{code}");
+        }
+        // Names that are put together reach no function of the process, and no code is made out of texts.
+        let out = "function f(n) { return this['constr' + 'uctor']['constr' + 'uctor']('return 1')() + n; }";
+        if let Some(found) = same(out, Language::JavaScript) {
+            assert_eq!(found.name(), "unchecked: no call gave a value");
         }
         let endless = "while (true) { }\nfunction f(n) { return n; }";
         if let Some(found) = same(endless, Language::JavaScript) {
