@@ -3,6 +3,7 @@
 #[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod http;
+pub mod llama_server;
 pub mod replay;
 pub mod sidecar;
 
@@ -37,7 +38,7 @@ pub fn open(config: &LlmConfig, log: &Path, interrupt: &Arc<AtomicBool>) -> Resu
         EngineConfig::Sidecar(settings) => sidecar(settings),
         EngineConfig::Auto if !config.base_url.is_empty() => http(&HttpConfig::default()),
         // A server that is named and is not there is a mistake, and not a reason to take another engine.
-        EngineConfig::Auto if sidecar::is_named() || sidecar::find(Path::new("")).is_ok() => {
+        EngineConfig::Auto if llama_server::is_named() || llama_server::find(Path::new("")).is_ok() => {
             sidecar(&SidecarConfig::default())
         }
         EngineConfig::Auto => embedded(config, &EmbeddedSettings::default()),

@@ -17,7 +17,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, fingerprint::Fingerprint};
 
-use super::http::{Dialect, HttpConfig, HttpEngine};
+use super::{
+    http::{Dialect, HttpConfig, HttpEngine},
+    llama_server,
+};
 use crate::{
     config::{Determinism, LlmConfig},
     engine::{EngineInfo, LlmEngine},
@@ -54,8 +57,6 @@ impl SidecarConfig {
     }
 }
 
-/// The variable that names the program.
-const VARIABLE: &str = "WB_LLAMA_SERVER";
 /// The variable that llama-server reads its key from: arguments are seen by everyone on the machine.
 const KEY_VARIABLE: &str = "LLAMA_API_KEY";
 /// Tokens of a slot where the configuration says none.
@@ -134,36 +135,10 @@ impl Drop for Server {
     }
 }
 
-/// Whether the environment names a server, be it there or not.
-pub fn is_named() -> bool {
-    named().is_some()
-}
-
-fn named() -> Option<PathBuf> {
-    std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty())
-}
-
-/// The program to start: the one given, the one that `WB_LLAMA_SERVER` names, or `llama-server` on `PATH`.
-pub fn find(given: &Path) -> Result<PathBuf> {
-    let named = named();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = || std::env::split_paths(&path).map(|folder| folder.join("llama-server")).find(|file| file.is_file());
-    let found = match (given.as_os_str().is_empty(), named) {
-        (false, _) => Some(given.to_path_buf()),
-        (true, Some(named)) => Some(named),
-        (true, None) => on_path(),
-    };
-    let Some(found) = found else {
-        return Err(Error::Engine(format!("no llama-server on PATH, and {VARIABLE} names none")));
-    };
-    // Absolute, so that it is the same whatever folder is current.
-    fs::canonicalize(&found).map_err(|source| Error::Io { path: found.display().to_string(), source })
-}
-
 impl SidecarEngine {
     /// Starts the server and waits until it has its model. Its output is added to `log`.
     pub fn open(config: &LlmConfig, settings: &SidecarConfig, log: &Path, interrupt: Arc<AtomicBool>) -> Result<Self> {
-        let program = find(&settings.server)?;
+        let program = llama_server::find(&settings.server)?;
         let model = Path::new(&config.model);
         if !model.is_file() {
             let what = format!("no file `{}`, expected a GGUF file", config.model);
