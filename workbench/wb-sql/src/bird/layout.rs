@@ -28,9 +28,6 @@ fn layout(path: &Path, place: &str, what: impl Into<String>) -> Error {
 
 /// Predictions in the order of the file: an object of `"number": "SQL\t----- bird -----\tdb_id"`.
 ///
-/// As the evaluator reads it: without the separator, or with several, the whole text without the space around it is the
-/// query; what is no text is an empty query, which is wrong.
-///
 /// # Errors
 ///
 /// If the file cannot be read or is no JSON object.
@@ -39,14 +36,17 @@ pub fn predictions(path: &Path) -> Result<Vec<String>> {
     let Json::Object(entries) = parsed else {
         return Err(layout(path, "", "expected an object of predictions by number"));
     };
-    let query = |entry: &Json| {
-        let Json::String(text) = entry else { return " ".to_owned() };
-        match text.split(SEPARATOR).collect::<Vec<_>>()[..] {
-            [sql, _] => sql.to_owned(),
-            _ => text.trim().to_owned(),
-        }
-    };
-    Ok(entries.values().map(query).collect())
+    Ok(entries.values().map(prediction).collect())
+}
+
+/// The query of one entry, as the evaluator reads it: without the separator, or with several, the whole text without the
+/// space around it is the query; what is no text is an empty query, which is wrong.
+pub fn prediction(entry: &Json) -> String {
+    let Json::String(text) = entry else { return " ".to_owned() };
+    match text.split(SEPARATOR).collect::<Vec<_>>()[..] {
+        [sql, _] => sql.to_owned(),
+        _ => text.trim().to_owned(),
+    }
 }
 
 /// Gold queries: `SQL TAB db_id` per line.

@@ -16,7 +16,7 @@ mod run;
 mod scores;
 mod ves;
 
-pub use layout::{Gold, difficulties, gold, predictions};
+pub use layout::{Gold, difficulties, gold, prediction, predictions};
 pub use run::{BirdQuestion, BirdVerdict, judge};
 pub use scores::{same_set, soft_f1};
 pub use ves::{reward, ves};

@@ -16,13 +16,11 @@ pub(crate) struct Desk<'a> {
     progress: &'a mut dyn FnMut(Progress),
     /// What was asked so far.
     pub(crate) account: Account,
-    /// Bytes of all prompts and answers so far.
-    pub(crate) bytes: u64,
 }
 
 impl<'a> Desk<'a> {
     pub(crate) fn new(model: &Model<'a>, progress: &'a mut dyn FnMut(Progress)) -> Self {
-        Self { model: *model, progress, account: Account::default(), bytes: 0 }
+        Self { model: *model, progress, account: Account::default() }
     }
 
     /// The replies to `total` questions, in their order.
@@ -48,12 +46,6 @@ impl<'a> Desk<'a> {
             }
             for (question, reply) in questions.iter().zip(&portion) {
                 self.account.add(question, reply);
-                let asked: usize = question.messages.iter().map(|message| message.content.len()).sum();
-                let answered = match reply {
-                    Reply::Answered(answer) => answer.text.len(),
-                    Reply::Rejected(rejection) => rejection.reason.len(),
-                };
-                self.bytes += (asked + answered) as u64;
             }
             replies.extend(portion);
         }

@@ -91,8 +91,6 @@ pub struct Synthesis {
     pub calibration: Option<Calibration>,
     /// Files of proposed tasks, by name, to be edited and named in `task_files`.
     pub proposals: Vec<(String, String)>,
-    /// Bytes of all prompts and answers, about what the ledger holds.
-    pub asked_bytes: u64,
 }
 
 /// Makes pairs out of snippets. A pure function of its arguments, the files they name, and the model's replies.
@@ -166,7 +164,7 @@ pub(crate) fn run_some(
     }
     counts.pairs = kept.len() as u64;
     let (pairs, provenance) = assemble::run(&stage, &kept, model.info)?;
-    let (account, asked_bytes) = (desk.account, desk.bytes);
+    let account = desk.account;
     let facts = card::Facts {
         config,
         catalog: &catalog,
@@ -179,7 +177,7 @@ pub(crate) fn run_some(
     };
     let card = card::render(&facts);
     let review_html = review::page(pairs.pairs(), &provenance, &catalog)?;
-    Ok(Synthesis { pairs, provenance, card, account, review_html, counts, calibration, proposals, asked_bytes })
+    Ok(Synthesis { pairs, provenance, card, account, review_html, counts, calibration, proposals })
 }
 
 fn reasons(counts: &BTreeMap<String, u64>) -> String {

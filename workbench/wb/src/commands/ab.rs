@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use wb_bench::Contestant;
 use wb_core::records::ab::Ab;
-use wb_encoder::{BiEncoder, folder::MaxTokens};
+use wb_encoder::BiEncoder;
 use wb_retrieval::Bm25Config;
-use wb_synth::annotate::{Annotated, EmbedText};
+use wb_synth::annotate::Annotated;
 
 use super::{End, synth::print_annotated, unless_stopped};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     config::{AbConfig, Synthesis},
     interrupt::Interrupt,
     output::{self, Bars},
-    pipeline::{ab as experiment, device, encoder, environment, synth},
+    pipeline::{ab as experiment, encoder, environment, synth},
 };
 
 /// `wb ab`
@@ -30,18 +30,15 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
     // Everything that can be wrong is looked at before a model is asked, which may take hours.
     let asked = experiment::asked(&config)?;
-    let is_annotated = config.arms.iter().any(|arm| *arm != EmbedText::Code);
-    if arguments.replay.is_none() && is_annotated {
+    // One of the two arms always embeds annotations.
+    if arguments.replay.is_none() {
         environment::complete(file.llm.as_ref())?;
     }
     let encoder = open(&config, &file, arguments)?;
     let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
-    let client = match is_annotated {
-        true => interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?,
-        false => None,
-    };
+    let client = interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?;
     let snippets = synth::read(&file, &mut progress)?.snippets;
     let annotated = match (&file.annotate, &client) {
         (Some(annotate), Some(client)) => {
@@ -57,7 +54,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     bars.finish();
     output::line(format!("{:>9} snippets", snippets.len()));
     let mut facts = vec![format!("{} snippets, searched by {}.", snippets.len(), contestant.name())];
-    if let (true, Some(client)) = (is_annotated, &client) {
+    if let Some(client) = &client {
         print_annotated(&annotated);
         let said = annotated.annotations.iter().flatten().count();
         let info = client.info();
@@ -105,13 +102,8 @@ fn open(config: &AbConfig, file: &Synthesis, arguments: &args::Ab) -> Result<Opt
     if config.encoder == "bm25" {
         return Ok(None);
     }
-    let (mut folder, run) = encoder::named(&config.encoder, &arguments.places.runs)?;
-    if let Some(tokens) = config.max_tokens {
-        folder.max_tokens = MaxTokens::both(tokens);
-    }
-    let path = run.as_ref().map_or_else(|| config.encoder.clone().into(), wb_core::RunDir::encoder);
-    let device = device::open(file.device, path.is_dir().then_some(path.as_path()))?;
-    Ok(Some(BiEncoder::open(folder, &device)?))
+    let runs = &arguments.places.runs;
+    encoder::open(&config.encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))
 }
 
 fn print(ab: &Ab) {

@@ -8,7 +8,6 @@ use wb_core::{
     run_dir::{read_json, write_json},
 };
 use wb_data::OnBad;
-use wb_encoder::{BiEncoder, folder::MaxTokens};
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 use wb_synth::annotate::EmbedText;
 
@@ -17,7 +16,7 @@ use crate::{
     args,
     config::{DocumentsConfig, SourceChoice},
     output::{self, Bars},
-    pipeline::{bench, data, device, documents::Documents, encoder, manifest},
+    pipeline::{bench, data, documents::Documents, encoder, manifest},
 };
 
 /// `wb bench`
@@ -42,14 +41,10 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         Some(_) => None,
         None => {
             let name = arguments.encoder.as_deref().unwrap_or("latest");
-            let (mut folder, of_run) = encoder::named(name, &arguments.places.runs)?;
-            if let Some(tokens) = arguments.max_tokens {
-                folder.max_tokens = MaxTokens::both(tokens);
-            }
+            let (encoder, of_run) =
+                encoder::open(name, &arguments.places.runs, arguments.max_tokens, arguments.device)?;
             run = of_run;
-            let path = run.as_ref().map_or_else(|| std::path::PathBuf::from(name), RunDir::encoder);
-            let device = device::open(arguments.device, path.is_dir().then_some(path.as_path()))?;
-            Some(BiEncoder::open(folder, &device)?)
+            Some(encoder)
         }
     };
     let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use wb_core::{Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_data::sources::hub::{Kind, fetch, fetch_optional};
-use wb_encoder::{Folder, Tokenizer, folder::MaxTokens};
+use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
 
-use super::data::Data;
+use super::{data::Data, device};
 use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
 
 /// What a model on the hub consists of, beside its weights.
@@ -190,6 +190,22 @@ pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
         Ok(folder)
     };
     of_hub().with_context(|| format!("cannot get {}", config.id))
+}
+
+/// An encoder ready to embed: a folder, a run or a hub id, at its own lengths or at this one. With the run, if it is one's.
+pub fn open(
+    name: &str,
+    runs: &Path,
+    max_tokens: Option<usize>,
+    device: DeviceConfig,
+) -> Result<(BiEncoder, Option<RunDir>)> {
+    let (mut folder, run) = named(name, runs)?;
+    if let Some(tokens) = max_tokens {
+        folder.max_tokens = MaxTokens::both(tokens);
+    }
+    let path = run.as_ref().map_or_else(|| PathBuf::from(name), RunDir::encoder);
+    let device = device::open(device, path.is_dir().then_some(path.as_path()))?;
+    Ok((BiEncoder::open(folder, &device)?, run))
 }
 
 /// What the user named: a folder, a run, or a hub id `owner/name@revision`.

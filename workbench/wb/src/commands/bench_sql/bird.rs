@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use wb_core::{Error, Progress};
 use wb_sql::{
-    bird::{BirdQuestion, BirdVerdict, judge, predictions, ves},
+    bird::{BirdQuestion, BirdVerdict, judge, prediction, ves},
     execute::Status as Executed,
 };
 
@@ -133,7 +133,7 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
             return Err(Error::data(place, message).with_hint(hint()).into());
         }
     }
-    Ok(predictions(path)?)
+    Ok(entries.values().map(prediction).collect())
 }
 
 fn status_of(verdict: &BirdVerdict) -> Status {

@@ -126,17 +126,13 @@ impl Ranker {
 }
 
 fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> Result<BiEncoder> {
-    let (folder, place): (_, Option<PathBuf>) = match &config.encoder {
-        Some(name) => {
-            let (folder, run) = encoder::named(name, runs)?;
-            (folder, Some(run.map_or_else(|| PathBuf::from(name), |run| run.encoder())))
-        }
-        None => match encoder::pretrained(experiment)? {
-            Some((folder, place)) => (folder, Some(place)),
-            None => bail!(experiment.no_encoder_to_mine_with()),
-        },
+    if let Some(name) = &config.encoder {
+        return Ok(encoder::open(name, runs, None, experiment.device)?.0);
+    }
+    let Some((folder, place)) = encoder::pretrained(experiment)? else {
+        bail!(experiment.no_encoder_to_mine_with());
     };
-    let device = device::open(experiment.device, place.as_deref().filter(|place| place.is_dir()))?;
+    let device = device::open(experiment.device, place.is_dir().then_some(place.as_path()))?;
     Ok(BiEncoder::open(folder, &device)?)
 }
 
