@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use wb_encoder::train::Keep;
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
-use super::{End, data_lints, experiment};
+use super::{End, bench_sql::generate, data_lints, experiment};
 use crate::{
     args,
-    config::{Experiment, ModelChoice, at_home},
+    config::{Experiment, ModelChoice, TextToSql, at_home},
     output,
     pipeline::{data, encoder, preflight, steps},
 };
@@ -17,6 +17,9 @@ use crate::{
 /// `wb check`
 pub fn check(check: &args::Check) -> Result<End> {
     let arguments = &check.experiment;
+    if TextToSql::is_alone(&arguments.config) {
+        return text_to_sql(check);
+    }
     let experiment = experiment::load(arguments)?;
     if check.resolved {
         output::line(wb_core::config::to_text(&experiment)?.trim_end());
@@ -51,6 +54,25 @@ pub fn check(check: &args::Check) -> Result<End> {
     for lint in lints(&experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
     }
+    if experiment.rag.is_some() {
+        let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
+        generate::check::lines(&file, &arguments.places.runs)?;
+    }
+    Ok(End::Done)
+}
+
+/// A file that trains nothing.
+fn text_to_sql(check: &args::Check) -> Result<End> {
+    let arguments = &check.experiment;
+    let file = TextToSql::load(&arguments.config, &arguments.overrides)
+        .with_context(|| format!("cannot load {}", arguments.config.display()))?;
+    if check.resolved {
+        output::line(wb_core::config::to_text(&file)?.trim_end());
+        return Ok(End::Done);
+    }
+    generate::check::data(&file.rag)?;
+    output::line(format!("{}: fine", arguments.config.display()));
+    generate::check::lines(&file, &arguments.places.runs)?;
     Ok(End::Done)
 }
 

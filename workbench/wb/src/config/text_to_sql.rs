@@ -3,7 +3,7 @@
 //! The sections of training and synthesis are typed too, so that one file serves all commands and a misspelled key is
 //! found by each.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Result, Seed};
@@ -61,6 +61,14 @@ impl TextToSql {
         let file: Self = wb_core::config::load(path, overrides)?;
         file.validate().map_err(|error| placed(error, path, overrides))?;
         Ok(file)
+    }
+
+    /// Whether a file is for `wb bench spider --generate` alone, and trains nothing.
+    pub fn is_alone(path: &Path) -> bool {
+        let sections = wb_core::config::load::<BTreeMap<String, serde_json::Value>>(path, &[]);
+        sections.is_ok_and(|sections| {
+            sections.contains_key("rag") && sections.get("data").is_none_or(serde_json::Value::is_null)
+        })
     }
 
     fn validate(&self) -> Result<()> {

@@ -99,7 +99,9 @@ fn chat(body: &str) -> Value {
     let schema = &request["response_format"]["json_schema"]["schema"];
     let words = sum(body);
     let content = match schema {
+        Value::Null if body.contains("You write SQL") => queried(&request),
         Value::Null => said(words),
+        _ if !schema["properties"]["sql"].is_null() => json!({ "sql": queried(&request) }).to_string(),
         _ if !schema["properties"]["summary"].is_null() => described(body).to_string(),
         _ => filled(schema, words).to_string(),
     };
@@ -120,6 +122,20 @@ fn described(body: &str) -> Value {
         "keywords": [word],
         "queries": [format!("how do I {word} it")],
     })
+}
+
+/// SQL as a model might write it: with an example it counts, except where it is drawn badly; without one it misspells a
+/// column, and mends that when it is told.
+fn queried(request: &Value) -> String {
+    let last = request["messages"].as_array().and_then(|all| all.last()).unwrap()["content"].as_str().unwrap();
+    let drawn_badly = request["temperature"].as_f64() > Some(0.0) && request["seed"].as_u64().unwrap_or(0) % 4 == 0;
+    let sql = match (last.contains("does not run"), last.contains("Examples of questions")) {
+        (true, _) => "SELECT name FROM item",
+        (_, true) if drawn_badly => "SELECT max(id) FROM sale",
+        (_, true) => "SELECT count(*)\nFROM item",
+        _ => "SELECT nam FROM item",
+    };
+    sql.to_owned()
 }
 
 /// A number of a text; any will do.

@@ -5,7 +5,7 @@ mod databases;
 mod entries;
 mod exact;
 mod files;
-mod generate;
+pub mod generate;
 mod kind;
 mod levels;
 mod measured;

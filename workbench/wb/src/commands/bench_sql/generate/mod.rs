@@ -2,6 +2,7 @@
 //! questions with the same seeds.
 
 mod answers;
+pub mod check;
 mod cost;
 mod index;
 mod inputs;
@@ -57,6 +58,10 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
     }
     if arguments.sql.replay.is_none() && asks {
         environment::complete(file.llm.as_ref())?;
+    }
+    check::data(config)?;
+    if let Some((name, error)) = check::encoders(config, &arguments.places.runs).into_iter().next() {
+        return Err(error.context(format!("retriever {name}")));
     }
     let template = template(config)?;
     let prompt = Prompt::new(&template)?;
@@ -162,8 +167,6 @@ fn file(arguments: &args::Bench) -> Result<TextToSql> {
 fn template(config: &RagConfig) -> Result<String> {
     let GeneratorChoice::Model(model) = &config.generator else { return Ok(DEFAULT_PROMPT.to_owned()) };
     let Some(path) = &model.prompt else { return Ok(DEFAULT_PROMPT.to_owned()) };
-    // Read twice, so that mistakes in it are told with its name.
-    Prompt::load(path)?;
     Ok(std::fs::read_to_string(path).map_err(wb_core::Error::io("read", path))?)
 }
 
