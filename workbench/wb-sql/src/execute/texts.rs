@@ -165,7 +165,7 @@ pub(super) fn has_several_statements(sql: &str) -> bool {
 }
 
 /// Nothing but spaces, comments and semicolons.
-pub(super) fn is_blank(sql: &str) -> bool {
+pub(crate) fn is_blank(sql: &str) -> bool {
     let mut rest = sql.trim_start_matches([' ', '\t', '\n', '\r', '\x0c', ';']);
     loop {
         let after = if let Some(comment) = rest.strip_prefix("--") {

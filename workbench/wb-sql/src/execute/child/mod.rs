@@ -4,6 +4,7 @@ mod connection;
 mod limits;
 mod math;
 mod run;
+mod script;
 
 use std::{
     fs::File,

@@ -115,6 +115,9 @@ impl<S: FnMut(&[u8]) -> Result<()>> Attempt<'_, S> {
                 return Ok(Ok(()));
             }
             self.rows += 1;
+            if !self.request.discard && self.rows.saturating_mul(self.width as u64) > self.request.max_cells {
+                return Ok(Err(refused(&format!("a result of more than {} values", self.request.max_cells))));
+            }
             for column in 0..self.width {
                 match row.get_ref(column) {
                     Ok(value) => self.push(value),
