@@ -17,6 +17,8 @@ const KEPT_OF_ONE: usize = 128;
 const KEPT_CELLS: usize = 100_000;
 /// So many rows of a prediction are asked for before it is known how many the gold query has.
 const ROWS_AHEAD: u64 = 10_000;
+/// And so many values, however wide its rows are.
+const CELLS_AHEAD: u64 = 200_000;
 /// Bytes of all results that are held for later, by one seat.
 const HELD: usize = 32 << 20;
 
@@ -50,10 +52,11 @@ impl Memory {
         let (mut statements, mut seen) = (Vec::new(), HashSet::new());
         for (source, gold, prediction) in pairs {
             if self.known(source, gold).is_none() && seen.insert((source, gold, true)) {
-                statements.push((true, Statement { source, sql: gold, max_rows: all }));
+                statements.push((true, Statement { source, sql: gold, max_rows: all, enough_cells: u64::MAX }));
             }
             if prediction != gold && seen.insert((source, prediction, false)) {
-                statements.push((false, Statement { source, sql: prediction, max_rows: ROWS_AHEAD }));
+                let (max_rows, enough_cells) = (ROWS_AHEAD, CELLS_AHEAD);
+                statements.push((false, Statement { source, sql: prediction, max_rows, enough_cells }));
             }
         }
         let asked: Vec<Statement<'_>> = statements.iter().map(|(_, statement)| *statement).collect();

@@ -49,6 +49,8 @@ pub(super) struct Request {
     pub sql: String,
     /// After so many rows it stops and says that there are more.
     pub max_rows: u64,
+    /// Behind the row that makes so many values it stops, too, and says so.
+    pub enough_cells: u64,
     pub max_bytes: u64,
     /// Values of a result: the parent holds each in more bytes than a NULL has on its way.
     pub max_cells: u64,

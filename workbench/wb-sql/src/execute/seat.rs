@@ -70,6 +70,8 @@ pub struct Statement<'a> {
     pub sql: &'a str,
     /// The most rows of the result that are wanted.
     pub max_rows: u64,
+    /// So many values are enough: with the row that reaches them the result is cut.
+    pub enough_cells: u64,
 }
 
 /// One worker after another.
@@ -95,7 +97,7 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started. Whatever happens to the statement is an outcome.
     pub fn execute(&mut self, source: &Source, sql: &str, max_rows: u64) -> Result<Execution> {
-        self.one(Statement { source, sql, max_rows }, false)
+        self.one(Statement { source, sql, max_rows, enough_cells: u64::MAX }, false)
     }
 
     /// Runs a statement to its end and says how long it took; its rows are read and dropped by the worker.
@@ -104,7 +106,7 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started.
     pub fn time(&mut self, source: &Source, sql: &str) -> Result<Execution> {
-        self.one(Statement { source, sql, max_rows: self.limits.max_rows }, true)
+        self.one(Statement { source, sql, max_rows: self.limits.max_rows, enough_cells: u64::MAX }, true)
     }
 
     /// Runs statements one after the other. They are handed over together, so that parent and worker need not take
@@ -191,6 +193,7 @@ impl<'a> Seat<'a> {
             source: statement.source.clone(),
             sql: statement.sql.to_owned(),
             max_rows: statement.max_rows.min(self.limits.max_rows),
+            enough_cells: statement.enough_cells,
             max_bytes: self.limits.max_bytes,
             max_cells: self.limits.max_cells,
             timeout_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX),

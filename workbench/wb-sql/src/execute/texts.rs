@@ -71,7 +71,9 @@ pub(super) fn with_current_year(text: &str, compat: Compat) -> Cow<'_, str> {
 }
 
 fn contains_ignoring_case(text: &str, word: &str) -> bool {
-    text.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    let first = word[0] | 0x20;
+    text.windows(word.len()).any(|window| window[0] | 0x20 == first && window.eq_ignore_ascii_case(word))
 }
 
 fn replaced_year(text: &str, year: &str) -> String {

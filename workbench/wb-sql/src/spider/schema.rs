@@ -264,9 +264,15 @@ struct Entry {
 impl Schemas {
     /// Reads Spider's `tables.json` (or BIRD's, which has the same shape).
     pub fn load(path: &Path) -> Result<Self, SchemaError> {
-        let text = std::fs::read(path).map_err(|source| SchemaError::Read { path: path.to_owned(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| SchemaError::Read { path: path.to_owned(), source })?;
+        Self::parse(path, &text)
+    }
+
+    /// The same of a text that was read from `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, SchemaError> {
         let entries: Vec<Entry> =
-            serde_json::from_slice(&text).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
+            serde_json::from_str(text).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
         let schemas = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), (entry.checked()?, OnceLock::new()))));
         Ok(Self { schemas: schemas.collect::<Result<_, SchemaError>>()? })
     }

@@ -81,7 +81,7 @@ fn a_worker_ends_with_its_parent() {
     };
     send(r#"{"memory_bytes":268435456}"#);
     send(
-        r#"{"id":1,"source":{"script":""},"sql":"with recursive t(x) as (select 1 union all select x + 1 from t) select count(*) from t","max_rows":9,"max_bytes":9999,"max_cells":9999,"timeout_ms":60000,"discard":false}"#,
+        r#"{"id":1,"source":{"script":""},"sql":"with recursive t(x) as (select 1 union all select x + 1 from t) select count(*) from t","max_rows":9,"enough_cells":9,"max_bytes":9999,"max_cells":9999,"timeout_ms":60000,"discard":false}"#,
     );
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "it should be at work");
@@ -147,6 +147,10 @@ fn rows_and_bytes_are_bounded() {
     let outcome = pool.seat().execute(&script(""), &nulls, u64::MAX).unwrap().outcome;
     assert_eq!(outcome, Outcome::Refused("a result of more than 1000 values".to_owned()));
     assert_eq!(pool.seat().execute(&script(""), &nulls, 10).unwrap().table.cells.len(), 1000);
+    let source = script("");
+    let some = Statement { source: &source, sql: &nulls, max_rows: u64::MAX, enough_cells: 301 };
+    let some = pool.seat().execute_all(&[some]).unwrap().remove(0);
+    assert!(some.truncated && some.table.len() == 4, "{some:?}");
     assert_eq!(pool.seat().time(&script(""), &nulls).unwrap().outcome, Outcome::Done, "no values are sent");
     // Larger than a chunk, in several messages.
     let pool = self::pool(20.0, 1);
@@ -472,7 +476,7 @@ fn statements_that_are_handed_over_together_have_their_own_time() {
         "select a from t",
     ];
     let statements: Vec<Statement<'_>> =
-        texts.iter().map(|&sql| Statement { source: &source, sql, max_rows: 9 }).collect();
+        texts.iter().map(|&sql| Statement { source: &source, sql, max_rows: 9, enough_cells: u64::MAX }).collect();
     let all = seat.execute_all(&statements).unwrap();
     let rows: Vec<usize> = all.iter().map(|execution| execution.table.len()).collect();
     assert_eq!(rows, [2, 0, 1, 0, 0, 1, 0, 2]);

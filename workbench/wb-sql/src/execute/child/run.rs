@@ -110,7 +110,8 @@ impl<S: FnMut(&[u8]) -> Result<()>> Attempt<'_, S> {
                 Ok(None) => return Ok(Ok(())),
                 Err(error) => return Ok(Err(failed(&error))),
             };
-            if self.rows >= self.request.max_rows {
+            let cells = self.rows.saturating_mul(self.width as u64);
+            if self.rows >= self.request.max_rows || cells >= self.request.enough_cells {
                 self.truncated = true;
                 return Ok(Ok(()));
             }

@@ -63,8 +63,8 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let sql = &arguments.sql;
     files::folder(folder, "--dataset DIR is a folder with dev.json, tables.json and database/ID/*.sqlite")?;
     let tables = folder.join("tables.json");
-    files::read(&tables, "Spider has tables.json, the schemas of its databases, beside dev.json")?;
-    let schemas = Schemas::load(&tables)?;
+    let text = files::read(&tables, "Spider has tables.json, the schemas of its databases, beside dev.json")?;
+    let schemas = Schemas::parse(&tables, &text)?;
     let questions = Questions::load(folder, sql.questions.as_deref(), &schemas, &tables)?;
     let db_ids: Vec<&str> = questions.all.iter().map(|question| question.db_id.as_str()).collect();
     let expected =
@@ -87,7 +87,7 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let timeout_seconds = pool.limits().timeout.as_secs_f64();
     let inputs = Inputs { folder, schemas, questions, predictions_path, lines, databases, options, timeout_seconds };
     let judged = judge(&inputs, &Judge::new(pool, options), bars)?;
-    outcome(&inputs, &judged)
+    outcome(&inputs, &judged, arguments.json.is_some())
 }
 
 fn judge(inputs: &Inputs<'_>, judge: &Judge, bars: &mut Bars) -> Result<Judged> {
@@ -118,7 +118,7 @@ fn judge(inputs: &Inputs<'_>, judge: &Judge, bars: &mut Bars) -> Result<Judged> 
     Ok(Judged { exact, executed, status })
 }
 
-fn outcome(inputs: &Inputs<'_>, judged: &Judged) -> Result<Measured> {
+fn outcome(inputs: &Inputs<'_>, judged: &Judged, is_recorded: bool) -> Result<Measured> {
     let mut levels = Levels::new(&MEASURES, Hardness::ALL.map(|level| level.to_string()));
     let mut totals = Totals::default();
     for (exact, executed) in judged.exact.iter().zip(&judged.executed) {
@@ -129,7 +129,8 @@ fn outcome(inputs: &Inputs<'_>, judged: &Judged) -> Result<Measured> {
             totals.add(hardness, verdict);
         }
     }
-    let (blocks, json) = (blocks(inputs, judged, &levels, &totals), record(inputs, judged, &levels, &totals)?);
+    let blocks = blocks(inputs, judged, &levels, &totals);
+    let json = if is_recorded { record(inputs, judged, &levels, &totals)? } else { Json::Null };
     Ok(Measured { kind: Kind::Spider, blocks, json, metrics: levels.figures() })
 }
 
