@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 ///   or a comment, but not with two spaces between. Strict asks for `ORDER BY` of the outermost query.
 /// - *DISTINCT* is taken out of both sides unless told otherwise. Strict keeps it.
 /// - *Several statements*: of a prediction with several, the first is run. Strict refuses them.
-/// - *No statement*: a prediction that is only a comment has no rows, and is right where the gold query has none.
-///   Strict says that it cannot be run.
+/// - *No statement*: a prediction that is only a comment or a semicolon has no rows, and is right where the gold query
+///   has none. Strict says that it cannot be run. An empty prediction is right under neither: an empty line of its file
+///   is the end of a session for the evaluator, which then stops (its comparison alone, given an empty text, raises, or
+///   with `DISTINCT` kept finds it equal to no rows).
 /// - *Repairs of the text* (`> =`, `YEAR(CURDATE())`) also reach into quoted texts, and the second takes the space
 ///   behind it along. Strict repairs outside of quotes and keeps the space.
 /// - *The time of day*: `'now'` and `CURRENT_DATE` are those of the clock. Strict pins them, so that a verdict does not

@@ -8,6 +8,7 @@
 //!   reported apart here, and count as 0 as they do there.
 //! - The database is that of the gold file; the name behind a prediction is not looked at.
 //! - Texts are run as they are: no repairs, `DISTINCT` stays.
+//! - A prediction without a statement is wrong here; there it has no rows, and is right where the gold query has none.
 //! - Its time-out leaves the statement running; here it ends it. Text that is not UTF-8 is an error there; here the bad
 //!   bytes are left out.
 

@@ -1,7 +1,7 @@
 //! BIRD's questions run on a pool of workers.
 
 use super::{reward, same_set, soft_f1};
-use crate::execute::{Execution, Outcome, Pool, Result, Seat, Source, Status};
+use crate::execute::{Execution, Outcome, Pool, Result, Seat, Source, Status, is_blank};
 
 /// A question: two queries and a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,13 @@ fn one(seat: &mut Seat<'_>, question: &BirdQuestion, iterations: usize) -> Resul
     let most = seat.limits().max_rows;
     let measured = (iterations > 0).then_some(0.0);
     let verdict = |status, message| BirdVerdict { status, soft_f1: 0.0, reward: measured, message };
+    if is_blank(&question.gold) {
+        return Ok(verdict(None, Some("gold: there is no statement".to_owned())));
+    }
+    // Run, it has no rows, as some gold queries have none.
+    if is_blank(&question.prediction) {
+        return Ok(verdict(Some(Status::SqlError), Some("there is no statement".to_owned())));
+    }
     let prediction = seat.execute(&question.source, &question.prediction, most)?;
     let gold = seat.execute(&question.source, &question.gold, most)?;
     if let Some((_, message)) = failure(&gold) {

@@ -1,11 +1,16 @@
 //! The search for a permutation of columns that makes two results equal, without trying them all.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
 
 use super::Equality;
 
 /// How many rows are looked at, over all columns and attempts, before a search is given up: about two seconds.
 pub const BUDGET: u64 = 40_000_000;
+/// What an attempt costs beside its rows, in rows.
+const ATTEMPT: u64 = 16;
 
 /// A result turned by a quarter: columns of numbers that stand for values.
 pub(super) struct Grid {
@@ -34,8 +39,9 @@ pub(super) fn equal_in_order(left: &Grid, right: &Grid) -> Equality {
 ///
 /// A column can only stand for one that holds the same values equally often; equal columns are tried once. Each
 /// assignment splits the rows into classes of equal beginnings; classes of both sides must be of equal size, and when
-/// all columns are assigned, the classes are the rows.
-pub(super) fn equal_as_bags(left: &Grid, right: &Grid) -> Equality {
+/// all columns are assigned, the classes are the rows. The search ends undecided at the deadline, if there is one, and
+/// after [`BUDGET`] rows.
+pub(super) fn equal_as_bags(left: &Grid, right: &Grid, deadline: Option<Instant>) -> Equality {
     let bag = |column: &Vec<u32>| {
         let mut values = column.clone();
         values.sort_unstable();
@@ -43,39 +49,59 @@ pub(super) fn equal_as_bags(left: &Grid, right: &Grid) -> Equality {
     };
     let left_bags: Vec<Vec<u32>> = left.columns.iter().map(bag).collect();
     let right_bags: Vec<Vec<u32>> = right.columns.iter().map(bag).collect();
-    let candidates: Vec<Vec<usize>> =
-        left_bags.iter().map(|one| (0..right_bags.len()).filter(|&at| right_bags[at] == *one).collect()).collect();
+    // Columns by what they hold: looked up once each, however many are alike.
+    let mut by_bag: HashMap<&[u32], Vec<usize>> = HashMap::new();
+    for (at, bag) in right_bags.iter().enumerate() {
+        by_bag.entry(bag).or_default().push(at);
+    }
+    let candidates: Vec<&[usize]> =
+        left_bags.iter().map(|bag| by_bag.get(bag.as_slice()).map_or(&[][..], Vec::as_slice)).collect();
+    let kinds = kinds_of(&right.columns);
     // Columns with few candidates and many values come first: they decide the most.
-    let values = |at: usize| left_bags[at].chunk_by(|one, other| one == other).count();
+    let values: Vec<usize> = left_bags.iter().map(|bag| bag.chunk_by(|one, other| one == other).count()).collect();
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by_key(|&at| (candidates[at].len(), std::cmp::Reverse(values(at)), at));
+    order.sort_by_key(|&at| (candidates[at].len(), std::cmp::Reverse(values[at]), at));
     let rows = left_bags.first().map_or(0, Vec::len);
-    let mut search = Search { left, right, candidates, order, used: vec![false; right_bags.len()], budget: BUDGET };
+    let used = vec![false; right_bags.len()];
+    let mut search = Search { left, right, candidates, kinds, order, used, budget: BUDGET, deadline };
     search.assign(0, &vec![0; rows], &vec![0; rows])
+}
+
+/// A number for each column, the same for equal ones.
+fn kinds_of(columns: &[Vec<u32>]) -> Vec<usize> {
+    let mut kinds: HashMap<&[u32], usize> = HashMap::new();
+    let mut all = Vec::with_capacity(columns.len());
+    for column in columns {
+        let next = kinds.len();
+        all.push(*kinds.entry(column.as_slice()).or_insert(next));
+    }
+    all
 }
 
 struct Search<'a> {
     left: &'a Grid,
     right: &'a Grid,
-    candidates: Vec<Vec<usize>>,
+    candidates: Vec<&'a [usize]>,
+    /// Of the right columns: equal ones have the same.
+    kinds: Vec<usize>,
     order: Vec<usize>,
     used: Vec<bool>,
     budget: u64,
+    deadline: Option<Instant>,
 }
 
 impl Search<'_> {
     /// Assigns the columns from `depth` on, given the classes of rows so far.
     fn assign(&mut self, depth: usize, left: &[u32], right: &[u32]) -> Equality {
         let Some(&column) = self.order.get(depth) else { return Equality::Equal };
-        let mut tried: Vec<usize> = Vec::new();
-        for at in 0..self.candidates[column].len() {
-            let candidate = self.candidates[column][at];
-            let same = |other: &usize| self.right.columns[*other] == self.right.columns[candidate];
-            if self.used[candidate] || tried.iter().any(same) {
+        let mut tried: HashSet<usize> = HashSet::new();
+        for &candidate in self.candidates[column] {
+            if self.used[candidate] || !tried.insert(self.kinds[candidate]) {
                 continue;
             }
-            tried.push(candidate);
-            let Some(budget) = self.budget.checked_sub(left.len() as u64) else { return Equality::Undecided };
+            let left_over = self.budget.checked_sub(left.len() as u64 + ATTEMPT);
+            let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let (Some(budget), false) = (left_over, late) else { return Equality::Undecided };
             self.budget = budget;
             let (of_left, of_right) = (&self.left.columns[column], &self.right.columns[candidate]);
             if let Some((new_left, new_right)) = refine(left, right, of_left, of_right) {
@@ -134,9 +160,39 @@ mod tests {
         // The rows of one column are turned, which keeps its values and breaks the rows.
         right.columns[5].rotate_left(7);
         let begin = Instant::now();
-        assert_eq!(equal_as_bags(&left, &right), Equality::Different);
+        assert_eq!(equal_as_bags(&left, &right, None), Equality::Different);
         assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
         let turned = Grid { columns: left.columns.iter().rev().cloned().collect() };
-        assert_eq!(equal_as_bags(&left, &turned), Equality::Equal);
+        assert_eq!(equal_as_bags(&left, &turned, None), Equality::Equal);
+    }
+
+    /// Two thousand columns that are equal as bags and different in pairs, so that no row fits: without a look at the
+    /// clock this takes as long as the budget lasts.
+    #[test]
+    fn a_search_ends_at_its_deadline() {
+        let width = 2000_usize;
+        let column = |at: usize, salt: usize| {
+            (0..width).map(|row| u32::from((row.wrapping_mul(at + 1 + salt * width) % 4001) % 2 == 0)).collect()
+        };
+        let sorted = |salt: usize| -> Vec<Vec<u32>> {
+            // As many ones as zeros in each.
+            let balanced = |mut column: Vec<u32>| {
+                let ones = column.iter().filter(|one| **one == 1).count();
+                let (from, flips) = if ones > width / 2 { (1, ones - width / 2) } else { (0, width / 2 - ones) };
+                column.iter_mut().filter(|one| **one == from).take(flips).for_each(|one| *one = 1 - from);
+                column
+            };
+            (0..width).map(|at| balanced(column(at, salt))).collect()
+        };
+        let (left, right) = (Grid { columns: sorted(0) }, Grid { columns: sorted(1) });
+        let begin = Instant::now();
+        let deadline = begin + Duration::from_millis(100);
+        assert_eq!(equal_as_bags(&left, &right, Some(deadline)), Equality::Undecided);
+        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+        // Equal columns are looked up once: two thousand times two thousand comparisons of them would take seconds.
+        let alike = Grid { columns: vec![column(7, 0); width] };
+        let begin = Instant::now();
+        assert_eq!(equal_as_bags(&alike, &Grid { columns: alike.columns.clone() }, None), Equality::Equal);
+        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     }
 }

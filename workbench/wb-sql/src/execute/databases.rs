@@ -1,10 +1,20 @@
 //! The databases of a question: every file of a folder whose name contains `.sqlite`, with its hash.
+//!
+//! What SQLite keeps beside a database while it is written (`-wal`, `-shm`, `-journal`) is no database. A log that is not
+//! empty holds changes that a database opened as immutable would silently lack, so that it is an error.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Result, Source};
+
+/// How the names of SQLite's own files beside a database end.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// A database file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +30,13 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or its path is no UTF-8.
+    /// If it cannot be read, its path is no UTF-8, or changes beside it are not in it yet.
     pub fn open(path: &Path) -> Result<Database> {
         let io = |source| Error::Io { path: path.to_owned(), source };
         let absolute = fs::canonicalize(path).map_err(io)?;
+        if let Some(log) = unmerged(&absolute) {
+            return Err(Error::Unmerged { database: path.to_owned(), log });
+        }
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(fs::File::open(&absolute).map_err(io)?).map_err(io)?;
         let path = absolute.into_os_string().into_string().map_err(|path| Error::Path(path.into()))?;
@@ -36,6 +49,22 @@ impl Database {
     }
 }
 
+/// A log with changes that are not in the database, or that have to be taken back.
+fn unmerged(database: &Path) -> Option<PathBuf> {
+    let beside = |ending: &str| {
+        let mut name = database.to_owned().into_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let begins = |log: &Path| fs::File::open(log).and_then(|file| file.take(1).bytes().next().transpose());
+    // A journal that is done with can be left there with zeros at its beginning.
+    let hot = |(log, is_journal): &(PathBuf, bool)| match begins(log) {
+        Ok(Some(first)) => !is_journal || first != 0,
+        _ => false,
+    };
+    [(beside("-wal"), false), (beside("-journal"), true)].into_iter().find(hot).map(|(log, _)| log)
+}
+
 /// All databases of a folder in the order of their names: one for Spider, many for its test suite.
 ///
 /// # Errors
@@ -46,7 +75,8 @@ pub fn databases(folder: &Path) -> Result<Vec<Database>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(io)? {
         let entry = entry.map_err(io)?;
-        let named = entry.file_name().to_string_lossy().contains(".sqlite");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let named = name.contains(".sqlite") && !BESIDE.iter().any(|ending| name.ends_with(ending));
         if named && entry.path().is_file() {
             paths.push(entry.path());
         }

@@ -31,6 +31,17 @@ pub enum Error {
     /// A folder that has no database.
     #[error("{0}: no file whose name contains `.sqlite`")]
     NoDatabase(PathBuf),
+    /// A database that was not closed: its latest changes stand beside it, where judging does not read them.
+    #[error(
+        "{database}: its latest changes are not in it but in {log}; open it once with what wrote it, or with \
+         `sqlite3 {database} 'PRAGMA wal_checkpoint(TRUNCATE)'`, which puts them in"
+    )]
+    Unmerged {
+        /// The database.
+        database: PathBuf,
+        /// Its log.
+        log: PathBuf,
+    },
     /// A path that is no UTF-8, which SQLite cannot open by its address.
     #[error("{0}: the path of a database must be UTF-8")]
     Path(PathBuf),

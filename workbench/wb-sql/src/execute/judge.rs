@@ -2,10 +2,13 @@
 //!
 //! After `eval_exec_match` of test-suite-sql-eval (Zhong et al. 2020).
 
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, compare, memory::Memory, now, plug, texts,
+    Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, equality::compare_until, memory::Memory, now,
+    plug, python::is_space, texts,
 };
 use crate::Compat;
 
@@ -97,9 +100,9 @@ impl Judge {
 
     /// Judges some questions: first all statements that will be needed are run, then their results are looked at.
     fn part(&self, seat: &mut Seat<'_>, memory: &mut Memory, part: &[Question]) -> Result<Vec<Judgement>> {
-        let prepared: Vec<Option<Prepared>> = part.iter().map(|question| self.prepare(question)).collect();
+        let prepared: Vec<Result<Prepared, Judgement>> = part.iter().map(|question| self.prepare(question)).collect();
         let pairs = part.iter().zip(&prepared).filter_map(|(question, prepared)| {
-            let (source, prepared) = (question.sources.first()?, prepared.as_ref()?);
+            let (source, prepared) = (question.sources.first()?, prepared.as_ref().ok()?);
             Some((source, prepared.gold_runs.as_str(), prepared.prediction_runs.as_str()))
         });
         memory.run_ahead(seat, pairs)?;
@@ -112,14 +115,14 @@ impl Judge {
         seat: &mut Seat<'_>,
         memory: &mut Memory,
         question: &Question,
-        prepared: &Option<Prepared>,
+        prepared: &Result<Prepared, Judgement>,
     ) -> Result<Judgement> {
         if question.sources.is_empty() {
             return Ok(Judgement { status: None, message: Some("no database".to_owned()) });
         }
-        let Some(Prepared { gold, prediction, gold_runs, prediction_runs, order_matters }) = prepared else {
-            let message = Some("there is no statement".to_owned());
-            return Ok(Judgement { status: Some(Status::SqlError), message });
+        let Prepared { gold, prediction, gold_runs, prediction_runs, order_matters } = match prepared {
+            Ok(prepared) => prepared,
+            Err(judgement) => return Ok(judgement.clone()),
         };
         let (order_matters, compat) = (*order_matters, self.options.compat);
         let mut trial = Trial { seat, memory, question, gold: gold_runs, order_matters, compat };
@@ -142,12 +145,18 @@ impl Judge {
         Ok(first)
     }
 
-    /// The texts of a question as they are run; `None` where one has no statement.
-    fn prepare(&self, question: &Question) -> Option<Prepared> {
-        let (gold, prediction) = (self.prepared(&question.gold)?, self.prepared(&question.prediction)?);
+    /// The texts of a question as they are run, or the judgement where one has no statement. For a gold query without
+    /// one nobody can be blamed but the data: there is no verdict.
+    fn prepare(&self, question: &Question) -> Result<Prepared, Judgement> {
+        let nothing = |whose: &str| Some(format!("{whose}there is no statement"));
+        let gold = self.prepared(&question.gold).filter(|gold| !texts::is_blank(gold));
+        let gold = gold.ok_or_else(|| Judgement { status: None, message: nothing("gold: ") })?;
+        let prediction = self.prepared(&question.prediction);
+        let prediction =
+            prediction.ok_or_else(|| Judgement { status: Some(Status::SqlError), message: nothing("") })?;
         let (gold_runs, prediction_runs) = (self.run_text(&gold), self.run_text(&prediction));
         let order_matters = texts::order_matters(&gold, self.options.compat);
-        Some(Prepared { gold, prediction, gold_runs, prediction_runs, order_matters })
+        Ok(Prepared { gold, prediction, gold_runs, prediction_runs, order_matters })
     }
 
     /// A prepared text with its times of day as they are run.
@@ -162,7 +171,11 @@ impl Judge {
         match self.options {
             // Python says of a text without a statement that it has no rows, which would equal other empty results.
             JudgeOptions { compat: Compat::Strict, .. } => (!texts::is_blank(&repaired)).then_some(repaired),
-            JudgeOptions { keep_distinct: true, .. } => Some(repaired),
+            // An empty line of its file ends a session for the evaluator, which then stops: it is no prediction that
+            // could be right, although what it runs answers an empty text with no rows.
+            JudgeOptions { keep_distinct: true, .. } => {
+                (!repaired.trim_matches(is_space).is_empty()).then_some(repaired)
+            }
             _ => texts::without_distinct(&repaired),
         }
     }
@@ -200,7 +213,8 @@ impl Trial<'_, '_> {
                 continue;
             }
             let execution = self.memory.prediction(self.seat, source, prediction, gold.table.len())?;
-            let judgement = verdict(&gold.table, &execution, self.order_matters, self.compat);
+            let within = self.seat.limits().timeout;
+            let judgement = verdict(&gold.table, &execution, self.order_matters, self.compat, within);
             if judgement.status != Some(Status::Correct) {
                 return Ok(judgement);
             }
@@ -209,10 +223,11 @@ impl Trial<'_, '_> {
     }
 }
 
-fn verdict(gold: &Table, execution: &Execution, order_matters: bool, compat: Compat) -> Judgement {
+fn verdict(gold: &Table, execution: &Execution, order_matters: bool, compat: Compat, within: Duration) -> Judgement {
+    let deadline = Some(Instant::now() + within);
     let (status, message) = match &execution.outcome {
         Outcome::Done if execution.truncated => (Status::Wrong, None),
-        Outcome::Done => match compare(gold, &execution.table, order_matters, compat) {
+        Outcome::Done => match compare_until(gold, &execution.table, order_matters, compat, deadline) {
             Equality::Equal => (Status::Correct, None),
             Equality::Different => (Status::Wrong, None),
             Equality::Undecided => (Status::Timeout, Some("no matching of columns was found in time".to_owned())),

@@ -4,6 +4,8 @@
 //! as a token, and values are found by their kind. The rules are those of sqlparse 0.6.1; words that it joins into one
 //! token (`GROUP BY`) are several here, which no use of them can tell.
 
+use std::collections::HashMap;
+
 use super::python::{is_space, is_word};
 
 /// What a token is, as far as anybody asks.
@@ -90,6 +92,10 @@ struct Cursor<'a> {
     at: usize,
     /// For each kind of quote, where a text that goes on at a position ends; made when first asked for.
     ends: [Option<Vec<u32>>; 2],
+    /// No `*/` follows any more: none is looked for again.
+    uncommented: bool,
+    /// By each `$tag$`, the bytes where it stands; made when first asked for.
+    tags: Option<HashMap<&'a str, Vec<usize>>>,
 }
 
 /// No end: the quote is never closed.
@@ -97,7 +103,14 @@ const NONE: u32 = u32::MAX;
 
 impl<'a> Cursor<'a> {
     fn new(text: &'a str) -> Cursor<'a> {
-        Cursor { text, characters: text.char_indices().collect(), at: 0, ends: [None, None] }
+        Cursor {
+            text,
+            characters: text.char_indices().collect(),
+            at: 0,
+            ends: [None, None],
+            uncommented: false,
+            tags: None,
+        }
     }
 
     fn byte(&self, at: usize) -> usize {
@@ -163,22 +176,31 @@ impl<'a> Cursor<'a> {
     }
 
     /// Comments `/* */` and texts between `$tag$`, if they are closed.
-    fn span(&self) -> Option<usize> {
+    fn span(&mut self) -> Option<usize> {
         let at = self.at;
-        let (opener, closer) = match self.peek(at)? {
-            '/' if self.starts(at, "/*+") => (at + 3, "*/"),
-            '/' if self.starts(at, "/*") => (at + 2, "*/"),
+        let found = match self.peek(at)? {
+            '/' if self.starts(at, "/*") => {
+                if self.uncommented {
+                    return None;
+                }
+                let from = self.byte(if self.starts(at, "/*+") { at + 3 } else { at + 2 });
+                let found = self.text[from..].find("*/");
+                self.uncommented = found.is_none();
+                from + found? + 2
+            }
             '$' if !self.before(|before| is_word(before) || before == '"' || before == '$') => {
                 let tag_end = if self.is(at + 1, is_letter) { self.run(at + 1, is_word) } else { at + 1 };
                 if !self.is(tag_end, |end| end == '$') {
                     return None;
                 }
-                (tag_end + 1, &self.text[self.byte(at)..self.byte(tag_end + 1)])
+                let (from, behind) = (self.byte(at), self.byte(tag_end + 1));
+                let text = self.text;
+                let places = self.tags.get_or_insert_with(|| tags(text)).get(&text[from..behind])?;
+                let next = places.partition_point(|place| *place < behind);
+                places.get(next)? + (behind - from)
             }
             _ => return None,
         };
-        let from = self.byte(opener);
-        let found = from + self.text[from..].find(closer)? + closer.len();
         Some(self.characters.partition_point(|(byte, _)| *byte < found))
     }
 
@@ -341,6 +363,19 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// What stands between two dollars that follow each other, with them, and where; of `$a$b$` both parts are there.
+fn tags(text: &str) -> HashMap<&str, Vec<usize>> {
+    let mut all: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut last: Option<usize> = None;
+    for (at, _) in text.match_indices('$') {
+        if let Some(begin) = last {
+            all.entry(&text[begin..=at]).or_default().push(begin);
+        }
+        last = Some(at);
+    }
+    all
+}
+
 /// `[A-ZÀ-Ü]` of a regular expression that ignores case.
 fn is_letter(character: char) -> bool {
     matches!(character, 'A'..='Z' | 'a'..='z' | 'À'..='Ü' | 'à'..='ö' | 'ø'..='ü' | 'ſ' | 'İ' | 'ı' | '\u{212a}')
@@ -376,6 +411,28 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(cut(text), expected, "{text}");
         }
+    }
+
+    /// What is opened again and again and never closed is looked for once. A megabyte took minutes.
+    #[test]
+    fn what_is_never_closed_takes_no_longer_than_what_is() {
+        let distinct: String = (0..150_000).map(|at| format!("$t{at} $t{at}x")).collect();
+        let texts = ["/*".repeat(500_000), "/*+ ".repeat(250_000), "$a$ $b$ ".repeat(120_000) + "$$", distinct]
+            .into_iter()
+            .chain(
+                ["'", "\"", "`", "´", "[", "%(", "--", "$", "$$ ", "`` ", "'\\", "(/*"].map(|one| one.repeat(250_000)),
+            );
+        for text in texts {
+            let begin = std::time::Instant::now();
+            let joined: usize = tokens(&text).iter().map(|token| token.text.len()).sum();
+            let (took, shown) = (begin.elapsed(), &text[..text.floor_char_boundary(8)]);
+            assert!(joined == text.len() && took.as_secs_f64() < 2.0, "{took:?} for {shown}");
+        }
+        let once: String = (0..100_000).map(|at| format!("$t{at}$ ")).collect();
+        let begin = std::time::Instant::now();
+        assert!(tokens(&once).len() > 100_000 && begin.elapsed().as_secs_f64() < 2.0, "{:?}", begin.elapsed());
+        assert_eq!(cut("$a$ x $b$ y $a$ $b$"), ["$a$ x $b$ y $a$", " ", "$b", "$"]);
+        assert_eq!(cut("$$;$$ $c$ $$"), ["$$;$$", " ", "$c", "$", " ", "$", "$"]);
     }
 
     #[test]

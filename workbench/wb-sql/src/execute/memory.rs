@@ -1,4 +1,6 @@
 //! Results that a judge asks for before it needs them, and gold results that it will need again.
+//!
+//! What is held is bounded in bytes; what finds no room is dropped, and run again when it is needed.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -9,17 +11,33 @@ use super::{Execution, Result, Seat, Source, seat::Statement};
 
 /// How many gold results are kept: questions come in paraphrases that share their query.
 const KEPT: usize = 32;
+/// Of a question on hundreds of databases, so many.
+const KEPT_OF_ONE: usize = 128;
 /// Longer results are not kept.
 const KEPT_CELLS: usize = 100_000;
 /// So many rows of a prediction are asked for before it is known how many the gold query has.
 const ROWS_AHEAD: u64 = 10_000;
+/// And so many values, however wide its rows are.
+const CELLS_AHEAD: u64 = 200_000;
+/// Bytes of all results that are held for later, by one seat.
+const HELD: usize = 32 << 20;
 
 /// What a judge remembers from question to question.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The latest first.
-    golds: VecDeque<(Source, String, Arc<Execution>)>,
+    golds: VecDeque<Gold>,
     predictions: HashMap<(Source, String), Arc<Execution>>,
+    /// Bytes of the predictions.
+    of_predictions: usize,
+}
+
+/// A gold query's result.
+struct Gold {
+    source: Source,
+    sql: String,
+    execution: Arc<Execution>,
+    bytes: usize,
 }
 
 impl Memory {
@@ -34,23 +52,30 @@ impl Memory {
         let (mut statements, mut seen) = (Vec::new(), HashSet::new());
         for (source, gold, prediction) in pairs {
             if self.known(source, gold).is_none() && seen.insert((source, gold, true)) {
-                statements.push((true, Statement { source, sql: gold, max_rows: all }));
+                statements.push((true, Statement { source, sql: gold, max_rows: all, enough_cells: u64::MAX }));
             }
             if prediction != gold && seen.insert((source, prediction, false)) {
-                statements.push((false, Statement { source, sql: prediction, max_rows: ROWS_AHEAD }));
+                let (max_rows, enough_cells) = (ROWS_AHEAD, CELLS_AHEAD);
+                statements.push((false, Statement { source, sql: prediction, max_rows, enough_cells }));
             }
         }
         let asked: Vec<Statement<'_>> = statements.iter().map(|(_, statement)| *statement).collect();
-        for ((is_gold, statement), execution) in statements.iter().zip(seat.execute_all(&asked)?) {
-            let (source, sql) = (statement.source.clone(), statement.sql.to_owned());
-            let execution = Arc::new(execution);
-            if *is_gold {
-                self.golds.push_front((source, sql, execution));
+        let mut at = 0;
+        seat.execute_each(&asked, &mut |execution| {
+            let (is_gold, Statement { source, sql, .. }) = statements[at];
+            at += 1;
+            let bytes = execution.table.bytes();
+            if self.held() + bytes > HELD {
+                return;
+            }
+            let (source, sql, execution) = (source.clone(), sql.to_owned(), Arc::new(execution));
+            if is_gold {
+                self.golds.push_front(Gold { source, sql, execution, bytes });
             } else {
+                self.of_predictions += bytes;
                 self.predictions.insert((source, sql), execution);
             }
-        }
-        Ok(())
+        })
     }
 
     /// The gold query's result, run if it is not remembered.
@@ -59,9 +84,17 @@ impl Memory {
             return Ok(known);
         }
         let execution = Arc::new(seat.execute(source, sql, seat.limits().max_rows)?);
-        self.golds.push_front((source.clone(), sql.to_owned(), Arc::clone(&execution)));
-        // A question on hundreds of databases.
-        self.golds.truncate(4 * KEPT);
+        let bytes = execution.table.bytes();
+        self.golds.push_front(Gold {
+            source: source.clone(),
+            sql: sql.to_owned(),
+            execution: Arc::clone(&execution),
+            bytes,
+        });
+        self.golds.truncate(KEPT_OF_ONE);
+        while self.golds.len() > 1 && self.held() > HELD {
+            self.golds.pop_back();
+        }
         Ok(execution)
     }
 
@@ -74,15 +107,21 @@ impl Memory {
         }
     }
 
+    /// Bytes of all that is held.
+    fn held(&self) -> usize {
+        self.of_predictions + self.golds.iter().map(|gold| gold.bytes).sum::<usize>()
+    }
+
     fn known(&self, source: &Source, sql: &str) -> Option<Arc<Execution>> {
-        let found = self.golds.iter().find(|(of, text, _)| of == source && text == sql);
-        found.map(|(_, _, execution)| Arc::clone(execution))
+        let found = self.golds.iter().find(|gold| gold.source == *source && gold.sql == sql);
+        found.map(|gold| Arc::clone(&gold.execution))
     }
 
     /// Keeps what is small and was used lately.
     fn forget(&mut self) {
         self.predictions.clear();
-        self.golds.retain(|(_, _, execution)| execution.table.cells.len() <= KEPT_CELLS);
+        self.of_predictions = 0;
+        self.golds.retain(|gold| gold.execution.table.cells.len() <= KEPT_CELLS);
         self.golds.truncate(KEPT);
     }
 }

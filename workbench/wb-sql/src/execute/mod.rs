@@ -39,6 +39,7 @@ pub use texts::prediction_of_line;
 pub use value::{Table, Value};
 pub use worker::WorkerCommand;
 
+pub(crate) use texts::is_blank;
 pub(crate) use value::Numbering;
 
 #[cfg(test)]

@@ -13,6 +13,10 @@ use super::{Error, Result, Value};
 pub(super) const MAX_FRAME: usize = 16 << 20;
 /// Length and checksum.
 pub(super) const HEADER: usize = 12;
+/// The longest statement, in bytes.
+pub(super) const MAX_SQL: usize = 1_000_000;
+/// The longest script of a fresh database, in bytes.
+pub(super) const MAX_SCRIPT: usize = 8 << 20;
 
 /// Where a statement runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,7 +49,11 @@ pub(super) struct Request {
     pub sql: String,
     /// After so many rows it stops and says that there are more.
     pub max_rows: u64,
+    /// Behind the row that makes so many values it stops, too, and says so.
+    pub enough_cells: u64,
     pub max_bytes: u64,
+    /// Values of a result: the parent holds each in more bytes than a NULL has on its way.
+    pub max_cells: u64,
     pub timeout_ms: u64,
     /// Rows are read and counted, but not sent.
     pub discard: bool,

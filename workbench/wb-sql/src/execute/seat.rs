@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     Error, Result, Table, Value,
-    protocol::{self, HEADER, Outcome, Reply, Request, Source},
+    protocol::{self, HEADER, MAX_FRAME, MAX_SCRIPT, MAX_SQL, Outcome, Reply, Request, Source},
     worker::{Broken, Worker, WorkerCommand},
 };
 
@@ -17,23 +17,27 @@ pub struct Limits {
     pub max_rows: u64,
     /// Bytes of a result.
     pub max_bytes: u64,
+    /// Values of a result, rows times columns. The largest of a gold query of Spider has 19,918.
+    pub max_cells: u64,
     /// Address space of a worker beyond what it has when it starts.
     pub memory_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { timeout: Duration::from_secs(20), max_rows: 2_000_000, max_bytes: 64 << 20, memory_bytes: 256 << 20 }
+        Limits {
+            timeout: Duration::from_secs(20),
+            max_rows: 2_000_000,
+            max_bytes: 64 << 20,
+            max_cells: 4_000_000,
+            memory_bytes: 256 << 20,
+        }
     }
 }
 
 /// How much later than its time-out a worker is ended from outside.
 const GRACE: Duration = Duration::from_millis(80);
-/// The longest statement that is sent.
-const MAX_SQL: usize = 1_000_000;
-/// The longest script of a fresh database.
-const MAX_SCRIPT: usize = 8 << 20;
-/// Bytes of requests that are handed over together: they fit into a pipe, so that sending them never waits.
+/// Bytes of requests that are handed over together: most pipes have room for them, so that the worker need not wait.
 const AHEAD: usize = 32 << 10;
 /// A signal of the system: the processor's time is used up.
 const SIGXCPU: i32 = 24;
@@ -66,6 +70,8 @@ pub struct Statement<'a> {
     pub sql: &'a str,
     /// The most rows of the result that are wanted.
     pub max_rows: u64,
+    /// So many values are enough: with the row that reaches them the result is cut.
+    pub enough_cells: u64,
 }
 
 /// One worker after another.
@@ -91,7 +97,7 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started. Whatever happens to the statement is an outcome.
     pub fn execute(&mut self, source: &Source, sql: &str, max_rows: u64) -> Result<Execution> {
-        self.one(Statement { source, sql, max_rows }, false)
+        self.one(Statement { source, sql, max_rows, enough_cells: u64::MAX }, false)
     }
 
     /// Runs a statement to its end and says how long it took; its rows are read and dropped by the worker.
@@ -100,7 +106,7 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started.
     pub fn time(&mut self, source: &Source, sql: &str) -> Result<Execution> {
-        self.one(Statement { source, sql, max_rows: self.limits.max_rows }, true)
+        self.one(Statement { source, sql, max_rows: self.limits.max_rows, enough_cells: u64::MAX }, true)
     }
 
     /// Runs statements one after the other. They are handed over together, so that parent and worker need not take
@@ -110,7 +116,18 @@ impl<'a> Seat<'a> {
     ///
     /// If no worker can be started.
     pub fn execute_all(&mut self, statements: &[Statement<'_>]) -> Result<Vec<Execution>> {
-        self.all(statements, false)
+        let mut all = Vec::with_capacity(statements.len());
+        self.execute_each(statements, &mut |execution| all.push(execution))?;
+        Ok(all)
+    }
+
+    /// [`Seat::execute_all`], but each result is handed over when it is there, so that the caller need not hold them all.
+    ///
+    /// # Errors
+    ///
+    /// If no worker can be started.
+    pub fn execute_each(&mut self, statements: &[Statement<'_>], take: &mut dyn FnMut(Execution)) -> Result<()> {
+        self.all(statements, false, take)
     }
 
     /// How many workers had to be replaced so far.
@@ -129,31 +146,44 @@ impl<'a> Seat<'a> {
     }
 
     fn one(&mut self, statement: Statement<'_>, discard: bool) -> Result<Execution> {
-        let mut all = self.all(&[statement], discard)?;
-        all.pop().ok_or_else(|| Error::Protocol("a statement without an end".to_owned()))
+        let mut one = None;
+        self.all(&[statement], discard, &mut |execution| one = Some(execution))?;
+        one.ok_or_else(|| Error::Protocol("a statement without an end".to_owned()))
     }
 
-    fn all(&mut self, statements: &[Statement<'_>], discard: bool) -> Result<Vec<Execution>> {
-        let mut all: Vec<Execution> = Vec::with_capacity(statements.len());
-        while let Some(first) = statements.get(all.len()) {
+    fn all(&mut self, statements: &[Statement<'_>], discard: bool, take: &mut dyn FnMut(Execution)) -> Result<()> {
+        let mut rest = statements;
+        while let Some(first) = rest.first() {
             if let Some(what) = too_long(first) {
-                all.push(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                take(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                rest = &rest[1..];
                 continue;
             }
-            let (mut requests, mut frames, mut bytes) = (Vec::new(), Vec::new(), 0);
-            for statement in &statements[all.len()..] {
+            let (mut requests, mut payloads, mut bytes) = (Vec::new(), Vec::new(), 0);
+            for statement in rest {
+                if too_long(statement).is_some() {
+                    break;
+                }
                 let request = self.request(statement, discard);
                 let payload = protocol::json(&request)?;
                 bytes += payload.len() + HEADER;
-                if too_long(statement).is_some() || (!requests.is_empty() && bytes > AHEAD) {
+                if !requests.is_empty() && bytes > AHEAD {
                     break;
                 }
                 requests.push(request);
-                frames.push(payload);
+                payloads.push(payload);
             }
-            self.ask(&requests, &frames, &mut all)?;
+            // What grows too long on its way, because it is full of characters that are written as several there.
+            if payloads.first().is_some_and(|payload| payload.len() > MAX_FRAME) {
+                let what = format!("more than {MAX_FRAME} bytes of SQL as they are sent");
+                take(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                rest = &rest[1..];
+                continue;
+            }
+            let answered = self.ask(&requests, &payloads, take)?;
+            rest = &rest[answered..];
         }
-        Ok(all)
+        Ok(())
     }
 
     fn request(&mut self, statement: &Statement<'_>, discard: bool) -> Request {
@@ -163,42 +193,42 @@ impl<'a> Seat<'a> {
             source: statement.source.clone(),
             sql: statement.sql.to_owned(),
             max_rows: statement.max_rows.min(self.limits.max_rows),
+            enough_cells: statement.enough_cells,
             max_bytes: self.limits.max_bytes,
+            max_cells: self.limits.max_cells,
             timeout_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX),
             discard,
         }
     }
 
     /// Sends requests and takes their answers, up to the first that breaks the worker; that one has its answer, too.
-    fn ask(&mut self, requests: &[Request], payloads: &[Vec<u8>], all: &mut Vec<Execution>) -> Result<()> {
+    /// Returns how many are answered.
+    fn ask(&mut self, requests: &[Request], payloads: &[Vec<u8>], take: &mut dyn FnMut(Execution)) -> Result<usize> {
         self.ending = None;
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => Worker::start(self.command, self.limits.memory_bytes)?,
         };
         let mut begin = Instant::now();
-        let mut sent = Ok(());
         for payload in payloads {
-            sent = sent.and_then(|()| worker.send(payload, begin + self.limits.timeout + GRACE));
+            worker.send(payload);
         }
-        for request in requests {
-            let answered = std::mem::replace(&mut sent, Ok(()))
-                .and_then(|()| answer(&mut worker, request, begin + self.limits.timeout + GRACE));
-            match answered {
-                Ok(execution) => all.push(execution),
+        for (at, request) in requests.iter().enumerate() {
+            match answer(&mut worker, request, begin + self.limits.timeout + GRACE) {
+                Ok(execution) => take(execution),
                 // The process is ended now and waited for later; the next statement gets a new one.
                 Err(broken) => {
                     worker.kill();
                     self.ending = Some(worker);
                     self.replaced += 1;
-                    all.push(Execution::without_rows(outcome_of(&broken), begin.elapsed()));
-                    return Ok(());
+                    take(Execution::without_rows(outcome_of(&broken), begin.elapsed()));
+                    return Ok(at + 1);
                 }
             }
             begin = Instant::now();
         }
         self.worker = Some(worker);
-        Ok(())
+        Ok(requests.len())
     }
 }
 

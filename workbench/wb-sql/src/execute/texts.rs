@@ -71,7 +71,9 @@ pub(super) fn with_current_year(text: &str, compat: Compat) -> Cow<'_, str> {
 }
 
 fn contains_ignoring_case(text: &str, word: &str) -> bool {
-    text.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    let first = word[0] | 0x20;
+    text.windows(word.len()).any(|window| window[0] | 0x20 == first && window.eq_ignore_ascii_case(word))
 }
 
 fn replaced_year(text: &str, year: &str) -> String {
@@ -165,7 +167,7 @@ pub(super) fn has_several_statements(sql: &str) -> bool {
 }
 
 /// Nothing but spaces, comments and semicolons.
-pub(super) fn is_blank(sql: &str) -> bool {
+pub(crate) fn is_blank(sql: &str) -> bool {
     let mut rest = sql.trim_start_matches([' ', '\t', '\n', '\r', '\x0c', ';']);
     loop {
         let after = if let Some(comment) = rest.strip_prefix("--") {

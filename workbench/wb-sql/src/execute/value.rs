@@ -42,6 +42,16 @@ impl Table {
         self.cells.is_empty()
     }
 
+    /// The bytes that its values have in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let beside = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Blob(bytes) => bytes.len(),
+            _ => 0,
+        };
+        self.cells.len() * size_of::<Value>() + self.cells.iter().map(beside).sum::<usize>()
+    }
+
     /// The very same values in the same order: types, and the signs of zeros too.
     pub(super) fn is_identical(&self, other: &Table) -> bool {
         let same = |(one, other): (&Value, &Value)| match (one, other) {

@@ -1,9 +1,10 @@
 //! The parent's side of one worker: a process that is started, asked, and ended when it does not answer in time.
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
-    io::{Read, Write},
-    os::{fd::AsFd, unix::process::ExitStatusExt},
+    io::{ErrorKind, Read, Write},
+    os::unix::process::ExitStatusExt,
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
@@ -27,7 +28,7 @@ pub struct WorkerCommand {
 
 /// How long a worker may take to say that it is ready.
 const READY: Duration = Duration::from_secs(20);
-/// What can be written to a pipe that has room without waiting.
+/// What can be written without waiting to a pipe of which the system says that it has room.
 const PIECE: usize = 4096;
 
 /// Why a worker is of no use any more.
@@ -48,6 +49,8 @@ pub(super) struct Worker {
     stdout: ChildStdout,
     /// What was read and belongs to the next message.
     unread: Vec<u8>,
+    /// What is still to be written.
+    unsent: VecDeque<u8>,
 }
 
 impl Worker {
@@ -66,11 +69,13 @@ impl Worker {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("it has no pipes".to_owned()));
         };
-        let mut worker = Worker { child, stdin, stdout, unread: Vec::new() };
+        let mut worker = Worker { child, stdin, stdout, unread: Vec::new(), unsent: VecDeque::new() };
         let deadline = Instant::now() + READY;
         let setup = protocol::json(&Setup { memory_bytes })?;
-        let hello = worker.send(&setup, deadline).and_then(|()| worker.payload(deadline));
-        let hello = hello.map_err(|broken| failed(format!("it does not say that it is ready: {broken:?}")))?;
+        worker.send(&setup);
+        let hello = worker
+            .payload(deadline)
+            .map_err(|broken| failed(format!("it does not say that it is ready: {broken:?}")))?;
         let _: Hello = protocol::parsed(&hello)?;
         Ok(worker)
     }
@@ -80,17 +85,33 @@ impl Worker {
         self.child.id()
     }
 
-    /// Sends a message. The worker has answered the one before, so its pipe is empty, and a short one never waits.
-    pub fn send(&mut self, payload: &[u8], deadline: Instant) -> Result<(), Broken> {
-        for (at, piece) in protocol::frame(payload).chunks(PIECE).enumerate() {
-            if at > 0 {
-                wait(&self.stdin, PollFlags::OUT, deadline)?;
-            }
-            if self.stdin.write_all(piece).is_err() {
-                return Err(self.ended());
-            }
+    /// Sends a message, as far as that needs no waiting; the rest is written while answers are waited for. So a worker
+    /// that reads nothing holds up nobody, and one that waits for its own answers to be read goes on.
+    pub fn send(&mut self, payload: &[u8]) {
+        self.unsent.extend(protocol::frame(payload));
+        while self.can_write() {
+            self.write();
         }
-        Ok(())
+    }
+
+    /// Whether there is something to write, and room for it right now.
+    fn can_write(&self) -> bool {
+        if self.unsent.is_empty() {
+            return false;
+        }
+        let mut pipe = [PollFd::new(&self.stdin, PollFlags::OUT)];
+        poll(&mut pipe, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Writes what has room.
+    fn write(&mut self) {
+        let piece = self.unsent.as_slices().0;
+        match self.stdin.write(&piece[..piece.len().min(PIECE)]) {
+            Ok(count) => drop(self.unsent.drain(..count)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // Nobody reads any more; what the worker said before is still read, and then how it ended.
+            Err(_) => self.unsent.clear(),
+        }
     }
 
     /// Waits for a message.
@@ -117,13 +138,38 @@ impl Worker {
     fn fill(&mut self, bytes: usize, deadline: Instant) -> Result<(), Broken> {
         let mut piece = [0; 16 << 10];
         while self.unread.len() < bytes {
-            wait(&self.stdout, PollFlags::IN, deadline)?;
+            if !self.wait(deadline)? {
+                continue;
+            }
             match self.stdout.read(&mut piece) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => return Err(self.ended()),
                 Ok(count) => self.unread.extend(&piece[..count]),
             }
         }
         Ok(())
+    }
+
+    /// Waits until something can be read, at most until the deadline, and writes meanwhile what has room. False where
+    /// nothing can be read yet.
+    fn wait(&mut self, deadline: Instant) -> Result<bool, Broken> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout =
+            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
+        let mut pipes = [PollFd::new(&self.stdout, PollFlags::IN), PollFd::new(&self.stdin, PollFlags::OUT)];
+        let pipes = if self.unsent.is_empty() { &mut pipes[..1] } else { &mut pipes[..] };
+        match poll(pipes, Some(&timeout)) {
+            Ok(0) if left.is_zero() => return Err(Broken::Hung),
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
+            _ => {}
+        }
+        // Ready, or broken: reading and writing tell which.
+        let ready = |at: usize| pipes.get(at).is_some_and(|pipe| !pipe.revents().is_empty());
+        let (can_read, can_write) = (ready(0), ready(1));
+        if can_write {
+            self.write();
+        }
+        Ok(can_read)
     }
 
     /// It closed its pipe, so it ends; how it did is told by the system.
@@ -154,18 +200,50 @@ impl Drop for Worker {
     }
 }
 
-/// Waits until a pipe can be used, at most until the deadline.
-fn wait(pipe: &impl AsFd, what: PollFlags, deadline: Instant) -> Result<(), Broken> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let mut pipes = [PollFd::new(pipe, what)];
-        let timeout =
-            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut pipes, Some(&timeout)) {
-            Ok(0) if left.is_zero() => return Err(Broken::Hung),
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // Ready, or broken: reading and writing tell which.
-            _ => return Ok(()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that says hello and then reads nothing, with as little room in its pipe as there can be.
+    fn deaf(then: &str) -> Worker {
+        let hello = protocol::frame(br#"{"sqlite":"none"}"#);
+        let octal: String = hello.iter().map(|byte| format!("\\{byte:03o}")).collect();
+        let arguments = vec!["-c".into(), format!("printf '{octal}'; {then}").into()];
+        let worker = Worker::start(&WorkerCommand { program: "/bin/sh".into(), arguments }, 1 << 20).unwrap();
+        rustix::pipe::fcntl_setpipe_size(&worker.stdin, 4096).unwrap();
+        worker
+    }
+
+    #[test]
+    fn a_worker_that_reads_nothing_holds_up_nobody() {
+        let mut worker = deaf("exec sleep 60");
+        let begin = Instant::now();
+        for _ in 0..3 {
+            worker.send(&[b'x'; 3000]);
         }
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+        let until = begin + Duration::from_millis(300);
+        assert!(matches!(worker.reply(until), Err(Broken::Hung)));
+        assert!(begin.elapsed() >= Duration::from_millis(300) && begin.elapsed() < Duration::from_secs(2));
+    }
+
+    /// It waits for its answers to be read, the parent waits for its requests to be read: both go on.
+    #[test]
+    fn requests_are_written_while_answers_are_read() {
+        let answer = protocol::frame(&[&b"C"[..], &[0; 100_000]].concat());
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("answer"), &answer).unwrap();
+        let path = folder.path().join("answer");
+        let mut worker = deaf(&format!("cat {0}; cat {0}; cat > /dev/null", path.display()));
+        for _ in 0..20 {
+            worker.send(&[b'x'; 3000]);
+        }
+        let until = Instant::now() + Duration::from_secs(20);
+        for _ in 0..2 {
+            let Ok(Reply::Cells(cells)) = worker.reply(until) else { panic!("no answer") };
+            assert_eq!(cells.len(), 100_000);
+        }
+        assert!(matches!(worker.reply(Instant::now() + Duration::from_millis(200)), Err(Broken::Hung)));
+        assert!(worker.unsent.is_empty(), "all was written while it was waited for");
     }
 }

@@ -38,7 +38,7 @@ impl Cells {
             })
             .collect();
         let statements: Vec<Statement<'_>> =
-            texts.iter().map(|sql| Statement { source, sql, max_rows: MOST_TEXTS }).collect();
+            texts.iter().map(|sql| Statement { source, sql, max_rows: MOST_TEXTS, enough_cells: u64::MAX }).collect();
         let mut cells = Self::default();
         for (execution, column) in seat.execute_all(&statements)?.into_iter().zip(wanted) {
             if execution.outcome != Outcome::Done {

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     hash::{BuildHasherDefault, Hasher},
     path::Path,
+    sync::OnceLock,
 };
 
 use serde::Deserialize;
@@ -243,14 +244,15 @@ impl Interner {
     }
 }
 
-/// All schemas of a data set, by the name of the database.
+/// All schemas of a data set, by the name of the database. They are checked at once and built when first asked for:
+/// questions ask a few of many.
 #[derive(Debug)]
 pub struct Schemas {
-    schemas: BTreeMap<String, Schema>,
+    schemas: BTreeMap<String, (Checked, OnceLock<Schema>)>,
 }
 
 /// An entry of `tables.json`; what else stands there is not needed.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Entry {
     db_id: String,
     table_names_original: Vec<String>,
@@ -262,29 +264,61 @@ struct Entry {
 impl Schemas {
     /// Reads Spider's `tables.json` (or BIRD's, which has the same shape).
     pub fn load(path: &Path) -> Result<Self, SchemaError> {
-        let text = std::fs::read(path).map_err(|source| SchemaError::Read { path: path.to_owned(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| SchemaError::Read { path: path.to_owned(), source })?;
+        Self::parse(path, &text)
+    }
+
+    /// The same of a text that was read from `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, SchemaError> {
         let entries: Vec<Entry> =
-            serde_json::from_slice(&text).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
-        let schemas = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), entry.schema()?)));
+            serde_json::from_str(text).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
+        let schemas = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), (entry.checked()?, OnceLock::new()))));
         Ok(Self { schemas: schemas.collect::<Result<_, SchemaError>>()? })
     }
 
     /// The schema of `db_id`.
     pub fn get(&self, db_id: &str) -> Result<&Schema, SchemaError> {
-        self.schemas.get(db_id).ok_or_else(|| SchemaError::Unknown {
+        let (checked, schema) = self.schemas.get(db_id).ok_or_else(|| SchemaError::Unknown {
             db_id: db_id.to_owned(),
-            hint: wb_core::suggest::hint(db_id, self.schemas.keys().map(String::as_str)),
-        })
+            hint: wb_core::suggest::hint(db_id, self.ids()),
+        })?;
+        match schema.get() {
+            Some(schema) => Ok(schema),
+            None => {
+                let built = checked.schema()?;
+                Ok(schema.get_or_init(|| built))
+            }
+        }
     }
 
-    /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Schema)> {
-        self.schemas.iter().map(|(db_id, schema)| (db_id.as_str(), schema))
+    /// Whether there is a schema of this name.
+    pub fn has(&self, db_id: &str) -> bool {
+        self.schemas.contains_key(db_id)
+    }
+
+    /// The names of the databases, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.schemas.keys().map(String::as_str)
+    }
+}
+
+/// Tables with their columns, and classes of columns, by number; all numbers are of something.
+#[derive(Debug)]
+struct Checked {
+    db_id: String,
+    tables: Vec<(String, Vec<String>)>,
+    classes: Vec<Vec<Option<(usize, usize)>>>,
+}
+
+impl Checked {
+    fn schema(&self) -> Result<Schema, SchemaError> {
+        Schema::build(&self.db_id, &self.tables, self.classes.iter().cloned())
     }
 }
 
 impl Entry {
-    fn schema(self) -> Result<Schema, SchemaError> {
+    fn checked(self) -> Result<Checked, SchemaError> {
         let mut tables: Vec<(String, Vec<String>)> =
             self.table_names_original.into_iter().map(|name| (name, Vec::new())).collect();
         let count = tables.len();
@@ -307,7 +341,7 @@ impl Entry {
             return Err(SchemaError::Index { db_id: self.db_id, what, index, count: places.len() });
         }
         let classes = classes(&self.foreign_keys).into_iter();
-        let classes = classes.map(|class| class.into_iter().map(|column| places[column]).collect());
-        Schema::build(&self.db_id, &tables, classes)
+        let classes = classes.map(|class| class.into_iter().map(|column| places[column]).collect()).collect();
+        Ok(Checked { db_id: self.db_id, tables, classes })
     }
 }

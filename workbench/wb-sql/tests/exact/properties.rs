@@ -36,7 +36,7 @@ fn golds() -> Vec<(String, String)> {
 
 fn survives(text: &str) {
     let schemas = schemas();
-    for (_, schema) in schemas.iter() {
+    for schema in schemas.ids().map(|id| schemas.get(id).unwrap()) {
         for compat in BOTH {
             let _ = tokenize(text, compat);
             if let Ok(query) = parse(text, schema, compat) {

@@ -81,7 +81,7 @@ fn a_worker_ends_with_its_parent() {
     };
     send(r#"{"memory_bytes":268435456}"#);
     send(
-        r#"{"id":1,"source":{"script":""},"sql":"with recursive t(x) as (select 1 union all select x + 1 from t) select count(*) from t","max_rows":9,"max_bytes":9999,"timeout_ms":60000,"discard":false}"#,
+        r#"{"id":1,"source":{"script":""},"sql":"with recursive t(x) as (select 1 union all select x + 1 from t) select count(*) from t","max_rows":9,"enough_cells":9,"max_bytes":9999,"max_cells":9999,"timeout_ms":60000,"discard":false}"#,
     );
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "it should be at work");
@@ -140,6 +140,18 @@ fn rows_and_bytes_are_bounded() {
     assert!(seat.execute(&script(""), &numbers(1001), u64::MAX).unwrap().truncated);
     let long = seat.execute(&script(""), "select printf('%.*c', 20000, 'x')", 9).unwrap();
     assert_eq!(long.outcome, Outcome::Refused("a result of more than 10000 bytes".to_owned()));
+    // A NULL is one byte on its way and many in the parent.
+    let limits = Limits { max_cells: 1000, ..Limits::default() };
+    let pool = Pool::new(command(), limits, 1);
+    let nulls = format!("select {} from ({})", vec!["null"; 100].join(", "), numbers(11));
+    let outcome = pool.seat().execute(&script(""), &nulls, u64::MAX).unwrap().outcome;
+    assert_eq!(outcome, Outcome::Refused("a result of more than 1000 values".to_owned()));
+    assert_eq!(pool.seat().execute(&script(""), &nulls, 10).unwrap().table.cells.len(), 1000);
+    let source = script("");
+    let some = Statement { source: &source, sql: &nulls, max_rows: u64::MAX, enough_cells: 301 };
+    let some = pool.seat().execute_all(&[some]).unwrap().remove(0);
+    assert!(some.truncated && some.table.len() == 4, "{some:?}");
+    assert_eq!(pool.seat().time(&script(""), &nulls).unwrap().outcome, Outcome::Done, "no values are sent");
     // Larger than a chunk, in several messages.
     let pool = self::pool(20.0, 1);
     let big = pool.seat().execute(&script(""), &numbers(300_000), u64::MAX).unwrap();
@@ -173,6 +185,35 @@ fn fresh_databases_are_made_by_their_script_and_only_read_by_the_query() {
         seat.execute(&script("BEGIN; CREATE TABLE z (x); INSERT INTO z VALUES (5);"), "SELECT x FROM z", 9).unwrap();
     assert_eq!(open.table, Table::of(vec![vec![Value::Int(5)]]));
     assert!(matches!(seat.execute(&script(""), "SELECT x FROM z", 9).unwrap().outcome, Outcome::SqlError(_)));
+}
+
+/// Longer than a statement may be, and up to the bound of scripts.
+#[test]
+fn long_scripts_make_databases_up_to_their_bound() {
+    let pool = pool(20.0, 1);
+    let mut seat = pool.seat();
+    let rows = |count: usize, text: &str| format!("insert into t values ('{text}');\n").repeat(count);
+    let long = script(&format!("create table t(a); {}", rows(50_000, "a text; of some letters -- and more")));
+    let Source::Script(text) = &long else { unreachable!() };
+    assert!(text.len() > 2_900_000);
+    let count = |seat: &mut wb_sql::execute::Seat<'_>, source: &Source| {
+        let execution = seat.execute(source, "select count(*) from t", 9).unwrap();
+        (execution.outcome, execution.table.cells.first().cloned())
+    };
+    assert_eq!(count(&mut seat, &long), (Outcome::Done, Some(Value::Int(50_000))));
+    // One statement of more than a megabyte.
+    let one = format!("create table t(a); insert into t values {}", vec!["('some text')"; 100_000].join(", "));
+    assert_eq!(count(&mut seat, &script(&one)), (Outcome::Done, Some(Value::Int(100_000))));
+    let (outcome, _) = count(&mut seat, &script(&" ".repeat((8 << 20) + 1)));
+    assert!(matches!(&outcome, Outcome::Refused(what) if what.contains("8388608")), "{outcome:?}");
+    // Twice as long on its way.
+    let (outcome, _) = count(&mut seat, &script(&"\n".repeat(8 << 20)));
+    assert!(matches!(&outcome, Outcome::Refused(what) if what.contains("as they are sent")), "{outcome:?}");
+    // The query itself has the bound of all queries.
+    let query = format!("select '{}' from t", "x".repeat(999_990));
+    let outcome = seat.execute(&long, &query, 9).unwrap().outcome;
+    assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+    assert_eq!(seat.replaced(), 0);
 }
 
 #[test]
@@ -232,6 +273,25 @@ fn every_status_is_told_apart() {
     assert_eq!(found[2].1.as_deref(), Some("no such column: c"));
     assert_eq!(found[5], (None, Some("gold: no such column: c".to_owned())));
     assert_eq!(found[6].0, Some(Status::SqlError));
+}
+
+/// Whose fault it is that there is nothing to run.
+#[test]
+fn texts_without_a_statement_are_nobodys_result() {
+    let none = "select a from t where a > 9";
+    let cases =
+        [(none, ""), (none, " \t"), (none, ";"), (none, "-- I do not know"), ("", none), ("-- ?", none), ("", "")];
+    let sources = [script("create table t(a); insert into t values (1)")];
+    let gold = (None, Some("gold: there is no statement".to_owned()));
+    let prediction = (Some(Status::SqlError), Some("there is no statement".to_owned()));
+    for (compat, keep_distinct) in [(Compat::Official, false), (Compat::Official, true), (Compat::Strict, true)] {
+        let found = statuses(JudgeOptions { compat, keep_distinct, plug_value: false }, &cases, &sources);
+        assert_eq!(found[..2], [prediction.clone(), prediction.clone()], "{compat:?} {keep_distinct}");
+        assert_eq!(found[4..], [gold.clone(), gold.clone(), gold.clone()], "{compat:?} {keep_distinct}");
+        // What the evaluator really finds equal: a statement of nothing beside no rows.
+        let right = compat == Compat::Official;
+        assert!(found[2..4].iter().all(|(status, _)| (*status == Some(Status::Correct)) == right), "{found:?}");
+    }
 }
 
 #[test]
@@ -298,6 +358,30 @@ fn all_databases_of_a_folder_must_agree() {
     assert_eq!(right(&all), [false, true]);
     let empty = tempfile::tempdir().unwrap();
     assert!(databases(empty.path()).unwrap_err().to_string().contains(".sqlite"));
+}
+
+/// A log beside a database has rows that the database itself lacks, and is no database.
+#[test]
+fn databases_that_were_not_closed_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.sqlite");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("pragma journal_mode=wal; create table t(a); insert into t values (1)").unwrap();
+    let error = databases(folder.path()).unwrap_err().to_string();
+    for said in ["shop.sqlite: its latest changes", "shop.sqlite-wal", "wal_checkpoint(TRUNCATE)"] {
+        assert!(error.contains(said), "{error}");
+    }
+    connection.execute_batch("pragma wal_checkpoint(truncate)").unwrap();
+    let found = databases(folder.path()).unwrap();
+    assert_eq!(found.len(), 1, "-wal and -shm are no databases: {found:?}");
+    let source = found[0].source();
+    assert_eq!(pool(2.0, 1).seat().execute(&source, "select a from t", 9).unwrap().table.len(), 1);
+    drop(connection);
+    // A journal of zeros is done with; any other one has to be taken back.
+    std::fs::write(folder.path().join("shop.sqlite-journal"), [0; 512]).unwrap();
+    assert_eq!(databases(folder.path()).unwrap().len(), 1);
+    std::fs::write(folder.path().join("shop.sqlite-journal"), [0xd9; 512]).unwrap();
+    assert!(databases(folder.path()).unwrap_err().to_string().contains("shop.sqlite-journal"));
 }
 
 /// A verdict does not depend on the day.
@@ -392,7 +476,7 @@ fn statements_that_are_handed_over_together_have_their_own_time() {
         "select a from t",
     ];
     let statements: Vec<Statement<'_>> =
-        texts.iter().map(|&sql| Statement { source: &source, sql, max_rows: 9 }).collect();
+        texts.iter().map(|&sql| Statement { source: &source, sql, max_rows: 9, enough_cells: u64::MAX }).collect();
     let all = seat.execute_all(&statements).unwrap();
     let rows: Vec<usize> = all.iter().map(|execution| execution.table.len()).collect();
     assert_eq!(rows, [2, 0, 1, 0, 0, 1, 0, 2]);
@@ -419,4 +503,28 @@ fn long_results_are_compared_to_their_end() {
         .map(|(status, _)| status == Some(Status::Correct))
         .collect();
     assert_eq!(found, [true, false, false, false, false]);
+}
+
+/// More than is held for later: what was dropped is run again.
+#[test]
+fn results_that_find_no_room_are_run_again() {
+    let source = script(
+        "create table n(i); insert into n with recursive r(i) as (select 1 union all select i + 1 from r where i < 250000) select i from r",
+    );
+    // Each has 750,000 values, of 18 MB; all are asked for together.
+    let column = |at: usize| format!("i, i + {at}, i * 2");
+    let gold = |at: usize| format!("select {} from n", column(at));
+    let question =
+        |at: usize, prediction: String| Question { gold: gold(at), prediction, sources: vec![source.clone()] };
+    let questions = [
+        question(1, format!("{} order by i desc", gold(1))),
+        question(2, gold(3)),
+        question(3, format!("{} order by i desc", gold(3))),
+        question(4, format!("{} where i > 1 union all select 1, 5, 3", gold(4))),
+        question(1, format!("{} where i > 0", gold(1))),
+    ];
+    let judge = Judge::new(pool(20.0, 1), JudgeOptions::default());
+    let right = |judgement: wb_sql::execute::Judgement| judgement.correct().unwrap();
+    let found: Vec<bool> = judge.judge(&questions, &mut |_| {}).unwrap().into_iter().map(right).collect();
+    assert_eq!(found, [true, false, true, false, true]);
 }

@@ -11,8 +11,11 @@ use rusqlite::{
     limits::Limit,
 };
 
-use super::{limits::Clock, math};
-use crate::execute::Source;
+use super::{limits::Clock, math, script};
+use crate::execute::{
+    Source,
+    protocol::{MAX_SCRIPT, MAX_SQL},
+};
 
 /// What SQLite may allocate, over all connections of a worker.
 const HEAP: u64 = 64 << 20;
@@ -24,7 +27,7 @@ const STEPS: i32 = 1000;
 /// Bounds of a statement. Gold queries of Spider and BIRD stay far below them.
 const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_LENGTH, 1_000_000),
-    (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, bytes(MAX_SQL)),
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 100),
     (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
@@ -35,6 +38,15 @@ const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 10),
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
+
+/// Bounds that are wider while a script makes its tables: it comes with the question, not from a model.
+const LIMITS_OF_SCRIPTS: [(Limit, i32); 2] =
+    [(Limit::SQLITE_LIMIT_SQL_LENGTH, bytes(MAX_SCRIPT)), (Limit::SQLITE_LIMIT_VDBE_OP, 1_000_000)];
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "two constants of a few millions")]
+const fn bytes(count: usize) -> i32 {
+    count as i32
+}
 
 /// Functions that reach out of the database, look into the process, or answer differently every time.
 const DENIED: [&str; 17] = [
@@ -104,15 +116,15 @@ fn open(source: &Source, clock: &Clock) -> rusqlite::Result<Connection> {
     ))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    for (limit, value) in LIMITS {
-        connection.set_limit(limit, value)?;
-    }
+    set(&connection, &LIMITS)?;
     math::add(&connection)?;
     let clock = clock.clone();
     connection.progress_handler(STEPS, Some(move || clock.is_over()))?;
-    if let Source::Script(script) = source {
+    if let Source::Script(text) = source {
         connection.authorizer(Some(may_build))?;
-        connection.execute_batch(script)?;
+        set(&connection, &LIMITS_OF_SCRIPTS)?;
+        script::run(&connection, text)?;
+        set(&connection, &LIMITS)?;
         connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)?;
         if !connection.is_autocommit() {
             connection.execute_batch("COMMIT")?;
@@ -121,6 +133,10 @@ fn open(source: &Source, clock: &Clock) -> rusqlite::Result<Connection> {
     connection.execute_batch("PRAGMA query_only=ON")?;
     connection.authorizer(Some(may_read))?;
     Ok(connection)
+}
+
+fn set(connection: &Connection, limits: &[(Limit, i32)]) -> rusqlite::Result<()> {
+    limits.iter().try_for_each(|(limit, value)| connection.set_limit(*limit, *value).map(|_| ()))
 }
 
 /// A path as SQLite's address; what means something in an address is escaped.

@@ -44,14 +44,31 @@ fn lower(resource: Resource, to: u64) -> Result<()> {
         .map_err(|error| std::io::Error::from(error).into())
 }
 
-/// Processor time for one statement more; when it is used up, the system ends the process.
-pub(super) fn grant_cpu(timeout_ms: u64) -> Result<()> {
-    let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
-    let now = getrlimit(Resource::Cpu);
-    let wanted = used + timeout_ms.div_ceil(1000) + 2;
-    let granted = now.maximum.map_or(wanted, |most| most.min(wanted));
-    setrlimit(Resource::Cpu, Rlimit { current: Some(granted), maximum: now.maximum })
-        .map_err(|error| std::io::Error::from(error).into())
+/// Processor time for statements; when it is used up, the system ends the process.
+#[derive(Default)]
+pub(super) struct Grant {
+    /// When the last one was given, and for how long a statement.
+    last: Option<(Instant, u64)>,
+}
+
+/// A grant is for a statement's time and two seconds; within the first of them, it is as good for the next statement.
+const GOOD_FOR: Duration = Duration::from_millis(500);
+
+impl Grant {
+    /// Time for one statement more.
+    pub fn renew(&mut self, timeout_ms: u64) -> Result<()> {
+        let now = Instant::now();
+        if self.last.is_some_and(|(given, of)| of == timeout_ms && now.duration_since(given) < GOOD_FOR) {
+            return Ok(());
+        }
+        self.last = Some((now, timeout_ms));
+        let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
+        let limit = getrlimit(Resource::Cpu);
+        let wanted = used + timeout_ms.div_ceil(1000) + 2;
+        let granted = limit.maximum.map_or(wanted, |most| most.min(wanted));
+        setrlimit(Resource::Cpu, Rlimit { current: Some(granted), maximum: limit.maximum })
+            .map_err(|error| std::io::Error::from(error).into())
+    }
 }
 
 /// The deadline of the statement that runs, asked by SQLite every thousand steps of its machine.

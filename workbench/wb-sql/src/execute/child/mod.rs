@@ -4,6 +4,7 @@ mod connection;
 mod limits;
 mod math;
 mod run;
+mod script;
 
 use std::{
     fs::File,
@@ -11,7 +12,10 @@ use std::{
     os::fd::AsFd,
 };
 
-use self::{connection::Connections, limits::Clock};
+use self::{
+    connection::Connections,
+    limits::{Clock, Grant},
+};
 use super::{Error, Result, protocol};
 
 /// Serves statements until the input ends. This is the whole life of a worker process: `stdin` and `stdout` are
@@ -34,10 +38,11 @@ pub fn serve(stdin: impl AsFd, stdout: impl AsFd) -> Result<()> {
     let hello = protocol::Hello { sqlite: rusqlite::version().to_owned() };
     output.write_all(&protocol::frame(&protocol::json(&hello)?))?;
     let mut connections = Connections::new(clock.clone());
+    let mut grant = Grant::default();
     while let Some(request) = protocol::read_frame(&mut input)? {
         let request: protocol::Request = protocol::parsed(&request)?;
         clock.start(request.timeout_ms);
-        limits::grant_cpu(request.timeout_ms)?;
+        grant.renew(request.timeout_ms)?;
         let mut send = |frames: &[u8]| output.write_all(frames).map_err(Error::from);
         run::run(&mut connections, &request, &mut send)?;
     }

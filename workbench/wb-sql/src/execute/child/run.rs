@@ -110,11 +110,15 @@ impl<S: FnMut(&[u8]) -> Result<()>> Attempt<'_, S> {
                 Ok(None) => return Ok(Ok(())),
                 Err(error) => return Ok(Err(failed(&error))),
             };
-            if self.rows >= self.request.max_rows {
+            let cells = self.rows.saturating_mul(self.width as u64);
+            if self.rows >= self.request.max_rows || cells >= self.request.enough_cells {
                 self.truncated = true;
                 return Ok(Ok(()));
             }
             self.rows += 1;
+            if !self.request.discard && self.rows.saturating_mul(self.width as u64) > self.request.max_cells {
+                return Ok(Err(refused(&format!("a result of more than {} values", self.request.max_cells))));
+            }
             for column in 0..self.width {
                 match row.get_ref(column) {
                     Ok(value) => self.push(value),

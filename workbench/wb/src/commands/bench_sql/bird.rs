@@ -1,10 +1,13 @@
 //! `wb bench bird`: EX by sets of rows, R-VES and Soft-F1, by difficulty.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use wb_core::{Error, Progress};
 use wb_sql::{
     bird::{BirdQuestion, BirdVerdict, judge, prediction, ves},
@@ -36,6 +39,9 @@ const COMPARABLE: &str = "figures compare with those of the same questions and d
 const WHAT: &str = "--dataset DIR has mini_dev_sqlite.json or dev.json (a list of objects with db_id, SQL and \
                     difficulty) and dev_databases/ID/ID.sqlite; --questions FILE names another file of questions";
 
+const DATABASES: &str = "--databases DIR has a folder for each database, DIR/ID/ID.sqlite [default: dev_databases of \
+                         the data]";
+
 const PREDICTIONS: &str = "--predictions FILE is a JSON object: {\"0\": \"SQL\\t----- bird -----\\tdb_id\", ...}";
 
 /// An entry of BIRD's questions; what else stands there is not needed.
@@ -66,7 +72,10 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     }
     let predicted = predicted(path, &questions, &questions_path)?;
     let root = sql.databases.clone().unwrap_or_else(|| folder.join("dev_databases"));
+    files::folder(&root, DATABASES)?;
     let databases = Databases::open(&root, questions.iter().map(|one| one.db_id.as_str()), Files::Named, bars)?;
+    // All figures of this benchmark come from execution.
+    databases.refuse_none(&root, DATABASES)?;
     let pool = options::pool(sql, 30.0)?;
     let iterations = usize::from(sql.iterations.unwrap_or(100));
     let asked = |(question, prediction): (&Question, &String)| {
@@ -105,27 +114,35 @@ fn questions_path(folder: &Path, named: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Predictions in the order of the questions. The published evaluator pairs them by their places alone; here keys that
-/// do not ascend, and names of other databases, are refused.
+/// Predictions in the order of the questions. The published evaluator pairs them by their places alone, with the last of
+/// those that share a key; here keys that are no numbers, do not ascend or come twice, predictions that are no text, and
+/// names of other databases, are refused.
 fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Result<Vec<String>> {
-    let text = files::read(path, PREDICTIONS)?;
     let hint = || format!("predictions stand in the order of the questions; {PREDICTIONS}");
-    let entries: Map<String, Json> = serde_json::from_str(&text).map_err(|error| Error::Parse {
-        path: path.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        at: String::new(),
-        message: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-        hint: Some(PREDICTIONS.to_owned()),
-    })?;
-    let expected = Expected { questions: questions_path, db_ids: Vec::new(), count: questions.len() };
-    check_count(path, entries.len(), "predictions", &expected)?;
-    let numbers: Vec<u64> = entries.keys().filter_map(|key| key.parse().ok()).collect();
-    if let Some(pair) = numbers.windows(2).find(|pair| pair[0] >= pair[1]) {
-        let message = format!("the key `{}` stands behind `{}`", pair[1], pair[0]);
-        return Err(Error::data(path.display().to_string(), message).with_hint(hint()).into());
+    let members = entries::members::<Json>(path, PREDICTIONS)?;
+    let mut numbers: Vec<(u64, usize)> = Vec::new();
+    let mut lines: HashMap<u64, usize> = HashMap::new();
+    for Entry { line, value: (key, prediction) } in &members {
+        let refused = |message: String| Error::data(format!("{}:{line}", path.display()), message).with_hint(hint());
+        let number: u64 = key.parse().map_err(|_| refused(format!("the key `{key}` is no number")))?;
+        if let Some(first) = lines.insert(number, *line) {
+            return Err(refused(format!("the key `{key}` is there twice, first on line {first}")).into());
+        }
+        if !prediction.is_string() {
+            let message = format!("the prediction `{key}` is {prediction}, expected a text");
+            let hint = format!("\"\" is a prediction of nothing, which counts as wrong; {PREDICTIONS}");
+            return Err(Error::data(format!("{}:{line}", path.display()), message).with_hint(hint).into());
+        }
+        numbers.push((number, *line));
     }
-    for (at, (entry, question)) in entries.values().zip(questions).enumerate() {
+    let expected = Expected { kind: Kind::Bird, questions: questions_path, db_ids: Vec::new(), count: questions.len() };
+    check_count(path, members.len(), "predictions", &expected)?;
+    if let Some(pair) = numbers.windows(2).find(|pair| pair[0].0 > pair[1].0) {
+        let message = format!("the key `{}` stands behind `{}`", pair[1].0, pair[0].0);
+        return Err(Error::data(format!("{}:{}", path.display(), pair[1].1), message).with_hint(hint()).into());
+    }
+    let entries: Vec<&Json> = members.iter().map(|Entry { value: (_, prediction), .. }| prediction).collect();
+    for (at, (entry, question)) in entries.iter().zip(questions).enumerate() {
         let db_id = entry.as_str().and_then(|entry| entry.rsplit_once("\t----- bird -----\t")).map(|(_, id)| id.trim());
         if let Some(db_id) = db_id.filter(|db_id| *db_id != question.db_id) {
             let place = format!("{}: entry {at}", path.display());
@@ -133,7 +150,7 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
             return Err(Error::data(place, message).with_hint(hint()).into());
         }
     }
-    Ok(entries.values().map(prediction).collect())
+    Ok(entries.into_iter().map(prediction).collect())
 }
 
 fn status_of(verdict: &BirdVerdict) -> Status {
@@ -200,10 +217,10 @@ fn outcome(
         })
     };
     json["questions"] = questions.iter().zip(verdicts).enumerate().map(question).collect();
-    let metrics = vec![
-        ("ex", levels.overall("ex")),
-        ("soft_f1", levels.overall("soft_f1")),
-        ("r_ves", levels.overall("r_ves").map(|score| score / 100.0)),
-    ];
+    let mut metrics = levels.figures();
+    // Of R-VES, which goes to 125, a fraction can be required.
+    metrics.iter_mut().filter(|figure| figure.name == "r_ves").for_each(|figure| {
+        figure.value = figure.value.map(|score| score / 100.0);
+    });
     Measured { kind: Kind::Bird, blocks, json, metrics }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 use serde_json::{Map, Value as Json, json};
-use wb_core::{Progress, fingerprint::Fingerprint};
+use wb_core::{Error as Refused, Progress, fingerprint::Fingerprint};
 use wb_sql::execute::{Database, Error, Source, databases};
 
 use super::files;
@@ -63,6 +63,26 @@ impl Databases {
         Ok(Databases { there, missing })
     }
 
+    /// Whether one is there.
+    pub fn is_any(&self) -> bool {
+        !self.there.is_empty()
+    }
+
+    /// Refuses a folder in which there is none of them: nearly always it is another folder than was meant.
+    pub fn refuse_none(&self, root: &Path, what: &str) -> Result<()> {
+        if self.is_any() {
+            return Ok(());
+        }
+        let message = format!("none of the databases of the questions is there ({})", self.shown());
+        Err(Refused::data(root.display().to_string(), message).with_hint(what).into())
+    }
+
+    /// Some of the ids that are missing.
+    fn shown(&self) -> String {
+        let shown: Vec<&str> = self.missing.iter().take(5).map(String::as_str).collect();
+        shown.join(", ") + if self.missing.len() > 5 { ", ..." } else { "" }
+    }
+
     /// Where the statements of a question run; none where its database is not there.
     pub fn sources(&self, id: &str) -> Vec<Source> {
         self.there.get(id).map(|all| all.iter().map(Database::source).collect()).unwrap_or_default()
@@ -85,11 +105,9 @@ impl Databases {
         let count = self.there.values().map(Vec::len).sum::<usize>();
         let mut line = format!("databases   {count} of {} ids, blake3 {}", self.there.len(), self.blake3());
         if !self.missing.is_empty() {
-            let shown: Vec<&str> = self.missing.iter().take(5).map(String::as_str).collect();
-            let more = if self.missing.len() > 5 { ", ..." } else { "" };
-            let (ids, shown) = (self.missing.len(), shown.join(", "));
+            let (ids, shown) = (self.missing.len(), self.shown());
             line += &format!(
-                "\nmissing     {ids} ids without a database ({shown}{more}): {questions_without} questions have no ex"
+                "\nmissing     {ids} ids without a database ({shown}): {questions_without} questions have no ex"
             );
         }
         line

@@ -35,6 +35,35 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry<T>
     Ok(entries)
 }
 
+/// Reads the members of an object, in the order of the file; a key can be there several times.
+///
+/// # Errors
+///
+/// With file, line and column.
+pub fn members<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry<(String, T)>>> {
+    let text = files::read(path, what)?;
+    let mut reader = Reader { path, what, text: &text, at: 0, counted: 0, lines: 1 };
+    if !reader.skips('{') {
+        return Err(reader.error(0, 0, "expected an object, `{`").into());
+    }
+    let mut members = Vec::new();
+    while !reader.skips('}') {
+        if !members.is_empty() && !reader.skips(',') {
+            return Err(reader.error(0, 0, "expected `,` or `}` behind a member").into());
+        }
+        let Entry { line, value: key } = reader.entry::<String>()?;
+        if !reader.skips(':') {
+            return Err(reader.error(0, 0, "expected `:` behind a key").into());
+        }
+        members.push(Entry { line, value: (key, reader.entry::<T>()?.value) });
+    }
+    reader.skip_space();
+    if reader.at < text.len() {
+        return Err(reader.error(0, 0, "expected nothing behind the object").into());
+    }
+    Ok(members)
+}
+
 struct Reader<'a> {
     path: &'a Path,
     what: &'a str,
@@ -87,7 +116,7 @@ impl Reader<'_> {
                 let message = message.split(" at line ").next().unwrap_or_default();
                 Err(self.error(error.line().saturating_sub(1), error.column(), message).into())
             }
-            None => Err(self.error(0, 0, "expected an object").into()),
+            None => Err(self.error(0, 0, "the file ends too soon").into()),
         }
     }
 

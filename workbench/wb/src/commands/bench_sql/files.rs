@@ -33,6 +33,24 @@ pub fn folder(path: &Path, what: &str) -> Result<()> {
     Err(Error::data(path.display().to_string(), message).with_hint(what).into())
 }
 
+/// Refuses a file that could not be written when all is done: told before anything is judged. Folders on its way that
+/// are not there will be made.
+pub fn writable(path: &Path) -> Result<()> {
+    let hint = "--json OUT is a file that will be written, or replaced";
+    if path.is_dir() {
+        return Err(Error::data(path.display().to_string(), "a folder, not a file").with_hint(hint).into());
+    }
+    let above = path.ancestors().skip(1).find(|above| above.as_os_str().is_empty() || above.exists());
+    let above = above.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !above.is_dir() {
+        let message = format!("cannot be written: {} is not a folder", above.display());
+        return Err(Error::data(path.display().to_string(), message).with_hint(hint).into());
+    }
+    let probe = above.join(format!(".wb-{}", std::process::id()));
+    fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(Error::io("write in", above))?;
+    Ok(())
+}
+
 /// A file's name and hash, for the record.
 pub fn named(path: &Path) -> Result<Json> {
     Ok(json!({ "file": name(path), "blake3": Fingerprint::of_file(path)? }))

@@ -1,5 +1,7 @@
 //! The benchmarks of text-to-SQL, by their names.
 
+use super::measured::JUDGED;
+
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -32,9 +34,9 @@ impl Kind {
     /// What can be required of it, as in `--require ex=0.5`.
     pub fn metrics(self) -> &'static [&'static str] {
         match self {
-            Self::Spider => &["em", "ex", "parse_rate"],
-            Self::Bird => &["ex", "soft_f1", "r_ves"],
-            Self::SyntheticSql => &["ex"],
+            Self::Spider => &["em", "ex", "parse_rate", JUDGED],
+            Self::Bird => &["ex", "soft_f1", "r_ves", JUDGED],
+            Self::SyntheticSql => &["ex", JUDGED],
         }
     }
 

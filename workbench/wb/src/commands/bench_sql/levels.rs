@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::measured::{Figure, JUDGED};
+
 /// A measure: its name in the record, its heading in the table, how it is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Measure {
@@ -58,10 +60,22 @@ impl Levels {
         }
     }
 
-    /// A measure over all questions, by its key.
-    pub fn overall(&self, key: &str) -> Option<f64> {
-        let at = self.measures.iter().position(|measure| measure.key == key)?;
-        self.sums.last()?.get(at)?.mean()
+    /// What can be required: each measure over all questions, and the share of them that has an `ex`.
+    pub fn figures(&self) -> Vec<Figure> {
+        let questions = self.questions.last().copied().unwrap_or(0);
+        let sums = self.sums.last().into_iter().flatten();
+        let figure = |(measure, sum): (&Measure, &Sum)| Figure {
+            name: measure.key,
+            value: sum.mean(),
+            of: sum.of,
+            without: questions - sum.of,
+        };
+        let mut figures: Vec<Figure> = self.measures.iter().zip(sums).map(figure).collect();
+        let judged = figures.iter().find(|figure| figure.name == "ex").map_or(0, |figure| figure.of);
+        #[expect(clippy::cast_precision_loss, reason = "counts of questions")]
+        let share = Sum { sum: judged as f64, of: questions }.mean();
+        figures.push(Figure { name: JUDGED, value: share, of: questions, without: 0 });
+        figures
     }
 
     /// The table's heading, for levels of this kind.

@@ -25,9 +25,25 @@ pub struct Measured {
     pub blocks: Vec<Block>,
     /// What `--json` writes.
     pub json: Json,
-    /// Figures by name; `None` where nothing could be measured.
-    pub metrics: Vec<(&'static str, Option<f64>)>,
+    /// What can be required.
+    pub metrics: Vec<Figure>,
 }
+
+/// A figure over all questions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// As in `--require NAME=VALUE`.
+    pub name: &'static str,
+    /// `None` where nothing could be measured.
+    pub value: Option<f64>,
+    /// How many questions have one.
+    pub of: usize,
+    /// How many questions have none, so that the figure is one over the others.
+    pub without: usize,
+}
+
+/// The share of questions that have a verdict of execution: what else can be required of every benchmark.
+pub const JUDGED: &str = "judged";
 
 /// Refuses requirements that the benchmark has no figure for, before anything runs.
 pub fn check(requirements: &[(String, f64)], kind: Kind) -> Result<()> {
@@ -51,15 +67,31 @@ impl Measured {
         }
     }
 
-    /// Whether all that is required is there. A figure that could not be measured is not.
+    /// Whether all that is required is there. A figure that could not be measured is not, and neither is one over some
+    /// of the questions, unless what share has to be judged is required, too.
     pub fn gate(&self, requirements: &[(String, f64)]) -> Result<End> {
         let mut end = End::Done;
+        let mut refuse = |what: String| {
+            output::note(format!("refused: {} {what}", self.kind.name()));
+            end = End::Refused;
+        };
+        let share_is_required = requirements.iter().any(|(metric, _)| metric == JUDGED);
         for (metric, least) in requirements {
-            let value = self.metrics.iter().find(|(name, _)| name == metric).and_then(|(_, value)| *value);
-            if value.is_none_or(|value| value < *least) {
-                let shown = value.map_or_else(|| "not measured".to_owned(), |value| format!("{value:.4}"));
-                output::note(format!("refused: {} {metric} is {shown}, required {least:.4}", self.kind.name()));
-                end = End::Refused;
+            let figure = self.metrics.iter().find(|figure| figure.name == metric);
+            let Some((figure, value)) = figure.and_then(|figure| Some((figure, figure.value?))) else {
+                refuse(format!("{metric} is not measured, required {least:.4}"));
+                continue;
+            };
+            if value < *least {
+                refuse(format!("{metric} is {value:.4}, required {least:.4}"));
+            }
+            if figure.without > 0 && !share_is_required {
+                let (of, without) = (figure.of, figure.without);
+                let questions = of + without;
+                refuse(format!(
+                    "{metric} is {value:.4} over {of} of {questions} questions, and {without} have none; give them what \
+                     they miss, or say what share is enough, as in --require {JUDGED}=0.9"
+                ));
             }
         }
         Ok(end)

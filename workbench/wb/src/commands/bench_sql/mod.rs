@@ -56,6 +56,9 @@ pub fn asked(arguments: &args::Bench) -> Result<Option<Kind>> {
 pub fn bench(kind: Kind, arguments: &args::Bench) -> Result<End> {
     let requirements = arguments.require.iter().map(|text| requirement(text)).collect::<Result<Vec<_>>>()?;
     measured::check(&requirements, kind)?;
+    if let Some(path) = &arguments.json {
+        files::writable(path)?;
+    }
     if arguments.sql.generate.is_some() {
         return generate::generate(arguments, &requirements);
     }
@@ -67,10 +70,10 @@ pub fn bench(kind: Kind, arguments: &args::Bench) -> Result<End> {
         Kind::SyntheticSql => synthetic_sql::measure(arguments, &mut bars)?,
     };
     bars.finish();
+    measured.print();
     if let Some(path) = &arguments.json {
         write_json(path, &measured.json)?;
     }
-    measured.print();
     measured.gate(&requirements)
 }
 

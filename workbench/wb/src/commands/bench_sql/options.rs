@@ -100,7 +100,12 @@ pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(&Path, &Path)> {
 
 /// Workers: this same program, started again.
 pub fn pool(sql: &BenchSql, default_seconds: f64) -> Result<Pool> {
-    let program = std::env::current_exe().context("cannot find this program, to start it as a worker")?;
+    // On Linux the program that runs, even where another stands under its name by now.
+    let running = Path::new("/proc/self/exe");
+    let program = match running.exists() {
+        true => running.to_owned(),
+        false => std::env::current_exe().context("cannot find this program, to start it as a worker")?,
+    };
     let command = WorkerCommand { program, arguments: vec!["sql-worker".into()] };
     let timeout = Duration::from_secs_f64(sql.timeout.unwrap_or(default_seconds));
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use wb_core::{Error, suggest};
 
-use super::files;
+use super::{Kind, files};
 
 /// What the lines belong to.
 pub struct Expected<'a> {
+    /// The benchmark.
+    pub kind: Kind,
     /// The file of questions.
     pub questions: &'a Path,
     /// The database of each question; empty where lines name none.
@@ -31,7 +33,10 @@ pub struct Lines {
 ///
 /// If there are more or fewer lines than questions, or a line names another database than its question.
 pub fn read(path: &Path, expected: &Expected<'_>) -> Result<Lines> {
-    let what = "--predictions FILE has one query a line, or SQL TAB db_id, in the order of the questions";
+    let what = match expected.kind {
+        Kind::SyntheticSql => "--predictions FILE has one query a line, in the order of the rows of --dataset",
+        _ => "--predictions FILE has one query a line, or SQL TAB db_id, in the order of the questions",
+    };
     let text = files::read(path, what)?;
     let mut all: Vec<String> = text.lines().map(str::to_owned).collect();
     // Empty lines at the end of a file are no predictions.
@@ -71,8 +76,16 @@ pub fn counted(path: &Path, found: usize, unit: &str, expected: &Expected<'_>) -
         return Ok(());
     }
     let questions: PathBuf = expected.questions.to_owned();
-    let message = format!("{found} {unit}, but {} has {} questions", questions.display(), expected.count);
-    let hint = "one prediction for each question, in the order of that file (--questions names another); \
-                an empty one counts as wrong";
+    let (of, hint) = match expected.kind {
+        Kind::SyntheticSql => {
+            ("rows", "one prediction for each row of --dataset, in its order; an empty one counts as wrong")
+        }
+        _ => (
+            "questions",
+            "one prediction for each question, in the order of that file (--questions names another); an empty one \
+             counts as wrong",
+        ),
+    };
+    let message = format!("{found} {unit}, but {} has {} {of}", questions.display(), expected.count);
     Err(Error::data(path.display().to_string(), message).with_hint(hint).into())
 }

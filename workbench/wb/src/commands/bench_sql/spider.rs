@@ -35,6 +35,9 @@ const MEASURES: [Measure; 3] = [
 const COMPARABLE: &str = "figures compare with those of the same questions, protocol and databases (their blake3): \
                           databases with other rows give another ex";
 
+const DATABASES: &str = "--databases DIR has a folder for each database, DIR/ID/*.sqlite [default: database of the \
+                         data; where there is no such folder, exact match is measured alone]";
+
 /// Everything that was read.
 struct Inputs<'a> {
     folder: &'a Path,
@@ -60,17 +63,23 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let sql = &arguments.sql;
     files::folder(folder, "--dataset DIR is a folder with dev.json, tables.json and database/ID/*.sqlite")?;
     let tables = folder.join("tables.json");
-    files::read(&tables, "Spider has tables.json, the schemas of its databases, beside dev.json")?;
-    let schemas = Schemas::load(&tables)?;
+    let text = files::read(&tables, "Spider has tables.json, the schemas of its databases, beside dev.json")?;
+    let schemas = Schemas::parse(&tables, &text)?;
     let questions = Questions::load(folder, sql.questions.as_deref(), &schemas, &tables)?;
     let db_ids: Vec<&str> = questions.all.iter().map(|question| question.db_id.as_str()).collect();
-    let expected = Expected { questions: &questions.path, count: db_ids.len(), db_ids: db_ids.clone() };
+    let expected =
+        Expected { kind: Kind::Spider, questions: &questions.path, count: db_ids.len(), db_ids: db_ids.clone() };
     let lines = predictions::read(predictions_path, &expected)?;
     let root = sql.databases.clone().unwrap_or_else(|| folder.join("database"));
-    if sql.databases.is_some() {
-        files::folder(&root, "--databases DIR is a folder with a folder for each database")?;
+    // Exact match needs no databases: where there is no such folder and none was named, it is measured alone.
+    let expects_databases = sql.databases.is_some() || root.exists();
+    if expects_databases {
+        files::folder(&root, DATABASES)?;
     }
     let databases = Databases::open(&root, db_ids.into_iter(), Files::All, bars)?;
+    if expects_databases {
+        databases.refuse_none(&root, DATABASES)?;
+    }
     let compat = sql.compat.unwrap_or_default();
     let keep_distinct = sql.keep_distinct || compat == Compat::Strict;
     let options = JudgeOptions { compat, plug_value: sql.plug_value, keep_distinct };
@@ -78,7 +87,7 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let timeout_seconds = pool.limits().timeout.as_secs_f64();
     let inputs = Inputs { folder, schemas, questions, predictions_path, lines, databases, options, timeout_seconds };
     let judged = judge(&inputs, &Judge::new(pool, options), bars)?;
-    outcome(&inputs, &judged)
+    outcome(&inputs, &judged, arguments.json.is_some())
 }
 
 fn judge(inputs: &Inputs<'_>, judge: &Judge, bars: &mut Bars) -> Result<Judged> {
@@ -109,7 +118,7 @@ fn judge(inputs: &Inputs<'_>, judge: &Judge, bars: &mut Bars) -> Result<Judged> 
     Ok(Judged { exact, executed, status })
 }
 
-fn outcome(inputs: &Inputs<'_>, judged: &Judged) -> Result<Measured> {
+fn outcome(inputs: &Inputs<'_>, judged: &Judged, is_recorded: bool) -> Result<Measured> {
     let mut levels = Levels::new(&MEASURES, Hardness::ALL.map(|level| level.to_string()));
     let mut totals = Totals::default();
     for (exact, executed) in judged.exact.iter().zip(&judged.executed) {
@@ -120,9 +129,9 @@ fn outcome(inputs: &Inputs<'_>, judged: &Judged) -> Result<Measured> {
             totals.add(hardness, verdict);
         }
     }
-    let metrics = Kind::Spider.metrics().iter().map(|name| (*name, levels.overall(name))).collect();
-    let (blocks, json) = (blocks(inputs, judged, &levels, &totals), record(inputs, judged, &levels, &totals)?);
-    Ok(Measured { kind: Kind::Spider, blocks, json, metrics })
+    let blocks = blocks(inputs, judged, &levels, &totals);
+    let json = if is_recorded { record(inputs, judged, &levels, &totals)? } else { Json::Null };
+    Ok(Measured { kind: Kind::Spider, blocks, json, metrics: levels.figures() })
 }
 
 /// Names of the two protocols.
@@ -176,6 +185,11 @@ fn blocks(inputs: &Inputs<'_>, judged: &Judged, levels: &Levels, totals: &Totals
         Block::Line(status::line(&judged.status)),
         Block::Line(inputs.databases.line(without_database(judged))),
     ];
+    if !inputs.databases.is_any() {
+        let folder = inputs.folder.join("database");
+        let line = format!("execution   not measured: there is no folder {}, and no --databases", folder.display());
+        blocks.push(Block::Line(line));
+    }
     let unread = count(judged, |exact| exact.verdict.is_none());
     let mut say = |count: usize, line: String| {
         if count > 0 {

@@ -62,11 +62,11 @@ impl Questions {
             return Err(Error::data(path.display().to_string(), "there are no questions").with_hint(WHAT).into());
         }
         for question in &all {
-            if schemas.get(&question.db_id).is_err() {
+            if !schemas.has(&question.db_id) {
                 return Err(Error::Data {
                     place: format!("{}:{}", path.display(), question.line),
                     message: format!("{} has no database `{}`", tables.display(), question.db_id),
-                    hint: suggest::hint(&question.db_id, schemas.iter().map(|(id, _)| id)),
+                    hint: suggest::hint(&question.db_id, schemas.ids()),
                 }
                 .into());
             }
@@ -78,8 +78,8 @@ impl Questions {
 fn from_json(path: &Path) -> Result<Vec<Question>> {
     let entries = entries::read::<Entry>(path, WHAT)?;
     let mut beside = Vec::new();
+    let gold = path.with_file_name(format!("{}_gold.sql", path.file_stem().unwrap_or_default().to_string_lossy()));
     if let Some(first) = entries.iter().find(|entry| entry.value.query.is_none()) {
-        let gold = path.with_file_name(format!("{}_gold.sql", path.file_stem().unwrap_or_default().to_string_lossy()));
         if !gold.exists() {
             let place = format!("{}:{}", path.display(), first.line);
             let hint = format!("a gold query stands under `query`, or in {} as SQL TAB db_id", gold.display());
@@ -89,7 +89,18 @@ fn from_json(path: &Path) -> Result<Vec<Question>> {
         if beside.len() != entries.len() {
             let message =
                 format!("{} gold queries, but {} has {} questions", beside.len(), path.display(), entries.len());
-            return Err(Error::data(gold.display().to_string(), message).into());
+            let hint = format!("one line of SQL TAB db_id for each question of {}, in its order", path.display());
+            return Err(Error::data(gold.display().to_string(), message).with_hint(hint).into());
+        }
+        for (line, entry) in beside.iter().zip(&entries) {
+            let (named, asked) = (&line.db_id, &entry.value.db_id);
+            if named != asked {
+                let place = format!("{}:{}", gold.display(), line.line);
+                let message =
+                    format!("the database is `{named}`, but {}:{} asks `{asked}`", path.display(), entry.line);
+                let hint = format!("gold queries stand in the order of {}", path.display());
+                return Err(Error::data(place, message).with_hint(hint).into());
+            }
         }
     }
     let mut beside = beside.into_iter().map(|question| question.gold);

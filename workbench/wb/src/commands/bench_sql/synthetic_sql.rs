@@ -44,7 +44,7 @@ struct Row {
 pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let (dataset, path) = options::inputs(Kind::SyntheticSql, arguments)?;
     let rows = rows(dataset)?;
-    let expected = Expected { questions: dataset, db_ids: Vec::new(), count: rows.len() };
+    let expected = Expected { kind: Kind::SyntheticSql, questions: dataset, db_ids: Vec::new(), count: rows.len() };
     let lines = predictions::read(path, &expected)?.all;
     let question = |(row, line): (&Row, &String)| Question {
         gold: row.sql.clone(),
@@ -129,6 +129,5 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
         "counts": { "questions": rows.len(), "context_failed": context, "gold_failed": gold },
         "questions": rows.iter().zip(judgements).enumerate().map(question).collect::<Vec<_>>(),
     });
-    let metrics = vec![("ex", by_complexity.overall("ex"))];
-    Measured { kind: Kind::SyntheticSql, blocks, json, metrics }
+    Measured { kind: Kind::SyntheticSql, blocks, json, metrics: by_complexity.figures() }
 }

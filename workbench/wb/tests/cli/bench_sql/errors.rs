@@ -59,6 +59,16 @@ fn files_that_cannot_be_read_are_named_with_their_lines() {
         sandbox.write("broken.sql", bytes);
         refused(&sandbox, &["bench", "spider", "--dataset", "data", "--predictions", "broken.sql"], said);
     };
+    sandbox.write("data/broken_gold.sql", "SELECT name FROM item\tshop\n\nSELECT name FROM item\tshop\n");
+    let unasked = "[\n{\"db_id\": \"shop\"},\n{\"db_id\": \"farm\"}\n]";
+    questions(
+        unasked,
+        &[
+            "data/broken_gold.sql:3: the database is `shop`, but data/broken.json:3 asks `farm`",
+            "hint: gold queries stand in the order of data/broken.json",
+        ],
+    );
+    questions("[{\"db_id\": \"shop\"}]", &["broken_gold.sql: 2 gold queries, but data/broken.json has 1 questions"]);
     predictions(b"SELECT 1\n", &["broken.sql: 1 lines, but data/dev.json has 11 questions", "--questions"]);
     predictions(b"SELECT 1\nSELECT '\xff'\n", &["broken.sql:2: not UTF-8"]);
     let mut lines = CASES.map(|case| format!("{}\t{}\n", case.2, case.0));
@@ -80,6 +90,53 @@ fn files_that_cannot_be_read_are_named_with_their_lines() {
     let arguments =
         ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--questions", "gold.sql"];
     refused(&sandbox, &arguments, &["gold.sql:2: 1 fields, expected SQL TAB db_id"]);
+}
+
+/// What `--json` cannot write is told before hours of judging, not behind them.
+#[test]
+fn a_record_that_cannot_be_written_is_refused_first() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let json = |path: &str, said: &str| {
+        let all = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--json", path];
+        let begin = std::time::Instant::now();
+        refused(&sandbox, &[&all[..], &["--timeout", "30"]].concat(), &[said, "hint: --json OUT is a file"]);
+        assert!(begin.elapsed().as_secs() < 20, "before an endless prediction is run");
+    };
+    json("data", "data: a folder, not a file");
+    json("predicted.sql/out.json", "predicted.sql/out.json: cannot be written: predicted.sql is not a folder");
+    // Folders on the way are made.
+    sandbox.succeeds(&[
+        "bench",
+        "spider",
+        "--dataset",
+        "data",
+        "--predictions",
+        "predicted.sql",
+        "--timeout",
+        "1",
+        "--json",
+        "new/folder/out.json",
+    ]);
+    assert!(sandbox.path("new/folder/out.json").exists());
+}
+
+/// Rows that stand in a log beside the database would be missing without a word.
+#[test]
+fn a_database_that_was_not_closed_is_refused() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let path = sandbox.path("data/database/shop/shop.sqlite");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("pragma journal_mode=wal; insert into item values (9, 'fig', 1)").unwrap();
+    let all = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--timeout", "1"];
+    refused(
+        &sandbox,
+        &all,
+        &["shop.sqlite: its latest changes are not in it but in", "shop.sqlite-wal", "wal_checkpoint(TRUNCATE)"],
+    );
+    connection.execute_batch("pragma wal_checkpoint(truncate)").unwrap();
+    sandbox.succeeds(&all);
 }
 
 #[test]

@@ -52,7 +52,15 @@ fn bird_is_judged_by_sets_of_rows() {
     }
 
     // Without times.
-    sandbox.succeeds(&[&base[..], &["--iterations", "0", "--json", "out.json", "--require", "ex=0.25"]].concat());
+    sandbox.succeeds(
+        &[&base[..], &["--iterations", "0", "--json", "out.json", "--require", "ex=0.25", "judged=0.8"]].concat(),
+    );
+    // The fifth of the questions whose database is not there has neither ex nor the other scores.
+    let block = sandbox.wb(&[&base[..], &["--iterations", "0", "--require", "ex=0.25", "soft_f1=0.1"]].concat());
+    assert!(
+        block.starts_with("exit 1") && block.matches("over 4 of 5 questions, and 1 have none").count() == 2,
+        "{block}"
+    );
     assert_eq!(read(&sandbox, "out.json")["totals"]["all"]["r_ves"], json!({ "value": null, "of": 0 }));
 
     let refused = |predictions: &Value, said: &str| {
@@ -67,6 +75,46 @@ fn bird_is_judged_by_sets_of_rows() {
     predictions["1"] = "SELECT 1".into();
     refused(&predictions, "the key `1` stands behind `4`");
     refused(&json!([]), "predicted.json:1:");
+    // As they stand in the file: a map would forget the first of two.
+    let text = |members: &[&str]| format!("{{\n{}\n}}", members.join(",\n"));
+    let ok = "\"0\": \"SELECT 1\"";
+    for (members, said) in [
+        (
+            &[ok, "\"1\": \"SELECT 1\"", "\"1\": \"SELECT 2\"", "\"3\": \"\"", "\"4\": \"\""][..],
+            "predicted.json:4: the key `1` is there twice, first on line 3",
+        ),
+        (&[ok, "\"01\": \"\"", "\"1\": \"\""], "predicted.json:4: the key `1` is there twice, first on line 3"),
+        (&[ok, "\"one\": \"SELECT 1\""], "predicted.json:3: the key `one` is no number"),
+        (&[ok, "\"1\": null"], "predicted.json:3: the prediction `1` is null, expected a text"),
+        (&[ok, "\"1\": [\"SELECT 1\"]"], "predicted.json:3: the prediction `1` is [\"SELECT 1\"], expected a text"),
+        (
+            &[ok, "\"2\": \"\"", "\"1\": \"\"", "\"3\": \"\"", "\"4\": \"\""],
+            "predicted.json:4: the key `1` stands behind `2`",
+        ),
+        (&[ok, "\"1\" \"SELECT 1\""], "predicted.json:3:"),
+    ] {
+        sandbox.write("predicted.json", text(members));
+        let block = sandbox.refuses(&base);
+        assert!(block.contains(said) && block.contains("hint: "), "{said}\n{block}");
+    }
+    for (broken, said) in [("{\"0\": \"a\"", "expected `,` or `}`"), ("{\"0\": \"a\"} x", "expected nothing behind")] {
+        sandbox.write("predicted.json", broken);
+        let block = sandbox.refuses(&base);
+        assert!(block.contains(said), "{block}");
+    }
+    predictions = json!({ "0": "", "1": "", "2": "", "3": "", "4": "" });
+    sandbox.write("predicted.json", predictions.to_string());
+    // All of its figures come from databases.
+    for (databases, said) in [
+        ("none", "none: there is no such folder"),
+        ("mini", "mini: none of the databases of the questions is there (farm, shop)"),
+    ] {
+        let block = sandbox.refuses(&[&base[..], &["--databases", databases]].concat());
+        assert!(block.contains(said) && block.contains("hint: --databases DIR has a folder for each"), "{block}");
+    }
+    std::fs::rename(sandbox.path("mini/dev_databases"), sandbox.path("elsewhere")).unwrap();
+    refused(&predictions, "mini/dev_databases: there is no such folder");
+    sandbox.succeeds(&[&base[..], &["--databases", "elsewhere", "--iterations", "0"]].concat());
     std::fs::remove_file(sandbox.path("mini/mini_dev_sqlite.json")).unwrap();
     refused(&predictions, "mini_dev_sqlite.json: there is no such file");
 }
@@ -89,7 +137,10 @@ fn rows_bring_their_own_databases() {
     sandbox.write("rows.jsonl", rows.join("\n"));
     sandbox.write("predicted.sql", "SELECT a FROM t\nSELECT b FROM t\nSELECT 1\nSELECT 1\nSELECT count(value FROM t\n");
     let base = ["bench", "synthetic-sql", "--dataset", "rows.jsonl", "--predictions", "predicted.sql"];
-    let (out, _) = sandbox.succeeds(&[&base[..], &["--json", "out.json", "--require", "ex=0.33"]].concat());
+    let (out, _) =
+        sandbox.succeeds(&[&base[..], &["--json", "out.json", "--require", "ex=0.33", "judged=0.6"]].concat());
+    let block = sandbox.wb(&[&base[..], &["--require", "ex=0.33"]].concat());
+    assert!(block.starts_with("exit 1") && block.contains("over 3 of 5 questions, and 2 have none"), "{block}");
     let written = read(&sandbox, "out.json");
     let column = |key: &str| -> Vec<Value> {
         written["questions"].as_array().unwrap().iter().map(|question| question[key].clone()).collect()
@@ -111,7 +162,11 @@ fn rows_bring_their_own_databases() {
         assert!(block.contains(said), "{said}\n{block}");
     };
     sandbox.write("few.jsonl", &rows[0]);
-    refused("few.jsonl", "predicted.sql: 5 lines, but few.jsonl has 1 questions");
+    refused("few.jsonl", "predicted.sql: 5 lines, but few.jsonl has 1 rows");
+    refused("few.jsonl", "one prediction for each row of --dataset, in its order");
+    sandbox.write("more.jsonl", rows.join("\n") + "\n");
+    std::fs::remove_file(sandbox.path("predicted.sql")).unwrap();
+    refused("more.jsonl", "hint: --predictions FILE has one query a line, in the order of the rows of --dataset");
     sandbox.write("rows.parquet", "PAR1");
     refused("rows.parquet", "rows.parquet: Parquet is not read here");
     sandbox.write("broken.jsonl", format!("{}\n{{\"sql\": \"SELECT 1\"}}\n", rows[0]));

@@ -81,7 +81,7 @@ fn gold_queries_are_right_and_may_name_their_databases() {
     let lines = CASES.map(|case| format!("{}\t{}\r\n", case.1, case.0)).concat();
     sandbox.write("gold.sql", format!("\u{feff}{lines}\r\n"));
     for compat in ["official", "strict"] {
-        let (json, _) = judge(&sandbox, "gold.sql", &["--compat", compat, "--require", "em=1", "--require", "ex=1"]);
+        let (json, _) = judge(&sandbox, "gold.sql", &["--compat", compat, "--require", "em=1", "ex=1", "judged=0.72"]);
         for question in json["questions"].as_array().unwrap() {
             let ex = if question["db_id"] == "farm" { Value::Null } else { true.into() };
             assert_eq!((&question["em"], &question["ex"], &question["status"]), (&json!(true), &ex, &json!("correct")));
@@ -162,17 +162,75 @@ fn a_required_share_decides_the_exit_code() {
         let output = sandbox.run(&[&base[..], what].concat());
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    assert_eq!(require(&["--require", "em=0.27", "--require", "ex=0.37"]).0, Some(0));
-    let (code, text) = require(&["--require", "em=0.27", "ex=0.38"]);
+    assert_eq!(require(&["--require", "em=0.27", "parse_rate=0.45"]).0, Some(0));
+    // Three of eleven questions have no ex: a figure over the others is not what was asked for, unless it is said.
+    let (code, text) = require(&["--require", "em=0.27", "--require", "ex=0.37"]);
+    assert_eq!(code, Some(1));
+    for said in ["refused: spider ex is 0.3750 over 8 of 11 questions, and 3 have none", "--require judged="] {
+        assert!(text.contains(said), "{text}");
+    }
+    assert_eq!(text.matches("refused: spider").count(), 1, "{text}");
+    assert_eq!(require(&["--require", "ex=0.37", "judged=0.72"]).0, Some(0));
+    let (code, text) = require(&["--require", "ex=0.37", "judged=0.73"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("refused: spider judged is 0.7273, required 0.7300"), "{text}");
+    let (code, text) = require(&["--require", "em=0.27", "judged=0.7", "ex=0.38"]);
     assert_eq!(code, Some(1));
     assert!(text.contains("refused: spider ex is 0.3750, required 0.3800"), "{text}");
-    let all = ["--require", "parse_rate=0.46", "em=0.28", "ex=0.38"];
+    let all = ["--require", "parse_rate=0.46", "em=0.28", "ex=0.38", "judged=0.7"];
     assert_eq!(require(&all).1.matches("refused: spider").count(), 3, "each that is missed is named");
+    // With all databases: three of eleven.
+    database(&sandbox.path("data/database/farm/farm.sqlite"), "create table animal (id integer, name text);");
+    assert_eq!(require(&["--require", "ex=0.36"]).0, Some(0));
     // What cannot be measured is not there.
     fs::remove_dir_all(sandbox.path("data/database")).unwrap();
     let (code, text) = require(&["--require", "ex=0"]);
     assert_eq!(code, Some(1));
     assert!(text.contains("ex is not measured"), "{text}");
+}
+
+/// Exact match needs no databases; that there are none is said, and a folder that has none of them is refused.
+#[test]
+fn without_databases_exact_match_is_left() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    fs::remove_dir_all(sandbox.path("data/database")).unwrap();
+    let (json, out) = judge(&sandbox, "predicted.sql", &["--require", "em=0.27"]);
+    assert!(out.contains("execution   not measured: there is no folder data/database, and no --databases"), "{out}");
+    assert_eq!(json["totals"]["all"]["em"]["right"], 3);
+    assert_eq!(json["totals"]["all"]["ex"], json!({ "value": null, "of": 0, "right": 0 }));
+    database(&sandbox.path("data/database/other/other.sqlite"), SHOP);
+    let base = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql"];
+    for (more, place) in [(&[][..], "data/database"), (&["--databases", "data"], "data")] {
+        let block = sandbox.refuses(&[&base[..], more].concat());
+        let said = format!("{place}: none of the databases of the questions is there (farm, shop)");
+        assert!(block.contains(&said) && block.contains("hint: --databases DIR has a folder for each"), "{block}");
+    }
+}
+
+/// N predictions, with or without an empty line behind them; the last may be empty itself.
+#[test]
+fn an_empty_line_at_the_end_is_no_prediction_too_many() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    let query = ("shop", "SELECT name FROM item");
+    sandbox.write("data/few.json", dev(&[query, query]));
+    let (all, last) = ([true, true], [true, false]);
+    let one = query.1;
+    for (text, ex) in [
+        (format!("{one}\n{one}\n\n"), all),
+        (format!("{one}\n{one}\n \r\n"), all),
+        (format!("{one}\n{one}"), all),
+        (format!("{one}\n\n"), last),
+        (format!("{one}\n\n\n"), last),
+    ] {
+        sandbox.write("few.sql", &text);
+        let (json, _) = judge(&sandbox, "few.sql", &["--questions", "few.json"]);
+        assert_eq!([0, 1].map(|at| json["questions"][at]["ex"].as_bool().unwrap()), ex, "{text:?}");
+    }
+    sandbox.write("few.sql", format!("{one}\n\n{one}\n"));
+    let base = ["bench", "spider", "--dataset", "data", "--predictions", "few.sql", "--questions", "few.json"];
+    assert!(sandbox.refuses(&base).contains("few.sql: 3 lines, but data/few.json has 2 questions"));
 }
 
 #[cfg(target_os = "linux")]
