@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ledger::Record, request::Usage};
+use crate::{
+    ledger::{Record, SERVER},
+    request::Usage,
+};
 
 /// Tokens that were counted, and answers whose engine did not count: unknown is not 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +87,18 @@ impl Account {
             Record::Rejected(rejected) => {
                 account.rejected += 1;
                 *account.reasons.entry(rejected.class.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// Takes back that the server failed at a question, which now has this record. What that cost stays.
+    pub(crate) fn reopen(&mut self, record: &Record) {
+        let Some(account) = record.recipe().and_then(|recipe| self.0.get_mut(recipe)) else { return };
+        account.rejected = account.rejected.saturating_sub(1);
+        if let Some(n) = account.reasons.get_mut(SERVER) {
+            *n -= 1;
+            if *n == 0 {
+                account.reasons.remove(SERVER);
             }
         }
     }

@@ -11,12 +11,13 @@ use std::{
 use wb_core::Seed;
 
 use crate::{
+    ask::{Answer, Rejection, Reply},
     client::Job,
     config::{RetriesConfig, duration},
     engine::LlmEngine,
-    error::Failure,
+    error::{Error, Failure},
     keys::attempt_seed,
-    ledger::{Answered, Cost, Record, Rejected},
+    ledger::{Answered, Cost, Record, Rejected, SERVER},
     request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling, Usage},
     retry::{self, Breaker},
     schema::Schema,
@@ -80,6 +81,7 @@ impl Asker {
         let mut cost = Cost::default();
         let attempts = if question.sampling.temperature == 0.0 { 1 } else { self.retries.answers };
         let mut last = Unfit { class: "other", reason: "never asked".into() };
+        let mut harmless = None;
         let (mut attempt, mut longer) = (0, false);
         while attempt < attempts {
             let mut sampling = question.sampling.clone();
@@ -87,9 +89,15 @@ impl Asker {
                 sampling.max_tokens = sampling.max_tokens.saturating_mul(2);
             }
             let seed = attempt_seed(self.seed, &question.item, question.sample, attempt);
-            let messages = question.messages.clone();
-            let request = ChatRequest { messages, sampling, seed, schema: question.schema.clone() };
-            let (unfit, usage) = match self.request(&request, &mut cost, stop) {
+            let mut send = || {
+                if harmless.is_none() {
+                    harmless = Some(self.harmless(&question.messages)?);
+                }
+                let messages = harmless.clone().unwrap_or_default();
+                let schema = question.schema.clone();
+                self.engine.chat(&ChatRequest { messages, sampling: sampling.clone(), seed, schema })
+            };
+            let (unfit, usage) = match self.request(&mut send, &mut cost, stop) {
                 Requested::Answer(completion, took) => match fits(&completion, job.schema.as_deref()) {
                     Ok(()) => return answered(job, (attempt, seed), completion, took, cost),
                     Err(unfit) => (unfit, completion.usage),
@@ -116,8 +124,21 @@ impl Asker {
         rejected(job, last, cost)
     }
 
+    /// Messages without control tokens of the model, whoever wrote them.
+    fn harmless(&self, messages: &[Message]) -> Result<Vec<Message>, Failure> {
+        let broken = |message: &Message| {
+            self.engine.harmless(&message.content).map(|content| Message { role: message.role, content })
+        };
+        messages.iter().map(broken).collect()
+    }
+
     /// One request, sent again while the server fails.
-    fn request(&self, request: &ChatRequest, cost: &mut Cost, stop: &dyn Fn() -> bool) -> Requested {
+    fn request(
+        &self,
+        send: &mut dyn FnMut() -> Result<Completion, Failure>,
+        cost: &mut Cost,
+        stop: &dyn Fn() -> bool,
+    ) -> Requested {
         let begin = Instant::now();
         let mut tried = 0;
         loop {
@@ -125,7 +146,7 @@ impl Asker {
                 return Requested::Stopped;
             }
             let asked = Instant::now();
-            let (mut what, after) = match self.engine.chat(request) {
+            let (mut what, after) = match send() {
                 Ok(completion) => {
                     self.breaker.count(false);
                     let took = u32::try_from(asked.elapsed().as_millis()).unwrap_or(u32::MAX);
@@ -164,7 +185,7 @@ impl Asker {
     }
 
     /// After the last try: whether it is this question, or the server. One that still answers others cannot answer this
-    /// one, which is written down as such; else nothing is, and the run ends.
+    /// one now, which is written down as such and asked again by the next run; else nothing is, and the run ends.
     fn given_up(&self, what: &str, tried: u32, begin: Instant) -> Requested {
         let seconds = begin.elapsed().as_secs_f64();
         let content = "Say yes.".to_owned();
@@ -176,7 +197,7 @@ impl Asker {
         });
         let what = format!("no answer in {tried} tries and {seconds:.0} s, the last: {what}");
         match alive {
-            Ok(_) => Requested::Unfit(Unfit { class: "server", reason: what }),
+            Ok(_) => Requested::Unfit(Unfit { class: SERVER, reason: what }),
             Err(_) => self.failed(&what),
         }
     }
@@ -234,9 +255,34 @@ fn fits(completion: &Completion, schema: Option<&Schema>) -> Result<(), Unfit> {
     read_value(&completion.text, schema).map(|_| ())
 }
 
+/// What a run ends with that answered all questions but some that the server failed at.
+pub(crate) fn unanswered(first: &Rejected, (open, all): (usize, usize)) -> String {
+    let Rejected { recipe, item, sample, reason, .. } = first;
+    format!(
+        "the server failed at {open} of the last {all} questions, and what it answered is kept; the first is {recipe} of \
+         {item}, sample {sample}: {reason}; mend the server, and the same command asks these again and nothing that is \
+         answered; llm.retries.leave_out=true makes the data set without them"
+    )
+}
+
+/// What a record says of its question. An answer that does not fit its schema cannot be in a ledger.
+pub(crate) fn reply(record: Record, schema: Option<&Schema>) -> crate::Result<Reply> {
+    match record {
+        Record::Answered(answered) => {
+            let value = read_value(&answered.text, schema).map_err(|unfit| {
+                Error::Ledger(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
+            })?;
+            let Answered { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
+            Ok(Reply::Answered(Answer { key, text, value, attempt, seed, usage, milliseconds }))
+        }
+        Record::Rejected(rejected) => Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason })),
+        Record::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),
+    }
+}
+
 /// The text as JSON, where there is a schema, and checked against it. Servers that do not enforce schemas like to put
 /// JSON into a block of Markdown, which is taken off.
-pub(crate) fn read_value(text: &str, schema: Option<&Schema>) -> Result<Option<serde_json::Value>, Unfit> {
+fn read_value(text: &str, schema: Option<&Schema>) -> Result<Option<serde_json::Value>, Unfit> {
     let Some(schema) = schema else { return Ok(None) };
     let value = serde_json::from_str(unfenced(text.trim()))
         .map_err(|error| Unfit { class: "not_json", reason: format!("not JSON: {error}") })?;

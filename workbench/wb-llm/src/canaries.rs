@@ -123,7 +123,7 @@ pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> R
     let prompt = |content: &str| -> Result<Option<u64>> {
         Ok(ask(&request(content, 0.0, 1, None)).map_err(failed)?.usage.prompt)
     };
-    let control_tokens = controls(plain.usage, prompt(marked)?, prompt(&neutral(marked, &[]))?);
+    let control_tokens = controls(plain.usage, prompt(marked)?, prompt(&neutral(marked))?);
 
     let repeated = request("Tell a story about a dog.", 1.0, 24, None);
     let first = ask(&repeated).map_err(failed)?.text;

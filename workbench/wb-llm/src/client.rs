@@ -15,8 +15,8 @@ use wb_core::Seed;
 
 use crate::{
     account::Account,
-    ask::{Answer, Ask, Question, Rejection, Reply},
-    attempts::{Asker, Ended, read_value},
+    ask::{Ask, Question, Reply},
+    attempts::{Asker, Ended, reply, unanswered},
     canaries::{self, Canaries},
     config::{Determinism, EngineConfig, LlmConfig},
     engine::{EngineInfo, LlmEngine},
@@ -26,7 +26,7 @@ use crate::{
     },
     error::{Error, Result},
     keys,
-    ledger::{Answered, FORMAT, Ledger, Opened, Record},
+    ledger::{FORMAT, Ledger, Opened, Record, Rejected},
     schema::Schema,
 };
 
@@ -43,6 +43,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Client {
     shared: Arc<Shared>,
     replay: bool,
+    /// Whether questions that the server failed at are left out, and not asked again.
+    leave_out: bool,
     parallel: usize,
     canaries: Option<Canaries>,
     reused: AtomicU64,
@@ -107,7 +109,8 @@ impl Client {
         };
         let asker = Asker::new(engine, config.retries.clone(), seed, interrupt);
         let shared = Arc::new(Shared { asker, ledger, seed });
-        Ok(Self { shared, replay: false, parallel, canaries, reused: AtomicU64::new(0), turn: Mutex::new(()) })
+        let (leave_out, reused) = (config.retries.leave_out, AtomicU64::new(0));
+        Ok(Self { shared, replay: false, leave_out, parallel, canaries, reused, turn: Mutex::new(()) })
     }
 
     fn replay(config: &LlmConfig, seed: Seed, path: &Path, interrupt: Arc<AtomicBool>) -> Result<Self> {
@@ -117,7 +120,8 @@ impl Client {
         let asker = Asker::new(engine, config.retries.clone(), seed, interrupt);
         let shared = Arc::new(Shared { asker, ledger, seed });
         let canaries = opened.canaries;
-        Ok(Self { shared, replay: true, parallel: 1, canaries, reused: AtomicU64::new(0), turn: Mutex::new(()) })
+        let (leave_out, reused) = (config.retries.leave_out, AtomicU64::new(0));
+        Ok(Self { shared, replay: true, leave_out, parallel: 1, canaries, reused, turn: Mutex::new(()) })
     }
 
     /// Who answers; in a replay, who answered.
@@ -213,7 +217,7 @@ impl Ask for Client {
                 same.push((place, earlier));
                 continue;
             }
-            if let Some(record) = shared.ledger.get(&key)? {
+            if let Some(record) = shared.ledger.get(&key)?.filter(|record| self.leave_out || !record.is_open()) {
                 let reply = reply(record, schema.as_deref())?;
                 self.reused.fetch_add(1, Ordering::Relaxed);
                 each(place, &reply);
@@ -259,7 +263,8 @@ impl Client {
             return Ok(());
         }
         let n_threads = self.parallel.min(jobs.len());
-        let jobs = Arc::new(Jobs { jobs, next: AtomicUsize::new(0), stop: AtomicBool::new(false) });
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let jobs = Arc::new(Jobs { jobs, next, stop, open: Mutex::default() });
         let (sender, receiver) = sync_channel(GROUP);
         let mut threads = Vec::with_capacity(n_threads);
         for n in 0..n_threads {
@@ -277,7 +282,12 @@ impl Client {
                 thread.join().map_err(|_| Error::Engine("a thread that asks has died".into()))?;
             }
         }
-        result
+        result?;
+        let open = jobs.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match open.first() {
+            Some(first) if !self.leave_out => Err(Error::Engine(unanswered(first, (open.len(), jobs.jobs.len())))),
+            _ => Ok(()),
+        }
     }
 
     /// Takes answers until there are no more, and whether all threads have ended: where the run ends early, those that
@@ -333,6 +343,8 @@ struct Jobs {
     jobs: Vec<Job>,
     next: AtomicUsize,
     stop: AtomicBool,
+    /// Questions that the server failed at.
+    open: Mutex<Vec<Rejected>>,
 }
 
 /// What one thread does: the next question, until there is none. An answer is in the file before the next is asked.
@@ -341,7 +353,13 @@ fn work(shared: &Shared, jobs: &Jobs, sender: &SyncSender<Message>) {
     while !stop() {
         let Some(job) = jobs.jobs.get(jobs.next.fetch_add(1, Ordering::Relaxed)) else { return };
         let result = match shared.asker.ask(job, &stop) {
-            Ended::Record(record) => shared.ledger.append(&record).and_then(|()| reply(record, job.schema.as_deref())),
+            Ended::Record(record) => {
+                if let (true, Record::Rejected(rejected)) = (record.is_open(), &record) {
+                    let mut open = jobs.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    open.push(Rejected::clone(rejected));
+                }
+                shared.ledger.append(&record).and_then(|()| reply(record, job.schema.as_deref()))
+            }
             Ended::Stopped => return,
             Ended::Failed(what) => Err(Error::Engine(what)),
         };
@@ -349,21 +367,6 @@ fn work(shared: &Shared, jobs: &Jobs, sender: &SyncSender<Message>) {
         if sender.send((job.place, result)).is_err() || failed {
             return;
         }
-    }
-}
-
-/// What a record says of its question. An answer that does not fit its schema cannot be in a ledger.
-fn reply(record: Record, schema: Option<&Schema>) -> Result<Reply> {
-    match record {
-        Record::Answered(answered) => {
-            let value = read_value(&answered.text, schema).map_err(|unfit| {
-                Error::Ledger(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
-            })?;
-            let Answered { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
-            Ok(Reply::Answered(Answer { key, text, value, attempt, seed, usage, milliseconds }))
-        }
-        Record::Rejected(rejected) => Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason })),
-        Record::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),
     }
 }
 

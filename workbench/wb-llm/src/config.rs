@@ -188,11 +188,14 @@ pub struct RetriesConfig {
     pub deadline_s: f64,
     /// Attempts at an answer that fits the schema, each with a seed of its own.
     pub answers: u32,
+    /// Goes on without the questions that the server failed at `tries` times while it answered others. Otherwise the run
+    /// ends once all others are answered, and the same command asks these again.
+    pub leave_out: bool,
 }
 
 impl Default for RetriesConfig {
     fn default() -> Self {
-        Self { tries: 8, first_wait_s: 0.5, max_wait_s: 30.0, deadline_s: 1800.0, answers: 3 }
+        Self { tries: 8, first_wait_s: 0.5, max_wait_s: 30.0, deadline_s: 1800.0, answers: 3, leave_out: false }
     }
 }
 

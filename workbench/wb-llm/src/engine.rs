@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    controls::KnownControls,
     error::Failure,
+    neutral::neutral,
     request::{ChatRequest, Completion, Sampling},
 };
 
@@ -26,6 +28,9 @@ pub struct EngineInfo {
     pub build: String,
     /// How many requests it works on at once.
     pub parallel: usize,
+    /// What is known of the model's control tokens, which no message may hold.
+    #[serde(default)]
+    pub controls: KnownControls,
 }
 
 /// A language model that can be asked. One call is one attempt: nothing is retried, validated or remembered here.
@@ -43,6 +48,12 @@ pub trait LlmEngine: Send + Sync {
 
     /// Goes on with a text as it stands, without a chat template.
     fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure>;
+
+    /// A message as it may be sent: without control tokens of this model, as far as [`EngineInfo::controls`] says that they
+    /// are known. What this engine cannot say of its own model is broken as for common ones.
+    fn harmless(&self, message: &str) -> Result<String, Failure> {
+        Ok(neutral(message))
+    }
 
     /// The tokens of a text, control tokens read as such; `None` where the engine cannot say.
     fn tokenize(&self, text: &str) -> Result<Option<Vec<u32>>, Failure>;

@@ -57,6 +57,7 @@ mod tests {
             context: None,
             build: String::new(),
             parallel: 1,
+            controls: Default::default(),
         }
     }
 

@@ -4,7 +4,8 @@
 //! answer is written before the next question is asked, in one call, so that the death of the process loses nothing
 //! that came back; it counts only when it is on the disk, which happens in groups ([`Ledger::sync`]), so that the death
 //! of the machine makes no one believe what is not there. A last line that a death cut short is dropped and counted; a
-//! line that is damaged in any other way, or anywhere else, is an error with its number.
+//! line that is damaged in any other way, or anywhere else, is an error with its number. A question has one record; only
+//! one which says that the server failed at it ([`SERVER`]) may be followed by another, which counts from then on.
 
 use std::{
     collections::HashMap,
@@ -16,7 +17,7 @@ use std::{
 
 use wb_core::faults;
 
-pub use crate::records::{Answered, Cost, FORMAT, Opened, Record, Rejected};
+pub use crate::records::{Answered, Cost, FORMAT, Opened, Record, Rejected, SERVER};
 use crate::{
     account::Account,
     error::{Error, Result},
@@ -32,10 +33,19 @@ pub struct Ledger {
     inner: Mutex<Inner>,
 }
 
+/// Where a question's last line is.
+#[derive(Clone, Copy)]
+struct Place {
+    offset: u64,
+    length: usize,
+    /// It says that the server failed: the question may have another.
+    is_open: bool,
+}
+
 struct Inner {
     file: File,
-    /// Where each key's line is: offset and length.
-    places: HashMap<[u8; 32], (u64, usize)>,
+    /// Where each key's line is.
+    places: HashMap<[u8; 32], Place>,
     end: u64,
     unsynced: usize,
     account: Account,
@@ -107,12 +117,12 @@ impl Ledger {
                     return Err(Error::Ledger(format!("{}:{number}: {what}; {hint}", path.display())));
                 }
             };
-            account.add(&record);
             if let Some(key) = record.key() {
                 let key = key_bytes(key).ok_or_else(|| {
                     Error::Ledger(format!("{}:{number}: the key `{key}` is not 64 hex digits", path.display()))
                 })?;
-                if places.insert(key, (end, n)).is_some() {
+                let place = Place { offset: end, length: n, is_open: record.is_open() };
+                if !put(&mut places, &mut account, (key, place), &record) {
                     return Err(Error::Ledger(format!(
                         "{}:{number}: this question was answered before",
                         path.display()
@@ -140,7 +150,7 @@ impl Ledger {
     pub fn get(&self, key: &str) -> Result<Option<Record>> {
         let Some(key) = key_bytes(key) else { return Ok(None) };
         let mut inner = self.inner();
-        let Some(&(offset, length)) = inner.places.get(&key) else { return Ok(None) };
+        let Some(&Place { offset, length, .. }) = inner.places.get(&key) else { return Ok(None) };
         let mut line = vec![0; length];
         let read = inner.file.seek(SeekFrom::Start(offset)).and_then(|_| inner.file.read_exact(&mut line));
         read.map_err(|source| io(&self.path, source))?;
@@ -162,7 +172,7 @@ impl Ledger {
             return Err(Error::Ledger(format!("{}: not open for writing", self.path.display())));
         }
         let key = record.key().and_then(key_bytes);
-        if key.is_some_and(|key| inner.places.contains_key(&key)) {
+        if key.is_some_and(|key| inner.places.get(&key).is_some_and(|place| !place.is_open)) {
             return Err(Error::Ledger(format!("{}: a question is answered twice", self.path.display())));
         }
         let line = line(record)?;
@@ -177,9 +187,10 @@ impl Ledger {
         inner.end += line.len() as u64;
         inner.unsynced += 1;
         if let Some(key) = key {
-            inner.places.insert(key, (end, line.len()));
+            let place = Place { offset: end, length: line.len(), is_open: record.is_open() };
+            let Inner { places, account, .. } = &mut *inner;
+            put(places, account, (key, place), record);
         }
-        inner.account.add(record);
         Ok(())
     }
 
@@ -257,6 +268,22 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Notes a question's record, which may take the place of one that says that the server failed; whether it may be there.
+fn put(
+    places: &mut HashMap<[u8; 32], Place>,
+    account: &mut Account,
+    (key, place): ([u8; 32], Place),
+    record: &Record,
+) -> bool {
+    match places.insert(key, place) {
+        Some(before) if !before.is_open => return false,
+        Some(_) => account.reopen(record),
+        None => {}
+    }
+    account.add(record);
+    true
 }
 
 /// All records of a ledger that nobody writes, in the order of the file.

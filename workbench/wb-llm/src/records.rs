@@ -78,6 +78,10 @@ pub struct Answered {
     pub milliseconds: Option<u32>,
 }
 
+/// The class of questions that were given up because the server failed at them: nothing is known of what the model would
+/// say, so a later run asks them again, and its record of them takes the place of this one.
+pub const SERVER: &str = "server";
+
 /// A question that was given up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,7 +94,7 @@ pub struct Rejected {
     pub item: String,
     /// Which of several candidates.
     pub sample: u32,
-    /// The reason's class: `length`, `not_json`, `schema`, `prompt`, `server`, `other`.
+    /// The reason's class: `length`, `not_json`, `schema`, `empty`, `unusable`, `prompt`, `server`, `other`.
     pub class: String,
     /// The reason.
     pub reason: String,
@@ -106,6 +110,20 @@ impl Record {
             Self::Answered(answered) => Some(&answered.key),
             Self::Rejected(rejected) => Some(&rejected.key),
         }
+    }
+
+    /// Which recipe asked, where it is about a question.
+    pub(crate) fn recipe(&self) -> Option<&str> {
+        match self {
+            Self::Opened(_) => None,
+            Self::Answered(answered) => Some(&answered.recipe),
+            Self::Rejected(rejected) => Some(&rejected.recipe),
+        }
+    }
+
+    /// Whether the server failed at the question, so that it is open.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Rejected(rejected) if rejected.class == SERVER)
     }
 }
 

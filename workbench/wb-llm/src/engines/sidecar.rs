@@ -23,8 +23,10 @@ use super::{
 };
 use crate::{
     config::{Determinism, LlmConfig},
+    controls::{ControlSource, ControlTokens},
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure, Result},
+    gguf,
     request::{ChatRequest, Completion, Sampling},
     secret::Key,
 };
@@ -95,6 +97,8 @@ pub struct SidecarEngine {
     program: PathBuf,
     log: PathBuf,
     interrupt: Arc<AtomicBool>,
+    /// The model's control tokens, where its file could be read; else the server is asked of them.
+    controls: Option<ControlTokens>,
     running: Mutex<Running>,
 }
 
@@ -147,7 +151,13 @@ impl SidecarEngine {
         let hash = Fingerprint::of_file(model).map_err(|error| Error::Engine(error.to_string()))?;
         let (server, http) = start(config, settings, &program, log, &interrupt)?;
         let found = http.info();
+        let metadata = gguf::metadata(model);
+        let controls = metadata.and_then(|metadata| ControlTokens::of_metadata(&metadata)).ok();
         let info = EngineInfo {
+            controls: match &controls {
+                Some(tokens) => tokens.known(ControlSource::File),
+                None => found.controls.clone(),
+            },
             engine: "sidecar".into(),
             model: model.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             model_hash: hash.as_str().to_owned(),
@@ -156,7 +166,7 @@ impl SidecarEngine {
         };
         let running = Mutex::new(Running { server, http, restarts: 0 });
         let (config, settings, log) = (config.clone(), settings.clone(), log.to_path_buf());
-        Ok(Self { info, config, settings, program, log, interrupt, running })
+        Ok(Self { info, config, settings, program, log, interrupt, controls, running })
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
@@ -225,6 +235,13 @@ impl LlmEngine for SidecarEngine {
 
     fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
         self.ask(|http| http.complete(prompt, sampling, seed))
+    }
+
+    fn harmless(&self, message: &str) -> Result<String, Failure> {
+        match &self.controls {
+            Some(tokens) => Ok(tokens.broken(message)),
+            None => self.ask(|http| http.harmless(message)),
+        }
     }
 
     fn tokenize(&self, text: &str) -> Result<Option<Vec<u32>>, Failure> {

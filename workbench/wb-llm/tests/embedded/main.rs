@@ -13,9 +13,12 @@ use wb_llm::{
     engines::embedded::{EmbeddedConfig, EmbeddedEngine, header::Header, tokens::Tokens},
 };
 
+mod controls;
 mod damaged;
 mod limits;
 mod live;
+#[path = "../odd.rs"]
+mod odd;
 
 const GREEDY: Sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 80 };
 

@@ -29,6 +29,7 @@ fn info(engine: &str, model: &str) -> EngineInfo {
         context: None,
         build: String::new(),
         parallel: 1,
+        controls: Default::default(),
     }
 }
 

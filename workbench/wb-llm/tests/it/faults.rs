@@ -113,22 +113,94 @@ fn a_server_that_only_fails_ends_the_run_and_nothing_is_given_up_for_it() {
     }
 }
 
-#[test]
-fn one_question_that_a_server_cannot_answer_is_given_up_and_the_others_are_not() {
-    let server = FaultServer::start(|asked| match asked.prompt().as_str() {
-        "item 0003" => Act::Status(500, "", "the grammar crashed".into()),
+/// A server that cannot answer one question until it is mended, and never says what fits to another.
+fn broken_until(mended: &Arc<AtomicBool>) -> FaultServer {
+    let mended = mended.clone();
+    FaultServer::start(move |asked| match asked.prompt().as_str() {
+        "item 0003" if !mended.load(Ordering::Relaxed) => Act::Status(500, "", "the grammar crashed".into()),
+        "item 0005" => Act::Say("I would rather not".into()),
         _ => Act::Say("{\"n\": 1}".into()),
-    });
+    })
+}
+
+#[test]
+fn one_question_that_a_server_fails_at_ends_the_run_after_the_others_and_is_asked_again_by_the_next() {
+    let mended = Arc::new(AtomicBool::new(false));
+    let server = broken_until(&mended);
     let folder = tempfile::tempdir().unwrap();
-    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
-    let replies = client.ask_all(&questions(8), &mut |_, _| {}).unwrap();
+    let (ledger, calm) = (folder.path().join("ledger.jsonl"), folder.path().join("calm.jsonl"));
+    let run = |ledger: &std::path::Path| {
+        let client = open(&config(&server.url()), ledger).unwrap();
+        let replies = client.ask_all(&questions(8), &mut |_, _| {});
+        (replies, client.account().total())
+    };
+    let replay = |ledger: &std::path::Path| {
+        let config = LlmConfig { engine: wb_llm::EngineConfig::Replay, ..LlmConfig::default() };
+        open(&config, ledger).unwrap().ask_all(&questions(8), &mut |_, _| {})
+    };
+    // Twice: what failed is asked again, and nothing else.
+    for round in 1..=2u64 {
+        let before = server.prompts().len();
+        let (result, account) = run(&ledger);
+        let error = result.unwrap_err().to_string();
+        for told in
+            ["failed at 1 of the last ", "ask of 0003, sample 0", "the grammar crashed", "same command", "leave_out"]
+        {
+            assert!(error.contains(told), "{told}: {error}");
+        }
+        assert_eq!((account.answered, account.rejected, account.retries), (6, 2, 5 * round));
+        assert_eq!((account.reasons["server"], account.reasons["not_json"]), (1, 1));
+        assert!(
+            round == 1
+                || server.prompts()[before..].iter().all(|asked| ["item 0003", "Say yes."].contains(&asked.as_str()))
+        );
+        assert_eq!(Ledger::open_read_only(&ledger).unwrap().account().total(), account);
+        let error = replay(&ledger).unwrap_err().to_string();
+        assert!(error.contains("no answer to 1 of 8 questions, the first is made-up@1/ask of 0003"), "{error}");
+    }
+    mended.store(true, Ordering::Relaxed);
+    let before = server.prompts().len();
+    let (replies, account) = run(&ledger);
+    let replies = replies.unwrap();
+    assert_eq!(server.prompts()[before..], ["item 0003"]);
+    for (i, reply) in replies.iter().enumerate() {
+        assert_eq!(matches!(reply, Reply::Rejected(_)), i == 5, "{i}: {reply:?}");
+    }
+    assert_eq!((account.answered, account.rejected, account.retries), (7, 1, 10));
+    assert_eq!(account.reasons.get("server"), None);
+    assert_eq!(Ledger::open_read_only(&ledger).unwrap().account().total(), account);
+    // The same as a run in which nothing failed; and nothing is asked any more, also not what the model's own fault was.
+    assert_eq!((run(&calm).0.unwrap(), replay(&ledger).unwrap()), (replies.clone(), replies.clone()));
+    let before = server.prompts().len();
+    assert_eq!((run(&ledger).0.unwrap(), server.prompts().len()), (replies, before));
+}
+
+#[test]
+fn one_question_that_a_server_cannot_answer_is_left_out_where_that_is_asked_for() {
+    let mended = Arc::new(AtomicBool::new(false));
+    let server = broken_until(&mended);
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(&server.url());
+    config.retries.leave_out = true;
+    let ledger = folder.path().join("ledger.jsonl");
+    let client = open(&config, &ledger).unwrap();
+    let questions: Vec<_> = questions(8).into_iter().filter(|question| question.item != "0005").collect();
+    let replies = client.ask_all(&questions, &mut |_, _| {}).unwrap();
     for (i, reply) in replies.iter().enumerate() {
         assert_eq!(matches!(reply, Reply::Rejected(_)), i == 3, "{i}");
     }
     assert!(text(&replies[3]).contains("no answer in 6 tries") && text(&replies[3]).contains("the grammar crashed"));
     let account = client.account().total();
-    assert_eq!((account.answered, account.rejected, account.retries), (7, 1, 5));
+    assert_eq!((account.answered, account.rejected, account.retries), (6, 1, 5));
     assert_eq!(account.reasons["server"], 1);
+    // It stays out, also where the server could answer by now, and in a replay that leaves out, too.
+    drop(client);
+    mended.store(true, Ordering::Relaxed);
+    let replay =
+        LlmConfig { engine: wb_llm::EngineConfig::Replay, retries: config.retries.clone(), ..LlmConfig::default() };
+    for config in [&config, &replay] {
+        assert_eq!(open(config, &ledger).unwrap().ask_all(&questions, &mut |_, _| {}).unwrap(), replies);
+    }
 }
 
 /// Most answers cannot be read by the server itself: other draws are taken, and the breaker is not touched.

@@ -19,6 +19,7 @@ fn info() -> EngineInfo {
         context: Some(1),
         build: "b".into(),
         parallel: 1,
+        controls: Default::default(),
     }
 }
 

@@ -3,12 +3,15 @@
 
 mod canaries;
 mod client;
+mod controls;
 mod damage;
 mod faults;
 mod identity;
 mod killed;
 mod ledger;
 mod loading;
+#[path = "../odd.rs"]
+mod odd;
 mod patience;
 mod real;
 mod server;

@@ -58,12 +58,18 @@ impl Asked {
 
 type Plan = dyn Fn(&Asked) -> Act + Send + Sync;
 type Refusal = dyn Fn() -> Option<Act> + Send + Sync;
+type Tokenizer = dyn Fn(&Value) -> Value + Send + Sync;
 
 struct State {
     plan: Box<Plan>,
     models: Box<Refusal>,
     routes: Mutex<Vec<(&'static str, Value)>>,
+    tokenizer: Mutex<Option<Box<Tokenizer>>>,
     asked: AtomicUsize,
+    /// Prompts in the order in which they came, each before it is answered.
+    prompts: Mutex<Vec<String>>,
+    /// Connections that are served.
+    serving: AtomicUsize,
     /// Prompts in the order in which they were answered.
     answered: Mutex<Vec<String>>,
     heads: Mutex<Vec<String>>,
@@ -94,6 +100,18 @@ impl FaultServer {
         server
     }
 
+    /// One that answers these routes with these bodies, `/tokenize` as it is told, and questions by a plan.
+    pub fn start_with(
+        routes: Vec<(&'static str, Value)>,
+        tokenizer: impl Fn(&Value) -> Value + Send + Sync + 'static,
+        plan: impl Fn(&Asked) -> Act + Send + Sync + 'static,
+    ) -> Self {
+        let server = Self::start(plan);
+        *server.state.routes.lock().unwrap() = routes;
+        *server.state.tokenizer.lock().unwrap() = Some(Box::new(tokenizer));
+        server
+    }
+
     pub fn start_at(port: u16, plan: impl Fn(&Asked) -> Act + Send + Sync + 'static) -> Self {
         Self::started(port, plan, || None)
     }
@@ -109,7 +127,10 @@ impl FaultServer {
             plan: Box::new(plan),
             models: Box::new(models),
             routes: Mutex::default(),
+            tokenizer: Mutex::default(),
             asked: AtomicUsize::new(0),
+            prompts: Mutex::default(),
+            serving: AtomicUsize::new(0),
             answered: Mutex::default(),
             heads: Mutex::default(),
             dead: AtomicBool::new(false),
@@ -127,7 +148,11 @@ impl FaultServer {
                 connections.push(stream.try_clone().unwrap());
                 drop(connections);
                 let shared = shared.clone();
-                std::thread::spawn(move || serve(stream, &shared));
+                shared.serving.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || {
+                    serve(stream, &shared);
+                    shared.serving.fetch_sub(1, Ordering::SeqCst);
+                });
             }
         });
         Self { address, state }
@@ -145,6 +170,20 @@ impl FaultServer {
     /// Prompts answered with a `Say`, so far.
     pub fn answered(&self) -> Vec<String> {
         self.state.answered.lock().unwrap().clone()
+    }
+
+    /// Prompts that came, so far, answered or not.
+    pub fn prompts(&self) -> Vec<String> {
+        self.state.prompts.lock().unwrap().clone()
+    }
+
+    /// Waits until whoever was connected is gone: nothing of what a dead client sent is still on its way.
+    pub fn rests(&self) {
+        let begin = std::time::Instant::now();
+        while self.state.serving.load(Ordering::SeqCst) > 0 {
+            assert!(begin.elapsed() < Duration::from_secs(20), "a connection stays");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// The heads of all requests so far.
@@ -186,11 +225,16 @@ fn serve(stream: TcpStream, state: &State) {
             "/v1/chat/completions" => {
                 let number = state.asked.fetch_add(1, Ordering::SeqCst);
                 let asked = Asked { number, body: serde_json::from_slice(&body).unwrap(), head };
+                state.prompts.lock().unwrap().push(asked.prompt());
                 let act = (state.plan)(&asked);
                 if matches!(act, Act::Say(_)) {
                     state.answered.lock().unwrap().push(asked.prompt());
                 }
                 act
+            }
+            "/tokenize" if state.tokenizer.lock().unwrap().is_some() => {
+                let tokenizer = state.tokenizer.lock().unwrap();
+                Act::Body(tokenizer.as_ref().unwrap()(&serde_json::from_slice(&body).unwrap()))
             }
             _ => Act::Status(404, "", "{\"error\":{\"message\":\"no such route\"}}".into()),
         };

@@ -155,12 +155,18 @@ pub const KEY: &str = "sk-only-for-tests";
 
 impl RealServer {
     pub fn start(test: &str, model_name: &str, context: u32) -> Option<Self> {
-        let (model, python) = (model(test, model_name)?, python(test)?);
+        let model = model(test, model_name)?;
+        Self::of(test, &model, context)
+    }
+
+    /// The same for any file.
+    pub fn of(test: &str, model: &Path, context: u32) -> Option<Self> {
+        let python = python(test)?;
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
         let folder = tempfile::tempdir().unwrap();
-        let child = Self::spawn(&python, &model, port, context);
+        let child = Self::spawn(&python, model, port, context);
         let mut server = Self { child, url: format!("http://127.0.0.1:{port}"), port, _folder: folder };
         server.listens();
         Some(server)

@@ -56,6 +56,7 @@ fn a_replay_answers_more_than_two_thousand_questions_a_second() {
         context: None,
         build: String::new(),
         parallel: 8,
+        controls: Default::default(),
     };
     let questions = long_questions(N);
     let ledger = Ledger::open(&path).unwrap();

@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn control_tokens_do_not_survive_and_come_back_whole() {
         let hostile = "x = '<|im_end|>' # </s> [INST]";
-        let fenced = between(hostile, "n0", &[]);
+        let fenced = between(hostile, "n0");
         let tokens =
             ["<|", "<s>", "</s>", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<｜"];
         for token in tokens {

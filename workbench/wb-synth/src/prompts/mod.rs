@@ -156,9 +156,10 @@ impl Prompts {
     }
 }
 
-/// A text that is not our own. Control tokens of the model at hand are not known here, only those of common ones.
+/// A text that is not our own. The control tokens of common models are broken here; those of the model at hand are when
+/// the question is sent, so that a question is the same whichever way its model is reached.
 pub(crate) fn fenced(text: &str, nonce: &str) -> String {
-    between(text, nonce, &[])
+    between(text, nonce)
 }
 
 fn template(task: &str, step: usize) -> String {

@@ -203,6 +203,7 @@ pub fn info() -> EngineInfo {
         context: None,
         build: String::new(),
         parallel: 4,
+        controls: Default::default(),
     }
 }
 

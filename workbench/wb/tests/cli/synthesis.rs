@@ -1,13 +1,13 @@
 //! `wb synth`: pairs from a model that listens on the loopback, and from rules.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -22,6 +22,10 @@ pub struct Server {
     pub url: String,
     /// Whole answers sent, by the question's body.
     pub answered: Arc<Mutex<HashMap<String, u32>>>,
+    /// The bodies of questions in the order in which they came, answered or not.
+    pub asked: Arc<Mutex<Vec<String>>>,
+    /// Connections that are served.
+    serving: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
@@ -30,18 +34,34 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (answered, stop) = (Arc::new(Mutex::new(HashMap::new())), Arc::new(AtomicBool::new(false)));
+        let (asked, serving) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let (counts, ended) = (Arc::clone(&answered), Arc::clone(&stop));
+        let (bodies, served) = (Arc::clone(&asked), Arc::clone(&serving));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if ended.load(Ordering::SeqCst) {
                     return;
                 }
                 let (stream, counts) = (stream.unwrap(), Arc::clone(&counts));
-                // A client that dies in the middle ends its connection and nothing else.
-                thread::spawn(move || drop(serve(stream, delay, &counts)));
+                let (bodies, served) = (Arc::clone(&bodies), Arc::clone(&served));
+                served.fetch_add(1, Ordering::SeqCst);
+                thread::spawn(move || {
+                    // A client that dies in the middle ends its connection and nothing else.
+                    drop(serve(stream, delay, &counts, &bodies));
+                    served.fetch_sub(1, Ordering::SeqCst);
+                });
             }
         });
-        Self { url, answered, stop }
+        Self { url, answered, asked, serving, stop }
+    }
+
+    /// Waits until whoever was connected is gone: nothing of what a dead client sent is still on its way.
+    fn rests(&self) {
+        let begin = std::time::Instant::now();
+        while self.serving.load(Ordering::SeqCst) > 0 {
+            assert!(begin.elapsed() < Duration::from_secs(20), "a connection stays");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -53,7 +73,12 @@ impl Drop for Server {
     }
 }
 
-fn serve(stream: TcpStream, delay: Duration, counts: &Mutex<HashMap<String, u32>>) -> std::io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    delay: Duration,
+    counts: &Mutex<HashMap<String, u32>>,
+    bodies: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
         let (mut line, mut length) = (String::new(), 0);
@@ -78,6 +103,7 @@ fn serve(stream: TcpStream, delay: Duration, counts: &Mutex<HashMap<String, u32>
         let is_chat = line.starts_with("POST ") && line.contains("/v1/chat/completions");
         let (status, reply) = if is_chat { ("200 OK", chat(&body)) } else { ("404 Not Found", json!({"error": "no"})) };
         if is_chat {
+            bodies.lock().unwrap().push(body.clone());
             thread::sleep(delay);
         }
         let reply = reply.to_string();
@@ -325,55 +351,101 @@ fn mistakes_are_told_with_what_to_do() {
     assert!(block.starts_with("exit 2") && !block.contains("panicked"), "{block}");
 }
 
+/// Keys of the questions whose record is whole in a ledger, in its order.
+fn keys(sandbox: &Sandbox, ledger: &str) -> Vec<String> {
+    let text = fs::read_to_string(sandbox.path(ledger)).unwrap_or_default();
+    // A kill may leave the beginning of a last line.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let record = |line: &str| serde_json::from_str::<Value>(line).unwrap()["record"].take();
+    let key = |record: Value| Some(record.as_object()?.values().next()?["key"].as_str()?.to_owned());
+    whole.lines().map(record).filter_map(key).collect()
+}
+
 #[cfg(unix)]
 #[test]
 #[ignore = "takes a minute; the slow step of scripts/ci.sh runs it"]
 fn a_synthesis_killed_thirty_times_asks_nothing_twice_and_ends_in_the_same_bytes() {
     const KILLS: u64 = 30;
+    const PARALLEL: usize = 8;
     let (sandbox, server) = (Sandbox::new(), Server::start(Duration::from_millis(15)));
     sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
-    let url = format!("llm.base_url={}", server.url);
-    let run = |out: &str| sandbox.command(&["synth", "made.yaml", &url, "synth.items=120", "--out", out]);
+    let run = |server: &Server, out: &str, parallel: usize| {
+        let url = format!("llm.base_url={}", server.url);
+        let parallel = format!("llm.parallel={parallel}");
+        sandbox.command(&["synth", "made.yaml", &url, &parallel, "synth.items=120", "--out", out])
+    };
+    // One question after the other: the n-th that came is the n-th in the ledger, which says each question's key.
+    let quick = Server::start(Duration::ZERO);
+    assert!(run(&quick, "one-by-one", 1).output().unwrap().status.success());
+    let of_body: HashMap<String, String> =
+        quick.asked.lock().unwrap().drain(..).zip(keys(&sandbox, "one-by-one/ledger.jsonl")).collect();
+    let n_questions = quick.answered.lock().unwrap().len();
+    assert!(n_questions > 300 && of_body.len() == n_questions, "{n_questions}");
+    drop(quick);
     let started = std::time::Instant::now();
-    assert!(run("reference").output().unwrap().status.success());
+    assert!(run(&server, "reference", PARALLEL).output().unwrap().status.success());
     let whole = started.elapsed();
-    let n_questions = server.answered.lock().unwrap().len();
+    assert_eq!(files(&sandbox, "reference"), files(&sandbox, "one-by-one"));
+    server.rests();
+    server.asked.lock().unwrap().clear();
     server.answered.lock().unwrap().clear();
 
-    let (mut kills, mut ends) = (0, 0);
-    let mut known = 0;
-    while kills < KILLS {
+    let (mut kills, mut ends, mut on_their_way) = (0, 0, 0);
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let mut command = run(&server, "killed", PARALLEL);
         let mut child =
-            run("killed").stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
+            command.stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let is_last = kills == KILLS;
         // The longer it goes on, the further it gets: later kills fall into later stages.
-        thread::sleep(whole.mul_f64(0.1 + 0.05 * (kills % 7) as f64));
-        if child.try_wait().unwrap().is_some() {
-            ends += 1;
-            fs::remove_dir_all(sandbox.path("killed")).unwrap();
-            server.answered.lock().unwrap().clear();
-            known = 0;
-            assert!(ends < 200, "no kill ever hits");
-            continue;
+        let ended = match is_last {
+            true => Some(child.wait().unwrap()),
+            false => {
+                thread::sleep(whole.mul_f64(0.1 + 0.05 * (kills % 7) as f64));
+                child.try_wait().unwrap()
+            }
+        };
+        if ended.is_none() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        kills += 1;
-        let ledger = fs::read_to_string(sandbox.path("killed/ledger.jsonl")).unwrap_or_default();
-        let lines = ledger.lines().filter(|line| !line.contains("\"opened\"")).count();
-        assert!(lines >= known, "{lines} answers after {known}");
-        known = lines.saturating_sub(1);
+        // All that the dead one sent has come by now, and is counted to it.
+        server.rests();
+        let asked: BTreeSet<String> =
+            server.asked.lock().unwrap().drain(..).map(|body| of_body[&body].clone()).collect();
+        let now: BTreeSet<String> = keys(&sandbox, "killed/ledger.jsonl").into_iter().collect();
+        let again: Vec<&String> = asked.intersection(&known).collect();
+        assert!(again.is_empty(), "after kill {kills}: {again:?} were in the ledger and were asked again");
+        assert!(known.is_subset(&now), "kill {kills}: {:?} are lost", Vec::from_iter(known.difference(&now)));
+        let open = asked.difference(&now).count();
+        assert!(open <= if ended.is_some() { 0 } else { PARALLEL }, "kill {kills}: {open} were on their way");
+        on_their_way += open as u64;
+        known = now;
+        match ended {
+            Some(status) if is_last => {
+                assert!(status.success(), "{status}");
+                break;
+            }
+            Some(_) => {
+                ends += 1;
+                fs::remove_dir_all(sandbox.path("killed")).unwrap();
+                server.answered.lock().unwrap().clear();
+                (known, on_their_way) = (BTreeSet::new(), 0);
+                assert!(ends < 200, "no kill ever hits");
+            }
+            None => {}
+        }
     }
-    let output = run("killed").output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(files(&sandbox, "killed"), files(&sandbox, "reference"));
-    // What was in flight at a kill may be asked again, and nothing else: eight at most for each kill.
     let counts = server.answered.lock().unwrap();
-    assert_eq!(counts.len(), n_questions);
+    assert_eq!((counts.len(), known.len()), (n_questions, n_questions));
     let twice: u64 = counts.values().map(|times| u64::from(*times) - 1).sum();
-    assert!(twice <= 8 * KILLS, "{twice} questions were answered twice");
+    assert!(twice <= on_their_way, "{twice} of {on_their_way}");
     let mut err = std::io::stderr();
     let _ = writeln!(
         err,
-        "{kills} kills, {ends} runs that ended before; {twice} of {n_questions} questions answered twice"
+        "{kills} kills, {ends} runs that ended before; of {n_questions} questions none that was answered was asked again, \
+         {on_their_way} were on their way at a kill, {twice} of them answered twice"
     );
 }

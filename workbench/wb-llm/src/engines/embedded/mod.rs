@@ -28,6 +28,7 @@ use self::{
 };
 use crate::{
     config::duration,
+    controls::{ControlSource, ControlTokens},
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure},
     request::{ChatRequest, Completion, FinishReason, Message, Sampling, Usage},
@@ -102,6 +103,7 @@ pub struct EmbeddedEngine {
     info: EngineInfo,
     context: usize,
     tokens: Tokens,
+    controls: ControlTokens,
     schemas: Schemas,
     template: Result<Template, String>,
     decoder: Mutex<Decoder>,
@@ -138,6 +140,7 @@ impl EmbeddedEngine {
         }
         let context = config.context.min(sizes.context).min(longest);
         let tokens = Tokens::of(&header, sizes.vocabulary).map_err(refused)?;
+        let controls = ControlTokens::of_metadata(&header.metadata).map_err(refused)?;
         let schemas = Schemas::new(&tokens).map_err(refused)?;
         let template = match header.metadata.get("tokenizer.chat_template") {
             None => {
@@ -168,9 +171,10 @@ impl EmbeddedEngine {
             context: Some(context),
             build: concat!("wb-llm ", env!("CARGO_PKG_VERSION"), ", candle 0.11").into(),
             parallel: 1,
+            controls: controls.known(ControlSource::File),
         };
         let (context, decoder) = (context as usize, Mutex::new(decoder));
-        Ok(Self { info, context, tokens, schemas, template, decoder, pool, limit: duration(config.limit_s) })
+        Ok(Self { info, context, tokens, controls, schemas, template, decoder, pool, limit: duration(config.limit_s) })
     }
 
     /// A conversation as the model's chat template writes it, contents unchanged.
@@ -307,6 +311,10 @@ impl LlmEngine for EmbeddedEngine {
     fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
         let prompt = self.tokens.encode(prompt, true, true, None);
         self.generate(&prompt, sampling, seed, None)
+    }
+
+    fn harmless(&self, message: &str) -> Result<String, Failure> {
+        Ok(self.controls.broken(message))
     }
 
     fn tokenize(&self, text: &str) -> Result<Option<Vec<u32>>, Failure> {

@@ -1,6 +1,7 @@
 //! A server that runs already: llama-server, vLLM, Ollama, LM Studio, and what else speaks as OpenAI does.
 
 pub mod address;
+mod controls;
 mod dialect;
 mod guard;
 mod probe;
@@ -19,6 +20,7 @@ use serde_json::json;
 pub use self::dialect::Dialect;
 use self::{
     address::Address,
+    controls::Controls,
     dialect::{Asked, Manner, Pieces},
     guard::Verdict,
     replies::Tokens,
@@ -64,6 +66,7 @@ pub struct HttpEngine {
     info: EngineInfo,
     transport: Transport,
     manner: Manner,
+    controls: Controls,
     idle: Duration,
 }
 
@@ -121,10 +124,11 @@ impl HttpEngine {
             context,
             build: found.build,
             parallel: if config.parallel == 0 { slots } else { config.parallel },
+            controls: found.controls.known().clone(),
         };
         let (dialect, model) = (found.dialect, found.model);
         let manner = Manner { dialect, model, context, cache: !strict, stream: http.stream };
-        Ok(Self { info, transport, manner, idle: duration(config.timeouts.idle_s) })
+        Ok(Self { info, transport, manner, controls: found.controls, idle: duration(config.timeouts.idle_s) })
     }
 
     /// The kind of server.
@@ -192,6 +196,10 @@ impl LlmEngine for HttpEngine {
         let completion = self.ask(&Asked::Text(prompt, sampling, seed))?;
         let message = Message { role: Role::User, content: prompt.to_owned() };
         self.guarded(&[message], sampling.max_tokens, completion)
+    }
+
+    fn harmless(&self, message: &str) -> Result<String, Failure> {
+        self.controls.broken(&self.transport, message)
     }
 
     fn tokenize(&self, text: &str) -> Result<Option<Vec<u32>>, Failure> {

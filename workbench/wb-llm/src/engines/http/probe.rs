@@ -12,6 +12,7 @@ use serde_json::json;
 use wb_core::fingerprint::Fingerprint;
 
 use super::{
+    controls::Controls,
     dialect::Dialect,
     replies::{Model, Models, Props, Version},
     transport::Transport,
@@ -19,7 +20,7 @@ use super::{
 use crate::error::{Error, Failure, Result};
 
 /// What was found out.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Found {
     pub dialect: Dialect,
     pub model: String,
@@ -28,6 +29,8 @@ pub struct Found {
     pub context: Option<u32>,
     pub slots: Option<usize>,
     pub build: String,
+    /// The model's control tokens.
+    pub controls: Controls,
 }
 
 /// One of the small questions below.
@@ -89,10 +92,12 @@ pub fn find(
         context: entry.max_model_len,
         slots: None,
         build: String::new(),
+        controls: Controls::unknown("this kind of server lists none and cannot be asked"),
     };
     let mut said = json!({"dialect": dialect, "model": file_name(&entry.id)});
     match dialect {
         Dialect::LlamaServer => {
+            let mut file = None;
             let mut meta = entry.meta.unwrap_or_default();
             if let Some(props) = answer::<Props>(transport, "/props", alive)? {
                 found.slots = props.total_slots;
@@ -101,8 +106,10 @@ pub fn find(
                 said["template"] = json!(props.chat_template);
                 if let (true, Some(path)) = (transport.address().is_loopback(), props.model_path) {
                     found.file_hash = weights(&path, meta["size"].as_u64(), alive)?;
+                    file = found.file_hash.is_some().then_some(path);
                 }
             }
+            found.controls = Controls::of_llama_server(transport, file.as_deref())?;
             match &found.file_hash {
                 // It says all about the model, whatever the file is called.
                 Some(hash) => said = json!({"dialect": dialect, "file": hash, "template": said["template"]}),
@@ -115,8 +122,12 @@ pub fn find(
                 }
             }
         }
-        Dialect::Vllm => found.build = version(transport, "/version").unwrap_or_default(),
+        Dialect::Vllm => {
+            found.build = version(transport, "/version").unwrap_or_default();
+            found.controls = Controls::of_vllm(transport, &entry.id)?;
+        }
         Dialect::Ollama => {
+            found.controls = Controls::of_ollama(transport, &entry.id);
             found.build = version(transport, "/api/version").unwrap_or_default();
             said["digest"] = json!(ollama_digest(transport, &entry.id));
         }

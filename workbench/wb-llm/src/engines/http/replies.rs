@@ -148,6 +148,39 @@ pub struct Tokens {
     pub tokens: Option<Vec<u32>>,
 }
 
+/// An answer of llama-server's `/tokenize` that was asked for the texts of the tokens, too.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Pieces {
+    pub tokens: Vec<Piece>,
+}
+
+/// A token and its text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Piece {
+    pub id: u32,
+    /// A text, or the bytes of a part of a character.
+    pub piece: Value,
+}
+
+/// An answer of Ollama's `/api/show` that was asked for the vocabulary, too.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Shown {
+    pub model_info: Vocabulary,
+}
+
+/// The tokens of a model and the numbers of their kinds, as its file lists them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Vocabulary {
+    #[serde(rename = "tokenizer.ggml.tokens")]
+    pub tokens: Option<Vec<String>>,
+    #[serde(rename = "tokenizer.ggml.token_type")]
+    pub kinds: Option<Vec<i64>>,
+}
+
 /// A server's word for why it stopped, in ours.
 pub fn finish(word: Option<String>) -> FinishReason {
     match word.as_deref() {

@@ -79,6 +79,17 @@ impl Transport {
         self.parsed(path, self.raw(path, response)?)
     }
 
+    /// The same, where an answer of so many bytes may come, within `limit`.
+    pub fn post_large<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+        (limit, bytes): (Duration, u64),
+    ) -> Result<T, Failure> {
+        let response = self.sent_within(path, body, None, Some(limit));
+        self.parsed(path, self.raw_up_to(path, response, bytes)?)
+    }
+
     /// Sends JSON to a route that answers line by line; each line goes to `line` as it comes. Between two pieces at
     /// most `idle` passes.
     pub fn post_lines(
@@ -99,7 +110,7 @@ impl Transport {
             kept.extend_from_slice(&piece[..n]);
             total += n as u64;
             if total > MAX_BYTES {
-                return Err(too_long(path));
+                return Err(too_long(path, MAX_BYTES));
             }
             let mut from = 0;
             while let Some(end) = kept[from..].iter().position(|&byte| byte == b'\n') {
@@ -114,23 +125,41 @@ impl Transport {
     }
 
     fn sent(&self, path: &str, body: &Value, idle: Option<Duration>) -> Result<Response<Body>, ureq::Error> {
+        self.sent_within(path, body, idle, None)
+    }
+
+    fn sent_within(
+        &self,
+        path: &str,
+        body: &Value,
+        idle: Option<Duration>,
+        limit: Option<Duration>,
+    ) -> Result<Response<Body>, ureq::Error> {
         let mut request = self.agent.post(self.address.route(path)).header("content-type", "application/json");
         if let Some(key) = &self.key {
             request = request.header("authorization", format!("Bearer {}", key.reveal()));
         }
-        request.config().timeout_per_read(idle).build().send(body.to_string())
+        let mut config = request.config().timeout_per_read(idle);
+        if let Some(limit) = limit {
+            config = config.timeout_global(Some(limit));
+        }
+        config.build().send(body.to_string())
     }
 
     fn raw(&self, path: &str, response: Result<Response<Body>, ureq::Error>) -> Result<Raw, Failure> {
+        self.raw_up_to(path, response, MAX_BYTES)
+    }
+
+    fn raw_up_to(&self, path: &str, response: Result<Response<Body>, ureq::Error>, bytes: u64) -> Result<Raw, Failure> {
         let response = response.map_err(|error| self.broken(path, error))?;
         let status = response.status().as_u16();
         let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let after = header.and_then(|text| retry_after(text, SystemTime::now()));
         let mut body = Vec::new();
-        let read = response.into_body().into_reader().take(MAX_BYTES + 1).read_to_end(&mut body);
+        let read = response.into_body().into_reader().take(bytes + 1).read_to_end(&mut body);
         read.map_err(|error| self.broken(path, error.into()))?;
-        if body.len() as u64 > MAX_BYTES {
-            return Err(too_long(path));
+        if body.len() as u64 > bytes {
+            return Err(too_long(path, bytes));
         }
         Ok(Raw { status, after, body })
     }
@@ -187,8 +216,8 @@ impl Transport {
     }
 }
 
-fn too_long(path: &str) -> Failure {
-    Failure::Retry { what: format!("{path} answered more than {MAX_BYTES} bytes"), after: None }
+fn too_long(path: &str, bytes: u64) -> Failure {
+    Failure::Retry { what: format!("{path} answered more than {bytes} bytes"), after: None }
 }
 
 /// llama-server reads what the model wrote, and answers 500 where it cannot: the server is well.

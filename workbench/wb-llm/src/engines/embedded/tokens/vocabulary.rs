@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::header::{Header, Value};
+use crate::controls::ENDS;
 
 /// What a token is for: the numbers of `tokenizer.ggml.token_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,42 +21,6 @@ pub enum Kind {
     /// One byte.
     Byte,
 }
-
-/// Texts that end an answer wherever they are a token, as llama.cpp reads them; they are control tokens whatever the file says.
-const ENDS: [&str; 31] = [
-    "<|eot_id|>",
-    "<|im_end|>",
-    "<|end|>",
-    "<|return|>",
-    "<|call|>",
-    "<|flush|>",
-    "<|calls|>",
-    "<end_of_turn>",
-    "<|endoftext|>",
-    "</s>",
-    "<|eom_id|>",
-    "<EOT>",
-    "_<EOT>",
-    "[EOT]",
-    "[EOS]",
-    "<|end_of_text|>",
-    "<end_of_utterance>",
-    "<eos>",
-    "<｜end▁of▁sentence｜>",
-    "[e~[",
-    // Paddings and separators of texts to be filled in.
-    "<|fim_pad|>",
-    "<fim-pad>",
-    "<fim_pad>",
-    "<PAD>",
-    "<|repo_name|>",
-    "<fim-repo>",
-    "<REPO>",
-    "<|reponame|>",
-    "<reponame>",
-    "<|file_sep|>",
-    "<file_sep>",
-];
 
 /// A list of tokens.
 #[derive(Debug, Clone)]

@@ -94,11 +94,6 @@ impl Model<'_> {
         Ok((answered.collect(), costs.record()))
     }
 
-    /// The model's control tokens, which foreign text must not have.
-    fn controls(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// The conversation that asks a question.
     fn messages(&self, at: usize, rankings: Option<&[Ranking]>) -> Result<Vec<Message>> {
         let inputs = self.inputs;
@@ -119,7 +114,7 @@ impl Model<'_> {
             self.seed,
             &[asked.question.as_str(), context.as_str()].into_iter().chain(foreign).collect::<Vec<_>>(),
         );
-        let fence = |text: &str| between(text, &nonce, &self.controls());
+        let fence = |text: &str| between(text, &nonce, &[]);
         let filled = self.prompt.fill(&asked.question, &context, &examples, &fence)?;
         let json = if self.config.json { "\n\nAnswer as JSON: {\"sql\": \"the query\"}" } else { "" };
         let content = format!("{}\n\n{filled}{json}", neutral::RULE);
@@ -184,9 +179,8 @@ impl Model<'_> {
                 let mut messages = turn.messages.clone();
                 let said = turn.answer.as_ref().map(|answer| answer.text.as_str()).unwrap_or_default();
                 let fault = fault(turn).unwrap_or_default();
-                let controls = self.controls();
-                messages.push(Message { role: Role::Assistant, content: neutral::neutral(said, &controls) });
-                let fault = between(&fault, &nonce(self.seed, &[&fault, said]), &controls);
+                messages.push(Message { role: Role::Assistant, content: neutral::neutral(said, &[]) });
+                let fault = between(&fault, &nonce(self.seed, &[&fault, said]), &[]);
                 let content = format!(
                     "This query does not run. The database says:\n{fault}\nWrite a query that runs, in the same form."
                 );
