@@ -17,6 +17,7 @@ use std::{
 use wb_core::{Origin, Seed, Task};
 use wb_synth::{
     Snippet,
+    review::Reviews,
     rules::{RulesConfig, Verify, make_pairs},
 };
 
@@ -29,15 +30,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let snippets = read(input)?;
     let start = Instant::now();
     let verify = if rest.get(1).is_some_and(|word| word == "run") { Verify::Run } else { Verify::Off };
-    let made = make_pairs(&RulesConfig { verify, ..RulesConfig::default() }, &snippets, Seed(17));
+    let made = make_pairs(&RulesConfig { verify, ..RulesConfig::default() }, &snippets, &Reviews::default(), Seed(17));
     let seconds = start.elapsed().as_secs_f64();
     let of = |task: Task| -> BTreeSet<&str> {
-        made.pairs.iter().filter(|one| one.pair.task == task).map(|one| one.provenance.snippet.as_str()).collect()
+        made.pairs.iter().filter(|one| one.pair.task == task).map(|one| one.provenance.item.as_str()).collect()
     };
     let both: BTreeSet<&str> = of(Task::Code2code).intersection(&of(Task::Text2code)).copied().collect();
     let mut file = BufWriter::new(File::create(output)?);
     let mut written = 0;
-    for one in made.pairs.iter().filter(|one| both.contains(one.provenance.snippet.as_str())).take(count) {
+    for one in made.pairs.iter().filter(|one| both.contains(one.provenance.item.as_str())).take(count) {
         serde_json::to_writer(&mut file, &one.pair)?;
         file.write_all(b"\n")?;
         written += 1;

@@ -47,7 +47,9 @@ impl Costs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Account {
-    /// By recipe, whose last part is the stage.
+    /// Pairs that stayed, by who made them: `model`, `annotation`, `rules`.
+    pub pairs: BTreeMap<String, u64>,
+    /// By recipe, whose last part is the stage. Rules ask nothing.
     pub recipes: BTreeMap<String, Costs>,
     #[serde(skip)]
     seen: HashSet<String>,
@@ -78,6 +80,17 @@ impl Account {
         }
     }
 
+    /// Adds what was asked elsewhere; the questions of both must be different ones.
+    pub fn join(&mut self, other: Self) {
+        for (recipe, costs) in other.recipes {
+            self.recipes.entry(recipe).or_default().add(&costs);
+        }
+        for (maker, pairs) in other.pairs {
+            *self.pairs.entry(maker).or_default() += pairs;
+        }
+        self.seen.extend(other.seen);
+    }
+
     /// All recipes together.
     pub fn total(&self) -> Costs {
         sum(self.recipes.values())
@@ -87,7 +100,9 @@ impl Account {
     pub fn stages(&self) -> BTreeMap<&str, Costs> {
         let mut stages: BTreeMap<&str, Costs> = BTreeMap::new();
         for (recipe, costs) in &self.recipes {
+            // `text2code/web_query@3f2a/generate`, and `annotate@3f2a`, which is a stage by itself.
             let stage = recipe.rsplit('/').next().unwrap_or(recipe);
+            let stage = stage.split('@').next().unwrap_or(stage);
             stages.entry(stage).or_default().add(costs);
         }
         stages
@@ -140,5 +155,9 @@ mod tests {
         assert_eq!((total.prompt, total.cached, total.completion, total.unknown), (10, 6, 10, 1));
         assert_eq!(account.stages()["generate"].questions, 2);
         assert_eq!(account.stages()["judge"].rejected, 1);
+        let mut said = Account::default();
+        said.add(&question("annotate@2"), &answer("k4", Some(1)));
+        account.join(said);
+        assert_eq!((account.stages()["annotate"].answered, account.total().prompt), (1, 11));
     }
 }

@@ -11,6 +11,7 @@ use wb_core::{Progress, Seed};
 use crate::{
     Result, Snippet, SynthConfig,
     chain::{Model, assign, run_some},
+    review::{self, Reviews},
     tasks::Catalog,
 };
 
@@ -126,7 +127,7 @@ pub fn dry_run(
         ..config.clone()
     };
     let (before, start) = (spent().questions, Instant::now());
-    let probe = run_some(&small, snippets, model, seed, progress, PROBE)?;
+    let probe = run_some(&small, snippets, model, (&Reviews::default(), seed), progress, PROBE)?;
     let took = start.elapsed();
     let total = probe.account.total();
     let spent = spent();
@@ -134,7 +135,7 @@ pub fn dry_run(
     let time = (anew > 0).then(|| took.mul_f64(total.questions as f64 / anew as f64));
     let output = crate::provenance::to_lines(probe.pairs.pairs())?.len()
         + crate::provenance::to_lines(&probe.provenance)?.len()
-        + probe.review_html.len();
+        + review::page(probe.pairs.pairs(), &probe.provenance, Some(&probe.catalog), &Reviews::default(), seed)?.len();
     Ok(scale(plan, &probe.counts, (total.questions, spent), output as u64, time, config))
 }
 

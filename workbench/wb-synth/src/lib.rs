@@ -1,7 +1,8 @@
 //! Training pairs from a local language model, from rules, and from what lies around.
 //!
-//! [`run`] is the way in for the model: snippets in, questions asked stage after stage through [`wb_llm::Ask`],
-//! pairs out with where each came from, a data card, a token account and a page for a person's review.
+//! [`run`] is the way in for the model: snippets in, questions asked stage after stage through [`wb_llm::Ask`], pairs out.
+//! [`annotate`] and [`rules`] make pairs too; [`dataset::gather`] puts all of them together, with where each came from, a
+//! data card, a token account and a page for a person's review.
 //! Everything is a pure function of configuration, snippets and replies: the same bytes whatever order replies come in.
 
 pub mod account;
@@ -10,6 +11,7 @@ pub mod calibration;
 pub mod card;
 pub mod chain;
 pub mod config;
+pub mod dataset;
 pub mod dry_run;
 pub mod error;
 pub mod languages;
@@ -25,6 +27,7 @@ pub mod tasks;
 pub use account::Account;
 pub use chain::{Model, Synthesis, run};
 pub use config::SynthConfig;
+pub use dataset::Dataset;
 pub use dry_run::{Estimate, Plan, Spent, dry_run, plan};
 pub use error::{Error, Result};
 pub use snippet::Snippet;

@@ -27,10 +27,6 @@ pub struct EmbedTexts {
     pub texts: Vec<String>,
     /// The chunk of each text.
     pub chunks: Vec<usize>,
-    /// How many chunks there are.
-    pub n_chunks: usize,
-    /// Chunks that have no annotation where one was asked for; their code alone is embedded.
-    pub without_annotation: usize,
 }
 
 impl EmbedText {
@@ -60,28 +56,15 @@ impl EmbedText {
 
     /// The texts of all chunks. There must be an annotation, or nothing, for each; what is missing at the end is nothing.
     pub fn all(self, snippets: &[Snippet], annotations: &[Option<Annotation>]) -> EmbedTexts {
-        let mut all = EmbedTexts { n_chunks: snippets.len(), ..EmbedTexts::default() };
+        let mut all = EmbedTexts::default();
         for (chunk, snippet) in snippets.iter().enumerate() {
             let annotation = annotations.get(chunk).and_then(Option::as_ref);
-            all.without_annotation += usize::from(self != Self::Code && annotation.is_none());
             for text in self.of(&snippet.text, annotation) {
                 all.texts.push(text);
                 all.chunks.push(chunk);
             }
         }
         all
-    }
-}
-
-impl EmbedTexts {
-    /// The score of each chunk from the scores of all texts: the best of its own. A score that is not a number counts
-    /// as none; a chunk without any has negative infinity.
-    pub fn best(&self, scores: &[f32]) -> Vec<f32> {
-        let mut best = vec![f32::NEG_INFINITY; self.n_chunks];
-        for (score, chunk) in scores.iter().zip(&self.chunks) {
-            best[*chunk] = best[*chunk].max(*score);
-        }
-        best
     }
 }
 

@@ -11,15 +11,15 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, Progress, Seed};
-use wb_llm::{Answer, Ask, Reply, Sampling, Usage};
+use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
+use wb_llm::{Answer, Ask, Reply, Sampling};
 
 pub use embed::{EmbedText, EmbedTexts};
 pub use estimate::{AnnotateEstimate, estimate};
 pub use prompt::{Asked, question, recipe, schema};
-pub use record::{Annotations, Record};
+pub use record::{AnnotationPairs, Annotations, Record};
 
-use crate::{Snippet, chain::reason, provenance};
+use crate::{Account, Snippet, chain::reason, provenance};
 
 /// What provenance calls the question.
 const STAGE: &str = "annotate";
@@ -106,10 +106,12 @@ pub struct Annotated {
     pub annotations: Vec<Option<Annotation>>,
     /// The question behind each annotation.
     pub asked: Vec<Option<provenance::Asked>>,
+    /// BLAKE3 of the messages of each question that has an annotation.
+    pub prompt_hashes: Vec<Option<String>>,
     /// Snippets without an annotation, by reason.
     pub rejected: BTreeMap<String, u64>,
-    /// Tokens of the accepted answers; unknown where an engine does not say.
-    pub usage: Usage,
+    /// What it cost.
+    pub account: Account,
 }
 
 /// Asks for an annotation of every snippet. The same snippets, config, seed and replies give the same annotations.
@@ -127,20 +129,20 @@ pub fn annotate(
         done += 1;
         progress(Progress::new("annotating", done, questions.len()));
     })?;
-    let mut annotated = Annotated { usage: none_yet(), ..Annotated::default() };
+    let mut annotated = Annotated::default();
     for (reply, asked) in replies.iter().zip(&asked) {
+        annotated.account.add(&asked.question, reply);
+        let prompt_hash = Fingerprint::of_json(&asked.question.messages).to_string();
         let read = match reply {
-            Reply::Answered(answer) => {
-                add(&mut annotated.usage, answer.usage);
-                accept(config, answer, &asked.nonce)
-                    .map(|annotation| (annotation, provenance::Asked::of(STAGE, answer)))
-            }
+            Reply::Answered(answer) => accept(config, answer, &asked.nonce)
+                .map(|annotation| (annotation, provenance::Asked::of(STAGE, answer))),
             Reply::Rejected(rejection) => Err(reason(&rejection.reason)),
         };
         if let Err(reason) = &read {
             *annotated.rejected.entry(reason.clone()).or_default() += 1;
         }
         let (annotation, asked) = read.ok().unzip();
+        annotated.prompt_hashes.push(annotation.is_some().then_some(prompt_hash));
         annotated.annotations.push(annotation);
         annotated.asked.push(asked);
     }
@@ -150,22 +152,9 @@ pub fn annotate(
         *annotated.rejected.entry("no reply".into()).or_default() += missing as u64;
         annotated.annotations.resize(snippets.len(), None);
         annotated.asked.resize(snippets.len(), None);
+        annotated.prompt_hashes.resize(snippets.len(), None);
     }
     Ok(annotated)
-}
-
-fn none_yet() -> Usage {
-    Usage { prompt: Some(0), cached: Some(0), completion: Some(0) }
-}
-
-/// Adds what is known; a sum with something unknown in it is unknown.
-fn add(sum: &mut Usage, usage: Usage) {
-    let plus = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
-    *sum = Usage {
-        prompt: plus(sum.prompt, usage.prompt),
-        cached: plus(sum.cached, usage.cached),
-        completion: plus(sum.completion, usage.completion),
-    };
 }
 
 /// An answer as an annotation: white space folded, keywords and queries once each, no more of them than asked for.

@@ -3,11 +3,17 @@
 use std::{collections::HashMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Pair, Result, Seed, Task, fingerprint::Fingerprint, pair::Origin};
+use wb_core::{Pair, Result, Seed, Task, fingerprint::Fingerprint, pair::Origin, records::data::Gate};
 use wb_llm::EngineInfo;
 
 use super::{Annotated, Annotation};
-use crate::{Snippet, lines, provenance};
+use crate::{
+    Snippet,
+    chain::drop_one,
+    lines,
+    provenance::{self, Maker, Provenance},
+    review::{Reviewed, Reviews, Verdict},
+};
 
 /// The data set that pairs of example queries belong to.
 pub const DATASET: &str = "annotations";
@@ -34,6 +40,9 @@ pub struct Record {
     pub engine: String,
     /// The run's seed.
     pub seed: u64,
+    /// BLAKE3 of the messages of the question; empty in files of earlier versions.
+    #[serde(default)]
+    pub prompt_hash: String,
     /// The question behind it.
     pub asked: provenance::Asked,
 }
@@ -74,47 +83,97 @@ fn hash(text: &str) -> String {
     Fingerprint::of_bytes(text.trim().as_bytes()).to_string()
 }
 
+/// Example queries as training pairs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AnnotationPairs {
+    /// The pairs, in the chunks' order.
+    pub pairs: Vec<Pair>,
+    /// Where each came from, in the same order.
+    pub provenance: Vec<Provenance>,
+    /// Queries before and after a person's review.
+    pub gate: Gate,
+    /// What a person said of them.
+    pub reviewed: Reviewed,
+}
+
+/// A chunk with what was said of it.
+struct Said<'s> {
+    snippet: &'s Snippet,
+    annotation: &'s Annotation,
+    asked: &'s provenance::Asked,
+    prompt_hash: &'s str,
+}
+
 impl Annotated {
     /// The records of the chunks that have an annotation, in the chunks' order.
     pub fn records(&self, snippets: &[Snippet], info: &EngineInfo, seed: Seed) -> Vec<Record> {
-        let record = |(snippet, annotation, asked): (&Snippet, &Annotation, &provenance::Asked)| Record {
-            id: snippet.id.clone(),
-            text: hash(&snippet.text),
-            language: snippet.language.clone(),
-            source: snippet.origin.clone(),
-            annotation: annotation.clone(),
+        let record = |said: Said| Record {
+            id: said.snippet.id.clone(),
+            text: hash(&said.snippet.text),
+            language: said.snippet.language.clone(),
+            source: said.snippet.origin.clone(),
+            annotation: said.annotation.clone(),
             model: info.model.clone(),
             model_hash: info.model_hash.clone(),
             engine: info.engine.clone(),
             seed: seed.0,
-            asked: asked.clone(),
+            prompt_hash: said.prompt_hash.to_owned(),
+            asked: said.asked.clone(),
         };
         self.kept(snippets).map(record).collect()
     }
 
-    /// Every example query with the code that it was written for.
-    pub fn pairs(&self, snippets: &[Snippet]) -> Vec<Pair> {
-        let pairs = self.kept(snippets).flat_map(|(snippet, annotation, _)| {
-            annotation.queries.iter().enumerate().map(|(at, query)| Pair {
-                id: format!("{DATASET}:{}#{at}", snippet.id),
-                task: Task::Text2code,
-                language: snippet.language.clone(),
-                anchor: query.clone(),
-                positive: snippet.text.clone(),
-                origin: Origin { dataset: DATASET.to_owned(), ..snippet.origin.clone() },
-                ..Pair::default()
-            })
-        });
-        pairs.collect()
+    /// Every example query with the code that it was written for, without those that a person rejected.
+    pub fn pairs(&self, snippets: &[Snippet], info: &EngineInfo, reviews: &Reviews, seed: Seed) -> AnnotationPairs {
+        let mut made = AnnotationPairs {
+            gate: Gate { name: "review of queries".into(), ..Gate::default() },
+            ..AnnotationPairs::default()
+        };
+        for said in self.kept(snippets) {
+            for (at, query) in said.annotation.queries.iter().enumerate() {
+                let pair = Pair {
+                    id: format!("{DATASET}:{}#{at}", said.snippet.id),
+                    task: Task::Text2code,
+                    language: said.snippet.language.clone(),
+                    anchor: query.clone(),
+                    positive: said.snippet.text.clone(),
+                    origin: Origin { dataset: DATASET.to_owned(), ..said.snippet.origin.clone() },
+                    ..Pair::default()
+                };
+                let review = reviews.of_pair(&pair);
+                made.gate.before += 1;
+                made.reviewed.count(review);
+                if review == Some(Verdict::Reject) {
+                    drop_one(&mut made.gate, "rejected by a person".into(), &pair.id, &pair.anchor);
+                    continue;
+                }
+                made.provenance.push(Provenance {
+                    id: pair.id.clone(),
+                    made_by: Maker::Annotation,
+                    task: "text2code/annotation".into(),
+                    item: said.snippet.id.clone(),
+                    sample: u32::try_from(at).unwrap_or(u32::MAX),
+                    language: pair.language.clone(),
+                    source: said.snippet.origin.clone(),
+                    prompt_hash: said.prompt_hash.to_owned(),
+                    seed: seed.0,
+                    asked: vec![said.asked.clone()],
+                    review,
+                    ..Provenance::of_model(info)
+                });
+                made.pairs.push(pair);
+            }
+        }
+        made.gate.after = made.pairs.len() as u64;
+        made
     }
 
-    fn kept<'s>(
-        &'s self,
-        snippets: &'s [Snippet],
-    ) -> impl Iterator<Item = (&'s Snippet, &'s Annotation, &'s provenance::Asked)> {
-        let kept = self.annotations.iter().zip(&self.asked);
+    fn kept<'s>(&'s self, snippets: &'s [Snippet]) -> impl Iterator<Item = Said<'s>> {
+        let kept = self.annotations.iter().zip(&self.asked).zip(&self.prompt_hashes);
         snippets.iter().zip(kept).filter_map(|(snippet, kept)| match kept {
-            (Some(annotation), Some(asked)) => Some((snippet, annotation, asked)),
+            ((Some(annotation), Some(asked)), Some(prompt_hash)) => {
+                Some(Said { snippet, annotation, asked, prompt_hash })
+            }
             _ => None,
         })
     }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use wb_llm::{Question, Rejection};
+use wb_llm::{Question, Rejection, Usage};
 
 use super::*;
+use crate::{provenance::Maker, review::Reviews};
 
 /// Answers by item, as a script says; counts what it was asked.
 struct Scripted(HashMap<String, Reply>);
@@ -32,8 +33,8 @@ fn snippet(id: &str) -> Snippet {
 fn answered(value: serde_json::Value) -> Reply {
     let usage = Usage { prompt: Some(100), cached: None, completion: Some(20) };
     let text = value.to_string();
-    let value = Some(value);
-    Reply::Answered(Answer { key: "k".into(), text, value, attempt: 0, seed: 1, usage, milliseconds: None })
+    let key = format!("key of {text}");
+    Reply::Answered(Answer { key, text, value: Some(value), attempt: 0, seed: 1, usage, milliseconds: None })
 }
 
 fn good() -> serde_json::Value {
@@ -81,8 +82,52 @@ fn answers_become_annotations_and_the_rest_is_counted() {
             "given up: too long"
         ]
     );
-    // Four answers of 100 and 20 tokens; nobody said how many came from a cache.
-    assert_eq!(annotated.usage, Usage { prompt: Some(400), cached: None, completion: Some(80) });
+    // Four answers of 100 and 20 tokens, one question that was given up.
+    let costs = annotated.account.total();
+    assert_eq!((costs.questions, costs.answered, costs.rejected), (5, 4, 1));
+    assert_eq!((costs.prompt, costs.completion), (400, 80));
+    assert_eq!(annotated.account.stages().keys().copied().collect::<Vec<_>>(), ["annotate"]);
+}
+
+#[test]
+fn queries_become_pairs_with_where_they_came_from() {
+    let mut snippet = snippet("a");
+    snippet.origin = wb_core::Origin { path: "a.py".into(), lines: [3, 9], ..Default::default() };
+    let script = Scripted(HashMap::from([("a".into(), answered(good()))]));
+    let config = AnnotateConfig::default();
+    let snippets = [snippet];
+    let annotated = annotate(&config, &snippets, &script, Seed(7), &mut |_| {}).unwrap();
+    let info = wb_llm::EngineInfo {
+        engine: "http".into(),
+        model: "m".into(),
+        model_hash: "ab".into(),
+        file_hash: None,
+        context: None,
+        build: String::new(),
+        parallel: 1,
+    };
+    let made = annotated.pairs(&snippets, &info, &Reviews::default(), Seed(7));
+    assert_eq!((made.pairs.len(), made.provenance.len(), made.gate.dropped.len()), (3, 3, 0));
+    for (at, (pair, from)) in made.pairs.iter().zip(&made.provenance).enumerate() {
+        assert_eq!((&pair.id, pair.id.as_str()), (&from.id, format!("annotations:a#{at}").as_str()));
+        assert_eq!((from.made_by, from.sample, from.seed), (Maker::Annotation, at as u32, 7));
+        assert_eq!((from.source.path.as_str(), from.source.lines), ("a.py", [3, 9]));
+        assert_eq!((from.model_hash.as_str(), from.asked[0].stage.as_str()), ("ab", "annotate"));
+        let messages = question(&config, &snippets[0], Seed(7)).question.messages;
+        assert_eq!(from.prompt_hash, Fingerprint::of_json(&messages).to_string());
+    }
+    assert_eq!(annotated.records(&snippets, &info, Seed(7))[0].prompt_hash, made.provenance[0].prompt_hash);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("review.jsonl");
+    let pair = &made.pairs[1];
+    let hash = Fingerprint::builder().text(&pair.anchor).text(&pair.positive).finish();
+    let line = json!({"id": pair.id, "hash": hash.short(), "verdict": "reject"});
+    std::fs::write(&path, line.to_string()).unwrap();
+    let reviews = crate::review::read(&path).unwrap();
+    let fewer = annotated.pairs(&snippets, &info, &reviews, Seed(7));
+    assert_eq!(fewer.pairs, [made.pairs[0].clone(), made.pairs[2].clone()]);
+    assert_eq!((fewer.reviewed.rejected, fewer.gate.dropped["rejected by a person"]), (1, 1));
 }
 
 #[test]
@@ -149,18 +194,15 @@ fn one_switch_says_what_is_embedded() {
     let snippets = [snippet("a"), snippet("b")];
     let code = [snippets[0].text.as_str(), snippets[1].text.as_str()];
     let annotations = [Some(annotation), None];
-    for (embed, texts, chunks, without) in [
-        (EmbedText::Code, vec![code[0].to_owned(), code[1].into()], vec![0, 1], 0),
-        (EmbedText::Annotation, vec![said.to_owned(), code[1].into()], vec![0, 1], 1),
-        (EmbedText::Both, vec![code[0].to_owned(), said.into(), code[1].into()], vec![0, 0, 1], 1),
-        (EmbedText::Concat, vec![format!("{said}\n\n{}", code[0]), code[1].into()], vec![0, 1], 1),
+    for (embed, texts, chunks) in [
+        (EmbedText::Code, vec![code[0].to_owned(), code[1].into()], vec![0, 1]),
+        (EmbedText::Annotation, vec![said.to_owned(), code[1].into()], vec![0, 1]),
+        (EmbedText::Both, vec![code[0].to_owned(), said.into(), code[1].into()], vec![0, 0, 1]),
+        (EmbedText::Concat, vec![format!("{said}\n\n{}", code[0]), code[1].into()], vec![0, 1]),
     ] {
         let all = embed.all(&snippets, &annotations);
-        assert_eq!((all.texts, all.chunks, all.without_annotation), (texts, chunks, without), "{embed:?}");
+        assert_eq!((all.texts, all.chunks), (texts, chunks), "{embed:?}");
     }
-    let both = EmbedText::Both.all(&snippets, &annotations);
-    assert_eq!(both.best(&[0.25, 0.75, 0.5]), [0.75, 0.5]);
-    assert_eq!(both.best(&[f32::NAN, 0.5, f32::NAN]), [0.5, f32::NEG_INFINITY]);
     assert_eq!(serde_json::from_str::<EmbedText>("\"concat\"").unwrap(), EmbedText::Concat);
 }
 

@@ -7,7 +7,7 @@ use super::{Stage, candidate::Candidate};
 use crate::{
     Result,
     config::{DatasetNames, kind_name},
-    provenance::Provenance,
+    provenance::{Maker, Provenance},
     tasks::Role,
 };
 
@@ -48,6 +48,7 @@ fn provenance(stage: &Stage, candidate: &Candidate, info: &EngineInfo) -> Proven
     let snippet = &stage.snippets[item.snippet];
     Provenance {
         id: candidate.id.clone(),
+        made_by: Maker::Model,
         task: stage.task_of(candidate).name(),
         item: snippet.id.clone(),
         sample: candidate.sample,
@@ -55,13 +56,11 @@ fn provenance(stage: &Stage, candidate: &Candidate, info: &EngineInfo) -> Proven
         target_language: item.target.unwrap_or_default().to_owned(),
         source: snippet.origin.clone(),
         prompt_hash: Fingerprint::of_json(&candidate.prompts).to_string(),
-        model: info.model.clone(),
-        model_hash: info.model_hash.clone(),
-        engine: info.engine.clone(),
         seed: stage.seed.0,
         asked: candidate.asked.clone(),
         label: candidate.label,
-        clarity: candidate.clarity,
+        clarity: Some(candidate.clarity),
         review: candidate.review,
+        ..Provenance::of_model(info)
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn gate(name: &str, candidates: Vec<Candidate>, reasons: Vec<Option<S
 }
 
 /// Counts one dropped candidate.
-pub(super) fn drop_one(gate: &mut Gate, reason: String, id: &str, query: &str) {
+pub(crate) fn drop_one(gate: &mut Gate, reason: String, id: &str, query: &str) {
     if gate.examples.len() < EXAMPLES {
         let anchor = wb_data::text::shorten(query, 80);
         gate.examples.push(DroppedPair { reason: reason.clone(), id: id.to_owned(), anchor });

@@ -27,10 +27,15 @@ pub use judge::label;
 pub use split::cut;
 
 pub(crate) use desk::{Desk, reason};
+pub(crate) use gates::drop_one;
 
 use crate::{
-    Account, Error, Result, Snippet, SynthConfig, calibration::Calibration, card, prompts::Prompts,
-    provenance::Provenance, review, tasks::Catalog,
+    Account, Error, Result, Snippet, SynthConfig,
+    calibration::Calibration,
+    prompts::Prompts,
+    provenance::Provenance,
+    review::{Reviewed, Reviews},
+    tasks::Catalog,
 };
 
 /// The language model that a run asks.
@@ -68,8 +73,8 @@ pub struct Counts {
     /// Candidates whose two sides were to be called with the same values, by what came of it: `equal`, `differs`,
     /// `unchecked: REASON`.
     pub called: BTreeMap<String, u64>,
-    /// Lines of the review file that fit no candidate of this run.
-    pub unknown_reviews: u64,
+    /// What a person said of the candidates.
+    pub reviewed: Reviewed,
 }
 
 /// What a run makes.
@@ -79,12 +84,10 @@ pub struct Synthesis {
     pub pairs: PairSet,
     /// Where each came from, in the same order.
     pub provenance: Vec<Provenance>,
-    /// The data card as Markdown.
-    pub card: String,
     /// What it cost.
     pub account: Account,
-    /// The page on which a person accepts and rejects.
-    pub review_html: String,
+    /// The tasks that took part.
+    pub catalog: Catalog,
     /// What happened to the rest.
     pub counts: Counts,
     /// The judge beside a person, where a gold set was given.
@@ -98,10 +101,11 @@ pub fn run(
     config: &SynthConfig,
     snippets: &[Snippet],
     model: &Model,
+    reviews: &Reviews,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Synthesis> {
-    run_some(config, snippets, model, seed, progress, usize::MAX)
+    run_some(config, snippets, model, (reviews, seed), progress, usize::MAX)
 }
 
 /// [`run`] for at most so many items, spread evenly over all that it would work on.
@@ -109,7 +113,7 @@ pub(crate) fn run_some(
     config: &SynthConfig,
     snippets: &[Snippet],
     model: &Model,
-    seed: Seed,
+    (reviews, seed): (&Reviews, Seed),
     progress: &mut dyn FnMut(Progress),
     most: usize,
 ) -> Result<Synthesis> {
@@ -153,31 +157,15 @@ pub(crate) fn run_some(
         calibration = judge::calibrate(judge, &catalog, &prompts, &mut desk, seed)?;
         candidates = judge::run(judge, &stage, &prompts, candidates, &mut desk, &mut counts.gates)?;
     }
-    let reviews = match &config.review {
-        Some(path) => review::read(path)?,
-        None => review::Reviews::default(),
-    };
-    let (mut kept, unknown) = select::run(&stage, candidates, &reviews, &mut counts.gates);
-    counts.unknown_reviews = unknown;
+    let (mut kept, reviewed) = select::run(&stage, candidates, reviews, &mut counts.gates);
+    counts.reviewed = reviewed;
     if let Some(negatives) = &config.negatives {
         counts.negatives = Some(negatives::run(negatives, &stage, &prompts, &mut kept, &mut desk)?);
     }
     counts.pairs = kept.len() as u64;
     let (pairs, provenance) = assemble::run(&stage, &kept, model.info)?;
     let account = desk.account;
-    let facts = card::Facts {
-        config,
-        catalog: &catalog,
-        info: model.info,
-        seed,
-        counts: &counts,
-        account: &account,
-        calibration: calibration.as_ref(),
-        pairs: pairs.pairs(),
-    };
-    let card = card::render(&facts);
-    let review_html = review::page(pairs.pairs(), &provenance, &catalog)?;
-    Ok(Synthesis { pairs, provenance, card, account, review_html, counts, calibration, proposals })
+    Ok(Synthesis { pairs, provenance, account, catalog, counts, calibration, proposals })
 }
 
 fn reasons(counts: &BTreeMap<String, u64>) -> String {

@@ -6,31 +6,31 @@ use wb_core::{Task, records::data::Gate};
 use wb_data::minhash::{Bands, Sketch, sketches};
 
 use super::{Stage, candidate::Candidate, gates::gate};
-use crate::review::{Reviews, Verdict};
+use crate::review::{Reviewed, Reviews, Verdict};
 
-/// The pairs in their fixed order, and how many lines of the review fit none of the candidates.
+/// The pairs in their fixed order, and what a person said of the candidates.
 pub(super) fn run(
     stage: &Stage,
     candidates: Vec<Candidate>,
     reviews: &Reviews,
     gates: &mut Vec<Gate>,
-) -> (Vec<Candidate>, u64) {
-    let (candidates, unknown) = reviewed(candidates, reviews, gates);
+) -> (Vec<Candidate>, Reviewed) {
+    let (candidates, said) = reviewed(candidates, reviews, gates);
     let candidates = clearest(stage, candidates, gates);
     let candidates = unlike(stage, candidates, gates);
     let mut kept = quota(stage, candidates, gates);
     kept.sort_by_key(|candidate| (candidate.item, candidate.sample));
-    (kept, unknown)
+    (kept, said)
 }
 
-fn reviewed(mut candidates: Vec<Candidate>, reviews: &Reviews, gates: &mut Vec<Gate>) -> (Vec<Candidate>, u64) {
+fn reviewed(mut candidates: Vec<Candidate>, reviews: &Reviews, gates: &mut Vec<Gate>) -> (Vec<Candidate>, Reviewed) {
+    let mut said = Reviewed::default();
     if reviews.is_empty() {
-        return (candidates, 0);
+        return (candidates, said);
     }
-    let mut known = 0;
     for candidate in &mut candidates {
         candidate.review = reviews.of(&candidate.id, &candidate.query, &candidate.document);
-        known += u64::from(candidate.review.is_some());
+        said.count(candidate.review);
     }
     let reasons = candidates
         .iter()
@@ -38,7 +38,7 @@ fn reviewed(mut candidates: Vec<Candidate>, reviews: &Reviews, gates: &mut Vec<G
         .collect();
     let (passed, gate) = gate("review", candidates, reasons);
     gates.push(gate);
-    (passed, reviews.len() as u64 - known)
+    (passed, said)
 }
 
 /// Of each item the clearest: 1 / (1 + |ln q/Q| + |ln d/D|), where q and d are the lengths of the two sides and Q and D

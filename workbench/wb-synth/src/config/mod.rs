@@ -43,7 +43,8 @@ pub struct SynthConfig {
     pub select: SelectConfig,
     /// Hard negatives written by the model; null for none, which is better.
     pub negatives: Option<NegativesConfig>,
-    /// A file exported by the review page: rejected pairs are dropped, accepted ones come first.
+    /// Where `review` stood once: it is a key of the whole file now, for pairs of every origin, and refused here.
+    #[serde(skip_serializing)]
     pub review: Option<PathBuf>,
     /// What the data set of a pair is called, in batches, mixtures and prompts.
     pub datasets: DatasetNames,
@@ -114,6 +115,12 @@ impl SynthConfig {
     /// Refuses values that make no sense; `key` is where this section stands.
     pub fn validate(&self, key: &str) -> Result<()> {
         let bad = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
+        if let Some(path) = &self.review {
+            let message =
+                "this key is `review` now, at the top of the file: a person's word counts for pairs of every origin";
+            return Err(Error::value(format!("{key}.review"), message)
+                .with_hint(format!("review: {0}, or on the command line review={0}", path.display())));
+        }
         if self.items == Some(0) {
             return bad("items", "0, expected at least 1, or null for one item a snippet".into());
         }
@@ -204,7 +211,7 @@ mod tests {
         assert!(config.warnings().is_empty());
         let text = to_text(&config).unwrap();
         assert_eq!(from_text::<SynthConfig>(&text, Path::new("a.yaml")).unwrap(), config, "{text}");
-        let full = "{tasks: {kinds: {text2code: 3, hybrid: 1}}, brainstorm: {}, negatives: {per_pair: 1}, review: a.jsonl, judge: {gold: g.jsonl}}";
+        let full = "{tasks: {kinds: {text2code: 3, hybrid: 1}}, brainstorm: {}, negatives: {per_pair: 1}, judge: {gold: g.jsonl}}";
         let full: SynthConfig = from_text(full, Path::new("a.yaml")).unwrap();
         full.validate("synth").unwrap();
         assert!(full.warnings()[0].contains("59.38"));
@@ -217,6 +224,7 @@ mod tests {
         for (given, words) in [
             ("{candidates: 0}", "synth.candidates: 0, expected 1 to 64"),
             ("{items: 0}", "synth.items"),
+            ("{review: a.jsonl}", "synth.review: this key is `review` now, at the top of the file"),
             ("{languages: {pyton: 1}}", "synth.languages.pyton: an unknown language"),
             ("{languages: {python: 0}}", "a weight above 0"),
             ("{languages: {}}", "synth.languages: empty"),

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wb_code::RewriteKind;
+use wb_core::Task;
+
+use crate::{config::kind_name, review::Reviewed};
 
 /// Counts, all by names that can be printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +16,12 @@ pub struct Account {
     pub snippets: u64,
     /// Functions found in them.
     pub pieces: u64,
-    /// Pairs made, by task.
+    /// Pairs, by task.
     pub pairs: BTreeMap<String, u64>,
+    /// Pairs that `pairs_per_task` wants and the snippets do not give, by task.
+    pub missing: BTreeMap<String, u64>,
+    /// What a person said of them.
+    pub reviewed: Reviewed,
     /// Snippets, functions and pairs left out, by reason.
     pub refused: BTreeMap<String, u64>,
     /// Single rewrites, by `rule language`, then by outcome: `applied`, or why not.
@@ -28,6 +35,14 @@ impl Account {
         *self.refused.entry(reason.to_owned()).or_default() += 1;
     }
 
+    /// Counts a pair that was made and does not stay.
+    pub(super) fn leave_out(&mut self, task: Task, reason: String) {
+        if let Some(count) = self.pairs.get_mut(kind_name(task)) {
+            *count = count.saturating_sub(1);
+        }
+        *self.refused.entry(reason).or_default() += 1;
+    }
+
     pub(super) fn check(&mut self, verdict: &str) {
         *self.checks.entry(verdict.to_owned()).or_default() += 1;
     }
@@ -39,13 +54,22 @@ impl Account {
         }
     }
 
+    /// Pairs of all tasks.
+    pub fn n_pairs(&self) -> u64 {
+        self.pairs.values().sum()
+    }
+
     /// Adds another account to this one.
     pub fn add(&mut self, other: Self) {
         self.snippets += other.snippets;
         self.pieces += other.pieces;
-        for (into, from) in
-            [(&mut self.pairs, other.pairs), (&mut self.refused, other.refused), (&mut self.checks, other.checks)]
-        {
+        self.reviewed.add(other.reviewed);
+        for (into, from) in [
+            (&mut self.pairs, other.pairs),
+            (&mut self.missing, other.missing),
+            (&mut self.refused, other.refused),
+            (&mut self.checks, other.checks),
+        ] {
             for (key, count) in from {
                 *into.entry(key).or_default() += count;
             }

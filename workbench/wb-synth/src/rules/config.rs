@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use wb_code::RewriteKind;
 use wb_core::{Error, Result, Task};
 
+use crate::config::kind_name;
+
 /// `rules:` of a synthesis: pairs without a language model.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -14,6 +16,8 @@ pub struct RulesConfig {
     pub rewrites: Vec<RewriteKind>,
     /// Rewrites that change the meaning, for hard negatives.
     pub perturbations: Vec<RewriteKind>,
+    /// So many pairs of each task, drawn by the seed out of all that can be made; null for all.
+    pub pairs_per_task: Option<usize>,
     /// Rewritten versions of one function, each a pair of its own.
     pub per_snippet: usize,
     /// At most so many different rewrites one after the other in a version, and at least half as many where they apply.
@@ -59,6 +63,7 @@ impl Default for RulesConfig {
             tasks: vec![Task::Text2code, Task::Code2code],
             rewrites: RewriteKind::ALL.into_iter().filter(|kind| kind.keeps_meaning()).collect(),
             perturbations: RewriteKind::ALL.into_iter().filter(|kind| !kind.keeps_meaning()).collect(),
+            pairs_per_task: None,
             per_snippet: 1,
             chain: 3,
             negatives: 0,
@@ -103,6 +108,12 @@ impl RulesConfig {
             if number < least || number > 100 {
                 return value(name, format!("{number}, expected {least} to 100"));
             }
+        }
+        if self.pairs_per_task == Some(0) {
+            return value("pairs_per_task", "0, expected at least 1, or null for all".to_owned());
+        }
+        if let Some(at) = (1..self.tasks.len()).find(|at| self.tasks[..*at].contains(&self.tasks[*at])) {
+            return value("tasks", format!("{} stands there twice", kind_name(self.tasks[at])));
         }
         if self.min_chars > self.max_chars {
             return value("min_chars", format!("{}, expected at most max_chars ({})", self.min_chars, self.max_chars));

@@ -1,10 +1,11 @@
 //! Pairs by rules alone, without a language model: code and the same code written differently, documentation and code.
 //!
-//! [`make_pairs`] goes over snippets and is a pure function of the config, the snippets and the seed: the same on any
-//! number of threads. What is left out is counted in the [`Account`].
+//! [`make_pairs`] goes over snippets and is a pure function of the config, the snippets, a person's review and the seed:
+//! the same on any number of threads. What is left out is counted in the [`Account`].
 
 mod account;
 mod config;
+mod draw;
 mod piece;
 mod verify;
 mod versions;
@@ -18,35 +19,38 @@ pub use account::Account;
 pub use config::{QuerySource, RulesConfig, Verify};
 pub use verify::{Interpreter, Verdict, compare};
 
-use crate::Snippet;
+use crate::{
+    Snippet,
+    config::kind_name,
+    provenance::{Maker as MadeBy, Provenance},
+    review::Reviews,
+};
 use piece::Piece;
+pub(crate) use versions::APPLIED;
 use versions::{Tried, Version, chained, near_misses};
 
-/// A pair, and how it was made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A pair, and where it came from.
+#[derive(Debug, Clone, PartialEq)]
 pub struct RulePair {
     /// The pair.
     pub pair: Pair,
-    /// How it was made.
+    /// Where it came from.
     pub provenance: Provenance,
 }
 
-/// How a pair was made.
+/// What rules did to make a pair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Provenance {
-    /// The id of its snippet; file, lines and license stand in the pair's origin.
-    pub snippet: String,
+pub struct Applied {
     /// The rules, in the order in which they were applied: `docstring`, `name`, or the names of rewrites.
-    pub rules: Vec<String>,
-    /// What the rules did, in words.
+    pub names: Vec<String>,
+    /// What they did, in words.
     pub notes: Vec<String>,
     /// The rule of each hard negative.
     pub negatives: Vec<String>,
-    /// The seed that the rules drew from.
-    pub seed: u64,
-    /// What running both sides said; `None` where nothing was run.
+    /// The number that the rules of this pair drew from, made of the run's seed and the snippet's id.
+    pub drawn: u64,
+    /// What running both sides said; null where nothing was run.
     pub verdict: Option<Verdict>,
     /// What running the positive against each hard negative said; empty where nothing was run.
     pub negative_verdicts: Vec<Verdict>,
@@ -61,10 +65,11 @@ pub struct RulesOutput {
     pub account: Account,
 }
 
-/// All pairs that the rules make of some snippets.
+/// All pairs that the rules make of some snippets, without those that a person rejected; with `pairs_per_task` so many of
+/// them, drawn by the seed.
 ///
 /// With `verify: run` this executes code from the snippets, see [`Verify::Run`].
-pub fn make_pairs(config: &RulesConfig, snippets: &[Snippet], seed: Seed) -> RulesOutput {
+pub fn make_pairs(config: &RulesConfig, snippets: &[Snippet], reviews: &Reviews, seed: Seed) -> RulesOutput {
     let interpreters = if config.verify == Verify::Run { Interpreter::find_all() } else { Vec::new() };
     let parts: Vec<RulesOutput> =
         snippets.par_iter().map(|snippet| Maker::new(config, snippet, &interpreters, seed).run()).collect();
@@ -73,7 +78,7 @@ pub fn make_pairs(config: &RulesConfig, snippets: &[Snippet], seed: Seed) -> Rul
         output.pairs.extend(part.pairs);
         output.account.add(part.account);
     }
-    output
+    draw::draw(config, output, reviews, seed)
 }
 
 /// What makes the pairs of one snippet.
@@ -81,16 +86,17 @@ struct Maker<'m> {
     config: &'m RulesConfig,
     snippet: &'m Snippet,
     interpreters: &'m [Interpreter],
+    of_run: Seed,
     seed: Seed,
     output: RulesOutput,
     tried: Tried,
 }
 
 impl<'m> Maker<'m> {
-    fn new(config: &'m RulesConfig, snippet: &'m Snippet, interpreters: &'m [Interpreter], seed: Seed) -> Self {
+    fn new(config: &'m RulesConfig, snippet: &'m Snippet, interpreters: &'m [Interpreter], of_run: Seed) -> Self {
         // A stream of its own for every snippet, by its name: what stands before it does not matter.
-        let seed = Seed(seed.number_at(&format!("rules {}", snippet.id), 0));
-        Self { config, snippet, interpreters, seed, output: RulesOutput::default(), tried: Tried::default() }
+        let seed = Seed(of_run.number_at(&format!("rules {}", snippet.id), 0));
+        Self { config, snippet, interpreters, of_run, seed, output: RulesOutput::default(), tried: Tried::default() }
     }
 
     fn run(mut self) -> RulesOutput {
@@ -148,8 +154,8 @@ impl<'m> Maker<'m> {
                     ("name", words.join(" "), piece::nameless(&piece.code, &piece.name))
                 }
             };
-            let provenance = Provenance { rules: vec![rule.to_owned()], ..Provenance::default() };
-            self.add(piece, language, Task::Text2code, rule, [anchor, code], provenance);
+            let applied = Applied { names: vec![rule.to_owned()], ..Applied::default() };
+            self.add(piece, language, Task::Text2code, (rule, 0), [anchor, code], applied);
         }
     }
 
@@ -157,9 +163,9 @@ impl<'m> Maker<'m> {
         if piece.prose.is_empty() {
             return self.output.account.refuse("code2text: no documentation");
         }
-        let provenance = Provenance { rules: vec!["docstring".to_owned()], ..Provenance::default() };
+        let applied = Applied { names: vec!["docstring".to_owned()], ..Applied::default() };
         let pair = self.pair(piece, Task::Code2text, "docstring", [piece.code.clone(), piece.prose.clone()]);
-        self.push(pair, provenance);
+        self.push(pair, "docstring", 0, applied);
     }
 
     fn code2code(&mut self, piece: &Piece, language: Language) {
@@ -181,9 +187,15 @@ impl<'m> Maker<'m> {
                 self.output.account.refuse("code2code: the versions differ when they are run");
                 continue;
             }
-            let provenance = Provenance { verdict, ..provenance_of(&version, seed) };
-            let rule = number.to_string();
-            self.add(piece, language, Task::Code2code, &rule, [piece.code.clone(), version.text], provenance);
+            let applied = Applied { verdict, ..applied(&version, seed) };
+            self.add(
+                piece,
+                language,
+                Task::Code2code,
+                ("rewrite", number),
+                [piece.code.clone(), version.text],
+                applied,
+            );
         }
     }
 
@@ -196,8 +208,8 @@ impl<'m> Maker<'m> {
         };
         let sentence = version.notes.join(", ");
         let anchor = format!("{}\n\nChange this code: {sentence}.", piece.code);
-        let provenance = provenance_of(&version, seed);
-        self.add(piece, language, Task::Hybrid, "edit", [anchor, version.text], provenance);
+        let applied = applied(&version, seed);
+        self.add(piece, language, Task::Hybrid, ("edit", 0), [anchor, version.text], applied);
     }
 
     /// Adds a pair whose positive is code, with its hard negatives.
@@ -206,11 +218,12 @@ impl<'m> Maker<'m> {
         piece: &Piece,
         language: Language,
         task: Task,
-        rule: &str,
+        (rule, number): (&str, usize),
         sides: [String; 2],
-        mut provenance: Provenance,
+        mut applied: Applied,
     ) {
-        let mut pair = self.pair(piece, task, rule, sides);
+        let name = if task == Task::Code2code { number.to_string() } else { rule.to_owned() };
+        let mut pair = self.pair(piece, task, &name, sides);
         if self.config.negatives > 0 {
             let seed = self.seed_of("negatives", piece, text_key(&pair.id)[0] as usize);
             let (kinds, count) = (&self.config.perturbations, self.config.negatives);
@@ -224,17 +237,17 @@ impl<'m> Maker<'m> {
                     self.output.account.refuse("negative: it gives the same when it is run");
                     continue;
                 }
-                provenance.negative_verdicts.extend(verdict);
-                provenance.negatives.extend(miss.kinds.iter().map(|kind| kind.name().to_owned()));
+                applied.negative_verdicts.extend(verdict);
+                applied.negatives.extend(miss.kinds.iter().map(|kind| kind.name().to_owned()));
                 pair.negatives.push(miss.text);
             }
         }
-        self.push(pair, provenance);
+        self.push(pair, rule, number, applied);
     }
 
     fn pair(&self, piece: &Piece, task: Task, rule: &str, [anchor, positive]: [String; 2]) -> Pair {
         Pair {
-            id: format!("{}#{}:{}-{rule}", self.snippet.id, piece.index, task_name(task)),
+            id: format!("{}#{}:{}-{rule}", self.snippet.id, piece.index, kind_name(task)),
             task,
             language: self.snippet.language.clone(),
             anchor,
@@ -244,12 +257,24 @@ impl<'m> Maker<'m> {
         }
     }
 
-    fn push(&mut self, pair: Pair, mut provenance: Provenance) {
-        *self.output.account.pairs.entry(task_name(pair.task).to_owned()).or_default() += 1;
-        provenance.snippet.clone_from(&self.snippet.id);
-        if provenance.seed == 0 {
-            provenance.seed = self.seed.0;
+    fn push(&mut self, pair: Pair, rule: &str, number: usize, mut applied: Applied) {
+        let kind = kind_name(pair.task);
+        *self.output.account.pairs.entry(kind.to_owned()).or_default() += 1;
+        if applied.drawn == 0 {
+            applied.drawn = self.seed.0;
         }
+        let provenance = Provenance {
+            id: pair.id.clone(),
+            made_by: MadeBy::Rules,
+            task: format!("{kind}/{rule}"),
+            item: self.snippet.id.clone(),
+            sample: u32::try_from(number).unwrap_or(u32::MAX),
+            language: pair.language.clone(),
+            source: pair.origin.clone(),
+            seed: self.of_run.0,
+            rules: Some(applied),
+            ..Provenance::default()
+        };
         self.output.pairs.push(RulePair { pair, provenance });
     }
 
@@ -267,21 +292,12 @@ impl<'m> Maker<'m> {
     }
 }
 
-fn provenance_of(version: &Version, seed: Seed) -> Provenance {
-    Provenance {
-        rules: version.kinds.iter().map(|kind| kind.name().to_owned()).collect(),
+fn applied(version: &Version, seed: Seed) -> Applied {
+    Applied {
+        names: version.kinds.iter().map(|kind| kind.name().to_owned()).collect(),
         notes: version.notes.clone(),
-        seed: seed.0,
-        ..Provenance::default()
-    }
-}
-
-fn task_name(task: Task) -> &'static str {
-    match task {
-        Task::Text2code => "text2code",
-        Task::Code2text => "code2text",
-        Task::Code2code => "code2code",
-        Task::Hybrid => "hybrid",
+        drawn: seed.0,
+        ..Applied::default()
     }
 }
 

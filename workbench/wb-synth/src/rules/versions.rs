@@ -50,7 +50,7 @@ pub(super) fn chained(
 }
 
 /// How an application is counted.
-pub(super) const APPLIED: &str = "applied";
+pub(crate) const APPLIED: &str = "applied";
 
 /// Near misses of a piece of code, each by one perturbation, all different, at most `count`.
 pub(super) fn near_misses(

@@ -3,6 +3,7 @@
 //! [`read`] takes a config to snippets in a fixed order with an account of everything that was left out. The same files,
 //! config and seed give the same snippets, whatever the machine and the number of threads.
 
+mod code_files;
 mod cut;
 mod draw;
 pub mod error;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
 use wb_data::OnBad;
 
+pub use code_files::FileSnippets;
 pub use cut::{CutConfig, cut};
 pub use draw::DrawConfig;
 pub use error::{Error, Result};
@@ -50,6 +52,8 @@ use source::Take;
 pub enum SnippetSourceConfig {
     /// A tree of sources, or Cargo's registry: files, functions, classes.
     Tree(TreeSnippets),
+    /// Files of twenty languages by their endings, cut to pieces, without a grammar.
+    Files(FileSnippets),
     /// Records of JSON lines, Parquet and CSV, on this disk or on the hub.
     Records(RecordSnippets),
     /// Rows of a table in an SQLite database.
@@ -66,6 +70,7 @@ impl SnippetSourceConfig {
     fn source(&self) -> &dyn SnippetSource {
         match self {
             Self::Tree(source) => source,
+            Self::Files(source) => source,
             Self::Records(source) => source,
             Self::Sqlite(source) => source,
             Self::Notebooks(source) => source,

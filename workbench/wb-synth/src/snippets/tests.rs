@@ -70,6 +70,46 @@ fn a_tree_gives_functions_with_group_license_and_lines() {
     assert_eq!(texts(&set)[0].1, "/// Adds.\npub fn add(a: i32) -> i32");
 }
 
+/// One tree of twenty languages: functions where there is a grammar, pieces of files in all the others.
+#[test]
+fn twenty_languages_by_their_endings() {
+    let names: Vec<(String, String)> = crate::languages::LANGUAGES
+        .iter()
+        .map(|language| {
+            (
+                format!("{0}/a/main{1}", language.name, language.endings[0]),
+                format!("-- {}\n{}\n", language.name, "a b c d e f g\n".repeat(8)),
+            )
+        })
+        .collect();
+    let mut files: Vec<(&str, &[u8])> = names.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    files.extend([
+        ("readme.txt", b"no".as_slice()),
+        ("lua/b.LUA", b"x = 1".as_slice()),
+        ("lua/c.lua", b"\xff".as_slice()),
+    ]);
+    let tree = folder(&files);
+    let yaml = "sources: [{ files: { path: HERE, cut: { max_tokens: 40, overlap: 0 } } }]\nfilters: { min_chars: 1, unique: false }\non_bad: skip\nmax_bad_share: 0.1";
+    let set = get(tree.path(), yaml).unwrap();
+    let two = |name: &str| if name == "lua" { 3 } else { 2 };
+    let wanted: BTreeMap<String, u64> =
+        crate::languages::LANGUAGES.iter().map(|language| (language.name.to_owned(), two(language.name))).collect();
+    assert_eq!(set.card.by_language, wanted);
+    let account = &set.card.sources[0];
+    assert_eq!((account.left_out["file of another kind"], account.bad["bad UTF-8"]), (1, 1));
+    let perl = set.snippets.iter().find(|snippet| snippet.language == "perl").unwrap();
+    assert_eq!((perl.id.as_str(), perl.text.starts_with("-- perl\n")), ("files:perl/a/main.pl#L1-L6", true));
+    assert_eq!(
+        (perl.origin.group.as_str(), perl.origin.path.as_str(), perl.origin.lines),
+        ("perl", "a/main.pl", [1, 6])
+    );
+    let some = yaml.replace("path: HERE", "path: HERE, languages: [perl, vb]");
+    let set = get(tree.path(), &some).unwrap();
+    assert_eq!(set.card.by_language, BTreeMap::from([("perl".into(), 2), ("vb".into(), 2)]));
+    let error = get(tree.path(), &some.replace("vb", "vbb")).unwrap_err().to_string();
+    assert!(error.contains("snippets.sources[0].files.languages: `vbb` is an unknown language"), "{error}");
+}
+
 #[test]
 fn records_of_every_format_with_chosen_fields() {
     let data = folder(&[

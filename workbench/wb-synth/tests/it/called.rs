@@ -3,9 +3,9 @@
 use serde_json::json;
 use wb_core::Origin;
 use wb_llm::{Answer, Ask, Question, Reply, Usage};
-use wb_synth::{Snippet, SynthConfig, config::TaskChoice, rules::Interpreter};
+use wb_synth::{Snippet, SynthConfig, config::TaskChoice, review::Reviews, rules::Interpreter};
 
-use crate::support::make;
+use crate::support::{gathered, make};
 
 /// Rewrites one function rightly, the other one wrongly.
 struct Rewriter;
@@ -81,5 +81,6 @@ fn sides_that_differ_are_dropped_and_the_rest_is_counted() {
     );
     let gate = made.counts.gates.iter().find(|gate| gate.name == "runs").unwrap();
     assert_eq!(gate.dropped["sides that give different results"], 1);
-    assert!(made.card.contains("Both sides called with the same values: differs 1, equal 1"), "{}", made.card);
+    let card = gathered(&config, &made, &Reviews::default()).card;
+    assert!(card.contains("Both sides called with the same values: differs 1, equal 1"), "{card}");
 }

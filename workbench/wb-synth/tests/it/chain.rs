@@ -10,9 +10,10 @@ use wb_synth::{
     SynthConfig,
     account::Costs,
     config::{BrainstormConfig, DatasetNames, NegativesConfig, TaskChoice},
+    review::Reviews,
 };
 
-use crate::support::{Scripted, bytes, make, snippets};
+use crate::support::{Scripted, bytes, gathered, make, snippets};
 
 fn everything() -> SynthConfig {
     let mut config = SynthConfig {
@@ -33,6 +34,7 @@ fn everything() -> SynthConfig {
 fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
     let ask = Scripted::new(5);
     let made = make(&everything(), &snippets(300), &ask).unwrap();
+    let card = gathered(&everything(), &made, &Reviews::default()).card;
     let pairs = made.pairs.pairs();
     for kind in [Task::Text2code, Task::Code2text, Task::Code2code, Task::Hybrid] {
         let count = pairs.iter().filter(|pair| pair.task == kind).count();
@@ -42,7 +44,7 @@ fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
     let counts = &made.counts;
     for gate in counts.gates.iter().chain(&counts.brainstormed).chain(&counts.negatives) {
         assert_eq!(gate.before - gate.after, gate.dropped.values().sum::<u64>(), "{gate:?}");
-        assert!(made.card.contains(&format!("| {} | {} | {} |", gate.name, gate.before, gate.after)), "{}", made.card);
+        assert!(card.contains(&format!("| {} | {} | {} |", gate.name, gate.before, gate.after)), "{card}");
     }
     for two in counts.gates.windows(2) {
         assert_eq!(two[0].after, two[1].before, "{two:?}");
@@ -82,8 +84,8 @@ fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
     assert_eq!(pairs[translated].language, made.provenance[translated].target_language);
     let calibration = made.calibration.unwrap();
     assert!(calibration.table.iter().flatten().sum::<u64>() > 40, "{calibration:?}");
-    assert!(made.card.contains("| MIT |"), "{}", made.card);
-    assert!(made.card.contains("56.40") && made.card.contains("made-up \\| 1B"));
+    assert!(card.contains("| MIT |"), "{card}");
+    assert!(card.contains("56.40") && card.contains("made-up \\| 1B"), "{card}");
     assert!((1..=4).contains(&made.proposals.len()));
 }
 
@@ -115,28 +117,32 @@ fn the_account_is_the_ledgers() {
 #[test]
 fn the_order_of_replies_changes_nothing() {
     let snippets = snippets(150);
-    let once = bytes(&make(&everything(), &snippets, &Scripted::new(5)).unwrap());
+    let once = bytes(&everything(), &make(&everything(), &snippets, &Scripted::new(5)).unwrap());
     for shuffle in 1..4 {
         let ask = Scripted { shuffle, ..Scripted::new(5) };
-        assert_eq!(bytes(&make(&everything(), &snippets, &ask).unwrap()), once);
+        assert_eq!(bytes(&everything(), &make(&everything(), &snippets, &ask).unwrap()), once);
     }
     let mut reversed = snippets;
     reversed.reverse();
-    assert_eq!(bytes(&make(&everything(), &reversed, &Scripted::new(5)).unwrap()), once, "the order of snippets");
+    assert_eq!(
+        bytes(&everything(), &make(&everything(), &reversed, &Scripted::new(5)).unwrap()),
+        once,
+        "the order of snippets"
+    );
 }
 
 #[test]
 fn a_run_that_was_stopped_goes_on_and_asks_nothing_twice() {
     let snippets = snippets(120);
     let whole = Scripted::new(5);
-    let once = bytes(&make(&everything(), &snippets, &whole).unwrap());
+    let once = bytes(&everything(), &make(&everything(), &snippets, &whole).unwrap());
     let mut ask = Scripted { shuffle: 5, ..Scripted::new(5) };
     let mut stops = 0;
     let again = loop {
         ask.stop_after = ask.asked.into_inner() + 97;
         ask.asked = (ask.stop_after - 97).into();
         match make(&everything(), &snippets, &ask) {
-            Ok(made) => break bytes(&made),
+            Ok(made) => break bytes(&everything(), &made),
             Err(error) => assert!(error.to_string().contains("goes on from here"), "{error}"),
         }
         stops += 1;
@@ -174,7 +180,8 @@ fn a_review_drops_and_prefers() {
         let rest = &tag[tag.find(name).unwrap() + name.len() + 2..];
         rest[..rest.find('"').unwrap()].replace("&#x2f;", "/")
     };
-    let tags: Vec<&str> = first.review_html.split("<article").skip(1).collect();
+    let page = gathered(&config, &first, &Reviews::default()).review_html;
+    let tags: Vec<&str> = page.split("<article").skip(1).collect();
     assert_eq!(tags.len(), 20);
     let mut lines = String::new();
     for (at, tag) in tags.iter().enumerate() {
@@ -184,8 +191,10 @@ fn a_review_drops_and_prefers() {
     }
     lines += "{\"id\":\"gone\",\"hash\":\"0\",\"verdict\":\"accept\"}\n";
     std::fs::write(&path, lines).unwrap();
-    config.review = Some(path);
-    let second = make(&config, &snippets, &ask).unwrap();
+    let reviews = wb_synth::review::read(&path).unwrap();
+    let info = crate::support::info();
+    let model = wb_synth::Model { ask: &ask, info: &info };
+    let second = wb_synth::run(&config, &snippets, &model, &reviews, wb_core::Seed(17), &mut |_| {}).unwrap();
     assert_eq!(second.pairs.len(), 20);
     for (at, pair) in first.pairs.pairs().iter().enumerate() {
         let stays = second.pairs.pairs().iter().any(|other| other.id == pair.id);
@@ -195,8 +204,14 @@ fn a_review_drops_and_prefers() {
         second.counts.gates.iter().find(|gate| gate.name == "review").unwrap().dropped["rejected by a person"],
         10
     );
-    assert_eq!(second.counts.unknown_reviews, 1);
-    assert_eq!(second.review_html.matches("data-verdict=\"accept\"").count(), 10);
+    let all = gathered(&config, &second, &reviews);
+    assert_eq!((all.reviewed.accepted, all.reviewed.rejected, all.unknown_reviews), (10, 10, 1));
+    assert!(all.card.contains("A person accepted 10 and rejected 10.\n1 lines of the review"), "{}", all.card);
+    let articles: String = all.review_html.split("<article").skip(1).collect();
+    assert_eq!(articles.split("<data hidden").next().unwrap().matches("data-verdict=\"accept\"").count(), 10);
+    // An export of the second page still holds what was rejected on the first, and the line that fits nothing.
+    assert_eq!(all.review_html.matches("<data hidden").count(), 11);
+    assert_eq!(articles.matches("data-verdict=\"reject\"").count(), 10);
 }
 
 /// What comes first is the same for all questions of a task's step, and what is not ours is fenced.
@@ -277,7 +292,7 @@ proptest! {
         let info = crate::support::info();
         let ask = Scripted::new(7);
         let model = wb_synth::Model { ask: &ask, info: &info };
-        match wb_synth::run(&config, &all, &model, wb_core::Seed(seed), &mut |_| {}) {
+        match wb_synth::run(&config, &all, &model, &Reviews::default(), wb_core::Seed(seed), &mut |_| {}) {
             Ok(made) => prop_assert_eq!(made.counts.pairs, made.pairs.len() as u64),
             Err(error) => prop_assert!(error.to_string().contains("suits a task"), "{}", error),
         }

@@ -11,7 +11,13 @@ use std::{
 use serde_json::{Value, json};
 use wb_core::{Origin, Seed, fingerprint::Fingerprint};
 use wb_llm::{Answer, Ask, EngineInfo, Error, Question, Rejection, Reply, Usage};
-use wb_synth::{Model, Snippet, SynthConfig, Synthesis, run};
+use wb_synth::{
+    Dataset, Model, Snippet, SynthConfig, Synthesis,
+    dataset::{Ground, Made, gather},
+    review::Reviews,
+    run,
+    snippets::SnippetsCard,
+};
 
 /// Answers by the question's hash, remembers what it answered, and can stop on the way.
 pub struct Scripted {
@@ -210,19 +216,28 @@ pub fn info() -> EngineInfo {
 pub fn make(config: &SynthConfig, snippets: &[Snippet], ask: &dyn Ask) -> wb_synth::Result<Synthesis> {
     let info = info();
     let model = Model { ask, info: &info };
-    run(config, snippets, &model, Seed(17), &mut |_| {})
+    run(config, snippets, &model, &Reviews::default(), Seed(17), &mut |_| {})
+}
+
+/// All that is told of what a chain made.
+pub fn gathered(config: &SynthConfig, made: &Synthesis, reviews: &Reviews) -> Dataset {
+    let snippets = SnippetsCard { kept: made.counts.snippets, ..SnippetsCard::default() };
+    let info = info();
+    let ground = Ground { snippets: &snippets, info: Some(&info), reviews, seed: Seed(17) };
+    gather(Made { chain: Some((config, made)), ..Made::default() }, ground).unwrap()
 }
 
 /// All that a run writes, as one text.
-pub fn bytes(made: &Synthesis) -> String {
+pub fn bytes(config: &SynthConfig, made: &Synthesis) -> String {
+    let all = gathered(config, made, &Reviews::default());
     let lines = |text: wb_core::Result<String>| text.unwrap();
     format!(
         "{}{}{}{}{}{}",
-        lines(wb_synth::provenance::to_lines(made.pairs.pairs())),
-        lines(wb_synth::provenance::to_lines(&made.provenance)),
-        made.card,
-        made.review_html,
-        serde_json::to_string(&made.account).unwrap(),
+        lines(wb_synth::provenance::to_lines(all.pairs.pairs())),
+        lines(wb_synth::provenance::to_lines(&all.provenance)),
+        all.card,
+        all.review_html,
+        serde_json::to_string(&all.account).unwrap(),
         serde_json::to_string(&made.counts).unwrap(),
     )
 }

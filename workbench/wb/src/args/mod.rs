@@ -49,7 +49,7 @@ Examples:
   wb synth configs/coderag-40.yaml --dry-run                       # what it would take, from a probe of 20 items
   wb synth configs/coderag-40.yaml llm.model=models/qwen2.5-coder-7b-instruct-q4_k_m.gguf
   wb synth configs/coderag-40.yaml llm.base_url=http://127.0.0.1:8080
-  wb synth configs/coderag-40.yaml synth.review=review.jsonl       # without what a person rejected on the page
+  wb synth configs/coderag-40.yaml review=review.jsonl             # without what a person rejected on the page
   wb synth configs/coderag-40.yaml --replay ledger.jsonl --out copy   # the same bytes again, with no model
 
 Every answer is in the ledger before it counts: stopped or killed, the same command goes on and asks nothing twice.")]

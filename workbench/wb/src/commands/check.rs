@@ -152,9 +152,9 @@ fn of_synthesis(experiment: &Experiment) -> Vec<String> {
     if let Some(synth) = &experiment.synth {
         let gold = synth.judge.as_ref().and_then(|judge| judge.gold.clone());
         named.extend(gold.map(|path| ("synth.judge.gold", path)));
-        named.extend(synth.review.clone().map(|path| ("synth.review", path)));
         named.extend(synth.task_files.iter().map(|path| ("synth.task_files", path.clone())));
     }
+    named.extend(experiment.review.clone().map(|path| ("review", path)));
     if let Some(ab) = &experiment.ab {
         named.push(("ab.queries", ab.queries.clone()));
         named.extend(ab.judgements.clone().map(|path| ("ab.judgements", path)));

@@ -6,6 +6,7 @@ use wb_llm::Client;
 use wb_synth::{
     Estimate,
     annotate::{AnnotateEstimate, Annotated},
+    review::Reviewed,
 };
 
 use super::{End, unless_stopped};
@@ -29,6 +30,7 @@ fn make(arguments: &args::Synth) -> Result<()> {
     let file = Synthesis::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
     file.check_makes_something()?;
+    let reviews = synth::reviews(&file)?;
     let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
     let asks = file.synth.is_some() || file.annotate.is_some();
     if arguments.replay.is_some() && !asks {
@@ -59,14 +61,12 @@ fn make(arguments: &args::Synth) -> Result<()> {
         return Ok(());
     }
     let client = client.as_ref();
-    let made = interrupt.while_asking(|_| synth::synthesize(&file, client, snippets, &out, &mut progress))?;
+    let made = interrupt.while_asking(|_| synth::synthesize(&file, client, snippets, &reviews, &out, &mut progress))?;
     bars.finish();
     print(&made, client);
     output::line(format!("pairs   {}", out.join(PAIRS).display()));
-    if made.chain.is_some() {
-        output::line(format!("card    {}", out.join("card.md").display()));
-        output::line(format!("review  {}", out.join("review.html").display()));
-    }
+    output::line(format!("card    {}", out.join("card.md").display()));
+    output::line(format!("review  {}", out.join("review.html").display()));
     if made.annotated.is_some() {
         output::line(format!("said    {}", out.join(ANNOTATIONS).display()));
     }
@@ -105,10 +105,22 @@ fn print(made: &Made, client: Option<&Client>) {
         ));
     }
     if let Some(rules) = &made.rules {
-        output::line(format!("{:>9} pairs by rules, of {} snippets", rules.pairs.len(), rules.account.snippets));
-        for (reason, count) in &rules.account.refused {
-            output::line(format!("{count:>9} not made: {reason}"));
+        output::line(format!("{:>9} pairs by rules, of {} snippets", rules.account.n_pairs(), rules.account.snippets));
+        for (task, count) in &rules.account.missing {
+            output::note(format!(
+                "warning: {count} pairs of {task} are missing: the snippets do not give as many as rules.pairs_per_task wants"
+            ));
         }
+        for (reason, count) in &rules.account.refused {
+            output::line(format!("{count:>9} not made or left out: {reason}"));
+        }
+    }
+    let (reviewed, unknown) = (made.dataset.reviewed, made.dataset.unknown_reviews);
+    if reviewed != Reviewed::default() || unknown > 0 {
+        output::line(format!("{:>9} accepted and {} rejected by a person", reviewed.accepted, reviewed.rejected));
+    }
+    if unknown > 0 {
+        output::note(format!("{unknown} lines of the review fit no pair of this run, or another text of it"));
     }
 }
 

@@ -8,7 +8,7 @@ mod rag;
 mod synthesis;
 mod text_to_sql;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
@@ -52,6 +52,9 @@ pub struct Experiment {
     /// What a language model says of each snippet, by `wb synth`.
     #[serde(default)]
     pub annotate: Option<AnnotateConfig>,
+    /// A file that the review page exported, for `wb synth`: pairs that a person rejected are left out.
+    #[serde(default)]
+    pub review: Option<PathBuf>,
     /// Two ways to embed the snippets, for `wb ab`.
     #[serde(default)]
     pub ab: Option<AbConfig>,

@@ -2,7 +2,7 @@
 //!
 //! The sections of training are typed too, so that one file serves all commands and a misspelled key is found by each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
@@ -46,6 +46,9 @@ pub struct Synthesis {
     /// What a language model says of each snippet.
     #[serde(default)]
     pub annotate: Option<AnnotateConfig>,
+    /// A file that the review page exported: pairs that a person rejected are left out, whoever made them.
+    #[serde(default)]
+    pub review: Option<PathBuf>,
     /// Two ways to embed the snippets, for `wb ab`.
     #[serde(default)]
     pub ab: Option<AbConfig>,

@@ -10,15 +10,16 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use wb_core::{Pair, PairSet, Progress, Seed, atomic, fingerprint::Fingerprint, run_dir::write_json};
+use wb_core::{Progress, Seed, atomic, fingerprint::Fingerprint, run_dir::write_json};
 use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, canaries::Seeds};
 use wb_synth::{
-    Estimate, Model, Snippet, Spent,
-    annotate::{self, AnnotateConfig, AnnotateEstimate, Annotated},
+    Dataset, Estimate, Model, Snippet, Spent,
+    annotate::{self, AnnotateConfig, AnnotateEstimate, Annotated, AnnotationPairs},
+    dataset::{self, Ground, gather},
     dry_run,
     provenance::to_lines,
-    rules::{self, RulePair},
-    run,
+    review::{self, Reviews},
+    rules, run,
     snippets::{self, SnippetSet, WordsAndMarks},
 };
 
@@ -45,6 +46,8 @@ pub struct Made {
     pub annotated: Option<Annotated>,
     /// Pairs of the rules, with their account.
     pub rules: Option<rules::RulesOutput>,
+    /// All pairs together, with what is told of them.
+    pub dataset: Dataset,
 }
 
 /// What made a folder; written last.
@@ -59,6 +62,8 @@ struct Record<'a> {
     pairs: Fingerprint,
     n_pairs: usize,
     by_task: BTreeMap<String, u64>,
+    /// Of the file with a person's word.
+    review: Option<Fingerprint>,
     engine: Option<&'a EngineInfo>,
     canaries: Option<&'a Canaries>,
 }
@@ -153,50 +158,59 @@ pub fn annotated(
     Ok(annotated)
 }
 
+/// A person's word, where a file names one.
+pub fn reviews(file: &Synthesis) -> Result<Reviews> {
+    let Some(path) = &file.review else { return Ok(Reviews::default()) };
+    review::read(path).context("cannot read the review")
+}
+
 /// Makes all pairs of a file and writes them.
 pub fn synthesize(
     file: &Synthesis,
     client: Option<&Client>,
     snippets: SnippetSet,
+    reviews: &Reviews,
     out: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Made> {
     let of_snippets = snippets.fingerprint();
     std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
-    let mut made = Made { snippets: snippets.card, chain: None, annotated: None, rules: None };
-    let mut pairs: Vec<Pair> = Vec::new();
-    if let (Some(synth), Some(client)) = (&file.synth, client) {
-        let model = Model { ask: client, info: client.info() };
-        let synthesis = run(synth, &snippets.snippets, &model, file.seed, progress)?;
-        pairs.extend(synthesis.pairs.pairs().iter().cloned());
-        made.chain = Some(synthesis);
-    }
-    if let (Some(config), Some(client)) = (&file.annotate, client) {
-        let annotated = annotated((file, config), client, &snippets.snippets, out, progress)?;
-        if config.pairs {
-            pairs.extend(annotated.pairs(&snippets.snippets));
+    let SnippetSet { snippets, card } = snippets;
+    let chain = match (&file.synth, client) {
+        (Some(synth), Some(client)) => {
+            let model = Model { ask: client, info: client.info() };
+            Some(run(synth, &snippets, &model, reviews, file.seed, progress)?)
         }
-        made.annotated = Some(annotated);
-    }
-    if let Some(config) = &file.rules {
+        _ => None,
+    };
+    let said = match (&file.annotate, client) {
+        (Some(config), Some(client)) => {
+            let said = annotated((file, config), client, &snippets, out, progress)?;
+            let pairs = match config.pairs {
+                true => said.pairs(&snippets, client.info(), reviews, file.seed),
+                false => AnnotationPairs::default(),
+            };
+            Some((said, pairs))
+        }
+        _ => None,
+    };
+    let rules = file.rules.as_ref().map(|config| {
         progress(Progress::new("applying rules", 0, 0));
-        let output = rules::make_pairs(config, &snippets.snippets, file.seed);
-        pairs.extend(output.pairs.iter().map(|made| made.pair.clone()));
-        made.rules = Some(output);
-    }
-    let pairs = PairSet::new(pairs)?;
-    write(file, client, &made, &pairs, of_snippets, out)?;
+        rules::make_pairs(config, &snippets, reviews, file.seed)
+    });
+    let parts = dataset::Made {
+        chain: file.synth.as_ref().zip(chain.as_ref()),
+        annotated: said.as_ref().map(|(said, pairs)| (said, pairs)),
+        rules: file.rules.as_ref().zip(rules.as_ref()),
+    };
+    let ground = Ground { snippets: &card, info: client.map(Client::info), reviews, seed: file.seed };
+    let dataset = gather(parts, ground)?;
+    let made = Made { snippets: card, chain, annotated: said.map(|(said, _)| said), rules, dataset };
+    write(file, client, &made, of_snippets, out)?;
     Ok(made)
 }
 
-fn write(
-    file: &Synthesis,
-    client: Option<&Client>,
-    made: &Made,
-    pairs: &PairSet,
-    snippets: Fingerprint,
-    out: &Path,
-) -> Result<()> {
+fn write(file: &Synthesis, client: Option<&Client>, made: &Made, snippets: Fingerprint, out: &Path) -> Result<()> {
     let text = |name: &str, text: &str| atomic::write(&out.join(name), text.as_bytes());
     // Gone first: while the other files change, nothing says that they belong together.
     let record = out.join("synthesis.json");
@@ -206,11 +220,12 @@ fn write(
     let config = wb_core::config::to_text(file)?;
     text("config.yaml", &config)?;
     write_json(&out.join("snippets.json"), &made.snippets)?;
+    let dataset = &made.dataset;
+    text("provenance.jsonl", &to_lines(&dataset.provenance)?)?;
+    text("card.md", &dataset.card)?;
+    text("review.html", &dataset.review_html)?;
+    write_json(&out.join("account.json"), &dataset.account)?;
     if let Some(chain) = &made.chain {
-        text("provenance.jsonl", &to_lines(&chain.provenance)?)?;
-        text("card.md", &chain.card)?;
-        text("review.html", &chain.review_html)?;
-        write_json(&out.join("account.json"), &chain.account)?;
         write_json(&out.join("counts.json"), &chain.counts)?;
         if let Some(calibration) = &chain.calibration {
             write_json(&out.join("calibration.json"), calibration)?;
@@ -220,9 +235,9 @@ fn write(
         }
     }
     if let Some(rules) = &made.rules {
-        text("rules-provenance.jsonl", &to_lines(&provenance(&rules.pairs))?)?;
         write_json(&out.join("rules.json"), &rules.account)?;
     }
+    let pairs = &dataset.pairs;
     let lines = to_lines(pairs.pairs())?;
     text(PAIRS, &lines)?;
     let mut by_task = BTreeMap::new();
@@ -239,15 +254,14 @@ fn write(
         pairs: Fingerprint::of_bytes(lines.as_bytes()),
         n_pairs: pairs.len(),
         by_task,
+        review: file
+            .review
+            .as_ref()
+            .map(|path| std::fs::read(path).map(|bytes| Fingerprint::of_bytes(&bytes)))
+            .transpose()?,
         engine: client.map(Client::info),
         canaries: client.and_then(Client::canaries),
     };
     write_json(&record, &of)?;
     Ok(())
-}
-
-/// Provenance of rule pairs with their ids, as lines.
-fn provenance(pairs: &[RulePair]) -> Vec<serde_json::Value> {
-    let line = |made: &RulePair| serde_json::json!({ "id": made.pair.id, "source": made.pair.origin, "made": made.provenance });
-    pairs.iter().map(line).collect()
 }

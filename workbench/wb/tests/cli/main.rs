@@ -11,6 +11,7 @@ mod help;
 mod interrupted;
 mod killed;
 mod late_interaction;
+mod made_pairs;
 mod made_up;
 mod names;
 mod negatives;

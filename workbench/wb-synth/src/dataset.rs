@@ -1,0 +1,103 @@
+//! One folder of pairs: whoever made them, one list with one provenance, one account, one card and one page for a person.
+
+use wb_core::{Pair, PairSet, Seed};
+use wb_llm::EngineInfo;
+
+use crate::{
+    Account, Result, SynthConfig, Synthesis,
+    annotate::{Annotated, AnnotationPairs},
+    card,
+    provenance::Provenance,
+    review::{self, Reviewed, Reviews},
+    rules::{RulesConfig, RulesOutput},
+    snippets::SnippetsCard,
+};
+
+/// What was made, by who made it; what took no part is nothing.
+#[derive(Clone, Copy, Default)]
+pub struct Made<'a> {
+    /// Pairs that a language model wrote.
+    pub chain: Option<(&'a SynthConfig, &'a Synthesis)>,
+    /// What a language model said of the snippets, with the pairs of it, which may be none.
+    pub annotated: Option<(&'a Annotated, &'a AnnotationPairs)>,
+    /// Pairs of the rules.
+    pub rules: Option<(&'a RulesConfig, &'a RulesOutput)>,
+}
+
+/// What all of it stands on.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// What became of the sources.
+    pub snippets: &'a SnippetsCard,
+    /// The language model, where one was asked.
+    pub info: Option<&'a EngineInfo>,
+    /// A person's word.
+    pub reviews: &'a Reviews,
+    /// The run's seed.
+    pub seed: Seed,
+}
+
+/// One folder's pairs with all that is told of them.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    /// The pairs: of the model, of annotations, of rules, each in its fixed order.
+    pub pairs: PairSet,
+    /// Where each came from, in the same order.
+    pub provenance: Vec<Provenance>,
+    /// What all of it cost.
+    pub account: Account,
+    /// What a person said of pairs and candidates.
+    pub reviewed: Reviewed,
+    /// Lines of the review that fit no pair of this run.
+    pub unknown_reviews: u64,
+    /// The data card as Markdown.
+    pub card: String,
+    /// The page on which a person accepts and rejects.
+    pub review_html: String,
+}
+
+/// Puts together what was made.
+pub fn gather(made: Made, ground: Ground) -> Result<Dataset> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    let (mut provenance, mut account, mut reviewed) = (Vec::new(), Account::default(), Reviewed::default());
+    if let Some((_, synthesis)) = made.chain {
+        pairs.extend_from_slice(synthesis.pairs.pairs());
+        provenance.extend_from_slice(&synthesis.provenance);
+        account.join(synthesis.account.clone());
+        reviewed.add(synthesis.counts.reviewed);
+    }
+    if let Some((annotated, queries)) = made.annotated {
+        pairs.extend_from_slice(&queries.pairs);
+        provenance.extend_from_slice(&queries.provenance);
+        account.join(annotated.account.clone());
+        reviewed.add(queries.reviewed);
+    }
+    if let Some((_, output)) = made.rules {
+        for one in &output.pairs {
+            pairs.push(one.pair.clone());
+            provenance.push(one.provenance.clone());
+        }
+        reviewed.add(output.account.reviewed);
+    }
+    for from in &provenance {
+        *account.pairs.entry(from.made_by.name().to_owned()).or_default() += 1;
+    }
+    let pairs = PairSet::new(pairs)?;
+    let unknown_reviews = (ground.reviews.len() as u64).saturating_sub(reviewed.accepted + reviewed.rejected);
+    let facts = card::Facts {
+        seed: ground.seed,
+        snippets: ground.snippets,
+        info: ground.info,
+        chain: made.chain,
+        annotated: made.annotated,
+        rules: made.rules,
+        reviewed: (!ground.reviews.is_empty()).then_some((reviewed, unknown_reviews)),
+        account: &account,
+        pairs: pairs.pairs(),
+        provenance: &provenance,
+    };
+    let card = card::render(&facts);
+    let catalog = made.chain.map(|(_, synthesis)| &synthesis.catalog);
+    let review_html = review::page(pairs.pairs(), &provenance, catalog, ground.reviews, ground.seed)?;
+    Ok(Dataset { pairs, provenance, account, reviewed, unknown_reviews, card, review_html })
+}

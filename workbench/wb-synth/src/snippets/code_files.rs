@@ -1,0 +1,92 @@
+//! Files of code in any of the twenty languages, told by their endings and cut to pieces: no grammar is needed.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use wb_core::{Error as CoreError, Origin, Progress, suggest};
+
+use super::{
+    Result,
+    cut::{CutConfig, cut},
+    files::{self, FileGroup},
+    source::{Found, SnippetSource, Take},
+    tree::lines,
+};
+use crate::languages::{LANGUAGES, endings, of_file};
+
+/// Which files, and how they are cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FileSnippets {
+    /// A folder of sources, subfolders too.
+    pub path: PathBuf,
+    /// Languages to read; empty for all twenty.
+    pub languages: Vec<String>,
+    /// Larger files are left out: most are generated.
+    pub max_file_bytes: u64,
+    /// What must not be split between training and test.
+    pub group: FileGroup,
+    /// How files are cut.
+    pub cut: CutConfig,
+}
+
+impl Default for FileSnippets {
+    fn default() -> Self {
+        Self {
+            path: PathBuf::new(),
+            languages: Vec::new(),
+            max_file_bytes: 1 << 20,
+            group: FileGroup::TopFolder,
+            cut: CutConfig::default(),
+        }
+    }
+}
+
+impl SnippetSource for FileSnippets {
+    fn kind(&self) -> &'static str {
+        "files"
+    }
+
+    fn place(&self) -> String {
+        format!("files {}", self.path.display())
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        files::validate(&self.path, self.max_file_bytes, key)?;
+        for name in &self.languages {
+            if !LANGUAGES.iter().any(|language| language.name == name) {
+                let error = CoreError::value(format!("{key}.languages"), format!("`{name}` is an unknown language"));
+                return Err(match suggest::hint(name, LANGUAGES.iter().map(|language| language.name)) {
+                    Some(hint) => error.with_hint(hint),
+                    None => error,
+                });
+            }
+        }
+        self.cut.validate(&format!("{key}.cut"))
+    }
+
+    fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+        let is_wanted = |name: &str| self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == name);
+        let files = files::list(&self.path, &endings(is_wanted), take)?;
+        for (done, file) in files.iter().enumerate() {
+            progress(Progress::new("reading snippets", done, files.len()));
+            let Some(language) = of_file(&file.relative).filter(|name| is_wanted(name)) else {
+                take.leave_out("file of another kind", 1);
+                continue;
+            };
+            let Some(text) = file.read(self.max_file_bytes, take)? else { continue };
+            let (group, path) = file.group(self.group, &self.path);
+            for piece in cut(&text, take.tokens, self.cut) {
+                let lines = lines(&text, piece.start, piece.end);
+                take.snippet(Found {
+                    id: format!("{}#L{}-L{}", file.relative, lines[0], lines[1]),
+                    language: language.to_owned(),
+                    text: text[piece].to_owned(),
+                    context: String::new(),
+                    origin: Origin { group: group.clone(), path: path.clone(), lines, ..Origin::default() },
+                });
+            }
+        }
+        Ok(())
+    }
+}
