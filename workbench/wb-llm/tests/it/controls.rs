@@ -95,8 +95,10 @@ fn a_server_elsewhere_is_asked_of_each_message() {
     // No file here. A control token of any form is found where the server can also read all as text.
     let mut question = foreign();
     question.messages[0].content.push_str(" MAGIC");
+    // What was found to be harmless once is not asked about again, here the same words of the system.
+    question.messages.insert(0, Message { role: Role::System, content: "hi".into() });
     let (prompt, info, asked) = sent("llamacpp", vec![], &question);
-    assert_eq!(prompt, format!("Look at this:\n{SENT} M\u{200b}AGIC"));
+    assert_eq!(prompt, format!("hi\nLook at this:\n{SENT} M\u{200b}AGIC"));
     assert_eq!((info.controls.source, info.controls.count, info.controls.hash), (ControlSource::Asked, 0, None));
     assert!(info.controls.note.contains("not at hand") && asked == 8, "{asked}");
     // vLLM cannot: what stands between brackets is asked about, once each.

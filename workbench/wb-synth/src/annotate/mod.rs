@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
-use wb_llm::{Answer, Ask, Reply, Sampling};
+use wb_llm::{Answer, Ask, Reply, Sampling, neutral::BREAK};
 
 pub use embed::{EmbedText, EmbedTexts};
 pub use estimate::{AnnotateEstimate, estimate};
@@ -168,7 +168,7 @@ fn accept(config: &AnnotateConfig, answer: &Answer, nonce: &str) -> Result<Annot
     }
     .map_err(|_| "answer of another shape")?;
     let annotation = Annotation {
-        summary: wb_data::text::fold(&given.summary),
+        summary: folded(&given.summary),
         keywords: once(given.keywords, config.keywords),
         queries: once(given.queries, config.queries),
     };
@@ -179,9 +179,14 @@ fn accept(config: &AnnotateConfig, answer: &Answer, nonce: &str) -> Result<Annot
     }
 }
 
+/// On one line, without the breaks that were copied from the fenced text.
+fn folded(text: &str) -> String {
+    wb_data::text::fold(&text.replace(BREAK, ""))
+}
+
 fn once(texts: Vec<String>, most: usize) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let folded = texts.iter().map(|text| wb_data::text::fold(text));
+    let folded = texts.iter().map(|text| folded(text));
     folded.filter(|text| !text.is_empty() && seen.insert(text.to_lowercase())).take(most).collect()
 }
 

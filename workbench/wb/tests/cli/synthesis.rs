@@ -7,7 +7,7 @@ use std::{
     net::{TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -24,6 +24,8 @@ pub struct Server {
     pub answered: Arc<Mutex<HashMap<String, u32>>>,
     /// The bodies of questions in the order in which they came, answered or not.
     pub asked: Arc<Mutex<Vec<String>>>,
+    /// Of so many questions with a schema it fails at one, whenever it is asked; 0 is none.
+    pub fails: Arc<AtomicU64>,
     /// Connections that are served.
     serving: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
@@ -37,22 +39,24 @@ impl Server {
         let (asked, serving) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let (counts, ended) = (Arc::clone(&answered), Arc::clone(&stop));
         let (bodies, served) = (Arc::clone(&asked), Arc::clone(&serving));
+        let fails = Arc::new(AtomicU64::new(0));
+        let failing = Arc::clone(&fails);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if ended.load(Ordering::SeqCst) {
                     return;
                 }
                 let (stream, counts) = (stream.unwrap(), Arc::clone(&counts));
-                let (bodies, served) = (Arc::clone(&bodies), Arc::clone(&served));
+                let (bodies, served, failing) = (Arc::clone(&bodies), Arc::clone(&served), Arc::clone(&failing));
                 served.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
                     // A client that dies in the middle ends its connection and nothing else.
-                    drop(serve(stream, delay, &counts, &bodies));
+                    drop(serve(stream, delay, &counts, (&bodies, &failing)));
                     served.fetch_sub(1, Ordering::SeqCst);
                 });
             }
         });
-        Self { url, answered, asked, serving, stop }
+        Self { url, answered, asked, fails, serving, stop }
     }
 
     /// Waits until whoever was connected is gone: nothing of what a dead client sent is still on its way.
@@ -77,7 +81,7 @@ fn serve(
     stream: TcpStream,
     delay: Duration,
     counts: &Mutex<HashMap<String, u32>>,
-    bodies: &Mutex<Vec<String>>,
+    (bodies, fails): (&Mutex<Vec<String>>, &AtomicU64),
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
@@ -101,7 +105,14 @@ fn serve(
         reader.read_exact(&mut body)?;
         let body = String::from_utf8_lossy(&body).into_owned();
         let is_chat = line.starts_with("POST ") && line.contains("/v1/chat/completions");
-        let (status, reply) = if is_chat { ("200 OK", chat(&body)) } else { ("404 Not Found", json!({"error": "no"})) };
+        let failed = fails.load(Ordering::SeqCst);
+        let (status, reply) = match is_chat {
+            true if failed > 0 && body.contains("response_format") && sum(&body) % failed == 0 => {
+                ("500 Internal Server Error", json!({"error": "out of memory"}))
+            }
+            true => ("200 OK", chat(&body)),
+            false => ("404 Not Found", json!({"error": "no"})),
+        };
         if is_chat {
             bodies.lock().unwrap().push(body.clone());
             thread::sleep(delay);
@@ -114,7 +125,7 @@ fn serve(
             reply.len()
         )?;
         stream.flush()?;
-        if is_chat {
+        if is_chat && status == "200 OK" {
             *counts.lock().unwrap().entry(body).or_default() += 1;
         }
     }
@@ -249,6 +260,10 @@ fn a_model_writes_pairs_of_four_kinds_that_a_replay_gives_again() {
     assert_eq!(Vec::from_iter(kinds), ["code2code", "code2text", "hybrid", "text2code"], "{out}");
     assert!(made.len() >= 8, "{out}");
     let asked = server.answered.lock().unwrap().len();
+    // What is known of the model's control tokens is said, here nothing.
+    let record = fs::read_to_string(sandbox.path("datasets/synthetic/made/synthesis.json")).unwrap();
+    let known = serde_json::from_str::<Value>(&record).unwrap()["engine"]["controls"].take();
+    assert_eq!((known["source"].as_str(), known["count"].as_u64()), (Some("unknown"), Some(0)), "{record}");
 
     // Again: nothing is asked twice. Replayed from the ledger: the same bytes without a server.
     let (again, _) = sandbox.succeeds(&["synth", "made.yaml", &url]);
@@ -268,6 +283,48 @@ fn a_model_writes_pairs_of_four_kinds_that_a_replay_gives_again() {
         "data.split.by=pair",
         "data.filter.min_positive_chars=5",
     ]);
+}
+
+#[test]
+fn a_server_that_fails_at_some_questions_ends_the_run_aloud_and_its_data_set_is_whole_once_it_is_mended() {
+    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::ZERO));
+    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    let url = format!("llm.base_url={}", server.url);
+    let quick = ["llm.retries.tries=2", "llm.retries.first_wait_s=0.01"];
+    let run = |more: &[&str]| sandbox.wb(&[&["synth", "made.yaml", url.as_str()][..], &quick, more].concat());
+    assert!(run(&["--out", "calm"]).starts_with("exit 0"));
+    // Some of the questions of the first stage, whatever is asked of the later ones.
+    server.fails.store(9, Ordering::SeqCst);
+    for _ in 0..2 {
+        let block = run(&["--out", "rough"]);
+        assert!(block.starts_with("exit 2"), "{block}");
+        for told in ["the server failed at ", "out of memory", "the same command asks these again", "leave_out=true"] {
+            assert!(block.contains(told), "{told}: {block}");
+        }
+        // Nothing that could be taken for a data set.
+        let written: Vec<String> = files(&sandbox, "rough").into_iter().map(|(name, _)| name).collect();
+        assert!(
+            !sandbox.path("rough/synthesis.json").exists() && !written.contains(&"pairs.jsonl".to_owned()),
+            "{written:?}"
+        );
+    }
+    // Without them, where that is asked for: fewer pairs, and said so.
+    let block = run(&["--out", "rough", "llm.retries.leave_out=true"]);
+    assert!(block.starts_with("exit 0"), "{block}");
+    assert!(pairs(&sandbox, "rough").len() < pairs(&sandbox, "calm").len());
+    let counts = fs::read_to_string(sandbox.path("rough/counts.json")).unwrap();
+    assert!(counts.contains("given up"), "{counts}");
+    // Mended: the pairs of a run without faults, and a replay gives the same.
+    server.fails.store(0, Ordering::SeqCst);
+    let before = server.asked.lock().unwrap().len();
+    assert!(run(&["--out", "rough"]).starts_with("exit 0"));
+    assert!(server.asked.lock().unwrap().len() > before);
+    assert_eq!(
+        fs::read(sandbox.path("rough/pairs.jsonl")).unwrap(),
+        fs::read(sandbox.path("calm/pairs.jsonl")).unwrap()
+    );
+    assert!(run(&["--replay", "rough/ledger.jsonl", "--out", "again"]).starts_with("exit 0"));
+    assert_eq!(files(&sandbox, "again"), files(&sandbox, "rough"));
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! - Of other servers nothing is known: what is common among models is broken.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     path::Path,
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -32,6 +32,8 @@ use crate::{
 const VOCABULARY: (Duration, u64) = (Duration::from_secs(60), 64 << 20);
 /// Times that a message is asked about before it is given up: each may uncover what stood within another.
 const ROUNDS: usize = 4;
+/// Messages that are known to be harmless, at most.
+const REMEMBERED: usize = 1 << 14;
 /// Characters of a bracketed text that is asked about.
 const LONGEST: usize = 64;
 
@@ -47,8 +49,9 @@ pub struct Controls {
 enum Asking {
     /// All that can be known is.
     Nothing,
-    /// llama-server, of a whole message.
-    Message,
+    /// llama-server, of a whole message; hashes of those in which it found nothing: most messages of a conversation are those
+    /// of the one before.
+    Message(Mutex<HashSet<[u8; 32]>>),
     /// vLLM, of each bracketed text: what was answered so far, and the model's name.
     Marks(Mutex<HashMap<String, bool>>, String),
 }
@@ -77,7 +80,7 @@ impl Controls {
             Some(Err(why)) => format!("the model's file cannot be read: {why}"),
             None => "the model's file is not at hand".to_owned(),
         };
-        let controls = Self::asked(Asking::Message, why.clone());
+        let controls = Self::asked(Asking::Message(Mutex::default()), why.clone());
         answers(controls.broken(transport, "hi"), why, controls)
     }
 
@@ -114,7 +117,21 @@ impl Controls {
         let message = self.tokens.broken(message);
         match &self.asking {
             Asking::Nothing => Ok(message),
-            Asking::Message => whole(transport, message),
+            Asking::Message(clean) => {
+                let hash = *blake3::hash(message.as_bytes()).as_bytes();
+                if clean.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+                    return Ok(message);
+                }
+                let broken = whole(transport, message.clone())?;
+                let mut clean = clean.lock().unwrap_or_else(PoisonError::into_inner);
+                if clean.len() >= REMEMBERED {
+                    clean.clear();
+                }
+                if broken == message {
+                    clean.insert(hash);
+                }
+                Ok(broken)
+            }
             Asking::Marks(known, model) => marks(transport, message, known, model),
         }
     }
