@@ -105,12 +105,18 @@ impl SnippetSource for RecordSnippets {
 impl RecordSnippets {
     fn record(&self, record: wb_data::sources::texts::TextRecord, take: &mut Take<'_>) {
         let language = if record.language.is_empty() { self.language.clone() } else { record.language };
+        let mut origin = record.origin;
+        if origin.path.is_empty() {
+            // What names no file of its own is found again by its record.
+            let file = record.place.path.file_name().unwrap_or_default().to_string_lossy();
+            origin.path = format!("{file}:{}", record.place.line);
+        }
         let whole = Found {
             id: record.id,
             language: super::language::named(&language),
             text: record.text,
             context: record.context,
-            origin: record.origin,
+            origin,
         };
         let Some(config) = self.cut else { return take.snippet(whole) };
         let pieces = cut(&whole.text, take.tokens, config);

@@ -254,11 +254,7 @@ fn write(file: &Synthesis, client: Option<&Client>, made: &Made, snippets: Finge
         pairs: Fingerprint::of_bytes(lines.as_bytes()),
         n_pairs: pairs.len(),
         by_task,
-        review: file
-            .review
-            .as_ref()
-            .map(|path| std::fs::read(path).map(|bytes| Fingerprint::of_bytes(&bytes)))
-            .transpose()?,
+        review: file.review.as_deref().map(Fingerprint::of_file).transpose()?,
         engine: client.map(Client::info),
         canaries: client.and_then(Client::canaries),
     };
