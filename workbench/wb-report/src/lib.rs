@@ -1,7 +1,8 @@
 //! Run folders to one self-contained HTML page, with the charts as PNG files beside it.
 //!
 //! A report reads what a run wrote and nothing else: every number on the page stands in a file of the run.
-//! [`triples`] shows mined hard negatives in the same way, [`ab`] an experiment with two ways to embed a corpus.
+//! [`triples`] shows mined hard negatives in the same way, [`ab`] an experiment with two ways to embed a corpus,
+//! [`rag`] text-to-SQL with and without retrieved examples.
 //! Everything in a run folder is untrusted text (code, queries, licences, file names), and is shown as text.
 
 mod ab;
@@ -17,6 +18,7 @@ mod index_page;
 mod numbers;
 mod page;
 mod queries;
+mod rag;
 mod report;
 mod sections;
 mod stages;
@@ -28,5 +30,6 @@ mod words;
 pub use ab::{AbFiles, ab};
 pub use error::{Error, Result};
 pub use index_page::index;
+pub use rag::{RagFiles, rag};
 pub use report::{ReportFiles, report};
 pub use triples::triples;

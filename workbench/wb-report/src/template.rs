@@ -17,6 +17,8 @@ pub const INDEX: &str = "index.html";
 pub const TRIPLES: &str = "triples.html";
 /// An A/B experiment.
 pub const AB: &str = "ab.html";
+/// Text-to-SQL with retrieved examples.
+pub const RAG: &str = "rag.html";
 /// The style of all.
 pub const STYLE: &str = include_str!("../templates/style.css");
 
@@ -26,6 +28,7 @@ pub fn render(template: &'static str, content: &impl Serialize) -> Result<String
     let source = match template {
         INDEX => include_str!("../templates/index.html"),
         AB => include_str!("../templates/ab.html"),
+        RAG => include_str!("../templates/rag.html"),
         TRIPLES => include_str!("../templates/triples.html"),
         _ => include_str!("../templates/page.html"),
     };

@@ -6,11 +6,13 @@ mod chart;
 mod learning_curve;
 mod metric_bars;
 mod plot;
+mod rag_arms;
 mod rank_histogram;
 mod validation_curve;
 
 pub use ab_queries::ab_queries;
 pub use chart::{Chart, Figure, Place};
+pub use rag_arms::rag_arms;
 
 use crate::{Result, contestants::Contestant, frames::Frames};
 

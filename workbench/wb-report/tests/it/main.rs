@@ -4,6 +4,7 @@
 
 mod ab;
 mod made_up;
+mod rag;
 mod triples;
 
 use std::{fs, path::PathBuf};
@@ -275,6 +276,11 @@ fn hostile_texts_stay_texts() {
 
 /// Reads the page as a browser does and looks at every tag and attribute.
 fn check_html(html: &str, hostile: &str) {
+    check_html_with(html, hostile, "", "");
+}
+
+/// The same for a page that has these tags and attributes too.
+fn check_html_with(html: &str, hostile: &str, more_tags: &str, more_attributes: &str) {
     const TAGS: &str = "a b body br caption code details div figcaption figure footer h1 h2 h3 h4 head header html img li main meta nav p pre \
                         span strong style summary table tbody td th thead title tr ul";
     const ATTRIBUTES: &str =
@@ -284,11 +290,17 @@ fn check_html(html: &str, hostile: &str) {
         let end = at + rest[at..].find('>').unwrap_or_else(|| panic!("a tag that does not end: {hostile:?}"));
         let tag = rest[at + 1..end].trim_start_matches('/');
         let (name, mut attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
-        assert!(TAGS.split_whitespace().any(|known| known == name), "<{tag}> out of {hostile:?}");
+        assert!(
+            TAGS.split_whitespace().chain(more_tags.split_whitespace()).any(|known| known == name),
+            "<{tag}> out of {hostile:?}"
+        );
         while !attributes.trim().is_empty() {
             let (key, after) = attributes.split_once('=').unwrap_or((attributes, ""));
             assert!(
-                ATTRIBUTES.split_whitespace().any(|known| known == key.trim()),
+                ATTRIBUTES
+                    .split_whitespace()
+                    .chain(more_attributes.split_whitespace())
+                    .any(|known| known == key.trim()),
                 "attribute {key} of <{tag}> out of {hostile:?}"
             );
             let Some(value) = after.strip_prefix('"') else { break };
