@@ -10,7 +10,7 @@ use std::any::Any;
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::{Error, Gradients, Parameters, Result, TokenBatch};
+use crate::{Error, Gradients, Parameters, Result, Stop, TokenBatch};
 
 /// What a tracked forward pass keeps for its backward pass; only the backbone that made it can read it.
 pub type Tape = Box<dyn Any + Send>;
@@ -47,6 +47,10 @@ pub trait Backbone: Send + Sync {
             .with_hint("train.gradient_checkpointing=false; less memory also with train.batch.micro_tokens")
             .into())
     }
+
+    /// From now on passes end with [`Error::Stopped`] soon after this is set, in the middle of a batch; a backward pass
+    /// that ended so has added nothing. A backbone whose passes are short need not look.
+    fn watch(&mut self, _stop: Stop) {}
 
     /// Pooled embeddings without gradients or dropout, not normalized: `[texts, dim]`.
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>>;

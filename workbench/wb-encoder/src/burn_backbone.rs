@@ -4,7 +4,8 @@ use burn::tensor::{Device, Gradients as BurnGradients, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 
 use crate::{
-    Architecture, Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Tape, TokenBatch, Upstream,
+    Architecture, Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Stop, Tape, TokenBatch,
+    Upstream,
     device::guarded,
     device_weights::{Pass, Weight, Weights},
     lora::Adapter,
@@ -24,6 +25,7 @@ pub struct BurnBackbone {
     weights: Weights,
     device: Device,
     name: String,
+    stop: Stop,
 }
 
 /// The graphs of a tracked pass.
@@ -47,7 +49,16 @@ impl BurnBackbone {
         let device = device.clone().without_autodiff();
         let weights = guarded(name, || Weights::upload(&model.parameters, &device))?;
         let Model { architecture, parameters, pooling, adapter } = model;
-        Ok(Self { architecture, pooling, adapter, parameters, weights, device, name: name.to_owned() })
+        Ok(Self {
+            architecture,
+            pooling,
+            adapter,
+            parameters,
+            weights,
+            device,
+            name: name.to_owned(),
+            stop: Stop::default(),
+        })
     }
 
     /// Embeddings and token states of some texts.
@@ -118,6 +129,7 @@ impl BurnBackbone {
         let mut all = Array2::zeros((batch.len(), self.dim()));
         let mut tracked = Vec::new();
         for group in groups(batch, BUDGET) {
+            self.stop.check()?;
             let graph = self.forward(batch, group, &weights, dropout)?;
             self.scatter(&graph, &mut all)?;
             tracked.push(graph);
@@ -169,10 +181,15 @@ impl Backbone for BurnBackbone {
         Ok(())
     }
 
+    fn watch(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
         guarded(&self.name, || {
             let mut all = Array2::zeros((batch.len(), self.dim()));
             for group in groups(batch, BUDGET) {
+                self.stop.check()?;
                 self.scatter(&self.forward(batch, group, &self.weights, None)?, &mut all)?;
             }
             Ok(all)
@@ -191,6 +208,7 @@ impl Backbone for BurnBackbone {
         guarded(&self.name, || {
             let mut all = Array2::zeros((batch.ids().len(), self.dim()));
             for group in groups(batch, BUDGET) {
+                self.stop.check()?;
                 let graph = self.forward(batch, group, &self.weights, None)?;
                 self.scatter_states(batch, &graph, &mut all)?;
             }
@@ -217,6 +235,7 @@ impl Backbone for BurnBackbone {
             );
         };
         at.check(&graphs.batch, self.dim())?;
+        self.stop.check()?;
         guarded(&self.name, || {
             let Graphs { groups, batch, weights } = *graphs;
             let mut surrogate: Option<Tensor<1>> = None;

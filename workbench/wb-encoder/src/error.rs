@@ -53,6 +53,9 @@ pub enum Error {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// What was to be done was broken off from outside ([`crate::Stop`]); nothing of it is kept.
+    #[error("stopped from outside")]
+    Stopped,
     /// Training stopped: a loss or gradient that is not a number, for example.
     #[error("training stopped at step {step}: {message}")]
     Training {
@@ -74,7 +77,7 @@ impl Error {
             | Self::Model { hint, .. }
             | Self::Device { hint, .. }
             | Self::Training { hint, .. } => hint.as_deref(),
-            Self::Tokenizer { .. } => None,
+            Self::Tokenizer { .. } | Self::Stopped => None,
         }
     }
 }

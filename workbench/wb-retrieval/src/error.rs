@@ -65,6 +65,9 @@ pub enum Error {
         /// How many there may be.
         limit: usize,
     },
+    /// Broken off from outside.
+    #[error("stopped from outside")]
+    Stopped,
     /// The lexical index failed.
     #[error("cannot {action} the lexical index")]
     Lexical {

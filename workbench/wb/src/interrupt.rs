@@ -34,7 +34,7 @@ impl Interrupt {
             }
             match done.load(Ordering::SeqCst) {
                 TRAINING => crate::output::note(
-                    "stopping after this step, with a checkpoint; press Ctrl-C again to end at once",
+                    "stopping, with a checkpoint of the last whole step; press Ctrl-C again to end at once",
                 ),
                 ASKING => {
                     crate::output::note("stopping; answers that came are kept; press Ctrl-C again to end at once")
@@ -49,9 +49,14 @@ impl Interrupt {
         Ok(Self { stop, doing })
     }
 
+    /// What is set by the first Ctrl-C.
+    pub fn flag(&self) -> &Arc<AtomicBool> {
+        &self.stop
+    }
+
     /// Does what looks at the flag and ends by itself once it is set.
-    pub fn while_training<T>(&self, train: impl FnOnce(&AtomicBool) -> T) -> T {
-        self.during(TRAINING, || train(&self.stop))
+    pub fn while_training<T>(&self, train: impl FnOnce() -> T) -> T {
+        self.during(TRAINING, train)
     }
 
     /// The same for what asks a language model, from threads of its own.

@@ -31,12 +31,28 @@ pub struct NegativesCard {
     pub without: u64,
     /// Pairs whose own negatives, listed before, were replaced.
     pub replaced: u64,
+    /// Where another device may take other documents: scores that are equal within rounding, at each cut.
+    #[serde(default)]
+    pub ties: Vec<TieRow>,
     /// Scores of positives, of negatives, and differences of the two.
     pub scores: Vec<ScoreRow>,
     /// How many negatives may be answers.
     pub estimates: Vec<EstimateRow>,
     /// A sample of pairs for a reader's eyes.
     pub triples: Vec<Triple>,
+}
+
+/// Ties at one cut: between what is kept and what is not, scores are equal within rounding.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TieRow {
+    /// Which cut, in words.
+    pub cut: String,
+    /// How many times it was made: once a query, or once a pair.
+    pub of: u64,
+    /// How many times it went through a tie.
+    pub tied: u64,
+    /// Candidates with the score of a tied cut, on both of its sides.
+    pub candidates: u64,
 }
 
 /// One column of the table of scores.

@@ -12,7 +12,7 @@ use super::{
     states::{self, AtStates},
     surface::{Surface, TableRows},
 };
-use crate::{Backbone, Dropout, Error, Gradients, Parameters, Pooling, Result, Tape, TokenBatch, Upstream};
+use crate::{Backbone, Dropout, Error, Gradients, Parameters, Pooling, Result, Stop, Tape, TokenBatch, Upstream};
 
 /// Tokens that one thread takes together: enough for fast products, few enough for its cache.
 pub(super) const GROUP_TOKENS: usize = 256;
@@ -71,6 +71,7 @@ pub struct NativeBackbone<N: Network> {
     scratches: Pool<N::Scratch>,
     tapes: Pool<N::Tape>,
     checkpointing: bool,
+    stop: Stop,
 }
 
 /// A tracked pass.
@@ -83,7 +84,8 @@ pub struct BatchTape<T> {
 impl<N: Network> NativeBackbone<N> {
     /// Around a network.
     pub fn new(network: N, pooling: Pooling) -> Self {
-        Self { network, pooling, scratches: Pool::default(), tapes: Pool::default(), checkpointing: false }
+        let (scratches, tapes) = (Pool::default(), Pool::default());
+        Self { network, pooling, scratches, tapes, checkpointing: false, stop: Stop::default() }
     }
 
     /// The tracked pass; `states` gets the token states if it has a row for each.
@@ -104,6 +106,7 @@ impl<N: Network> NativeBackbone<N> {
             .zip(rows)
             .zip(states)
             .map(|((group, rows), states)| {
+                self.stop.check()?;
                 let mut scratch = self.scratches.take();
                 let mut tape = self.tapes.take();
                 let pass = Pass { batch, group: &group, dropout };
@@ -111,9 +114,9 @@ impl<N: Network> NativeBackbone<N> {
                 states::pool(self.pooling, batch, &group, found, self.dim(), rows);
                 states.copy_from_slice(&found[..states.len()]);
                 self.scratches.give(scratch);
-                (group, tape)
+                Ok((group, tape))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Ok((all, Box::new(BatchTape { groups, batch: batch.clone(), dropout })))
     }
 
@@ -124,13 +127,15 @@ impl<N: Network> NativeBackbone<N> {
         groups: &[Group],
         rows: Vec<&'a mut [f32]>,
         take: impl Fn(&Group, &[f32], &'a mut [f32]) + Sync,
-    ) {
-        groups.par_iter().zip(rows).for_each(|(group, rows)| {
+    ) -> Result<()> {
+        groups.par_iter().zip(rows).try_for_each(|(group, rows)| {
+            self.stop.check()?;
             let mut scratch = self.scratches.take();
             let pass = Pass { batch, group, dropout: None };
             take(group, self.network.forward(pass, &mut scratch, None, false), rows);
             self.scratches.give(scratch);
-        });
+            Ok(())
+        })
     }
 
     /// Forgets the tapes that were given back.
@@ -159,6 +164,10 @@ impl<N: Network> Backbone for NativeBackbone<N> {
         Ok(())
     }
 
+    fn watch(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
         self.network.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
@@ -166,7 +175,7 @@ impl<N: Network> Backbone for NativeBackbone<N> {
         let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
         self.untracked(batch, &groups, rows, |group, states, rows| {
             states::pool(self.pooling, batch, group, states, self.dim(), rows);
-        });
+        })?;
         Ok(all)
     }
 
@@ -184,7 +193,7 @@ impl<N: Network> Backbone for NativeBackbone<N> {
         let mut all = Array2::zeros((batch.ids().len(), self.dim()));
         let groups = groups::groups(batch, GROUP_TOKENS);
         let rows = split_rows(&mut all, groups.iter().map(|group| group.tokens.len()));
-        self.untracked(batch, &groups, rows, |_, states, rows| rows.copy_from_slice(&states[..rows.len()]));
+        self.untracked(batch, &groups, rows, |_, states, rows| rows.copy_from_slice(&states[..rows.len()]))?;
         Ok(all)
     }
 
@@ -223,6 +232,7 @@ impl<N: Network> Backbone for NativeBackbone<N> {
                 let mut lane = Lane::new(&weights.parameters, &places);
                 let mut scratch = self.scratches.take();
                 for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
+                    self.stop.check()?;
                     if !group.tokens.is_empty() {
                         let pass = Pass { batch: &batch, group: &group, dropout };
                         self.network.backward(pass, &tape, at, &mut scratch, &mut lane, surface);
@@ -230,9 +240,9 @@ impl<N: Network> Backbone for NativeBackbone<N> {
                     self.tapes.give(tape);
                 }
                 self.scratches.give(scratch);
-                lane
+                Ok(lane)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Lane::add_in_order(&sums, gradients);
         surface.scatter(&weights.parameters, tables, gradients);
         Ok(())

@@ -249,13 +249,22 @@ impl Checkpoints {
             return Ok(());
         }
         let place = self.path(state.step).display().to_string();
-        let mut differences = Vec::new();
-        if changed.contains(&"config") {
-            compare("train", &state.config, &self.config, &mut differences);
+        let mut told = Vec::new();
+        if changed.contains(&"code") {
+            let of = |made_with: &BTreeMap<String, String>| made_with.get("code").cloned().unwrap_or_default();
+            let (before, now) = (of(&state.made_with), of(&self.made_with));
+            told.push(format!("code: {}, now {}", named(&before), named(&now)));
         }
-        let listed = if differences.is_empty() { String::new() } else { format!(" ({})", differences.join("; ")) };
+        if changed.contains(&"config") {
+            told.extend(differences("train", &state.config, &self.config));
+        }
+        let listed = if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) };
         let message = format!("cannot go on from here: changed since then: {}{listed}", changed.join(", "));
-        Err(Error::data(place, message).with_hint("undo the change, or start a new run"))
+        let hint = match changed[..] {
+            ["code"] => "go on with the build that began it, or start a new run",
+            _ => "undo the change, or start a new run",
+        };
+        Err(Error::data(place, message).with_hint(hint))
     }
 
     /// A checkpoint's file, after its hash was compared.
@@ -287,17 +296,23 @@ impl Checkpoints {
     }
 }
 
-/// What differs between two configs, as `train.clip_norm: 1.0, now 2.0`.
-fn compare(key: &str, before: &Value, now: &Value, differences: &mut Vec<String>) {
+fn named(build: &str) -> &str {
+    if build.is_empty() { "a build without a name" } else { build }
+}
+
+/// What differs between two configs, key by key, as `train.clip_norm: 1.0, now 2.0`.
+pub fn differences(key: &str, before: &Value, now: &Value) -> Vec<String> {
     match (before, now) {
         (Value::Object(a), Value::Object(b)) => {
-            for name in a.keys().chain(b.keys()).collect::<BTreeSet<&String>>() {
-                let of = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or(Value::Null);
-                compare(&format!("{key}.{name}"), &of(a), &of(b), differences);
-            }
+            let below = |name: &&String| {
+                let of = |map: &serde_json::Map<String, Value>| map.get(*name).cloned().unwrap_or(Value::Null);
+                let key = if key.is_empty() { (*name).clone() } else { format!("{key}.{name}") };
+                differences(&key, &of(a), &of(b))
+            };
+            a.keys().chain(b.keys()).collect::<BTreeSet<&String>>().iter().flat_map(below).collect()
         }
-        _ if before == now => {}
-        _ => differences.push(format!("{key}: {before}, now {now}")),
+        _ if before == now => Vec::new(),
+        _ => vec![format!("{key}: {before}, now {now}")],
     }
 }
 

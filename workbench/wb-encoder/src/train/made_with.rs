@@ -33,7 +33,7 @@ pub(super) fn made_with(
         ("pairs", job.pairs.fingerprint()?.to_string()),
         ("seed", job.seed.0.to_string()),
         ("validation pairs", job.validation.fingerprint().to_string()),
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("code", job.build.to_owned()),
     ];
     let classes = objectives.map(|objectives| ("classes of objectives", objectives.fingerprint().to_string()));
     Ok(entries.into_iter().chain(classes).map(|(key, value)| (key.to_owned(), value)).collect())

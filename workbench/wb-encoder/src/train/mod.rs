@@ -32,11 +32,7 @@ pub mod views;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
-};
+use std::{path::PathBuf, time::Instant};
 
 use wb_core::{Encoder, Error as CoreError, PairSet, Progress, RunDir, Seed, run_dir::write_json};
 
@@ -65,7 +61,7 @@ use self::{
     validate::Validation,
     views::Views,
 };
-use crate::{Backbone, LateInteraction, Result, losses::LossOnEmbeddings};
+use crate::{Backbone, Error, LateInteraction, Result, Stop, losses::LossOnEmbeddings};
 
 /// Bytes of token ids that are kept from epoch to epoch.
 const TOKEN_CACHE: usize = 1 << 30;
@@ -96,8 +92,12 @@ pub struct TrainJob<'a> {
     pub files: TrainFiles,
     /// Goes on from the newest whole checkpoint, if there is one. Without it, files of an earlier training are an error.
     pub resume: bool,
-    /// Set from outside to stop after the current step, with a checkpoint.
-    pub stop: &'a AtomicBool,
+    /// The version and the commit that trains, in words. A training that another one began is not gone on with: from one
+    /// commit to the next the same step may give other bytes.
+    pub build: &'a str,
+    /// Set from outside to stop soon, with a checkpoint of the last whole step. It is looked at between steps, between
+    /// batches and parts of a step, and inside of the passes of backbones that can; what there is of the step is dropped.
+    pub stop: &'a Stop,
 }
 
 /// A second encoder, which is asked from several threads at once and does not train.
@@ -154,12 +154,15 @@ pub struct TrainOutcome {
 ///
 /// Same backbone, pairs, config and seed give bitwise the same journals and weights on a CPU,
 /// whether training was stopped and resumed in between or not.
+/// Stopped before it stands at a step, while a guide embeds held-out pairs, it is [`Error::Stopped`].
 pub fn train(
     backbone: &mut dyn Backbone,
     job: &TrainJob<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<TrainOutcome> {
+    backbone.watch(job.stop.clone());
     let outcome = train_with_heads(backbone, job, progress);
+    backbone.watch(Stop::default());
     // The heads of objectives are no part of the encoder.
     Objectives::close(backbone)?;
     outcome
@@ -192,7 +195,8 @@ fn train_with_heads(
     loss.check_dim(backbone.dim())?;
     check_similarity(job, &loss)?;
     table.check(loss.needs(), config)?;
-    let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)?;
+    let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)
+        .map_err(|error| unless_stopped(job.stop, error))?;
     let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
     let losses: Vec<LossOnEmbeddings> = plan.stages.iter().map(of_stage).collect();
     let views = Views::new(&plan.stages, table.datasets(), &config.prompts);
@@ -215,7 +219,7 @@ fn train_with_heads(
     let stopped = loop {
         // From one refresh of the hard negatives to the next; all at once where there is none.
         let more = session.step() < plan.len();
-        if more && (job.stop.load(Ordering::Relaxed) || !session.refresh(&mut table, progress)?) {
+        if more && (job.stop.is_set() || !session.refresh(&mut table, progress)?) {
             break true;
         }
         let end = config.refresh.map_or(plan.len(), |refresh| refresh.next(session.step(), plan.len()));
@@ -268,6 +272,11 @@ fn check_similarity(job: &TrainJob<'_>, loss: &LossOnEmbeddings) -> Result<()> {
     Err(CoreError::value("train.similarity", message).with_hint(hint).into())
 }
 
+/// What a guide was broken off with says only that it was.
+fn unless_stopped(stop: &Stop, error: Error) -> Error {
+    if stop.is_set() { Error::Stopped } else { error }
+}
+
 /// Trains up to a step. True where it was stopped before that.
 fn run(
     session: &mut Session<'_>,
@@ -284,10 +293,12 @@ fn run(
     with_batches(maker, &planned, default_threads(), |mut batches| {
         let mut measured = session.validate_if_due(every, progress)?;
         for step in steps {
-            if !measured || job.stop.load(Ordering::Relaxed) {
+            if !measured || job.stop.is_set() {
                 break;
             }
-            session.update(step, maker.table, &mut batches)?;
+            if !session.update(step, maker.table, &mut batches)? {
+                break;
+            }
             measured = session.validate_if_due(every, progress)?;
             progress(Progress { stage: "training", done: session.step(), total: plan.len(), note: session.note() });
         }

@@ -1,6 +1,6 @@
 //! A training under way: the backbone, its optimizer, its journals and checkpoints, and where it stands.
 
-use std::{collections::BTreeMap, sync::atomic::Ordering, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use wb_core::{
     Error as CoreError, Progress,
@@ -23,10 +23,11 @@ use super::{
     step_tokens::accumulate_tokens,
     table::PairTable,
     token_dropout::drop_tokens,
+    unless_stopped,
     validate::{Measured, Validation},
     views::Views,
 };
-use crate::{Backbone, Error, Gradients, Result, losses::LossOnEmbeddings};
+use crate::{Backbone, Error, Gradients, Result, Stop, losses::LossOnEmbeddings};
 
 /// What a training goes through.
 #[derive(Clone, Copy)]
@@ -152,14 +153,26 @@ impl<'a> Session<'a> {
         self.swap_average()?;
         let mined = mine(self.backbone, self.step, progress);
         self.swap_average()?;
-        let Some(mined) = mined? else { return Ok(false) };
+        let Some(mined) = Stop::or_nothing(mined)? else { return Ok(false) };
         self.negatives = Some((due, self.checkpoints.write_negatives(due, &mined)?));
         table.set_negatives(mined, most)?;
         Ok(true)
     }
 
-    /// One optimizer step over the step's batches.
-    pub fn update(&mut self, planned: &PlannedStep, table: &PairTable<'_>, batches: &mut Batches) -> Result<()> {
+    /// One optimizer step over the step's batches. False where it was broken off from outside: the weights are those of
+    /// the step before, and it is done again after a resume.
+    pub fn update(&mut self, planned: &PlannedStep, table: &PairTable<'_>, batches: &mut Batches) -> Result<bool> {
+        match self.whole_update(planned, table, batches) {
+            Err(Error::Stopped) => {
+                // Some of the step's gradients are in here.
+                self.gradients = Gradients::zeros(self.backbone.parameters());
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
+    }
+
+    fn whole_update(&mut self, planned: &PlannedStep, table: &PairTable<'_>, batches: &mut Batches) -> Result<()> {
         let started = Instant::now();
         let config = self.job.config;
         let step = self.step + 1;
@@ -168,12 +181,13 @@ impl<'a> Session<'a> {
             micro_tokens: config.batch.micro_tokens,
             micro_texts: config.batch.micro_texts,
             weight: 1.0 / planned.batches.len() as f32,
+            stop: self.job.stop,
         };
         let stage = &self.course.stages[planned.stage];
         let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
         let mut of_objectives = BTreeMap::new();
         for part in 0..planned.batches.len() {
-            let mut batch = batches.next_batch()?;
+            let mut batch = batches.next_batch().map_err(|error| unless_stopped(self.job.stop, error))?;
             // Counts batches over the whole training, so that nothing has to be stored to resume.
             let number = (step - 1) * config.batch.accumulate as u64 + part as u64;
             batch.tokens =
@@ -230,7 +244,7 @@ impl<'a> Session<'a> {
         stage: usize,
         table: &PairTable<'_>,
         number: u64,
-        options: StepOptions,
+        options: StepOptions<'_>,
     ) -> Result<Vec<ObjectiveLoss>> {
         let Some(objectives) = self.course.objectives else { return Ok(Vec::new()) };
         let code = BatchCode { pairs, stage, table, views: self.course.views };
@@ -249,16 +263,19 @@ impl<'a> Session<'a> {
         let mut go_on = |embedded| {
             let note = format!("validating, {embedded} of {texts} texts");
             progress(Progress { stage: "training", done, total, note });
-            !stop.load(Ordering::Relaxed)
+            !stop.is_set()
         };
         if !held_out.is_empty() {
+            if stop.is_set() {
+                return Ok(false);
+            }
             self.swap_average()?;
             let found = match self.job.late_interaction {
                 None => held_out.measure(self.backbone, loss, &mut go_on),
                 Some(late) => held_out.measure_tokens(self.backbone, late, loss, &mut go_on),
             };
             self.swap_average()?;
-            let Some(found) = found? else { return Ok(false) };
+            let Some(found) = Stop::or_nothing(found)? else { return Ok(false) };
             self.record(found)?;
         }
         self.saved = false;

@@ -6,11 +6,11 @@ use ndarray::{Array2, s};
 use wb_core::Seed;
 
 use super::prefetch::TrainBatch;
-use crate::{Backbone, Dropout, Gradients, Result, Tape, TokenBatch, losses::LossOnEmbeddings};
+use crate::{Backbone, Dropout, Gradients, Result, Stop, Tape, TokenBatch, losses::LossOnEmbeddings};
 
 /// How a batch's gradients are computed.
-#[derive(Debug, Clone, Copy)]
-pub struct StepOptions {
+#[derive(Clone, Copy)]
+pub struct StepOptions<'a> {
     /// Draws dropout masks; `None` for no dropout.
     pub dropout: Option<Seed>,
     /// Parts of at most so many tokens with cached gradients; 0 for no limit.
@@ -19,6 +19,9 @@ pub struct StepOptions {
     pub micro_texts: usize,
     /// What the gradients are multiplied by: 1 / batches of the step.
     pub weight: f32,
+    /// Looked at before every pass: once it is set, the batch ends with [`crate::Error::Stopped`], and `gradients` are
+    /// those of some of its parts.
+    pub stop: &'a Stop,
 }
 
 /// Adds a batch's gradients to `gradients` and returns its loss. `number` counts batches over the whole training,
@@ -33,13 +36,14 @@ pub fn accumulate(
     loss: &LossOnEmbeddings,
     batch: &TrainBatch,
     number: u64,
-    options: StepOptions,
+    options: StepOptions<'_>,
     gradients: &mut Gradients,
 ) -> Result<f64> {
     let parts = parts(&batch.tokens, options.micro_tokens, options.micro_texts);
     let cached = parts.len() > 1;
     let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
     let embed = |part: usize| -> Result<(Array2<f32>, Tape)> {
+        options.stop.check()?;
         if !cached {
             return backbone.embed_tracked(&batch.tokens, dropout);
         }
@@ -69,6 +73,7 @@ pub fn accumulate(
             Some(tape) => tape,
             None => embed(part)?.1,
         };
+        options.stop.check()?;
         backbone.backward(tape, at_embeddings.slice(s![texts.clone(), ..]), gradients)?;
     }
     Ok(found.loss)
@@ -159,9 +164,11 @@ pub(super) mod tests {
                 let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
                 let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
                 let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
+                let stop = Stop::default();
                 let run = |micro_tokens, micro_texts, seed: u64| {
                     let mut gradients = Gradients::zeros(backbone.parameters());
-                    let options = StepOptions { dropout: Some(Seed(seed)), micro_tokens, micro_texts, weight: 0.5 };
+                    let dropout = Some(Seed(seed));
+                    let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
                     (accumulate(&*backbone, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
                 };
                 let (whole, expected) = run(0, 0, 9);

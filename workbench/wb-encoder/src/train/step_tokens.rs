@@ -30,7 +30,7 @@ pub fn accumulate_tokens(
     loss: &LossOnEmbeddings,
     batch: &TrainBatch,
     number: u64,
-    options: StepOptions,
+    options: StepOptions<'_>,
     gradients: &mut Gradients,
 ) -> Result<f64> {
     let parts = parts(&batch.tokens, options.micro_tokens, options.micro_texts);
@@ -38,6 +38,7 @@ pub fn accumulate_tokens(
     let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
     let anchors = batch.pairs.len();
     let forward = |texts: &Range<usize>| -> Result<Part> {
+        options.stop.check()?;
         let side = |text: usize| if texts.start + text < anchors { Side::Query } else { Side::Document };
         let part = late.attending(batch.tokens.part(texts.clone()), side);
         let (_, states, tape) = backbone.embed_tokens_tracked(&part, dropout)?;
@@ -79,6 +80,7 @@ pub fn accumulate_tokens(
             Some(part) => part,
             None => forward(texts)?,
         };
+        options.stop.check()?;
         let rows = all.offsets()[texts.start]..all.offsets()[texts.end];
         let at = at_vectors.slice(s![rows, ..]);
         let at_states = late.backward(backbone.parameters(), states.view(), &projected, at, gradients)?;
@@ -96,7 +98,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        BurnBackbone, LateInteractionConfig, TokenBatch, Tokenizer,
+        BurnBackbone, LateInteractionConfig, Stop, TokenBatch, Tokenizer,
         late_interaction::WEIGHT,
         losses::tests::{config, mixed_labels},
         native,
@@ -145,9 +147,11 @@ mod tests {
                 let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
                 let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
                 let loss = LossOnEmbeddings::new(similarity, &config(json));
+                let stop = Stop::default();
                 let run = |micro_tokens, micro_texts, seed: Option<u64>| {
                     let mut gradients = Gradients::zeros(backbone.parameters());
-                    let options = StepOptions { dropout: seed.map(Seed), micro_tokens, micro_texts, weight: 0.5 };
+                    let dropout = seed.map(Seed);
+                    let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
                     let found = accumulate_tokens(&*backbone, &late, &loss, &batch, 3, options, &mut gradients);
                     (found.unwrap(), gradients)
                 };

@@ -69,7 +69,8 @@ fn run(python: &Path, script: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-const TEXTS: [&str; 8] = [
+/// Prose and code, in several languages, from one token to more than a model takes.
+const TEXTS: [&str; 32] = [
     "sort a list of numbers",
     "How do I read a file line by line?",
     "def add(a, b):\n    return a + b",
@@ -78,6 +79,30 @@ const TEXTS: [&str; 8] = [
     "   SHOUTING_CONSTANT camelCase snake_case   ",
     "!!! ??? ...",
     "word word word word word word word word word word word word word word word word word word word word word word word word word word",
+    "x",
+    "Return the sum.",
+    "Сортировка списка чисел по возрастанию",
+    "如何在 Python 中读取文件的每一行？",
+    "リストを逆順にして、重複を取り除く",
+    "목록에서 가장 큰 수를 찾는 함수",
+    "كيف أقرأ ملفًا سطرًا سطرًا؟",
+    "איך ממיינים רשימה של מספרים",
+    "Comment trier une liste de nombres décimaux sans la modifier ?",
+    "¿Cómo elimino los duplicados de un vector en C++?",
+    "Zeile für Zeile aus einer Datei lesen, ohne sie ganz zu laden",
+    "İstanbul'da ILIK bir gün: ß, ﬁ, Å, e\u{301} and a zero\u{200b}width space",
+    "fn largest(numbers: &[i64]) -> Option<i64> {\n    numbers.iter().copied().max()\n}",
+    "func ReadLines(path string) ([]string, error) {\n\tfile, err := os.Open(path)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tdefer file.Close()\n\treturn scan(file), nil\n}",
+    "public static int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); }",
+    "const debounce = (f, ms) => { let t; return (...args) => { clearTimeout(t); t = setTimeout(() => f(...args), ms); }; };",
+    "<?php function slug(string $title): string { return strtolower(preg_replace('/[^a-z0-9]+/i', '-', $title)); }",
+    "def each_pair(hash)\n  hash.each { |key, value| yield key, value }\nend",
+    "#include <vector>\ntemplate <typename T> T sum(const std::vector<T>& v) { T s{}; for (const auto& x : v) s += x; return s; }",
+    "class Stack(object):\n    def __init__(self):\n        self.items = []\n    def push(self, item):\n        self.items.append(item)\n    def pop(self):\n        if not self.items:\n            raise IndexError('pop from an empty stack')\n        return self.items.pop()\n    def __len__(self):\n        return len(self.items)\n",
+    "SELECT c.name, COUNT(*) AS n FROM customers c LEFT JOIN orders o ON o.customer_id = c.id WHERE o.placed >= DATE '2020-01-01' GROUP BY c.name HAVING COUNT(*) > 3 ORDER BY n DESC LIMIT 10;",
+    "for i in $(seq 1 10); do curl -fsS \"https://example.org/page/$i\" | jq '.items[].name' >> names.txt; done",
+    "0x1F600 3.14159e-10 192.168.0.1 2024-02-29T23:59:60Z v1.2.3-rc.4+build.5",
+    "Reads a comma separated file, skips the header, converts the second column to floating point numbers, ignores the rows in which that fails, computes the mean and the standard deviation of the others, and prints both with two digits after the point; a file that does not exist is an error that names it, and an empty one gives no numbers at all. Reads a comma separated file, skips the header, converts the second column to floating point numbers, ignores the rows in which that fails, computes the mean and the standard deviation of the others, and prints both with two digits after the point; a file that does not exist is an error that names it, and an empty one gives no numbers at all. Reads a comma separated file again, and again, and again, until there is nothing more to read from it, whatever that may have been.",
 ];
 
 /// Writes an encoder, and the job to open it with embeddings of what was read back.

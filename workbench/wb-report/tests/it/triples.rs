@@ -38,6 +38,7 @@ fn card() -> NegativesCard {
         short: 70,
         without: 5,
         replaced: 0,
+        ties: Vec::new(),
         scores: vec![ScoreRow { name: "positive".into(), count: 1234, values: [0.6, 0.1, 0.2, 0.5, 0.61, 0.7, 0.9] }],
         estimates: vec![EstimateRow {
             measure: "BM25 puts it above the positive".into(),

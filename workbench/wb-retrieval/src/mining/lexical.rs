@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use wb_core::progress::silent;
 
-use super::{Batch, ByteSize, CandidateSource, Ranked};
+use super::{Batch, ByteSize, CandidateSource, Ranked, Seen};
 use crate::{Error, Result, Retriever, top_k};
 
 /// Ranks documents by a retriever's scores. A document without a score above 0 shares no word with the query, and is no
@@ -27,14 +27,14 @@ impl CandidateSource for LexicalSearch<'_> {
         self.at_once
     }
 
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: &mut dyn FnMut(usize)) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>> {
         let Batch { texts, queries, depth } = batch;
         let (given, expected) = (self.retriever.n_documents(), texts.documents().len());
         if given != expected {
             return Err(Error::Lengths { what: "documents of the retriever and of the texts", given, expected });
         }
         let scores = self.retriever.scores(&texts.queries()[queries.clone()], &mut silent)?;
-        seen(expected);
+        seen(expected)?;
         let rows = scores.as_slice().unwrap_or_default();
         let ranked = queries.into_par_iter().zip(rows.par_chunks(expected.max(1))).map(|(query, row)| {
             let hits = top_k::top_k(row, depth).into_iter().filter(|hit| hit.score > 0.0);
@@ -68,7 +68,7 @@ mod tests {
         let texts = Texts::new(&pairs, &[]).unwrap();
         let bm25 = Bm25Config::default().init(texts.documents(), &mut silent).unwrap();
         let mut search = LexicalSearch::new(&bm25, ByteSize(1 << 30));
-        let ranked = search.rank(Batch { texts: &texts, queries: 0..3, depth: 10 }, &mut |_| {}).unwrap();
+        let ranked = search.rank(Batch { texts: &texts, queries: 0..3, depth: 10 }, &mut |_| Ok(())).unwrap();
         let documents = |at: usize| ranked[at].candidates().iter().map(|c| c.document).collect::<Vec<_>>();
         assert_eq!((documents(0), documents(1), documents(2)), (vec![0, 1], vec![1, 0], vec![]));
         assert_eq!(ranked[0].positives[0], ranked[0].candidates()[0].score);

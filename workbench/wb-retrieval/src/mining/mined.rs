@@ -2,7 +2,7 @@
 
 use wb_core::Pair;
 
-use super::{Candidate, OfQuery, Texts, Thrown};
+use super::{Candidate, OfQuery, Texts, Thrown, Ties};
 
 /// A document that was taken as a negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,6 +59,10 @@ pub struct Account {
     pub short: u64,
     /// Pairs without any.
     pub without: u64,
+    /// Ties at the ends of the places that are looked at, one cut or two a query.
+    pub at_places: Ties,
+    /// Ties between what was taken from the best down and what was left, one cut a pair; none where negatives are drawn.
+    pub at_taken: Ties,
 }
 
 /// What was mined, pair by pair.
@@ -96,6 +100,8 @@ impl Mined {
         account.candidates += of_query.candidates;
         account.left += of_query.left;
         account.thrown.add(&of_query.thrown);
+        account.at_places.add(&of_query.at_places);
+        account.at_taken.add(&of_query.at_taken);
         for (at, pair) in of_query.pairs {
             let chosen = pair.negatives.iter().filter(|negative| negative.rank.is_some()).count();
             account.chosen += chosen as u64;

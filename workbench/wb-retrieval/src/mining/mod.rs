@@ -27,8 +27,11 @@ mod source;
 mod statistics;
 mod store;
 mod texts;
+mod ties;
 mod tokens;
 mod vectors;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use wb_core::{Document, Encoder, Pair, Progress, Seed, Side, progress::silent};
@@ -44,17 +47,18 @@ pub use rescore_config::{CrossEncoderConfig, RescoreConfig};
 pub use rescorer::{Asked, Rescorer};
 pub use search::{Blocks, VectorSearch};
 pub use select::{Candidate, Rule, Thrown};
-pub use source::{Batch, CandidateSource, Ranked};
+pub use source::{Batch, CandidateSource, Ranked, Seen};
 pub use statistics::Distribution;
 pub use store::encode_to_file;
 pub use texts::Texts;
+pub use ties::{ROUNDING, Ties};
 pub use tokens::TokenSearch;
 pub use vectors::{Picked, VectorFile, Vectors};
 
 use crate::{Error, Result};
 use copies::Copies;
 use rescorer::{Listed, rescore};
-use select::{Draw, ScoreList};
+use select::{Allowed, Draw, ScoreList};
 
 /// Is told the candidates of each query, before any rule.
 pub type Watch<'a> = &'a mut dyn FnMut(usize, &[Candidate]) -> Result<()>;
@@ -70,27 +74,47 @@ pub struct Mining<'a> {
     pub round: u64,
     /// Scores of a stronger model in place of the retriever's.
     pub rescore: Option<&'a dyn Rescorer>,
+    /// Set from outside to break off; what was mined so far is lost then, and the result is [`Error::Stopped`].
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Which mining of a training it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Round<'a> {
+    /// The experiment's seed.
+    pub seed: Seed,
+    /// How often it was mined before.
+    pub number: u64,
+    /// See [`Mining::stop`].
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl From<(Seed, u64)> for Round<'_> {
+    /// One that nobody stops.
+    fn from((seed, number): (Seed, u64)) -> Self {
+        Self { seed, number, stop: None }
+    }
 }
 
 impl<'a> Mining<'a> {
     /// By these rules alone, the first time.
     pub fn new(rules: &'a Rules, seed: Seed) -> Self {
-        Self { rules, seed, round: 0, rescore: None }
+        Self { rules, seed, round: 0, rescore: None, stop: None }
     }
 }
 
 /// Mines with an encoder, with all vectors in memory: during training, with the weights as they are.
 ///
 /// `corpus` holds more documents than the pairs' positives, or none. A caller that mines again after some steps counts
-/// up `round`, and the draws are others. Whatever `retriever` says, the encoder ranks; given vectors would be those of
+/// up the round, and the draws are others. Whatever `retriever` says, the encoder ranks; given vectors would be those of
 /// other weights, and are refused. Scores in a file are used, and so is `cross_encoder`, which has to be there where the
 /// config names one.
-pub fn mine(
+pub fn mine<'a>(
     pairs: &[Pair],
     corpus: &[Document],
     encoder: &dyn Encoder,
     config: &MiningConfig,
-    (seed, round): (Seed, u64),
+    round: impl Into<Round<'a>>,
     cross_encoder: Option<&dyn Rescorer>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedPairs> {
@@ -107,7 +131,8 @@ pub fn mine(
         let message = "is named, and none was opened";
         return Err(wb_core::Error::value("negatives.rescore.cross_encoder", message).into());
     }
-    let mining = Mining { round, rescore, ..Mining::new(&rules, seed) };
+    let Round { seed, number, stop } = round.into();
+    let mining = Mining { round: number, rescore, stop, ..Mining::new(&rules, seed) };
     if let Some(mut source) = TokenSearch::new(encoder, config.ram) {
         let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
         return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
@@ -118,12 +143,15 @@ pub fn mine(
     };
     let queries = encode(texts.queries(), Side::Query, "queries")?;
     let documents = encode(texts.documents(), Side::Document, "documents")?;
-    // The vectors are in memory already, so blocks save nothing.
-    let blocks = Blocks { queries: texts.queries().len().max(1), documents: texts.documents().len().max(1) };
+    // The vectors are in memory already, so blocks save nothing; between them it is looked whether to stop.
+    let blocks = Blocks { queries: texts.queries().len().max(1), documents: BETWEEN_LOOKS };
     let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?;
     let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
     Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined })
 }
+
+/// Documents that are searched between two looks at whether to stop: a second or less for some ten thousand queries.
+const BETWEEN_LOOKS: usize = 8192;
 
 /// Mines from whatever ranks the documents, a block of queries at a time.
 pub fn mine_from(
@@ -137,6 +165,10 @@ pub fn mine_from(
     let (n_queries, n_documents) = (texts.queries().len(), texts.documents().len());
     let (to, depth) = mining.rules.depth(texts.most_pairs(), texts.most_never(), mining.rescore.is_some());
     let depth = depth.min(n_documents);
+    let go_on = || match mining.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        true => Err(Error::Stopped),
+        false => Ok(()),
+    };
     let pairs_of = pairs_of(texts);
     let copies = Copies::new(texts, mining.rules.near_duplicates);
     let mut mined = Mined::of(texts, mining.rules.per_pair);
@@ -145,20 +177,24 @@ pub fn mine_from(
     for first in (0..n_queries).step_by(step) {
         let queries = first..(first + step).min(n_queries);
         let n = queries.len();
-        let batch = Batch { texts, queries: queries.clone(), depth };
+        // One more than is asked for: whether the last one that is has the score of the first one that is not.
+        let batch = Batch { texts, queries: queries.clone(), depth: (depth + 1).min(n_documents) };
         let ranked = source.rank(batch, &mut |seen| {
             // Not the whole block yet: its candidates are still to be looked at. Where they are rescored, that is nearly
             // all of the work.
             let part = if mining.rescore.is_some() { 0 } else { n * seen / n_documents.max(1) };
             progress(Progress::new(stage, first + part.min(n - 1), n_queries));
+            go_on()
         })?;
+        let ranked: Vec<Listed> = ranked.into_iter().map(|ranked| Listed::new(ranked, depth)).collect();
         if let Some(watch) = &mut watch {
-            queries.clone().zip(&ranked).try_for_each(|(query, ranked)| watch(query, &ranked.candidates()))?;
+            queries.clone().zip(&ranked).try_for_each(|(query, ranked)| watch(query, &ranked.candidates))?;
         }
         let mut ranked = ranked.into_iter();
         for from in queries.clone().step_by(RESCORED_TOGETHER) {
             let part = from..queries.end.min(from + RESCORED_TOGETHER);
-            let mut part: Vec<(usize, Listed)> = part.zip(ranked.by_ref().map(Listed::new)).collect();
+            let mut part: Vec<(usize, Listed)> = part.zip(ranked.by_ref()).collect();
+            go_on()?;
             if let Some(rescorer) = mining.rescore {
                 let done = &mut |done| progress(Progress::new(stage, from + done, n_queries));
                 rescore(texts, rescorer, &mut part, done)?;
@@ -182,7 +218,7 @@ pub fn mine_ranked(texts: &Texts<'_>, ranked: Vec<Ranked>, mining: &Mining<'_>) 
             self.0.len()
         }
 
-        fn rank(&mut self, _: Batch<'_, '_>, _: &mut dyn FnMut(usize)) -> Result<Vec<Ranked>> {
+        fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<Ranked>> {
             Ok(std::mem::take(&mut self.0))
         }
     }
@@ -198,6 +234,10 @@ pub(crate) struct OfQuery {
     candidates: u64,
     thrown: Thrown,
     left: u64,
+    /// At the ends of the places that are looked at.
+    at_places: Ties,
+    /// At what is taken for each pair.
+    at_taken: Ties,
     pairs: Vec<(usize, MinedPair)>,
 }
 
@@ -214,7 +254,7 @@ const RESCORED_TOGETHER: usize = 64;
 fn of_query(
     texts: &Texts<'_>,
     query: usize,
-    Listed { candidates, positive_scores }: &Listed,
+    Listed { candidates, positive_scores, at_end }: &Listed,
     to: usize,
     mining: &Mining<'_>,
     copies: &Copies<'_>,
@@ -228,7 +268,12 @@ fn of_query(
         positives: texts.positives(query),
         never: texts.never(query),
     };
-    let (left, thrown) = select::allowed(&list, rules, to, |a, b| copies.are(a, b));
+    let Allowed { left, thrown, mut at_places, reached } = select::allowed(&list, rules, to, |a, b| copies.are(a, b));
+    // Where the ranking ended before the places did, its end is the cut.
+    if !reached {
+        at_places.add(at_end);
+    }
+    let at_taken = select::ties(&left, rules);
     let of_pair = |pair: &u32| {
         let pair = *pair as usize;
         let draw = Draw { seed: mining.seed, round: mining.round, pair: &texts.pairs()[pair].id };
@@ -245,10 +290,14 @@ fn of_query(
         let positive_score = slot.map_or(f32::NAN, |slot| positive_scores[slot]);
         (pair, MinedPair { positive_score, negatives })
     };
+    // Each pair of the query takes the same.
+    let n = pairs.len() as u64;
     OfQuery {
         candidates: candidates.len() as u64,
         thrown,
         left: left.len() as u64,
+        at_places,
+        at_taken: Ties { cuts: at_taken.cuts * n, tied: at_taken.tied * n, candidates: at_taken.candidates * n },
         pairs: pairs.iter().map(of_pair).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! What a miner asks of a stronger model: other scores for a query and some documents.
 
-use super::{Candidate, Ranked, Texts};
+use super::{Candidate, Ranked, Texts, Ties};
 use crate::{Error, Result};
 
 /// A query and documents, by their positions in [`Texts`].
@@ -24,11 +24,17 @@ pub trait Rescorer: Sync {
 pub(super) struct Listed {
     pub candidates: Vec<Candidate>,
     pub positive_scores: Vec<f32>,
+    /// Of the ranking's end, by the retriever's scores.
+    pub at_end: Ties,
 }
 
 impl Listed {
-    pub fn new(ranked: Ranked) -> Self {
-        Self { candidates: ranked.candidates(), positive_scores: ranked.positives }
+    /// The best `depth` of a ranking that may be one longer.
+    pub fn new(ranked: Ranked, depth: usize) -> Self {
+        let mut candidates = ranked.candidates();
+        let at_end = Ties::at(|place| candidates[place].score, candidates.len(), depth);
+        candidates.truncate(depth);
+        Self { candidates, positive_scores: ranked.positives, at_end }
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use super::{Batch, ByteSize, CandidateSource, Ranked, Texts, Vectors};
+use super::{Batch, ByteSize, CandidateSource, Ranked, Seen, Texts, Vectors};
 use crate::{
     Error, Result,
     indexes::{LONGEST, search_rows},
@@ -97,7 +97,7 @@ impl CandidateSource for VectorSearch<'_> {
         self.blocks.queries
     }
 
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: &mut dyn FnMut(usize)) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>> {
         let Batch { texts, queries, depth } = batch;
         let (dim, n_documents) = (self.documents.dim(), self.documents.len());
         let mut vectors = Vec::new();
@@ -123,7 +123,7 @@ impl CandidateSource for VectorSearch<'_> {
                 ranked[row].positives[slot] = dot(&vectors[row * dim..][..dim], &block[at..][..dim]);
             }
             search_block(&vectors, &block, dim, &rows, depth, &mut ranked);
-            seen(rows.end);
+            seen(rows.end)?;
         }
         Ok(ranked)
     }

@@ -8,7 +8,7 @@
 use rand::{Rng, RngExt};
 use wb_core::Seed;
 
-use super::{Rules, Sampling, Softmax};
+use super::{Rules, Sampling, Softmax, Ties};
 
 /// A document that a query's ranking holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,14 +114,22 @@ pub struct ScoreList<'a> {
     pub never: &'a [u32],
 }
 
+/// What is left of a ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allowed {
+    /// The candidates that may be negatives, best first.
+    pub left: Vec<Candidate>,
+    /// What became of the others.
+    pub thrown: Thrown,
+    /// Ties at the ends of the places that are looked at.
+    pub at_places: Ties,
+    /// Whether there was something behind those places, so that they and not the ranking were the end.
+    pub reached: bool,
+}
+
 /// The candidates that may be negatives, best first, and an account of the others. `is_copy` says whether a document is
 /// nearly the text of a positive; it is asked last, and not where the rules do not look for copies.
-pub fn allowed(
-    list: &ScoreList<'_>,
-    rules: &Rules,
-    to: usize,
-    is_copy: impl Fn(u32, u32) -> bool,
-) -> (Vec<Candidate>, Thrown) {
+pub fn allowed(list: &ScoreList<'_>, rules: &Rules, to: usize, is_copy: impl Fn(u32, u32) -> bool) -> Allowed {
     let least_positive = list.positive_scores.iter().copied().fold(f32::INFINITY, f32::min);
     let above_margin = |score: f32, margin: Option<f32>| margin.is_some_and(|margin| score + margin > least_positive);
     let above_share = |score: f32, share: Option<f32>| {
@@ -163,13 +171,27 @@ pub fn allowed(
     if list.rescored {
         left.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.rank.cmp(&b.rank)));
     }
+    let all: &[Candidate] = if rules.whole_ranking { list.candidates } else { &left };
+    let reached = all.len() > to;
+    let mut at_places = Ties::default();
+    for end in [rules.from, to] {
+        at_places.add(&Ties::at(|place| all[place].score, all.len(), end));
+    }
     if !rules.whole_ranking {
         let kept = left.len().min(to).saturating_sub(rules.from);
         thrown.0[Rule::Place as usize] += (left.len() - kept) as u64;
         left.truncate(to);
         left.drain(..rules.from.min(left.len()));
     }
-    (left, thrown)
+    Allowed { left, thrown, at_places, reached }
+}
+
+/// Ties between what [`choose`] takes and what it leaves, where it takes the best.
+pub fn ties(left: &[Candidate], rules: &Rules) -> Ties {
+    match rules.sampling {
+        Sampling::Top => Ties::at(|place| left[place].score, left.len(), rules.per_pair),
+        Sampling::Random | Sampling::Softmax(_) => Ties::default(),
+    }
 }
 
 /// A pair's negatives among the documents that are left, best first. What is drawn depends on the seed, the round and
@@ -278,7 +300,7 @@ mod tests {
     fn left(scores: &[f32], positive_scores: &[f32], rules: &Rules) -> (Vec<u32>, Thrown) {
         let candidates = candidates(scores);
         let list = ScoreList { candidates: &candidates, rescored: false, positive_scores, positives: &[], never: &[] };
-        let (left, thrown) = allowed(&list, rules, 100, |_, _| false);
+        let Allowed { left, thrown, .. } = allowed(&list, rules, 100, |_, _| false);
         (documents(&left), thrown)
     }
 
@@ -322,7 +344,8 @@ mod tests {
             never: &[0, 1],
         };
         // Documents 6 to 10 pass the scores; 6 is a copy, 7 stands before the places, 10 behind them.
-        let (left, thrown) = allowed(&list, &rules, 3, |positive, document| (positive, document) == (1, 6));
+        let Allowed { left, thrown, .. } =
+            allowed(&list, &rules, 3, |positive, document| (positive, document) == (1, 6));
         assert_eq!(documents(&left), [8, 9]);
         let counts: Vec<u64> = Rule::ALL.iter().map(|rule| thrown.by(*rule)).collect();
         assert_eq!(counts, [1, 1, 2, 1, 1, 1, 1, 1, 1]);
@@ -344,9 +367,9 @@ mod tests {
             positives: &[1],
             never: &[3],
         };
-        assert_eq!(documents(&allowed(&list, &whole, 5, |_, _| false).0), [2, 4]);
+        assert_eq!(documents(&allowed(&list, &whole, 5, |_, _| false).left), [2, 4]);
         whole.whole_ranking = false;
-        assert_eq!(documents(&allowed(&list, &whole, 5, |_, _| false).0), [4, 5]);
+        assert_eq!(documents(&allowed(&list, &whole, 5, |_, _| false).left), [4, 5]);
     }
 
     #[test]
@@ -354,7 +377,7 @@ mod tests {
         let candidates = candidates(&[0.1, 0.7, 0.7, f32::NAN, 0.2]);
         let list =
             ScoreList { candidates: &candidates, rescored: true, positive_scores: &[0.9], positives: &[], never: &[] };
-        let (left, thrown) = allowed(&list, &rules(|_| {}), 100, |_, _| false);
+        let Allowed { left, thrown, .. } = allowed(&list, &rules(|_| {}), 100, |_, _| false);
         assert_eq!(documents(&left), [1, 2, 4, 0]);
         assert_eq!((left[0].rank, thrown.by(Rule::NotRescored)), (2, 1));
     }
@@ -443,7 +466,7 @@ mod tests {
                 positives: &[2],
                 never: &[2, 5],
             };
-            let (left, thrown) = allowed(&list, &rules, from + 9, |_, _| false);
+            let Allowed { left, thrown, .. } = allowed(&list, &rules, from + 9, |_, _| false);
             prop_assert_eq!(left.len() + thrown.total() as usize, candidates.len());
             let chosen = choose(&left, &rules, &draw("p", seed, 0));
             prop_assert_eq!(chosen.len(), n.min(left.len()));

@@ -16,13 +16,16 @@ pub struct Batch<'t, 'a> {
     pub depth: usize,
 }
 
+/// Is told how many documents were looked at, and may break off.
+pub type Seen<'s> = &'s mut dyn FnMut(usize) -> Result<()>;
+
 /// Something that ranks the documents of [`Texts`] for its queries.
 pub trait CandidateSource {
     /// How many queries are ranked together, by the memory that they take.
     fn at_once(&self) -> usize;
 
-    /// The rankings of a batch, one for each query in order. `seen` is told how many documents were looked at.
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: &mut dyn FnMut(usize)) -> Result<Vec<Ranked>>;
+    /// The rankings of a batch, one for each query in order.
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>>;
 }
 
 /// The best documents of one query, and the scores of its positives wherever they stand.

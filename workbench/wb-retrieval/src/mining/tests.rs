@@ -102,3 +102,77 @@ fn what_cannot_be_mined_with_again_is_refused() {
     let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
     assert!(error.to_string().starts_with("negatives.rescore.cross_encoder: is named, and none"), "{error}");
 }
+
+/// Documents of the same letters in another order: their scores are equal to the last bit.
+#[test]
+fn ties_at_the_cuts_are_counted() {
+    let pair = |id: &str, anchor: &str, positive: &str| Pair {
+        id: id.into(),
+        anchor: anchor.into(),
+        positive: positive.into(),
+        ..Pair::default()
+    };
+    let pairs = [pair("a", "aab", "aab;"), pair("b", "aab", "baa"), pair("c", "xyz", "xyyz")];
+    let texts = ["ab", "ba", "a b", "aac", "xyz;", "zz"];
+    let corpus: Vec<Document> = (texts.iter().enumerate())
+        .map(|(at, text)| Document { id: format!("k{at}"), text: (*text).into(), title: String::new() })
+        .collect();
+    let account = |per_pair, ranks, sampling| {
+        let config = MiningConfig {
+            mode: Mode::SentenceTransformers,
+            per_pair: Some(per_pair),
+            ranks: Some(ranks),
+            sampling: Some(sampling),
+            ..MiningConfig::default()
+        };
+        mine(&pairs, &corpus, &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap().mined.account
+    };
+    // Of "aab", best first: ab, ba and "a b" alike, then aac, then what shares no letter. Of "xyz": "xyz;", zz, the rest.
+    // To take one or two of the three that are alike is a tie, for each of the two pairs of "aab".
+    let ties = |ties: Ties| (ties.cuts, ties.tied, ties.candidates);
+    let top = |per_pair| account(per_pair, (0, Some(6)), Sampling::Top);
+    assert_eq!(ties(top(1).at_taken), (3, 2, 6));
+    assert_eq!(ties(top(2).at_taken), (3, 2, 6));
+    // All three of them are no tie; and of "xyz" the third is one of the four that are looked at and share nothing.
+    assert_eq!(ties(top(3).at_taken), (3, 1, 4));
+    // Who draws has no such cut, and a range that ends in the tie has one: once a query, not once a pair.
+    let drawn = account(1, (0, Some(1)), Sampling::Random);
+    assert_eq!(ties(drawn.at_taken), (0, 0, 0));
+    assert_eq!(ties(drawn.at_places), (2, 1, 2), "{drawn:?}");
+    let behind = account(1, (1, Some(3)), Sampling::Random);
+    assert_eq!(behind.at_places.tied, 2, "{behind:?}");
+}
+
+/// The ranking's own end is the cut where the rules throw so much away that the places are not filled.
+#[test]
+fn ties_at_the_end_of_a_ranking_are_counted() {
+    let pairs = pairs();
+    let texts = Texts::new(&pairs, &[]).unwrap();
+    let config = MiningConfig { mode: Mode::FlagEmbedding, ranks: Some((0, Some(2))), ..MiningConfig::default() };
+    let rules = Rules { per_pair: 1, ..config.rules() };
+    let ranked = |scores: [f32; 3]| Ranked::from_scores((0..3).zip(scores), vec![0.9]);
+    let of = |scores| {
+        let ranked = vec![ranked(scores), ranked([0.9, 0.5, 0.1]), ranked([0.9, 0.5, 0.1])];
+        let account = mine_ranked(&texts, ranked, &Mining::new(&rules, Seed(1))).unwrap().account;
+        (account.at_places.cuts, account.at_places.tied, account.at_places.candidates)
+    };
+    assert_eq!(of([0.9, 0.5, 0.1]), (3, 0, 0));
+    assert_eq!(of([0.9, 0.5, 0.5]), (3, 1, 2));
+    assert_eq!(of([0.9, 0.5, 0.499_999_9]), (3, 1, 2));
+    assert_eq!(of([0.9, 0.9, 0.9]), (3, 1, 3));
+}
+
+#[test]
+fn mining_is_broken_off_between_blocks() {
+    let config = MiningConfig { mode: Mode::SentenceTransformers, per_pair: Some(2), ..MiningConfig::default() };
+    let stop = AtomicBool::new(false);
+    let mut stop_at_search = |progress: wb_core::Progress| {
+        stop.store(progress.stage == "searching negatives", Ordering::Relaxed);
+    };
+    let round = Round { seed: Seed(1), number: 0, stop: Some(&stop) };
+    let found = mine(&pairs(), &corpus(), &Letters, &config, round, None, &mut stop_at_search);
+    assert!(matches!(found, Err(Error::Stopped)));
+    stop.store(false, Ordering::Relaxed);
+    let found = mine(&pairs(), &corpus(), &Letters, &config, round, None, &mut silent).unwrap();
+    assert_eq!(found.pairs, mined(&config, 1, 0));
+}

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use rayon::prelude::*;
 use wb_core::{Encoder, Side, TokenEmbeddings, TokenEncoder, progress::silent};
 
-use super::{Batch, ByteSize, CandidateSource, Ranked, kept_rankings::KeptRankings};
+use super::{Batch, ByteSize, CandidateSource, Ranked, Seen, kept_rankings::KeptRankings};
 use crate::{
     Result,
     late_interaction::encode_tokens,
@@ -58,7 +58,7 @@ impl CandidateSource for TokenSearch<'_> {
         self.at_once
     }
 
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: &mut dyn FnMut(usize)) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>> {
         let Batch { texts, queries, depth } = batch;
         let mut kept = self.kept.as_ref().map(|(folder, every)| {
             let name = format!("{}-{}-{depth}.rankings", queries.start, queries.end);
@@ -71,7 +71,7 @@ impl CandidateSource for TokenSearch<'_> {
         };
         let all = texts.documents().len();
         if done >= all && all > 0 {
-            seen(all);
+            seen(all)?;
             return Ok(ranked);
         }
         let vectors = self.encode(&texts.queries()[queries.clone()], Side::Query)?;
@@ -97,7 +97,7 @@ impl CandidateSource for TokenSearch<'_> {
             if let Some(kept) = &mut kept {
                 kept.keep(so_far, so_far == all, &ranked)?;
             }
-            seen(so_far);
+            seen(so_far)?;
         }
         Ok(ranked)
     }
@@ -183,10 +183,10 @@ mod tests {
         let rank = |encoder: &Breaking| {
             let search = TokenSearch::new(encoder, ByteSize(1 << 30)).unwrap();
             let mut search = TokenSearch { kept: Some((folder.path().join("kept"), Duration::ZERO)), ..search };
-            search.rank(batch(), &mut |_| ())
+            search.rank(batch(), &mut |_| Ok(()))
         };
         let mut whole = TokenSearch::new(&Letters, ByteSize(1 << 30)).unwrap();
-        let expected = sorted(whole.rank(batch(), &mut |_| ()).unwrap());
+        let expected = sorted(whole.rank(batch(), &mut |_| Ok(())).unwrap());
         // Queries, then two blocks of documents: it breaks off at the second, and goes on with that.
         assert!(rank(&breaking(3)).is_err());
         let encoder = breaking(usize::MAX);
@@ -201,7 +201,7 @@ mod tests {
         let encoder = breaking(usize::MAX);
         let search = TokenSearch::new(&encoder, ByteSize(1 << 30)).unwrap().keeping(folder.path().join("kept"));
         let mut search = search;
-        search.rank(deeper, &mut |_| ()).unwrap();
+        search.rank(deeper, &mut |_| Ok(())).unwrap();
         assert_eq!(encoder.calls.load(Ordering::Relaxed), 3);
     }
 
@@ -211,7 +211,7 @@ mod tests {
         let texts = Texts::new(&pairs, &[]).unwrap();
         let (queries, depth) = (3..texts.queries().len(), 20);
         let mut search = TokenSearch::new(&Letters, ByteSize(1 << 30)).unwrap();
-        let found = search.rank(Batch { texts: &texts, queries: queries.clone(), depth }, &mut |_| ()).unwrap();
+        let found = search.rank(Batch { texts: &texts, queries: queries.clone(), depth }, &mut |_| Ok(())).unwrap();
         let all = search.encode(texts.documents(), Side::Document).unwrap();
         let of_queries = search.encode(&texts.queries()[queries.clone()], Side::Query).unwrap();
         let scores = max_sim(&of_queries, &all).unwrap();

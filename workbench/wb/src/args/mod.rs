@@ -35,8 +35,9 @@ pub enum Command {
 Examples:
   wb run configs/quickstart.yaml
   wb run configs/quickstart.yaml train.epochs=2 device=cpu
-  wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair")]
-    Run(Experiment),
+  wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair
+  wb run configs/quickstart.yaml --resume latest                  # this very run, or an error that says what changed")]
+    Run(Training),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
     #[command(
         after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
@@ -61,8 +62,9 @@ Every answer is in the ledger before it counts: stopped or killed, the same comm
     #[command(after_help = "\
 Examples:
   wb train configs/minilm-lora.yaml
-  wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster")]
-    Train(Experiment),
+  wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
+  wb train runs/RUN/config.yaml --resume RUN              # with the run's own config")]
+    Train(Training),
     /// Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers.
     #[command(after_help = "\
 Examples:
@@ -165,6 +167,18 @@ pub struct Experiment {
     pub device: Option<DeviceConfig>,
     #[command(flatten)]
     pub places: Places,
+}
+
+/// A YAML to train by.
+#[derive(Debug, Args)]
+pub struct Training {
+    #[command(flatten)]
+    pub experiment: Experiment,
+    /// Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with what differs, where the
+    /// config, the data or the build is not what it began with. Without it, the run with the same config and data is gone
+    /// on with, or a new one begun.
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<String>,
 }
 
 /// What to mine, with what.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_encoder::train::Keep;
+use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
 use super::{End, bench_sql::generate, data_lints, experiment};
@@ -53,6 +53,10 @@ pub fn check(check: &args::Check) -> Result<End> {
     let of_data = data_lints::lints(&experiment, steps.as_ref());
     for lint in lints(&experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
+    }
+    if steps.is_none() {
+        let file = arguments.config.display();
+        output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
     }
     if experiment.rag.is_some() {
         let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
@@ -255,11 +259,13 @@ fn lints(experiment: &Experiment) -> Vec<String> {
                     .to_owned(),
             );
         }
-        if train.negatives < rules.per_pair {
-            lints.push(format!(
-                "negatives: {} a pair are mined, and training uses {} of them (train.negatives)",
-                rules.per_pair, train.negatives
-            ));
+        let used = most_negatives(train);
+        if used < rules.per_pair {
+            let by = match train.curriculum.is_empty() {
+                true => format!("training uses {used} of them (train.negatives)"),
+                false => format!("no stage of the curriculum uses more than {used} of them"),
+            };
+            lints.push(format!("negatives: {} a pair are mined, and {by}", rules.per_pair));
         }
     }
     let is_fresh = !matches!(experiment.encoder.model, ModelChoice::Pretrained(_));

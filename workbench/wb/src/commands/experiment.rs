@@ -11,7 +11,7 @@ use crate::{
     interrupt::Interrupt,
     output::{self, Bars},
     pipeline::{
-        bench, data, device, mine, preflight,
+        bench, data, device, mine, preflight, resume,
         train::{self, Trained},
         verdict,
     },
@@ -28,6 +28,7 @@ pub fn load(arguments: &args::Experiment) -> Result<Experiment> {
 /// `wb data`
 pub fn data(arguments: &args::Experiment) -> Result<End> {
     let experiment = load(arguments)?;
+    preflight::judges(&experiment)?;
     let mut bars = Bars::new();
     let data = data::data(&experiment, &arguments.places.datasets, &mut |p| bars.report(p))?;
     bars.finish();
@@ -36,19 +37,20 @@ pub fn data(arguments: &args::Experiment) -> Result<End> {
 }
 
 /// `wb train`
-pub fn train(arguments: &args::Experiment) -> Result<End> {
+pub fn train(arguments: &args::Training) -> Result<End> {
     whole(arguments, false)
 }
 
 /// `wb run`
-pub fn run(arguments: &args::Experiment) -> Result<End> {
+pub fn run(arguments: &args::Training) -> Result<End> {
     whole(arguments, true)
 }
 
-fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
+fn whole(args::Training { experiment: arguments, resume }: &args::Training, measured: bool) -> Result<End> {
     let started = Instant::now();
     let experiment = load(arguments)?;
     preflight::preflight(&experiment)?;
+    let named = resume.as_ref().map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
     let device = device::of_experiment(&experiment)?;
     let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();
@@ -57,9 +59,15 @@ fn whole(arguments: &args::Experiment, measured: bool) -> Result<End> {
 
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
     let data = mine::of_experiment(&experiment, data, places, &mut progress)?;
-    let mut run = train::open(&experiment, &data, &places.runs)?;
-    let (trained, untrained) =
-        interrupt.while_training(|stop| train::encoder(&experiment, &data, &mut run, &device, stop, &mut progress))?;
+    let mut run = train::open(&experiment, &data, &places.runs, named)?;
+    let (trained, untrained) = match train::encoder(&experiment, &data, &mut run, &device, &interrupt, &mut progress) {
+        Err(error) if matches!(error.downcast_ref(), Some(wb_encoder::Error::Stopped)) => {
+            bars.finish();
+            output::note("stopped before a step was done; the same command goes on");
+            return Ok(End::Interrupted);
+        }
+        trained => trained?,
+    };
     if let Trained::Stopped(outcome) = trained {
         bars.finish();
         output::note(format!("stopped after step {}; the same command goes on from there", outcome.steps));

@@ -16,7 +16,7 @@ use wb_encoder::train::{PairStream, TrainPairs};
 
 use super::{encoder, judge::Judges};
 use crate::{
-    config::{Experiment, PretrainedConfig},
+    config::{Experiment, PretrainedConfig, SourceChoice},
     output,
 };
 
@@ -26,6 +26,8 @@ pub struct Data {
     pub folder: PathBuf,
     /// Of sources, gates and seed.
     pub fingerprint: Fingerprint,
+    /// Of each source.
+    pub sources: Vec<Fingerprint>,
     /// The pairs; with `streaming` those of training are on the disk only.
     pub prepared: Prepared,
     /// Whether training pairs are on the disk only.
@@ -37,14 +39,15 @@ pub struct Data {
 
 /// Makes the pairs of an experiment, or loads them where they were made before.
 pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Data> {
-    let fingerprint = fingerprint(experiment)?;
+    let sources = sources(experiment)?;
+    let fingerprint = of_all(experiment, &sources)?;
     let folder = folder(datasets, &fingerprint);
     let (streaming, stored) = (experiment.data.streaming, Stored::new(&folder, &fingerprint));
     if folder.join("data.json").is_file() {
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
         let prepared = loaded.with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
-        return Ok(Data { folder, fingerprint, prepared, mined: None, streaming, stored });
+        return Ok(Data { folder, fingerprint, sources, prepared, mined: None, streaming, stored });
     }
     let prepared = if streaming {
         stream(experiment, &folder, progress)?
@@ -53,7 +56,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         store::write(&prepared, &folder)?;
         prepared
     };
-    Ok(Data { folder, fingerprint, prepared, mined: None, streaming, stored })
+    Ok(Data { folder, fingerprint, sources, prepared, mined: None, streaming, stored })
 }
 
 fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
@@ -152,13 +155,22 @@ pub fn folder(datasets: &Path, fingerprint: &Fingerprint) -> PathBuf {
 
 /// Of all that decides the pairs.
 pub fn fingerprint(experiment: &Experiment) -> Result<Fingerprint> {
+    of_all(experiment, &sources(experiment)?)
+}
+
+/// Of each source, in their order.
+pub fn sources(experiment: &Experiment) -> Result<Vec<Fingerprint>> {
+    let of = |source: &SourceChoice| source.fingerprint().with_context(|| format!("cannot read {}", source.name()));
+    experiment.data.sources.iter().map(of).collect()
+}
+
+fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(env!("CARGO_PKG_VERSION")).number(experiment.seed.0);
     all.text(Fingerprint::of_json(&experiment.data).as_str());
-    for source in &experiment.data.sources {
-        let of_source = source.fingerprint().with_context(|| format!("cannot read {}", source.name()))?;
-        all.text(of_source.as_str());
-    }
+    sources.iter().for_each(|source| {
+        all.text(source.as_str());
+    });
     for judge in experiment.data.prepare().encoders() {
         let folder = encoder::pretrained_folder(&PretrainedConfig::from(judge))?;
         all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());

@@ -1,6 +1,8 @@
 //! What is needed to make a run again, written when it starts.
 
-use wb_core::{Result, RunDir, Seed, fingerprint::Fingerprint, manifest::Manifest, run_dir::write_json};
+use std::collections::BTreeMap;
+
+use wb_core::{Result, RunDir, Seed, manifest::Manifest, run_dir::write_json};
 
 /// Features of this build.
 pub fn features() -> Vec<String> {
@@ -16,22 +18,34 @@ pub fn features() -> Vec<String> {
     all.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect()
 }
 
+/// A version and the commit that it was built from, in words; the version alone where there was no git.
+pub fn build(version: &str, commit: &str) -> String {
+    if commit.is_empty() { version.to_owned() } else { format!("{version} ({commit})") }
+}
+
+/// The commit of this build; empty where there was no git.
+const COMMIT: Option<&str> = option_env!("WB_COMMIT");
+
+/// This build.
+pub fn this_build() -> String {
+    build(env!("CARGO_PKG_VERSION"), COMMIT.unwrap_or_default())
+}
+
 /// Writes the manifest of a run.
-pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: &[(&str, &Fingerprint)]) -> Result<()> {
+pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: BTreeMap<String, String>) -> Result<()> {
     let command: Vec<String> = std::env::args().map(quoted).collect();
-    let config = fingerprints.iter().find(|(name, _)| *name == "config").map(|(_, of)| of.to_string());
     let manifest = Manifest {
         run: run.id().to_owned(),
         command: command.join(" "),
         started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("WB_COMMIT").unwrap_or_default().to_owned(),
+        commit: COMMIT.unwrap_or_default().to_owned(),
         features: features(),
         device: device.to_owned(),
         machine: machine(),
         seed: seed.0,
-        config: config.unwrap_or_default(),
-        fingerprints: fingerprints.iter().map(|(name, of)| ((*name).to_owned(), of.to_string())).collect(),
+        config: fingerprints.get("config").cloned().unwrap_or_default(),
+        fingerprints,
     };
     write_json(&run.manifest(), &manifest)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use wb_encoder::{folder::MaxTokens, train::TrainConfig};
+use wb_encoder::{Folder, folder::MaxTokens, train::TrainConfig};
 
 use wb_retrieval::mining::{MiningConfig, RescoreConfig};
 
@@ -27,13 +27,12 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
 pub fn but_pairs(experiment: &Experiment) -> Result<()> {
     let (max_tokens, special) = encoder::check(experiment)?;
     check_stage_lengths(&experiment.train, max_tokens, special)?;
-    for judge in experiment.data.prepare().encoders() {
-        wb_encoder::Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(judge))?)?;
-    }
+    judges(experiment)?;
     if let Some(guide) = experiment.train.loss.guide() {
         let folder =
             encoder::pretrained_folder(&PretrainedConfig::from(guide)).context("cannot read the loss's guide")?;
-        wb_encoder::Folder::read(&folder)?;
+        let guide = Folder::read(&folder)?;
+        one_vector_a_text("train.loss", "the guide", &guide)?;
     }
     if let Some(negatives) = &experiment.negatives {
         self::negatives(negatives)?;
@@ -52,6 +51,31 @@ pub fn but_pairs(experiment: &Experiment) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses encoders that are to judge pairs and are not there, or compare texts otherwise than a judge does.
+pub fn judges(experiment: &Experiment) -> Result<()> {
+    let gates = experiment.data.prepare();
+    let named = [
+        ("data.semantic.encoder", gates.semantic.as_ref().map(|gate| &gate.encoder)),
+        ("data.consistency.by.encoder", gates.consistency.as_ref().and_then(|gate| gate.by.encoder())),
+        ("data.difficulty.by.encoder", gates.difficulty.as_ref().and_then(|gate| gate.by.encoder())),
+    ];
+    for (key, judge) in named.into_iter().filter_map(|(key, judge)| Some((key, judge?))) {
+        let folder = Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(judge))?)?;
+        one_vector_a_text(key, "what judges pairs", &folder)?;
+    }
+    Ok(())
+}
+
+/// Refuses an encoder of one vector a token where cosines of two texts are asked for.
+fn one_vector_a_text(key: &str, what: &str, folder: &Folder) -> wb_core::Result<()> {
+    if folder.late_interaction.is_none() {
+        return Ok(());
+    }
+    let message = format!("{what} has to give one vector a text, and {} gives one a token", folder.name);
+    Err(wb_core::Error::value(key, message)
+        .with_hint("name an encoder with one vector a text, such as sentence-transformers/all-MiniLM-L6-v2"))
 }
 
 /// The file of pairs that `wb synth` is yet to make of this very file.

@@ -27,6 +27,11 @@ impl Stages {
         self.inputs.get(stage) == Some(inputs)
     }
 
+    /// Whether a stage is finished, for whatever inputs.
+    pub fn has(&self, stage: &str) -> bool {
+        self.inputs.contains_key(stage)
+    }
+
     /// Notes a stage as finished.
     pub fn done(&mut self, stage: &str, inputs: Fingerprint) -> Result<()> {
         self.inputs.insert(stage.to_owned(), inputs);

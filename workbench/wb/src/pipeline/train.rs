@@ -1,6 +1,6 @@
 //! The run of an experiment: its folder, and the encoder trained in it.
 
-use std::{path::Path, sync::atomic::AtomicBool};
+use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{
@@ -9,13 +9,23 @@ use wb_core::{
     run_dir::{RunLock, write_json},
 };
 use wb_encoder::{
-    Backbone, BiEncoder, Folder, OpenDevice,
+    Backbone, BiEncoder, Folder, OpenDevice, Stop,
     train::{CodeTokens, Guide, Refresh, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
 };
 
-use super::{code_labels, data::Data, encoder, journals, manifest, mine::Refresher, stages::Stages};
+use super::{
+    code_labels,
+    data::Data,
+    encoder,
+    inputs::{Inputs, inputs},
+    journals, manifest,
+    mine::Refresher,
+    resume,
+    stages::Stages,
+};
 use crate::{
     config::{Experiment, PretrainedConfig},
+    interrupt::Interrupt,
     output,
 };
 
@@ -25,6 +35,7 @@ pub struct Run {
     pub dir: RunDir,
     /// Its finished stages.
     pub stages: Stages,
+    inputs: Inputs,
     _lock: RunLock,
 }
 
@@ -36,32 +47,29 @@ pub enum Trained {
     Stopped(TrainOutcome),
 }
 
-/// The run of this experiment on these pairs: the one that was begun before, or a new one.
-pub fn open(experiment: &Experiment, data: &Data, runs: &Path) -> Result<Run> {
+/// The run of this experiment on these pairs: the one that was begun before, or a new one; or the one that a person
+/// named, and no other ([`resume::named`]).
+pub fn open(experiment: &Experiment, data: &Data, runs: &Path, named: Option<RunDir>) -> Result<Run> {
     let inputs = inputs(experiment, data)?;
-    let dir = RunDir::for_experiment(runs, &experiment.name, &inputs)?;
+    let dir = match named {
+        Some(run) => {
+            resume::check(&run, experiment, &inputs)?;
+            run
+        }
+        None => {
+            let run = RunDir::for_experiment(runs, &experiment.name, &inputs.all)?;
+            match run.manifest().is_file() {
+                true => resume::same_build(&run)?,
+                false => resume::other_unfinished(experiment, runs, &inputs)?.into_iter().for_each(output::note),
+            }
+            run
+        }
+    };
     let lock = dir.lock()?;
     // Nobody else writes here now.
     atomic::remove_leftovers(dir.folder())?;
     let stages = Stages::open(&dir)?;
-    Ok(Run { dir, stages, _lock: lock })
-}
-
-/// Of all that decides the weights. What is measured on them is not part of it.
-fn inputs(experiment: &Experiment, data: &Data) -> Result<Fingerprint> {
-    let mut all = Fingerprint::builder();
-    all.text(env!("CARGO_PKG_VERSION")).text(&experiment.name).number(experiment.seed.0);
-    all.text(&experiment.device.to_string()).text(data.fingerprint.as_str());
-    all.text(encoder::fingerprint(&experiment.encoder)?.as_str());
-    all.text(Fingerprint::of_json(&experiment.train).as_str());
-    if let Some(guide) = experiment.train.loss.guide() {
-        let folder = encoder::pretrained_folder(&PretrainedConfig::from(guide))?;
-        all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
-    }
-    if let Some(mined) = &data.mined {
-        all.text("negatives").text(mined.as_str());
-    }
-    Ok(all.finish())
+    Ok(Run { dir, stages, inputs, _lock: lock })
 }
 
 /// Trains the encoder, or goes on where it was stopped; does nothing where it is done.
@@ -71,12 +79,11 @@ pub fn encoder(
     data: &Data,
     run: &mut Run,
     device: &OpenDevice,
-    stop: &AtomicBool,
+    interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Trained, Folder)> {
-    let inputs = inputs(experiment, data)?;
     let untrained = encoder::begin(experiment, &run.dir, data, progress)?;
-    if run.stages.is_done("train", &inputs) && run.dir.encoder().is_dir() {
+    if run.stages.is_done("train", &run.inputs.all) && run.dir.encoder().is_dir() {
         // What is measured may have changed.
         atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
         journals::write(experiment, &run.dir)?;
@@ -84,7 +91,7 @@ pub fn encoder(
         return Ok((Trained::Done, untrained));
     }
     run.dir.reopen()?;
-    write_head(experiment, data, run, &inputs, &device.description)?;
+    write_head(experiment, data, run, &device.description)?;
     for note in &untrained.notes {
         output::note(format!("encoder: {note}"));
     }
@@ -116,6 +123,7 @@ pub fn encoder(
         types: &code_labels::types,
     };
     let datasets = data.folder.parent().unwrap_or(Path::new("."));
+    let stop = interrupt.flag();
     let refresher = Refresher::open(experiment, data.prepared.train.pairs(), datasets, stop)?;
     let mine_again = |backbone: &dyn Backbone, step: u64, progress: &mut dyn FnMut(Progress)| match &refresher {
         Some(refresher) => {
@@ -127,7 +135,9 @@ pub fn encoder(
         None => None,
         Some(guide) => {
             let folder = Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(guide))?)?;
-            Some(BiEncoder::open(folder, device)?)
+            let mut guide = BiEncoder::open(folder, device)?;
+            guide.backbone_mut().watch(Stop::when(stop));
+            Some(guide)
         }
     };
     let job = TrainJob {
@@ -143,11 +153,13 @@ pub fn encoder(
         guide: guide.as_ref().map(|guide| guide as &Guide<'_>),
         files: TrainFiles::from(&run.dir),
         resume: true,
-        stop,
+        build: &manifest::this_build(),
+        stop: &Stop::when(stop),
     };
     // What an earlier session left, and what this one leaves, however it ends.
     journals::write(experiment, &run.dir)?;
-    let outcome = train(encoder.backbone_mut(), &job, progress);
+    // All before this is made whole or not at all, and everything after it too.
+    let outcome = interrupt.while_training(|| train(encoder.backbone_mut(), &job, progress));
     journals::write(experiment, &run.dir)?;
     let outcome = outcome?;
     for warning in &outcome.warnings {
@@ -161,18 +173,20 @@ pub fn encoder(
         outcome.steps, outcome.pairs_per_second, outcome.best_mrr, outcome.best_step
     ));
     encoder.write(&run.dir.encoder())?;
-    run.stages.done("train", inputs)?;
+    run.stages.done("train", run.inputs.all.clone())?;
     Ok((Trained::Done, untrained))
 }
 
 /// What explains the run, before anything is computed.
-fn write_head(experiment: &Experiment, data: &Data, run: &Run, inputs: &Fingerprint, device: &str) -> Result<()> {
+fn write_head(experiment: &Experiment, data: &Data, run: &Run, device: &str) -> Result<()> {
     let config = wb_core::config::to_text(experiment)?;
     let of_config = Fingerprint::of_bytes(config.as_bytes());
     atomic::write(&run.dir.config(), config.as_bytes())?;
     write_json(&run.dir.data(), &data.prepared.card)?;
-    let mut fingerprints = vec![("config", &of_config), ("data", &data.fingerprint), ("train", inputs)];
-    fingerprints.extend(data.mined.as_ref().map(|mined| ("negatives", mined)));
-    manifest::write(&run.dir, experiment.seed, device, &fingerprints)?;
+    let mut fingerprints = run.inputs.parts.clone();
+    for (name, of) in [("config", &of_config), ("data", &data.fingerprint), ("train", &run.inputs.all)] {
+        fingerprints.insert(name.to_owned(), of.to_string());
+    }
+    manifest::write(&run.dir, experiment.seed, device, fingerprints)?;
     Ok(())
 }

@@ -22,6 +22,7 @@ fn an_empty_project_says_how_to_begin() {
     out: memory    0.1 MB for weights, gradients and optimizer
     out: train     2 epochs in batches of 16
     out: bench     pairs
+    out: lints about the pairs come after `wb data tiny.yaml`; they are not prepared yet
     ");
 }
 

@@ -74,11 +74,15 @@ fn help_of_a_training_names_overrides_and_places() {
     out:       --runs <DIR>       The folder of runs [default: runs]
     out:       --datasets <DIR>   The folder of prepared data sets [default: datasets/prepared]
     out:       --reports <DIR>    The folder of reports [default: reports]
+    out:       --resume <RUN>     Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with
+    out:                          what differs, where the config, the data or the build is not what it began with. Without
+    out:                          it, the run with the same config and data is gone on with, or a new one begun
     out:   -h, --help             Print help
     out:
     out: Examples:
     out:   wb train configs/minilm-lora.yaml
     out:   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
+    out:   wb train runs/RUN/config.yaml --resume RUN              # with the run's own config
     ");
 }
 

@@ -50,6 +50,7 @@ fn negatives_of_a_real_encoder_keep_their_distance() {
         "relative margin 0.01",
         "thrown: positive of the query",
         "signs of false negatives",
+        "through a tie",
         "BM25 puts it above",
     ] {
         assert!(out.contains(told), "{told}\n{out}");
@@ -366,8 +367,21 @@ fn a_check_tells_how_negatives_will_be_mined_and_what_is_risky() {
     }
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "negatives={encoder: bert}"]);
     assert!(out.contains("negatives 4 a pair, ranked by bert") && !out.contains("lint: negatives"), "{out}");
+    // What the pairs would show is not passed over in silence.
+    let later = "lints about the pairs come after `wb data tiny.yaml`";
+    assert!(out.contains(later), "{out}");
+    // Stages count, and not the number that stands for those that have none of their own.
+    let stages = "train.curriculum=[{name: a, until: {share: 0.5}, negatives: 1}, {name: b, negatives: 3}]";
+    let check = ["check", "tiny.yaml", "negatives={encoder: bert, per_pair: 9}", "train.negatives=9"];
+    let (out, _) = sandbox.succeeds(&[&check[..], &[stages]].concat());
+    assert!(
+        out.contains("lint: negatives: 9 a pair are mined, and no stage of the curriculum uses more than 3"),
+        "{out}"
+    );
+    assert!(!sandbox.succeeds(&check).0.contains("lint: negatives"));
     // What will be mined is not missed, now that the pairs can be looked at.
     sandbox.succeeds(&["data", "tiny.yaml"]);
+    assert!(!sandbox.succeeds(&["check", "tiny.yaml"]).0.contains(later));
     let missed = "no pair brings more than 0";
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "train.negatives=2"]);
     assert!(out.contains(missed), "{out}");

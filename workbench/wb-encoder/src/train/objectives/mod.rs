@@ -133,7 +133,7 @@ impl<'a> Objectives<'a> {
         backbone: &dyn Backbone,
         code: BatchCode<'_>,
         number: u64,
-        options: StepOptions,
+        options: StepOptions<'_>,
         gradients: &mut Gradients,
     ) -> Result<Vec<ObjectiveLoss>> {
         let asked = self.ask(code, number)?;
@@ -146,6 +146,7 @@ impl<'a> Objectives<'a> {
             if asked[part.clone()].iter().all(|text| text.questions.iter().all(Vec::is_empty)) {
                 continue;
             }
+            options.stop.check()?;
             let batch = tokens.part(part.clone());
             let (_, states, tape) = backbone.embed_tokens_tracked(&batch, dropout)?;
             let mut at_states = Array2::zeros(states.dim());
@@ -161,6 +162,7 @@ impl<'a> Objectives<'a> {
                     gradients,
                 );
             }
+            options.stop.check()?;
             backbone.backward_tokens(tape, Upstream::states(at_states.view()), gradients)?;
         }
         let found = self.list.iter().zip(sums).zip(counts).map(|((objective, sum), asked)| ObjectiveLoss {

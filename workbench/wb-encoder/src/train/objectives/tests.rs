@@ -1,6 +1,11 @@
 //! Objectives on a tiny BERT and on made-up code whose "syntax" and "types" a few lines can find.
 
-use std::{collections::BTreeMap, fs, path::Path, sync::atomic::AtomicBool};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use ndarray::Array2;
 use serde::Deserialize;
@@ -8,7 +13,7 @@ use wb_core::{Pair, PairSet, Progress, records::journal::StepRecord};
 
 use super::*;
 use crate::{
-    Folder, Tokenizer,
+    Folder, Stop, Tokenizer,
     native::open,
     train::{
         Every, Keep, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, TrainOutcome, ValidateConfig,
@@ -273,7 +278,8 @@ fn gradients_equal_finite_differences_and_parts_change_nothing() {
             })
             .unwrap();
         let batch: Vec<u32> = (0..12).collect();
-        let options = StepOptions { dropout: Some(Seed(4)), micro_tokens: 0, micro_texts: 0, weight: 0.5 };
+        let stop = Stop::default();
+        let options = StepOptions { dropout: Some(Seed(4)), micro_tokens: 0, micro_texts: 0, weight: 0.5, stop: &stop };
         let run = |backbone: &dyn Backbone, options| {
             let mut gradients = Gradients::zeros(backbone.parameters());
             let losses = with_table(pairs.pairs(), |table, views| {
@@ -351,7 +357,7 @@ impl Run {
         let mut folder = folder("tiny-bert");
         folder.model.parameters = folder.model.architecture.fresh(Seed(5));
         let mut backbone = open(folder.model.clone()).unwrap();
-        let (pairs, stop) = (pairs(), AtomicBool::new(false));
+        let (pairs, stop) = (pairs(), Arc::new(AtomicBool::new(false)));
         let path = |name: &str| self.folder.path().join(name);
         let outcome = with_code(&folder.tokenizer, |code| {
             let tokenize = |wanted: Wanted<'_>| folder.tokenizer.encode("", wanted.text, 24);
@@ -361,6 +367,7 @@ impl Run {
                 tokenize: &tokenize,
                 late_interaction: None,
                 code: Some(code),
+                build: "",
                 special_ends: true,
                 config: &self.config,
                 seed: Seed(17),
@@ -373,7 +380,7 @@ impl Run {
                     checkpoints: path("checkpoints"),
                 },
                 resume,
-                stop: &stop,
+                stop: &Stop::when(&stop),
             };
             let mut seen = |progress: Progress| {
                 if progress.done as usize >= stop_after {
@@ -470,7 +477,8 @@ fn what_cannot_be_is_told() {
                 Objectives::open(&config(json), Some(&code), table, Seed(1), backbone.as_mut()).unwrap().unwrap();
             gradients = Gradients::zeros(backbone.parameters());
             let code = BatchCode { pairs: &all, stage: 0, table, views };
-            let options = StepOptions { dropout: None, micro_tokens: 0, micro_texts: 0, weight: 1.0 };
+            let stop = Stop::default();
+            let options = StepOptions { dropout: None, micro_tokens: 0, micro_texts: 0, weight: 1.0, stop: &stop };
             objectives.accumulate(backbone.as_ref(), code, 0, options, &mut gradients).unwrap()
         });
         assert!(found.iter().all(|found| found.asked > 40 && found.loss.is_finite()));

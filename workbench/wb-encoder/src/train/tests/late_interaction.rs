@@ -68,7 +68,7 @@ impl Course {
     fn train(&self, resume: bool, stop_after: u64) -> (Result<TrainOutcome>, Parameters, [String; 2]) {
         let folder = self.encoder();
         let mut backbone = open(folder.model.clone()).unwrap();
-        let (pairs, stop) = (pairs(), AtomicBool::new(false));
+        let (pairs, stop) = (pairs(), Arc::new(AtomicBool::new(false)));
         let path = |name: &str| self.place.path().join(name);
         let late = folder.late_interaction.as_ref().unwrap();
         let tokenize = |wanted: Wanted<'_>| late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 24);
@@ -78,6 +78,7 @@ impl Course {
             tokenize: &tokenize,
             late_interaction: Some(late),
             code: None,
+            build: "",
             special_ends: true,
             config: &self.config,
             seed: Seed(17),
@@ -90,7 +91,7 @@ impl Course {
                 checkpoints: path("checkpoints"),
             },
             resume,
-            stop: &stop,
+            stop: &Stop::when(&stop),
         };
         let mut seen = |progress: Progress| stop.store(progress.done >= stop_after, Ordering::Relaxed);
         let outcome = train(backbone.as_mut(), &job, &mut seen);
@@ -160,13 +161,14 @@ fn both_similarities_learn_and_so_does_distillation() {
             adapter: None,
         };
         let mut backbone = open(model).unwrap();
-        let (path, stop) = (|name: &str| course.place.path().join(name), AtomicBool::new(false));
+        let (path, stop) = (|name: &str| course.place.path().join(name), Stop::default());
         let job = TrainJob {
             pairs: (&pairs).into(),
             validation: &pairs,
             tokenize: &tokenize,
             late_interaction: Some(&late),
             code: None,
+            build: "",
             special_ends: false,
             config: &course.config,
             seed: Seed(17),

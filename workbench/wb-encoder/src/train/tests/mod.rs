@@ -4,11 +4,16 @@ mod curriculum;
 mod faults;
 mod killed;
 mod late_interaction;
+mod not_a_number;
+mod stopped;
 
 use std::{
     fs,
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use ndarray::{Array2, ArrayView2};
@@ -39,6 +44,26 @@ struct Bag {
     parameters: Parameters,
     /// The token ids of every batch that it is trained with, a line each, where somebody wants to know.
     log: Option<std::sync::Mutex<fs::File>>,
+    /// Passes so far.
+    passes: Arc<AtomicUsize>,
+    /// The passes of training so far.
+    trained: AtomicUsize,
+    broken: Option<Broken>,
+}
+
+/// A pass of training that goes wrong, counted from 1, and how.
+struct Broken {
+    pass: usize,
+    what: Wrong,
+}
+
+enum Wrong {
+    /// A text's embedding is not a number.
+    Embedding,
+    /// A text and its answer are farther apart than numbers can tell.
+    Distance,
+    /// The loss is fine, and a gradient is not a number.
+    Gradient,
 }
 
 struct BagTape {
@@ -63,7 +88,7 @@ impl Bag {
             values: vec![0.5, -0.5],
             trainable: false,
         });
-        Self { parameters, log: None }
+        Self { parameters, log: None, passes: Arc::default(), trained: AtomicUsize::new(0), broken: None }
     }
 
     fn weights(&self) -> Vec<u32> {
@@ -96,6 +121,9 @@ impl Backbone for Bag {
             let line = format!("{:?}\n", batch.ids());
             std::io::Write::write_all(&mut *log.lock().unwrap(), line.as_bytes()).unwrap();
         }
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        let trained = self.trained.fetch_add(usize::from(dropout.is_some()), Ordering::Relaxed) + 1;
+        let broken = self.broken.as_ref().filter(|broken| dropout.is_some() && broken.pass == trained);
         if let Some(dropout) = dropout {
             for (text, mut row) in mask.outer_iter_mut().enumerate() {
                 let mut rng = Seed(dropout.seed).stream_at("mask", batch.place(text));
@@ -113,6 +141,17 @@ impl Backbone for Bag {
             }
         }
         rows *= &mask;
+        match broken.map(|broken| &broken.what) {
+            Some(Wrong::Embedding) => rows.row_mut(3).fill(f32::NAN),
+            Some(Wrong::Distance) => {
+                rows.row_mut(0).fill(1e19);
+                // In batches of eight without negatives, its answer.
+                rows.row_mut(8).fill(-1e19);
+            }
+            // What goes back through the mask is then not a number.
+            Some(Wrong::Gradient) => mask.row_mut(3).fill(f32::NAN),
+            None => {}
+        }
         Ok((rows, Box::new(BagTape { batch: batch.clone(), mask })))
     }
 
@@ -226,13 +265,25 @@ struct Run {
     stream: Option<Streamed>,
     config: TrainConfig,
     guide: Option<Matching>,
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
+    /// Who is asked whether to stop, in place of the flag.
+    asked: Option<Stop>,
+    build: String,
 }
 
 impl Run {
     fn new(config: TrainConfig) -> Self {
-        let stop = AtomicBool::new(false);
-        Self { folder: Folder::new(), pairs: apart(), validation: apart(), stream: None, config, guide: None, stop }
+        Self {
+            folder: Folder::new(),
+            pairs: apart(),
+            validation: apart(),
+            stream: None,
+            config,
+            guide: None,
+            stop: Arc::default(),
+            asked: None,
+            build: "1.0 (abc)".into(),
+        }
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -259,7 +310,8 @@ impl Run {
             guide: self.guide.as_ref().map(|guide| guide as &Guide<'_>),
             files,
             resume,
-            stop: &self.stop,
+            build: &self.build,
+            stop: &self.asked.clone().unwrap_or_else(|| Stop::when(&self.stop)),
         };
         train(bag, &job, progress)
     }
@@ -584,25 +636,20 @@ fn a_changed_config_or_other_pairs_do_not_resume() {
 }
 
 #[test]
-fn what_is_no_number_stops_training_and_writes_over_nothing() {
+fn another_build_does_not_go_on() {
     let mut run = Run::new(config(|_| {}));
     run.train_until(10, false);
-    let before = (run.checkpoints(), fs::read(run.path("metrics.jsonl")).unwrap());
-    let mut pairs = run.pairs.pairs().to_vec();
-    pairs[40].positive = format!("p{}", POISON - 100);
-    run.pairs = PairSet::new(pairs).unwrap();
-    let fresh = Run { folder: Folder::new(), ..run };
-    let mut bag = Bag::new();
-    let error = fresh.train(&mut bag, false, &mut silent).unwrap_err();
-    let Error::Training { step, message, .. } = &error else { panic!("{error}") };
-    assert!((1..=8).contains(step), "the pair is met in the first epoch, not at step {step}");
-    assert!(message.starts_with("the loss is NaN; pairs pair-"), "{message}");
-    let listed = fs::read_to_string(fresh.path(&format!("checkpoints/failed-step-{step:06}.json"))).unwrap();
-    assert!(listed.contains("\"pair-40\""));
-    assert!(bag.parameters.iter().all(|p| p.values.iter().all(|value| value.is_finite())));
-    let steps: Vec<StepRecord> = records(&fs::read_to_string(fresh.path("metrics.jsonl")).unwrap());
-    assert_eq!(steps.len() as u64, step - 1);
-    assert!(before.0.contains(&"step-000010".to_owned()) && !before.1.is_empty());
+    run.build = "1.0 (def+)".into();
+    let error = run.train(&mut Bag::new(), true, &mut silent).unwrap_err();
+    let text = error.to_string();
+    assert!(text.ends_with("changed since then: code (code: 1.0 (abc), now 1.0 (def+))"), "{text}");
+    assert_eq!(error.hint(), Some("go on with the build that began it, or start a new run"));
+    run.config.clip_norm = 2.0;
+    let text = run.train(&mut Bag::new(), true, &mut silent).unwrap_err().to_string();
+    assert!(text.ends_with("code, config (code: 1.0 (abc), now 1.0 (def+); train.clip_norm: 1.0, now 2.0)"), "{text}");
+    run.config.clip_norm = 1.0;
+    run.build = "1.0 (abc)".into();
+    assert_eq!(run.finish(true).0, Run::new(config(|_| {})).finish(false).0);
 }
 
 #[test]
@@ -624,10 +671,11 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
         labels: crate::losses::Labels::distinct(16, 1),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
+    let stop = Stop::default();
     for dropout in [None, Some(Seed(9))] {
         let run = |micro_tokens, weight| {
             let mut gradients = Gradients::zeros(&bag.parameters);
-            let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight };
+            let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight, stop: &stop };
             (accumulate(&bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
         };
         let (whole, expected) = run(0, 1.0);
@@ -653,10 +701,10 @@ fn cached_gradients_replay_dropout() {
         labels: crate::losses::Labels::distinct(6, 0),
     };
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
-    let mut bag = Bag::new();
+    let (mut bag, stop) = (Bag::new(), Stop::default());
     let run = |bag: &Bag| {
         let mut gradients = Gradients::zeros(&bag.parameters);
-        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0 };
+        let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0, stop: &stop };
         (accumulate(bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
     };
     let (_, gradients) = run(&bag);

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use wb_core::{
     Encoder, Progress,
-    records::negatives::{EstimateRow, NegativesCard, ScoreRow, Triple, TripleNegative},
+    records::negatives::{EstimateRow, NegativesCard, ScoreRow, TieRow, Triple, TripleNegative},
 };
 use wb_retrieval::mining::{
-    Distribution, Mined, Rule, Texts,
+    Distribution, Mined, Rule, Texts, Ties,
     copies::{Copies, is_renamed},
     estimate::{self, Judged},
 };
@@ -18,6 +18,10 @@ use crate::output;
 const SHOWN: [usize; 2] = [150, 100];
 /// Code with this Jaccard similarity of five-token shingles is told as a near copy.
 const NEAR: f64 = 0.7;
+
+/// The cuts at which another device may keep other documents.
+const AT_PLACES: &str = "ends of the places that are looked at, a query";
+const AT_TAKEN: &str = "between what is taken and what is left, a pair";
 
 /// The card of a mining.
 pub fn card(
@@ -42,6 +46,7 @@ pub fn card(
         short: account.short,
         without: account.without,
         replaced: texts.pairs().iter().filter(|pair| !pair.negatives.is_empty()).count() as u64,
+        ties: vec![tie_row(AT_PLACES, &account.at_places), tie_row(AT_TAKEN, &account.at_taken)],
         scores: scores.map(|(name, scores)| row(name, &Distribution::of(scores))).collect(),
         estimates: estimates(search, mined, ranker, progress)?,
         triples: triples(search, mined),
@@ -53,6 +58,10 @@ fn rules(search: &Search<'_>) -> Vec<(String, String)> {
     let mut rules = search.config.rules().described();
     rules.extend(search.stronger.map(|stronger| ("rescored by".to_owned(), stronger.name())));
     rules
+}
+
+fn tie_row(cut: &str, ties: &Ties) -> TieRow {
+    TieRow { cut: cut.to_owned(), of: ties.cuts, tied: ties.tied, candidates: ties.candidates }
 }
 
 fn row(name: &str, of: &Distribution) -> ScoreRow {
@@ -182,9 +191,26 @@ pub fn print(card: &NegativesCard) {
             output::line(format!("{n} {what}"));
         }
     }
+    print_ties(card);
     if !card.estimates.is_empty() {
         output::line("");
         print_estimates(card);
+    }
+}
+
+/// Where the same mining on another device may take other documents.
+fn print_ties(card: &NegativesCard) {
+    if card.ties.is_empty() {
+        return;
+    }
+    output::line("");
+    let rows = card
+        .ties
+        .iter()
+        .map(|row| vec![row.cut.clone(), row.of.to_string(), row.tied.to_string(), row.candidates.to_string()]);
+    output::table(&["cuts", "made", "through a tie", "candidates in it"], &rows.collect::<Vec<_>>());
+    if card.ties.iter().any(|row| row.tied > 0) {
+        output::line("scores are equal within rounding there, and another device may keep other documents of those");
     }
 }
 

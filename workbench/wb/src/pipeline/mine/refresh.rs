@@ -12,7 +12,7 @@ use wb_encoder::{
     Backbone, Error, LateInteraction,
     train::{Mined, Moment, PromptsConfig, Tokenize},
 };
-use wb_retrieval::mining::{MinedPairs, MiningConfig, mine};
+use wb_retrieval::mining::{MinedPairs, MiningConfig, Round, mine};
 
 use super::{corpus, stronger::Stronger};
 use crate::config::Experiment;
@@ -57,7 +57,8 @@ impl<'a> Refresher<'a> {
     ) -> wb_encoder::Result<Option<Mined>> {
         let moment = Moment { backbone, late_interaction, tokenize, prompts: self.prompts, stop };
         let cross_encoder = self.stronger.as_ref().and_then(Stronger::cross_encoder);
-        match mine(self.pairs, &self.corpus, &moment, &self.config, (self.seed, step), cross_encoder, progress) {
+        let round = Round { seed: self.seed, number: step, stop: Some(stop) };
+        match mine(self.pairs, &self.corpus, &moment, &self.config, round, cross_encoder, progress) {
             Ok(mined) => Ok(Some(by_position(mined))),
             Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
             Err(wb_retrieval::Error::Core(error)) => Err(Error::Core(error)),
