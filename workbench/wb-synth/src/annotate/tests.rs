@@ -105,6 +105,7 @@ fn queries_become_pairs_with_where_they_came_from() {
         context: None,
         build: String::new(),
         parallel: 1,
+        controls: Default::default(),
     };
     let made = annotated.pairs(&snippets, &info, &Reviews::default(), Seed(7));
     assert_eq!((made.pairs.len(), made.provenance.len(), made.gate.dropped.len()), (3, 3, 0));

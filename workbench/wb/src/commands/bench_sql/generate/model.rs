@@ -114,7 +114,7 @@ impl Model<'_> {
             self.seed,
             &[asked.question.as_str(), context.as_str()].into_iter().chain(foreign).collect::<Vec<_>>(),
         );
-        let fence = |text: &str| between(text, &nonce, &[]);
+        let fence = |text: &str| between(text, &nonce);
         let filled = self.prompt.fill(&asked.question, &context, &examples, &fence)?;
         let json = if self.config.json { "\n\nAnswer as JSON: {\"sql\": \"the query\"}" } else { "" };
         let content = format!("{}\n\n{filled}{json}", neutral::RULE);
@@ -159,12 +159,12 @@ impl Model<'_> {
         Ok(questions.iter().zip(replies).map(turn).collect())
     }
 
-    /// The query in an answer.
+    /// The query in an answer, without the marks that it copied from texts that were made harmless.
     fn sql(&self, answer: &Answer) -> Option<String> {
         if !self.config.json {
-            return sql_of_answer(&answer.text);
+            return sql_of_answer(&answer.text.replace(neutral::BREAK, ""));
         }
-        let sql = answer.value.as_ref()?.get("sql")?.as_str()?;
+        let sql = answer.value.as_ref()?.get("sql")?.as_str()?.replace(neutral::BREAK, "");
         let sql = sql.split_whitespace().collect::<Vec<_>>().join(" ");
         (!sql.is_empty()).then_some(sql)
     }
@@ -179,8 +179,8 @@ impl Model<'_> {
                 let mut messages = turn.messages.clone();
                 let said = turn.answer.as_ref().map(|answer| answer.text.as_str()).unwrap_or_default();
                 let fault = fault(turn).unwrap_or_default();
-                messages.push(Message { role: Role::Assistant, content: neutral::neutral(said, &[]) });
-                let fault = between(&fault, &nonce(self.seed, &[&fault, said]), &[]);
+                messages.push(Message { role: Role::Assistant, content: neutral::neutral(said) });
+                let fault = between(&fault, &nonce(self.seed, &[&fault, said]));
                 let content = format!(
                     "This query does not run. The database says:\n{fault}\nWrite a query that runs, in the same form."
                 );
