@@ -1,56 +1,58 @@
-"""IndexFlatIP files in both directions: what wb-sql writes is read by faiss, what faiss writes by wb-sql.
+"""The index of `wb bench spider --generate` in the hands of the real faiss, and back again.
 
-    cargo build --release -p wb-sql --example faiss_flat
-    python scripts/check-faiss.py target/release/examples/faiss_flat
+    python scripts/check-faiss.py reports/spider-rag/index-bm25 OUT
 
+Reads the folder's index with faiss, looks whether it is what it should be and finds what it should find, and writes to
+OUT/same the same vectors in another order, with their map, and to OUT/l2 an index of another kind, which `wb` refuses.
 Needs faiss-cpu and numpy.
 """
 
 import json
-import subprocess
+import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import faiss
 import numpy as np
 
+INDEX, MAP = "sql_rag_faiss_index.bin", "sql_rag_corpus_map.json"
+
 
 def main():
-    tool = sys.argv[1]
+    folder, out = Path(sys.argv[1]), Path(sys.argv[2])
+    index = faiss.read_index(str(folder / INDEX))
+    entries = json.loads((folder / MAP).read_text())
+    assert type(index) is faiss.IndexFlatIP and index.metric_type == faiss.METRIC_INNER_PRODUCT, type(index)
+    assert index.is_trained and index.ntotal == len(entries), (index.ntotal, len(entries))
+    vectors = index.reconstruct_n(0, index.ntotal)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+    # faiss finds what a plain product finds, and writes the same bytes.
     rng = np.random.default_rng(17)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        for count, dimension in [(0, 3), (1, 1), (7, 384), (1000, 33)]:
-            vectors = rng.standard_normal((count, dimension)).astype("float32")
-            # From here to there: the numbers go over as JSON, so that no file of faiss is in between.
-            ours = folder / "ours.bin"
-            given = json.dumps({"dimension": dimension, "values": [float(value) for value in vectors.ravel()]})
-            subprocess.run([tool, "write", ours], input=given, text=True, check=True)
-            index = faiss.read_index(str(ours))
-            assert type(index) is faiss.IndexFlatIP and index.metric_type == faiss.METRIC_INNER_PRODUCT, type(index)
-            assert (index.d, index.ntotal, index.is_trained) == (dimension, count, True)
-            assert count == 0 or (index.reconstruct_n(0, count) == vectors).all()
-            # And back.
-            theirs = folder / "theirs.bin"
-            index = faiss.IndexFlatIP(dimension)
-            index.add(vectors)
-            faiss.write_index(index, str(theirs))
-            assert theirs.read_bytes() == ours.read_bytes(), "the bytes differ"
-            read = json.loads(subprocess.run([tool, "read", theirs], capture_output=True, text=True, check=True).stdout)
-            assert read["dimension"] == dimension
-            assert (np.array(read["values"], dtype="float32") == vectors.ravel()).all()
-            if count:
-                # The same neighbors by faiss and by hand.
-                query = rng.standard_normal((5, dimension)).astype("float32")
-                _, found = faiss.read_index(str(ours)).search(query, 1)
-                assert (found[:, 0] == (query @ vectors.T).argmax(1)).all()
-        for name, index in [("l2", faiss.IndexFlatL2(4)), ("hnsw", faiss.IndexHNSWFlat(4, 8))]:
-            path = folder / name
-            faiss.write_index(index, str(path))
-            refused = subprocess.run([tool, "read", path], capture_output=True, text=True)
-            assert refused.returncode != 0 and "IndexFlatIP" in refused.stderr, refused
-    print(f"IndexFlatIP: both directions agree with faiss {faiss.__version__}")
+    queries = rng.standard_normal((20, index.d)).astype("float32")
+    scores, found = index.search(queries, 3)
+    best = np.sort(queries @ vectors.T, axis=1)[:, ::-1][:, :3]
+    assert np.allclose(scores, best, atol=1e-5) and (found >= 0).all()
+    again = faiss.IndexFlatIP(index.d)
+    again.add(vectors)
+    same, other = out / "same", out / "l2"
+    for place in (same, other):
+        place.mkdir(parents=True)
+    faiss.write_index(again, str(same / INDEX))
+    assert (same / INDEX).read_bytes() == (folder / INDEX).read_bytes(), "the bytes differ"
+
+    order = rng.permutation(index.ntotal)
+    shuffled = faiss.IndexFlatIP(index.d)
+    shuffled.add(vectors[order])
+    faiss.write_index(shuffled, str(same / INDEX))
+    entries = [dict(entries[row], position=position) for position, row in enumerate(order)]
+    (same / MAP).write_text(json.dumps(entries))
+
+    wrong = faiss.IndexFlatL2(index.d)
+    wrong.add(vectors)
+    faiss.write_index(wrong, str(other / INDEX))
+    shutil.copy(folder / MAP, other / MAP)
+    print(f"IndexFlatIP of {index.ntotal} vectors of {index.d}: both directions agree with faiss {faiss.__version__}")
 
 
 main()
