@@ -17,7 +17,7 @@ mod controls;
 mod damaged;
 mod limits;
 mod live;
-#[path = "../odd.rs"]
+#[path = "../odd/mod.rs"]
 mod odd;
 
 const GREEDY: Sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 80 };

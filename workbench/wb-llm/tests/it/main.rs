@@ -10,7 +10,7 @@ mod identity;
 mod killed;
 mod ledger;
 mod loading;
-#[path = "../odd.rs"]
+#[path = "../odd/mod.rs"]
 mod odd;
 mod patience;
 mod real;

@@ -1,4 +1,4 @@
-//! A model with an odd control token, and a text that holds it.
+//! A model with an odd control token, and a text that holds it; part of two test programs.
 
 use std::path::{Path, PathBuf};
 
