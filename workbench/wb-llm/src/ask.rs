@@ -39,6 +39,8 @@ pub struct Answer {
     pub seed: u32,
     /// Its tokens.
     pub usage: Usage,
+    /// How long the request took that brought it; none in ledgers that do not say.
+    pub milliseconds: Option<u32>,
 }
 
 /// A question that was given up, with the reason; counted, never silent.

@@ -51,7 +51,8 @@ pub(crate) struct Unfit {
 }
 
 enum Requested {
-    Answer(Completion),
+    /// With the milliseconds that it took.
+    Answer(Completion, u32),
     /// What the model said is lost; another draw may be taken.
     Lost(Unfit),
     Unfit(Unfit),
@@ -89,8 +90,8 @@ impl Asker {
             let messages = question.messages.clone();
             let request = ChatRequest { messages, sampling, seed, schema: question.schema.clone() };
             let (unfit, usage) = match self.request(&request, &mut cost, stop) {
-                Requested::Answer(completion) => match fits(&completion, job.schema.as_deref()) {
-                    Ok(()) => return answered(job, attempt, seed, completion, cost),
+                Requested::Answer(completion, took) => match fits(&completion, job.schema.as_deref()) {
+                    Ok(()) => return answered(job, (attempt, seed), completion, took, cost),
                     Err(unfit) => (unfit, completion.usage),
                 },
                 Requested::Lost(unfit) => (unfit, Usage::default()),
@@ -123,10 +124,12 @@ impl Asker {
             if stop() {
                 return Requested::Stopped;
             }
+            let asked = Instant::now();
             let (mut what, after) = match self.engine.chat(request) {
                 Ok(completion) => {
                     self.breaker.count(false);
-                    return Requested::Answer(completion);
+                    let took = u32::try_from(asked.elapsed().as_millis()).unwrap_or(u32::MAX);
+                    return Requested::Answer(completion, took);
                 }
                 Err(Failure::Reject(reason)) => {
                     self.breaker.count(false);
@@ -187,7 +190,7 @@ impl Asker {
     }
 }
 
-fn answered(job: &Job, attempt: u32, seed: u32, completion: Completion, cost: Cost) -> Ended {
+fn answered(job: &Job, (attempt, seed): (u32, u32), completion: Completion, took: u32, cost: Cost) -> Ended {
     let Completion { text, usage, .. } = completion;
     Ended::Record(Record::Answered(Box::new(Answered {
         key: job.key.clone(),
@@ -199,6 +202,7 @@ fn answered(job: &Job, attempt: u32, seed: u32, completion: Completion, cost: Co
         text,
         usage,
         cost,
+        milliseconds: Some(took),
     })))
 }
 

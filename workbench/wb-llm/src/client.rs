@@ -26,7 +26,7 @@ use crate::{
     },
     error::{Error, Result},
     keys,
-    ledger::{FORMAT, Ledger, Opened, Record},
+    ledger::{Answered, FORMAT, Ledger, Opened, Record},
     schema::Schema,
 };
 
@@ -359,8 +359,8 @@ fn reply(record: Record, schema: Option<&Schema>) -> Result<Reply> {
             let value = read_value(&answered.text, schema).map_err(|unfit| {
                 Error::Ledger(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
             })?;
-            let (attempt, seed, usage) = (answered.attempt, answered.seed, answered.usage);
-            Ok(Reply::Answered(Answer { key: answered.key, text: answered.text, value, attempt, seed, usage }))
+            let Answered { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
+            Ok(Reply::Answered(Answer { key, text, value, attempt, seed, usage, milliseconds }))
         }
         Record::Rejected(rejected) => Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason })),
         Record::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),

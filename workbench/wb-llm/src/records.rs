@@ -73,6 +73,9 @@ pub struct Answered {
     pub usage: Usage,
     /// What it cost beside.
     pub cost: Cost,
+    /// How long the request took that brought it. Nothing that is made of answers depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u32>,
 }
 
 /// A question that was given up.

@@ -119,7 +119,15 @@ mod tests {
         };
         let answer = |key: &str, prompt: Option<u64>| {
             let usage = Usage { prompt, cached: Some(3), completion: Some(5) };
-            Reply::Answered(Answer { key: key.into(), text: String::new(), value: None, attempt: 1, seed: 0, usage })
+            Reply::Answered(Answer {
+                key: key.into(),
+                text: String::new(),
+                value: None,
+                attempt: 1,
+                seed: 0,
+                usage,
+                milliseconds: None,
+            })
         };
         let mut account = Account::default();
         account.add(&question("a@1/generate"), &answer("k1", Some(10)));

@@ -5,3 +5,4 @@ pub mod data;
 pub mod journal;
 pub mod negatives;
 pub mod outcome;
+pub mod rag;

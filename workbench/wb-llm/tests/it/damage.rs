@@ -48,6 +48,7 @@ fn answered(info: &EngineInfo, item: usize, n: usize) -> Record {
         text: format!("{{\"n\": {n}}}"),
         usage: Usage::default(),
         cost: Cost::default(),
+        milliseconds: None,
     }))
 }
 

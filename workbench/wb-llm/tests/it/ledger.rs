@@ -34,6 +34,7 @@ fn record(item: &str) -> Record {
         text: format!("text of {item}\n\"quoted\" \u{2028} ümlaut"),
         usage: Usage { prompt: Some(10), cached: None, completion: Some(5) },
         cost: Cost::default(),
+        milliseconds: None,
     }))
 }
 

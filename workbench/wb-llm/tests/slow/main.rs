@@ -73,6 +73,7 @@ fn a_replay_answers_more_than_two_thousand_questions_a_second() {
             text: format!("{{\"n\": {i}}}"),
             usage: Usage::default(),
             cost: Cost::default(),
+            milliseconds: None,
         };
         ledger.append(&Record::Answered(Box::new(answered))).unwrap();
         if i % 64 == 63 {

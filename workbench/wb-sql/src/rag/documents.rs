@@ -5,12 +5,16 @@ use std::{collections::HashMap, fs, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogs, Error, Result};
+use crate::{
+    Compat,
+    spider::{Query, Schema, parse, skeleton},
+};
 
 /// An example: a query over its database, with the question that it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// `train-00017` for entry 17 (from 0) of the file of questions, `gold-08123` for line 8123 (from 0) of the file of
-    /// queries. It does not depend on what else is loaded.
+    /// `train-00017` for entry 17 (from 0) of the first file of questions, `train2-00017` for that of the second,
+    /// `gold-08123` for line 8123 (from 0) of the file of queries. It does not depend on what else is loaded.
     pub id: String,
     /// The database.
     pub db_id: String,
@@ -20,9 +24,10 @@ pub struct Document {
     pub sql: String,
 }
 
-/// What of a document or question is embedded; the parts come in this order, each on lines of its own.
+/// What of a document is embedded; the parts come in this order, each on lines of its own. A part that a document does
+/// not have is left out; where nothing is left, the query stands.
 ///
-/// The default is context and query for documents. For a question `sql` has no meaning.
+/// The default is context and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TextFormat {
@@ -32,11 +37,13 @@ pub struct TextFormat {
     pub question: bool,
     /// The query.
     pub sql: bool,
+    /// The query's [`skeleton`]: its keywords, with `_` for names and values. A query that cannot be read has none.
+    pub form: bool,
 }
 
 impl Default for TextFormat {
     fn default() -> Self {
-        Self { context: true, question: false, sql: true }
+        Self { context: true, question: false, sql: true, form: false }
     }
 }
 
@@ -45,12 +52,12 @@ impl TextFormat {
     ///
     /// # Errors
     ///
-    /// If all three are false.
+    /// If all of them are false.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.context || self.question || self.sql {
+        if self.context || self.question || self.sql || self.form {
             return Ok(());
         }
-        Err(wb_core::Error::value(key, "context, question and sql are all false, expected one of them at least"))
+        Err(wb_core::Error::value(key, "context, question, sql and form are all false, expected one of them at least"))
     }
 
     /// The text of a document.
@@ -59,24 +66,22 @@ impl TextFormat {
     ///
     /// If its database has no schema.
     pub fn document(&self, document: &Document, catalogs: &Catalogs) -> Result<String> {
+        let catalog = catalogs.get(&document.db_id)?;
+        let context = self.context.then(|| catalog.context());
         let question = document.question.as_deref().filter(|_| self.question);
-        self.text(&document.db_id, question, self.sql.then_some(document.sql.as_str()), catalogs)
+        let sql = self.sql.then_some(document.sql.as_str());
+        let form = match self.form {
+            true => read(&document.sql, &catalog.schema).map(|query| skeleton(&query)),
+            false => None,
+        };
+        let parts: Vec<&str> = [context.as_deref(), question, sql, form.as_deref()].into_iter().flatten().collect();
+        Ok(if parts.is_empty() { document.sql.clone() } else { parts.join("\n") })
     }
+}
 
-    /// The text of a question.
-    ///
-    /// # Errors
-    ///
-    /// If its database has no schema.
-    pub fn query(&self, db_id: &str, question: &str, catalogs: &Catalogs) -> Result<String> {
-        self.text(db_id, Some(question), None, catalogs)
-    }
-
-    fn text(&self, db_id: &str, question: Option<&str>, sql: Option<&str>, catalogs: &Catalogs) -> Result<String> {
-        let context = if self.context { Some(catalogs.get(db_id)?.context()) } else { None };
-        let parts = [context.as_deref(), question, sql];
-        Ok(parts.into_iter().flatten().collect::<Vec<_>>().join("\n"))
-    }
+/// A query in the published grammar, else in the one that is wider.
+pub(super) fn read(sql: &str, schema: &Schema) -> Option<Query> {
+    parse(sql, schema, Compat::Official).or_else(|_| parse(sql, schema, Compat::Strict)).ok()
 }
 
 /// An entry of a file of questions: Spider's own, or Spider-Syn's with the original question.
@@ -97,8 +102,8 @@ pub struct Training {
     pub repeated: usize,
 }
 
-/// Reads questions with their queries (a JSON list of `db_id`, `query` and `question` or `SpiderQuestion`), and from the
-/// second file, if it is wanted, the queries that the first does not have (`SQL TAB db_id` in each line).
+/// Reads questions with their queries (JSON lists of `db_id`, `query` and `question` or `SpiderQuestion`), and from the
+/// other file, if it is wanted, the queries that the lists do not have (`SQL TAB db_id` in each line).
 ///
 /// Two queries over one database are the same where they are so but for case, white space and `;`.
 ///
@@ -106,18 +111,21 @@ pub struct Training {
 ///
 /// With file and entry or line: what is no such list, an empty query or question, a line without a tab, a database that
 /// has no schema.
-pub fn training(questions: &Path, gold: Option<&Path>, catalogs: &Catalogs) -> Result<Training> {
+pub fn training(questions: &[impl AsRef<Path>], gold: Option<&Path>, catalogs: &Catalogs) -> Result<Training> {
     let mut training = Training::default();
     let mut known: HashMap<(String, String), usize> = HashMap::new();
-    for (at, row) in rows(questions)?.into_iter().enumerate() {
-        let place = || Some(format!("entry {at}"));
-        check(questions, place, &row.db_id, &row.query, catalogs)?;
-        if row.question.trim().is_empty() {
-            return Err(Error::data(questions, place(), "the question is empty, expected a text"));
+    for (file, questions) in questions.iter().map(AsRef::as_ref).enumerate() {
+        let name = if file == 0 { "train".to_owned() } else { format!("train{}", file + 1) };
+        for (at, row) in rows(questions)?.into_iter().enumerate() {
+            let place = || Some(format!("entry {at}"));
+            check(questions, place, &row.db_id, &row.query, catalogs)?;
+            if row.question.trim().is_empty() {
+                return Err(Error::data(questions, place(), "the question is empty, expected a text"));
+            }
+            *known.entry((row.db_id.clone(), plain(&row.query))).or_default() += 1;
+            let (question, sql) = (Some(row.question), row.query);
+            training.documents.push(Document { id: format!("{name}-{at:05}"), db_id: row.db_id, question, sql });
         }
-        *known.entry((row.db_id.clone(), plain(&row.query))).or_default() += 1;
-        let (question, sql) = (Some(row.question), row.query);
-        training.documents.push(Document { id: format!("train-{at:05}"), db_id: row.db_id, question, sql });
     }
     let Some(gold) = gold else { return Ok(training) };
     let text = fs::read_to_string(gold).map_err(Error::io(gold))?;

@@ -26,6 +26,8 @@ mod paired;
 mod predict;
 mod prompt;
 mod render;
+mod training_files;
+mod vote;
 mod words;
 
 pub use answer::sql_of_answer;
@@ -40,3 +42,5 @@ pub use measures::{Recall, SkeletonMatch, schema_recall, skeleton_match};
 pub use paired::{Interval, Mcnemar, bootstrap_difference, mcnemar, wilson};
 pub use predict::{Candidate, PredictConfig, Prediction, Predictor, Ran, Reason};
 pub use prompt::{DEFAULT_PROMPT, Prompt};
+pub use training_files::{ExamplesConfig, TrainingFiles};
+pub use vote::{Vote, vote};

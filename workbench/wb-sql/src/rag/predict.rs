@@ -9,7 +9,7 @@ use super::{
     Asked, Catalog, Catalogs, Cells, Document, Links, Result,
     assign::assign,
     build::{Builder, Built},
-    form, render,
+    documents, form, render,
 };
 use crate::{
     Compat,
@@ -134,12 +134,7 @@ impl<'a> Predictor<'a> {
     ///
     /// If a document's database has no schema.
     pub fn new(catalogs: &'a Catalogs, documents: &'a [Document]) -> Result<Self> {
-        let read = |document: &Document| {
-            let schema = &catalogs.get(&document.db_id)?.schema;
-            let query = parse(&document.sql, schema, Compat::Official)
-                .or_else(|_| parse(&document.sql, schema, Compat::Strict));
-            Ok(query.ok())
-        };
+        let read = |document: &Document| Ok(documents::read(&document.sql, &catalogs.get(&document.db_id)?.schema));
         let queries = documents.iter().map(read).collect::<Result<_>>()?;
         Ok(Self { catalogs, documents, queries })
     }

@@ -22,7 +22,7 @@ fn both_files_become_documents_with_stable_names() {
         "select  COUNT(*) from shop;\tshops\nSELECT count(*) FROM shop\tshops\nSELECT city FROM shop\tshops\n",
     )
     .unwrap();
-    let read = training(&questions, Some(&gold), &catalogs).unwrap();
+    let read = training(&[&questions], Some(&gold), &catalogs).unwrap();
     let names: Vec<(&str, Option<&str>)> =
         read.documents.iter().map(|one| (one.id.as_str(), one.question.as_deref())).collect();
     // The first line of gold is a question's; the second says it again, and is one more.
@@ -36,7 +36,7 @@ fn both_files_become_documents_with_stable_names() {
         ]
     );
     assert_eq!(read.repeated, 1);
-    assert_eq!(training(&questions, None, &catalogs).unwrap().documents, read.documents[..2]);
+    assert_eq!(training(&[&questions], None, &catalogs).unwrap().documents, read.documents[..2]);
     let questions = asked(&questions, &catalogs).unwrap();
     assert_eq!((questions[1].question.as_str(), questions[1].gold.as_str()), ("Names?", "SELECT LName FROM Student"));
 }
@@ -49,7 +49,7 @@ fn mistakes_are_told_with_their_place() {
     let error = |questions_: &str, gold_: &str| {
         fs::write(&questions, questions_).unwrap();
         fs::write(&gold, gold_).unwrap();
-        training(&questions, Some(&gold), &catalogs).unwrap_err().to_string()
+        training(&[&questions], Some(&gold), &catalogs).unwrap_err().to_string()
     };
     let row = |db_id: &str, question: &str, query: &str| {
         format!(r#"[{{"db_id": "{db_id}", "question": "{question}", "query": "{query}"}}]"#)
@@ -81,7 +81,9 @@ fn texts_have_the_parts_that_are_asked_for() {
     };
     let context = "database: shops\nshop(shop_id number primary key, name text, city text)\n\
         worker(worker_id number primary key, shop_id number, name text, salary number)\nforeign keys: worker.shop_id = shop.shop_id";
-    let text = |context, question, sql| TextFormat { context, question, sql }.document(&document, &catalogs).unwrap();
+    let text = |context, question, sql| {
+        TextFormat { context, question, sql, form: false }.document(&document, &catalogs).unwrap()
+    };
     assert_eq!(
         TextFormat::default().document(&document, &catalogs).unwrap(),
         format!("{context}\nSELECT count(*) FROM shop")
@@ -89,9 +91,15 @@ fn texts_have_the_parts_that_are_asked_for() {
     assert_eq!(text(false, true, false), "How many shops?");
     assert_eq!(text(false, true, true), "How many shops?\nSELECT count(*) FROM shop");
     assert_eq!(text(true, true, false), format!("{context}\nHow many shops?"));
-    let format = TextFormat { context: false, ..TextFormat::default() };
-    assert_eq!(format.query("shops", "Where?", &catalogs).unwrap(), "Where?");
-    let none = TextFormat { context: false, question: false, sql: false };
+    let form = |sql: &str, question| {
+        let format = TextFormat { context: false, question, sql: false, form: true };
+        format.document(&Document { sql: sql.into(), ..document.clone() }, &catalogs).unwrap()
+    };
+    assert_eq!(form("SELECT COUNT(*) FROM shop", false), "select count ( _ ) from _");
+    assert_eq!(form("SELECT COUNT(*) FROM shop", true), "How many shops?\nselect count ( _ ) from _");
+    // What cannot be read has no form, and a text must say something.
+    assert_eq!(form("SELEC 1", false), "SELEC 1");
+    let none = TextFormat { context: false, question: false, sql: false, form: false };
     assert!(none.validate("rag.text").unwrap_err().to_string().contains("rag.text"));
 }
 

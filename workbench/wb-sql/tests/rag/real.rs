@@ -51,7 +51,7 @@ fn examples_that_are_made_alike_help() {
     let Some(folder) = spider("examples_that_are_made_alike_help") else { return };
     let catalogs = Catalogs::load(&folder.join("tables.json")).unwrap();
     let (questions, gold) = (folder.join("train/spider_syn_train.json"), folder.join("train/train_gold.sql"));
-    let training = rag::training(&questions, Some(&gold), &catalogs).unwrap();
+    let training = rag::training(&[&questions], Some(&gold), &catalogs).unwrap();
     assert_eq!(training.documents.iter().filter(|one| one.question.is_some()).count(), 7000);
     let asked = rag::asked(&folder.join("dev.json"), &catalogs).unwrap();
     let predictor = Predictor::new(&catalogs, &training.documents).unwrap();

@@ -31,7 +31,9 @@ fn snippet(id: &str) -> Snippet {
 
 fn answered(value: serde_json::Value) -> Reply {
     let usage = Usage { prompt: Some(100), cached: None, completion: Some(20) };
-    Reply::Answered(Answer { key: "k".into(), text: value.to_string(), value: Some(value), attempt: 0, seed: 1, usage })
+    let text = value.to_string();
+    let value = Some(value);
+    Reply::Answered(Answer { key: "k".into(), text, value, attempt: 0, seed: 1, usage, milliseconds: None })
 }
 
 fn good() -> serde_json::Value {

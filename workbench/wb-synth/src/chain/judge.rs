@@ -136,7 +136,15 @@ mod tests {
     use super::*;
 
     fn answer(text: &str, value: Option<Value>) -> Answer {
-        Answer { key: String::new(), text: text.into(), value, attempt: 0, seed: 0, usage: Usage::default() }
+        Answer {
+            key: String::new(),
+            text: text.into(),
+            value,
+            attempt: 0,
+            seed: 0,
+            usage: Usage::default(),
+            milliseconds: None,
+        }
     }
 
     #[test]

@@ -9,8 +9,14 @@ use wb_core::{Error, Result, Seed};
 use super::Material;
 use crate::{config::FewShotConfig, lines, tasks::Output};
 
-/// The examples that come with the tasks.
-const BUILT_IN: &str = include_str!("../../tasks/few_shot.jsonl");
+/// The examples that come with the tasks, with the names that errors give their files: three for each task, each in
+/// another language where the task has several.
+const BUILT_IN: [(&str, &str); 4] = [
+    ("tasks/few_shot/text2code.jsonl", include_str!("../../tasks/few_shot/text2code.jsonl")),
+    ("tasks/few_shot/code2text.jsonl", include_str!("../../tasks/few_shot/code2text.jsonl")),
+    ("tasks/few_shot/code2code.jsonl", include_str!("../../tasks/few_shot/code2code.jsonl")),
+    ("tasks/few_shot/hybrid.jsonl", include_str!("../../tasks/few_shot/hybrid.jsonl")),
+];
 
 /// One line of a file of examples: what a good answer to each step of a task looks like.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +34,10 @@ pub struct Example {
     pub target_language: String,
     /// The style word of a candidate.
     pub variant: String,
+    /// Of a snippet that is cut, the first part
+    pub before: String,
+    /// and the second.
+    pub after: String,
     /// What the steps wrote: a note for a later step,
     pub note: String,
     /// the query,
@@ -58,8 +68,8 @@ impl Example {
         Material {
             snippet: &self.snippet,
             context: &self.context,
-            before: "",
-            after: "",
+            before: &self.before,
+            after: &self.after,
             note: &self.note,
             query: &self.query,
             document: &self.document,
@@ -74,7 +84,9 @@ impl Example {
 pub(super) fn load(config: &FewShotConfig) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
     if config.built_in {
-        examples.extend(lines::parse::<Example>(BUILT_IN, Path::new("tasks/few_shot.jsonl"))?);
+        for (name, text) in BUILT_IN {
+            examples.extend(lines::parse::<Example>(text, Path::new(name))?);
+        }
     }
     for path in &config.files {
         examples.extend(lines::read::<Example>(path)?);
@@ -100,7 +112,15 @@ pub(super) fn draw<'a>(examples: &'a [Example], task: &str, count: usize, seed: 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use wb_code::Language;
+
     use super::*;
+    use crate::{
+        languages::LANGUAGES,
+        tasks::{Catalog, Role},
+    };
 
     #[test]
     fn examples_are_drawn_by_the_seed() {
@@ -123,14 +143,90 @@ mod tests {
 
     #[test]
     fn the_built_in_examples_belong_to_built_in_tasks() {
-        let catalog = crate::tasks::Catalog::load(&[]).unwrap();
+        let catalog = Catalog::load(&[]).unwrap();
+        let mut snippets = BTreeSet::new();
         for example in load(&FewShotConfig::default()).unwrap() {
-            let chosen = catalog.tasks.iter().find(|chosen| chosen.name() == example.task);
-            let chosen = chosen.unwrap_or_else(|| panic!("no task {}", example.task));
-            for step in &chosen.task.steps {
-                assert!(example.has(step.output), "{}: {:?}", example.task, step.output);
+            let name = &example.task;
+            let chosen = catalog.tasks.iter().find(|chosen| chosen.name() == *name);
+            let task = &chosen.unwrap_or_else(|| panic!("no task {name}")).task;
+            for output in [Output::Query, Output::Document, Output::Note] {
+                assert_eq!(task.writes(output), example.has(output), "{name}: {output:?}");
             }
-            assert_eq!(chosen.task.translate, !example.target_language.is_empty(), "{}", example.task);
+            assert_eq!(task.translate, !example.target_language.is_empty(), "{name}");
+            assert_eq!(task.snippet == Role::Part, !example.before.is_empty(), "{name}");
+            if task.snippet == Role::Part {
+                assert_eq!(format!("{}{}", example.before, example.after), example.snippet, "{name}");
+            }
+            let styled = task.steps.iter().any(|step| step.prompt.contains("variant"));
+            assert_eq!(styled, !example.variant.is_empty(), "{name}");
+            assert!(snippets.insert(example.snippet.clone()), "{name}: {}", example.snippet);
         }
+    }
+
+    /// Whatever language is asked about, a task shows the same examples: so they are of different ones.
+    #[test]
+    fn every_task_has_three_examples_of_different_languages() {
+        let examples = load(&FewShotConfig::default()).unwrap();
+        for chosen in &Catalog::load(&[]).unwrap().tasks {
+            let drawn = draw(&examples, &chosen.name(), 3, Seed(17));
+            assert_eq!(drawn.len(), 3, "{}", chosen.name());
+            let languages: BTreeSet<&str> = drawn.iter().map(|example| example.language.as_str()).collect();
+            let expected = if chosen.task.languages.len() == 1 { 1 } else { 3 };
+            assert_eq!(languages.len(), expected, "{}: {languages:?}", chosen.name());
+        }
+    }
+
+    /// What the head of a configuration promises by `few_shot: { count: 3 }`.
+    #[test]
+    fn three_examples_stand_before_every_question() {
+        let catalog = Catalog::load(&[]).unwrap();
+        let prompts = crate::prompts::Prompts::new(&catalog, &FewShotConfig::default(), Seed(17)).unwrap();
+        for task in &prompts.tasks {
+            for beginning in &task.beginnings {
+                let answers = beginning.iter().filter(|message| message.role == wb_llm::Role::Assistant).count();
+                assert_eq!((answers, beginning.len()), (3, 7), "{}", task.name);
+            }
+        }
+        let questions: usize = prompts.tasks.iter().map(|task| task.beginnings.len()).sum();
+        assert_eq!((prompts.tasks.len(), questions), (47, 58));
+    }
+
+    #[test]
+    fn the_code_of_the_examples_parses() {
+        let (mut parsed, mut other) = (0, 0);
+        for example in load(&FewShotConfig::default()).unwrap() {
+            for (title, code) in code_of(&example) {
+                let language = LANGUAGES.iter().find(|language| language.title == title);
+                let language = language.unwrap_or_else(|| panic!("{}: no language {title}", example.task));
+                match Language::from_name(language.name) {
+                    Ok(grammar) => {
+                        assert!(grammar.parses(code), "{}, {title}:\n{code}", example.task);
+                        parsed += 1;
+                    }
+                    Err(_) => other += 1,
+                }
+            }
+        }
+        assert!(parsed > 5 * other, "{parsed} parsed, {other} without a grammar");
+    }
+
+    /// Every text of an example that is code, with its language in people's words.
+    fn code_of(example: &Example) -> Vec<(&str, &str)> {
+        let own = example.language.as_str();
+        let other = if example.target_language.is_empty() { own } else { example.target_language.as_str() };
+        let mut codes = vec![(own, example.snippet.as_str()), (own, example.note.as_str())];
+        match example.task.split_once('/').unwrap() {
+            ("code2text", _) => codes.push((own, example.query.as_str())),
+            ("code2code", _) => codes.extend([(own, example.query.as_str()), (other, example.document.as_str())]),
+            ("hybrid", id) => {
+                codes.extend(example.query.split("```").skip(1).step_by(2).map(|fenced| (own, fenced)));
+                if !["code_comparison", "best_practices"].contains(&id) {
+                    codes.push((own, example.document.as_str()));
+                }
+            }
+            _ => {}
+        }
+        codes.retain(|(_, code)| !code.is_empty());
+        codes
     }
 }

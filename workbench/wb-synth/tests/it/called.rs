@@ -38,6 +38,7 @@ fn reply(question: &Question) -> Reply {
         attempt: 0,
         seed: 1,
         usage,
+        milliseconds: None,
     })
 }
 

@@ -95,6 +95,7 @@ fn reply(key: &str, question: &Question, faults: u64) -> Reply {
         attempt: number.is_multiple_of(5).into(),
         seed: number as u32 % 0xffff_fff0,
         usage,
+        milliseconds: None,
     })
 }
 

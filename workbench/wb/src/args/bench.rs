@@ -11,8 +11,9 @@ use super::Places;
 /// What to measure, on what.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql.
-    #[arg(required = true)]
+    /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql. After them, with
+    /// --generate, values to set in its file, as in rag.top_k=5.
+    #[arg(required = true, value_name = "NAMES")]
     pub names: Vec<String>,
     /// The folder with the benchmark's data; for `pairs` a file of pairs, instead of the run's own test pairs; for
     /// `synthetic-sql` a file of rows.
@@ -68,6 +69,17 @@ pub struct BenchSql {
     /// The predicted SQL, in the order of the questions: one query a line, or SQL TAB db_id; for `bird` its JSON.
     #[arg(long, value_name = "FILE")]
     pub predictions: Option<PathBuf>,
+    /// For `spider`, instead of predictions: makes them, without retrieved examples and with those of each retriever,
+    /// and compares the arms; by rules or by a language model, as the section `rag` of a YAML says. Without a YAML by
+    /// rules, with the examples that --encoder or BM25 finds in --dataset.
+    #[arg(long, value_name = "YAML", num_args = 0..=1, conflicts_with = "predictions")]
+    pub generate: Option<Option<PathBuf>>,
+    /// With --generate: where predictions, indexes and answers are kept [default: reports/NAME]
+    #[arg(long, value_name = "DIR", requires = "generate")]
+    pub out: Option<PathBuf>,
+    /// With --generate: asks no model, and takes the answers of an earlier run out of its ledger.
+    #[arg(long, value_name = "LEDGER", requires = "generate")]
+    pub replay: Option<PathBuf>,
     /// The questions with their gold queries [default: dev.json of the data; for `bird` also mini_dev_sqlite.json]
     #[arg(long, value_name = "FILE")]
     pub questions: Option<PathBuf>,

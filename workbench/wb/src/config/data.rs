@@ -16,6 +16,7 @@ use wb_data::{
     split::SplitConfig,
 };
 use wb_encoder::train::mix::check_name;
+use wb_sql::rag::ExamplesConfig;
 
 /// Where pairs come from, and what is done to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,8 @@ pub enum SourceChoice {
     CodeMap(sources::CodeMapConfig),
     /// Files of a Hugging Face data set.
     Hub(sources::HubConfig),
+    /// Questions and queries of a text-to-SQL data set in Spider's layout.
+    TextToSql(ExamplesConfig),
 }
 
 impl DataConfig {
@@ -146,6 +149,7 @@ impl SourceChoice {
     pub fn validate(&self, key: &str) -> Result<()> {
         match self.choice() {
             Choice::Tree(tree) => tree.validate(&format!("{key}.code")),
+            Choice::Examples(examples) => examples.validate(&format!("{key}.text_to_sql")),
             Choice::Records(records) => records.validate(key),
         }
     }
@@ -171,6 +175,7 @@ impl SourceChoice {
                 Some(path) => format!("code {path}"),
                 None => "code of Cargo's registry sources".into(),
             },
+            Choice::Examples(examples) => format!("text_to_sql {}", examples.path.display()),
             Choice::Records(records) => records.name(),
         }
     }
@@ -187,6 +192,7 @@ impl SourceChoice {
             Self::Joined(config) => ("joined", &config.dataset),
             Self::CodeMap(config) => ("code_map", &config.dataset),
             Self::Hub(config) => ("hub", &config.dataset),
+            Self::TextToSql(config) => ("text_to_sql", &config.dataset),
         };
         if name.is_empty() { (format!("{kind}-{}", at + 1), false) } else { (name.clone(), true) }
     }
@@ -200,6 +206,7 @@ impl SourceChoice {
     pub fn fingerprint(&self) -> anyhow::Result<Fingerprint> {
         Ok(match self.choice() {
             Choice::Tree(tree) => wb_code::tree_fingerprint(tree)?,
+            Choice::Examples(examples) => of_examples(examples)?,
             Choice::Records(records) => records.fingerprint()?,
         })
     }
@@ -239,12 +246,20 @@ impl SourceChoice {
                 Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: read.fingerprint })
             }
             Choice::Records(records) => Ok(records.each(on_bad, &mut take, progress)?),
+            Choice::Examples(examples) => {
+                let (pairs, without) = examples.pairs()?;
+                let skipped = (without > 0).then(|| ("a query without a question".to_owned(), without));
+                pairs.into_iter().try_for_each(&mut take)?;
+                let skipped = skipped.into_iter().collect();
+                Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: of_examples(examples)? })
+            }
         }
     }
 
     fn choice(&self) -> Choice<'_> {
         Choice::Records(match self {
             Self::Code(tree) => return Choice::Tree(tree),
+            Self::TextToSql(examples) => return Choice::Examples(examples),
             Self::Jsonl(files) => SourceConfig::Jsonl(files.clone()),
             Self::Parquet(files) => SourceConfig::Parquet(files.clone()),
             Self::Csv(files) => SourceConfig::Csv(files.clone()),
@@ -260,4 +275,15 @@ impl SourceChoice {
 enum Choice<'a> {
     Tree(&'a TreeConfig),
     Records(SourceConfig),
+    Examples(&'a ExamplesConfig),
+}
+
+/// Changes with every file that the pairs are made of, and with what is made of them.
+fn of_examples(examples: &ExamplesConfig) -> anyhow::Result<Fingerprint> {
+    let mut of = Fingerprint::builder();
+    of.text(Fingerprint::of_json(examples).as_str());
+    for file in [examples.tables()].into_iter().chain(examples.training.within(&examples.path)) {
+        of.text(Fingerprint::of_file(&file)?.as_str());
+    }
+    Ok(of.finish())
 }

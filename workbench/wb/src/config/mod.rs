@@ -4,7 +4,9 @@ mod ab;
 mod bench;
 mod data;
 mod encoder;
+mod rag;
 mod synthesis;
+mod text_to_sql;
 
 use std::path::Path;
 
@@ -19,7 +21,9 @@ pub use ab::AbConfig;
 pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig, at_home};
+pub use rag::{EncoderArm, GeneratorChoice, ModelConfig, NearestConfig, RagConfig, RetrieverChoice, WITHOUT, WordsArm};
 pub use synthesis::Synthesis;
+pub use text_to_sql::TextToSql;
 
 /// One YAML.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +55,9 @@ pub struct Experiment {
     /// Two ways to embed the snippets, for `wb ab`.
     #[serde(default)]
     pub ab: Option<AbConfig>,
+    /// Text-to-SQL with retrieved examples, for `wb bench spider --generate`.
+    #[serde(default)]
+    pub rag: Option<RagConfig>,
     /// Where pairs come from, and what is done to them.
     pub data: DataConfig,
     /// Hard negatives mined for the training pairs; null for none.
@@ -90,6 +97,7 @@ impl Experiment {
             rules: self.rules.as_ref(),
             annotate: self.annotate.as_ref(),
             ab: self.ab.as_ref(),
+            rag: self.rag.as_ref(),
         }
         .validate()?;
         self.data.validate("data")?;

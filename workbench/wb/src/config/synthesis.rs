@@ -16,7 +16,9 @@ use wb_synth::{
     snippets::SnippetsConfig,
 };
 
-use super::{AbConfig, BenchConfig, DataConfig, EncoderConfig, check_name, default_seed, placed};
+use super::{
+    AbConfig, BenchConfig, DataConfig, EncoderConfig, GeneratorChoice, RagConfig, check_name, default_seed, placed,
+};
 
 /// One YAML, as `wb synth` and `wb ab` read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +50,8 @@ pub struct Synthesis {
     #[serde(default)]
     pub ab: Option<AbConfig>,
     #[serde(default)]
+    rag: Option<RagConfig>,
+    #[serde(default)]
     data: Option<DataConfig>,
     #[serde(default)]
     negatives: Option<MiningConfig>,
@@ -78,6 +82,7 @@ impl Synthesis {
             rules: self.rules.as_ref(),
             annotate: self.annotate.as_ref(),
             ab: self.ab.as_ref(),
+            rag: self.rag.as_ref(),
         };
         sections.validate()
     }
@@ -103,6 +108,7 @@ pub(super) struct Sections<'a> {
     pub rules: Option<&'a RulesConfig>,
     pub annotate: Option<&'a AnnotateConfig>,
     pub ab: Option<&'a AbConfig>,
+    pub rag: Option<&'a RagConfig>,
 }
 
 impl Sections<'_> {
@@ -129,6 +135,7 @@ impl Sections<'_> {
                     .with_hint("annotate: {}"));
             }
         }
+        check_rag(self.rag, self.llm)?;
         let asking = [("synth", self.synth.is_some()), ("annotate", self.annotate.is_some())];
         if let (None, Some((name, _))) = (self.llm, asking.iter().find(|(_, asks)| *asks)) {
             return Err(Error::value("llm", format!("is missing, and `{name}` asks a language model"))
@@ -136,4 +143,18 @@ impl Sections<'_> {
         }
         Ok(())
     }
+}
+
+/// What is wrong with `rag:`, and whether it has the language model that it asks.
+pub(super) fn check_rag(rag: Option<&RagConfig>, llm: Option<&LlmConfig>) -> Result<()> {
+    let Some(rag) = rag else { return Ok(()) };
+    if let Some(llm) = llm {
+        llm.validate("llm")?;
+    }
+    rag.validate("rag")?;
+    if llm.is_none() && matches!(rag.generator, GeneratorChoice::Model(_)) {
+        return Err(Error::value("llm", "is missing, and `rag.generator` asks a language model")
+            .with_hint("llm: { model: path/to/model.gguf }, or llm: { base_url: http://127.0.0.1:8080 }"));
+    }
+    Ok(())
 }

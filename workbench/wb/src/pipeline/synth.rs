@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use wb_core::{Pair, PairSet, Progress, atomic, fingerprint::Fingerprint, run_dir::write_json};
+use wb_core::{Pair, PairSet, Progress, Seed, atomic, fingerprint::Fingerprint, run_dir::write_json};
 use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, canaries::Seeds};
 use wb_synth::{
     Estimate, Model, Snippet, Spent,
@@ -72,15 +72,7 @@ pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<Snip
 pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Option<Client>> {
     let asks = file.synth.is_some() || file.annotate.is_some();
     let (Some(llm), true) = (&file.llm, asks) else { return Ok(None) };
-    let config = LlmConfig { model: at_home(Path::new(&llm.model)).display().to_string(), ..llm.clone() };
-    let client = match replay {
-        Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, file.seed, ledger, stop),
-        None => Client::open(&config, file.seed, &out.join(LEDGER), stop),
-    };
-    let client = client.context("cannot open the language model")?;
-    if client.dropped() > 0 {
-        output::note("the ledger's last line was cut short: it is dropped, and its question asked again");
-    }
+    let client = open_model(llm, file.seed, out, replay, stop)?;
     let ignores = client.canaries().is_some_and(|canaries| canaries.seeds == Seeds::Ignored);
     if ignores && file.synth.as_ref().is_some_and(|synth| synth.candidates > 1) {
         output::note(
@@ -88,6 +80,26 @@ pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<Atomi
         );
     }
     Ok(Some(client))
+}
+
+/// Opens a language model with its ledger in a folder; with `replay`, a ledger in its place.
+pub fn open_model(
+    llm: &LlmConfig,
+    seed: Seed,
+    out: &Path,
+    replay: Option<&Path>,
+    stop: Arc<AtomicBool>,
+) -> Result<Client> {
+    let config = LlmConfig { model: at_home(Path::new(&llm.model)).display().to_string(), ..llm.clone() };
+    let client = match replay {
+        Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, seed, ledger, stop),
+        None => Client::open(&config, seed, &out.join(LEDGER), stop),
+    };
+    let client = client.context("cannot open the language model")?;
+    if client.dropped() > 0 {
+        output::note("the ledger's last line was cut short: it is dropped, and its question asked again");
+    }
+    Ok(client)
 }
 
 /// The folder that a file's pairs, annotations and answers are kept in.

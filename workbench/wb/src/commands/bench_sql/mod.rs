@@ -5,6 +5,7 @@ mod databases;
 mod entries;
 mod exact;
 mod files;
+mod generate;
 mod kind;
 mod levels;
 mod measured;
@@ -43,7 +44,8 @@ pub fn asked(arguments: &args::Bench) -> Result<Option<Kind>> {
         options::refuse_for_retrieval(arguments)?;
         return Ok(None);
     };
-    if names.len() > 1 {
+    let rest = names.iter().skip(1).any(|name| arguments.sql.generate.is_none() || !name.contains('='));
+    if rest || names.first().is_none_or(|first| first != kind.name()) {
         bail!("{} is judged alone: predictions are those of one benchmark", kind.name());
     }
     options::refuse_for(kind, arguments)?;
@@ -56,6 +58,9 @@ pub fn bench(kind: Kind, arguments: &args::Bench) -> Result<End> {
     measured::check(&requirements, kind)?;
     if let Some(path) = &arguments.json {
         files::writable(path)?;
+    }
+    if arguments.sql.generate.is_some() {
+        return generate::generate(arguments, &requirements);
     }
     interrupt::ends_at_once()?;
     let mut bars = Bars::new();

@@ -17,6 +17,9 @@ fn of_sql(sql: &BenchSql) -> Vec<(&'static str, &'static [Kind])> {
     const SPIDER: &[Kind] = &[Kind::Spider];
     let options = [
         (sql.predictions.is_some(), "--predictions", ALL),
+        (sql.generate.is_some(), "--generate", SPIDER),
+        (sql.out.is_some(), "--out", SPIDER),
+        (sql.replay.is_some(), "--replay", SPIDER),
         (sql.questions.is_some(), "--questions", FOLDERS),
         (sql.databases.is_some(), "--databases", FOLDERS),
         (sql.compat.is_some(), "--compat", SPIDER),
@@ -55,8 +58,18 @@ pub fn refuse_for_retrieval(arguments: &Bench) -> Result<()> {
 
 /// Refuses what only encoders and retrievers have, or another benchmark of predicted SQL.
 pub fn refuse_for(kind: Kind, arguments: &Bench) -> Result<()> {
-    if let Some(option) = of_retrieval(arguments).first() {
+    let generates = arguments.sql.generate.is_some();
+    let searches = ["--encoder", "--retriever", "--max-tokens", "--device"];
+    if let Some(option) = of_retrieval(arguments).iter().find(|option| !generates || !searches.contains(option)) {
         bail!("{option} is for benchmarks of retrieval: {} judges the SQL of --predictions", kind.name());
+    }
+    let fixed = [
+        (arguments.sql.questions.is_some(), "--questions", "rag.questions=FILE"),
+        (arguments.sql.plug_value, "--plug-value", "no such key"),
+        (arguments.sql.keep_distinct, "--keep-distinct", "rag.compat=strict"),
+    ];
+    if let (true, Some((_, option, instead))) = (generates, fixed.into_iter().find(|(given, ..)| *given)) {
+        bail!("{option} is for predictions that are there; with --generate it is {instead}");
     }
     if let Some((option, kinds)) = of_sql(&arguments.sql).into_iter().find(|(_, kinds)| !kinds.contains(&kind)) {
         bail!("{option} is for {}, not for {}", named(kinds), kind.name());

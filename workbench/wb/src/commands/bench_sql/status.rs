@@ -37,6 +37,11 @@ impl Status {
         (Self::Refused, "refused"),
     ];
 
+    /// As in files and tables.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(status, _)| *status == self).map_or("", |(_, name)| name)
+    }
+
     /// Of a verdict of execution and, where there is one, of exact match.
     pub fn of(executed: Option<&Judgement>, em: bool, parsed: bool) -> Status {
         let verdict = executed.and_then(|judgement| Some((judgement.status?, judgement.message.as_deref())));

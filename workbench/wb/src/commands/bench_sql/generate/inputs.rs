@@ -1,0 +1,132 @@
+//! What an experiment reads: schemas, examples, questions, databases, and the texts that stand in these.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::Path,
+};
+
+use anyhow::{Context, Result, bail};
+use wb_core::{Progress, Seed};
+use wb_sql::{
+    execute::{Pool, Seat, Source},
+    rag::{self, Asked, Catalogs, Cells, Document, Predictor},
+    spider::{Query, parse},
+};
+
+use super::super::{
+    databases::{Databases, Files},
+    files,
+};
+use crate::{config::RagConfig, output, output::Bars};
+
+/// Everything that was read. Questions are in the order of the file.
+pub struct Inputs {
+    /// Schemas.
+    pub catalogs: Catalogs,
+    /// What is retrieved.
+    pub examples: Vec<Document>,
+    /// Queries of the second file that the lists have too.
+    pub repeated: usize,
+    /// What is asked.
+    pub asked: Vec<Asked>,
+    /// Each question's place in the file.
+    pub places: Vec<usize>,
+    /// The right queries; none where the grammar does not read one.
+    pub gold: Vec<Option<Query>>,
+    /// Where queries run.
+    pub databases: Databases,
+    /// Texts of the databases, by id.
+    pub cells: HashMap<String, Cells>,
+}
+
+impl Inputs {
+    /// Reads all of it.
+    pub fn read(
+        config: &RagConfig,
+        databases: Option<&Path>,
+        pool: &Pool,
+        seed: Seed,
+        bars: &mut Bars,
+    ) -> Result<Self> {
+        let folder = &config.dataset;
+        files::folder(folder, "rag.dataset is a folder with tables.json, dev.json and database/ID/*.sqlite")?;
+        let catalogs = Catalogs::load(&folder.join("tables.json"))?;
+        let read = config.training.read(folder, &catalogs).context("cannot read the examples: `rag.training`")?;
+        if read.documents.is_empty() {
+            bail!("{}: its training split has no example to retrieve", folder.display());
+        }
+        let all = rag::asked(&folder.join(&config.questions), &catalogs)?;
+        if all.is_empty() {
+            bail!("{}: there are no questions", folder.join(&config.questions).display());
+        }
+        let places = places(config.sample, all.len(), seed);
+        let asked: Vec<Asked> = places.iter().map(|&at| all[at].clone()).collect();
+        let gold_of = |one: &Asked| Ok(parse(&one.gold, &catalogs.get(&one.db_id)?.schema, config.compat).ok());
+        let gold = asked.iter().map(gold_of).collect::<Result<Vec<_>>>()?;
+        let root = databases.map_or_else(|| folder.join("database"), Path::to_path_buf);
+        let ids = asked.iter().map(|one| one.db_id.as_str());
+        let databases = Databases::open(&root, ids, Files::All, bars)?;
+        let cells = cells(&asked, &catalogs, &databases, pool, bars)?;
+        Ok(Self { catalogs, examples: read.documents, repeated: read.repeated, asked, places, gold, databases, cells })
+    }
+
+    /// The database that a question's queries are tried on; its first, where there are several.
+    pub fn source(&self, question: usize) -> Option<Source> {
+        self.databases.sources(&self.asked[question].db_id).into_iter().next()
+    }
+
+    /// The examples' queries, read.
+    pub fn predictor(&self) -> Result<Predictor<'_>> {
+        Ok(Predictor::new(&self.catalogs, &self.examples)?)
+    }
+}
+
+/// The places of the questions that are asked, in order.
+fn places(sample: usize, all: usize, seed: Seed) -> Vec<usize> {
+    if sample == 0 || sample >= all {
+        return (0..all).collect();
+    }
+    let mut places = seed.permutation_at("rag questions", 0, all);
+    places.truncate(sample);
+    places.sort_unstable();
+    places
+}
+
+fn cells(
+    asked: &[Asked],
+    catalogs: &Catalogs,
+    databases: &Databases,
+    pool: &Pool,
+    bars: &mut Bars,
+) -> Result<HashMap<String, Cells>> {
+    let ids: BTreeSet<&str> = asked.iter().map(|one| one.db_id.as_str()).collect();
+    let ids: Vec<&str> = ids.into_iter().collect();
+    let catalog = ids.iter().map(|id| Ok(catalogs.get(id)?)).collect::<Result<Vec<_>>>()?;
+    let work = |seat: &mut Seat<'_>, (): &mut (), at: &usize| match databases.sources(ids[*at]).first() {
+        Some(source) => Cells::load(catalog[*at], seat, source),
+        None => Ok(Cells::default()),
+    };
+    let numbers: Vec<usize> = (0..ids.len()).collect();
+    let all =
+        pool.each(&numbers, work, &mut |done| bars.report(Progress::new("reading databases", done, ids.len())))?;
+    let unread: usize = all.iter().map(|one| one.unread).sum();
+    if unread > 0 {
+        output::note(format!(
+            "{unread} columns of the databases could not be read: their texts are not known as values"
+        ));
+    }
+    Ok(ids.into_iter().map(str::to_owned).zip(all).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_drawn_by_the_seed_and_stays_in_order() {
+        let some = places(5, 100, Seed(1));
+        assert!(some.len() == 5 && some.is_sorted() && some == places(5, 100, Seed(1)));
+        assert_ne!(some, places(5, 100, Seed(2)));
+        assert_eq!((places(0, 3, Seed(1)), places(7, 3, Seed(1))), (vec![0, 1, 2], vec![0, 1, 2]));
+    }
+}
