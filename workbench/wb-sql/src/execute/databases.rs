@@ -56,7 +56,11 @@ fn unmerged(database: &Path) -> Option<PathBuf> {
         name.push(ending);
         PathBuf::from(name)
     };
-    let begins = |log: &Path| fs::File::open(log).and_then(|file| file.take(1).bytes().next().transpose());
+    let begins = |log: &Path| {
+        let mut first = [0];
+        let count = fs::File::open(log).and_then(|mut file| file.read(&mut first));
+        count.map(|count| (count > 0).then_some(first[0]))
+    };
     // A journal that is done with can be left there with zeros at its beginning.
     let hot = |(log, is_journal): &(PathBuf, bool)| match begins(log) {
         Ok(Some(first)) => !is_journal || first != 0,

@@ -16,7 +16,11 @@ mod retrieve;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use wb_core::{Ranking, atomic, records::rag::Rag, run_dir::write_json};
+use wb_core::{
+    Ranking, atomic,
+    records::rag::{Rag, RagShare},
+    run_dir::write_json,
+};
 use wb_llm::Client;
 use wb_sql::{
     Compat,
@@ -31,7 +35,7 @@ use self::{
     record::{Arm, record},
     retrieve::{Places, Retrieved, retrieve},
 };
-use super::{options, status};
+use super::{measured::JUDGED, options, status};
 use crate::{
     args,
     commands::{End, unless_stopped},
@@ -248,15 +252,20 @@ fn write(rag: &Rag, out: &Path, json: Option<&Path>) -> Result<()> {
 fn gate(rag: &Rag, requirements: &[(String, f64)]) -> End {
     let Some(arm) = rag.arms.last() else { return End::Refused };
     let mut end = End::Done;
+    let all = rag.questions.len() as u64;
+    // Where a share of the questions is enough, it is required, too.
+    let share_is_required = requirements.iter().any(|(metric, _)| metric == JUDGED);
     for (metric, least) in requirements {
         let share = match metric.as_str() {
             "em" => arm.em,
             "ex" => arm.ex,
+            #[expect(clippy::cast_precision_loss, reason = "counts of questions")]
+            JUDGED => RagShare { value: arm.ex.of as f64 / all.max(1) as f64, of: all, ..arm.ex },
             _ => arm.parsed,
         };
-        if share.of < rag.questions.len() as u64 || share.value < *least {
-            let (name, value, of, all) = (&arm.name, share.value, share.of, rag.questions.len());
-            let known = if (of as usize) < all { format!(" of {of} of {all} questions") } else { String::new() };
+        if (share.of < all && !share_is_required) || share.value < *least {
+            let (name, value, of) = (&arm.name, share.value, share.of);
+            let known = if of < all { format!(" of {of} of {all} questions") } else { String::new() };
             output::note(format!("refused: {name} {metric} is {value:.4}{known}, required {least:.4}"));
             end = End::Refused;
         }
