@@ -94,7 +94,7 @@ Examples:
   wb bench synthetic-sql --dataset synthetic_text_to_sql_test.jsonl --predictions predicted.sql
 
 Predicted SQL runs in child processes that can only read; `wb ls --benchmarks` tells which files each benchmark reads.")]
-    Bench(Bench),
+    Bench(Box<Bench>),
     /// Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it.
     #[command(after_help = "\
 Examples:
