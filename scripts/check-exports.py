@@ -20,6 +20,7 @@ import numpy
 import torch
 from peft import PeftModel
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+from tokenizers import Tokenizer
 
 LEAST_COSINE = 0.99999
 LARGEST_DIFFERENCE = 1e-5
@@ -37,6 +38,11 @@ def opened(job):
     if job["kind"] == "multi-vector":
         return MultiVectorEncoder(job["folder"], **options)
     model = SentenceTransformer(job["base"], **options)
+    # The adapters are compared here. transformers 5 opens the tokenizer of a T5 without the normalizer of its file
+    # (NFKC), so that "ﬁ" and "？" are other tokens than the file says; exported folders are opened with it.
+    file = Tokenizer.from_file(str(pathlib.Path(job["base"]) / "tokenizer.json"))
+    if file.normalizer is not None:
+        model.tokenizer.backend_tokenizer.normalizer = file.normalizer
     missing = []
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -74,9 +74,9 @@ fn help_of_a_training_names_overrides_and_places() {
     out:       --runs <DIR>       The folder of runs [default: runs]
     out:       --datasets <DIR>   The folder of prepared data sets [default: datasets/prepared]
     out:       --reports <DIR>    The folder of reports [default: reports]
-    out:       --resume <RUN>     Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with
-    out:                          what differs, where the config, the data or the build is not what it began with. Without
-    out:                          it, the run with the same config and data is gone on with, or a new one begun
+    out:       --resume <RUN>     Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with what
+    out:                          differs, where the config, the data or the build is not what it began with. Without it, the run
+    out:                          with the same config and data is gone on with, or a new one begun
     out:   -h, --help             Print help
     out:
     out: Examples:

@@ -49,11 +49,12 @@ fn a_named_run_is_gone_on_with_only_as_it_was_begun() {
 
     // Another file of the tree.
     let file = sandbox.path("code/alder/src/lib.rs");
-    let source = fs::read_to_string(&file).unwrap();
+    let (source, modified) = (fs::read_to_string(&file).unwrap(), file.metadata().unwrap().modified().unwrap());
     fs::write(&file, source.replacen("every", "each", 1)).unwrap();
     let block = sandbox.refuses(&resume);
     assert!(block.contains("this changed since it began: data.sources[0]: other content"), "{block}");
     fs::write(&file, source).unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
 
     // As if another commit had begun it: named with this one, also where the run is not named.
     let manifest = run.join("manifest.json");
