@@ -92,6 +92,7 @@ Examples:
   wb bench spider --dataset data/spider --predictions predicted.sql --compat strict --require em=0.5 ex=0.6
   wb bench bird --dataset data/mini_dev --predictions predict_mini_dev.json --workers 1
   wb bench synthetic-sql --dataset synthetic_text_to_sql_test.jsonl --predictions predicted.sql
+  wb bench spider --generate configs/spider-rag.yaml rag.top_k=5
 
 Predicted SQL runs in child processes that can only read; `wb ls --benchmarks` tells which files each benchmark reads.")]
     Bench(Box<Bench>),

@@ -94,7 +94,8 @@ fn a_real_language_model_is_asked_with_and_without_examples_and_a_replay_says_th
     let model = data.join("../models/wb-tiny-random-qwen2-v4096.gguf").canonicalize().unwrap();
     let folder = project(&data);
     // A byte is nearly a token here, and the schemas of three databases would not fit.
-    let template = "You write SQL.\n{% for example in example_list %}{{ example.sql }}\n{% endfor %}{{ question }}\nSQL:";
+    let template =
+        "You write SQL.\n{% for example in example_list %}{{ example.sql }}\n{% endfor %}{{ question }}\nSQL:";
     fs::write(folder.path().join("short.txt"), template).unwrap();
     for (at, (engine, server)) in engines(test, folder.path()).into_iter().enumerate() {
         let text = format!(
@@ -108,7 +109,10 @@ fn a_real_language_model_is_asked_with_and_without_examples_and_a_replay_says_th
         let out = format!("out-{at}");
         let run = |more: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-            command.args(["bench", "spider", "--generate", "asked.yaml", TRAINING]).args(more).current_dir(folder.path());
+            command
+                .args(["bench", "spider", "--generate", "asked.yaml", TRAINING])
+                .args(more)
+                .current_dir(folder.path());
             if let Some(server) = &server {
                 command.env("WB_LLAMA_SERVER", server);
             }
