@@ -89,7 +89,7 @@ fn a_device_that_this_build_lacks_is_an_error_that_says_what_to_do() {
     ");
     // A file for another machine can be checked on this one.
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "device=cuda:1"]);
-    insta::assert_snapshot!(out.lines().last().unwrap(), @"lint: device: cannot use device `cuda:1`: this wb was built without the feature `cuda`: cargo install --path workbench/wb --features cuda, or run with device=cpu");
+    insta::assert_snapshot!(out.lines().find(|line| line.starts_with("lint: device")).unwrap(), @"lint: device: cannot use device `cuda:1`: this wb was built without the feature `cuda`: cargo install --path workbench/wb --features cuda, or run with device=cpu");
     insta::assert_snapshot!(sandbox.refuses(&["doctor", "--device", "cuda"]), @r"
     exit 2
     err: error: cannot use device `cuda`: this wb was built without the feature `cuda`
