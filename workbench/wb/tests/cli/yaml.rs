@@ -23,7 +23,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "    - code:", "    - coed:"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, `jsonl`, `parquet`, `csv`, `parallel_lines`, `joined`, `code_map`, `hub`
+    err:   cause: bad.yaml:6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, `jsonl`, `parquet`, `csv`, `parallel_lines`, `joined`, `code_map`, `hub`, `text_to_sql`
     err:   hint: did you mean `code`?
     ");
     insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
