@@ -2,7 +2,7 @@
 //!
 //! The file comes from anywhere, so nothing in it is believed before it is checked: every length against the bytes
 //! that are left, every count against a bound. Reading takes time and memory in proportion to the bytes of the header,
-//! and no header may be longer than [`MAX_HEADER`].
+//! and no header may be longer than `MAX_HEADER`.
 //! Format: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>, versions 2 and 3, little endian.
 
 use std::{

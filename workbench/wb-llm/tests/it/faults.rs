@@ -290,7 +290,12 @@ fn a_thousand_questions_with_a_fifth_of_faults_give_the_answers_of_a_run_without
         (config.parallel, config.retries.tries) = (8, 20);
         let client = open(&config, &ledger).unwrap();
         let mut seen = vec![0; 1000];
-        let replies = client.ask_all(&questions(1000), &mut |place, _| seen[place] += 1).unwrap();
+        let mut replies = client.ask_all(&questions(1000), &mut |place, _| seen[place] += 1).unwrap();
+        // How long an answer took is told, and is no part of it.
+        for reply in &mut replies {
+            let Reply::Answered(answer) = reply else { continue };
+            assert!(answer.milliseconds.take().is_some());
+        }
         assert!(seen.iter().all(|n| *n == 1));
         let account = client.account();
         drop(client);

@@ -29,7 +29,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `annotate`, `review`, `ab`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`
+    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `annotate`, `review`, `ab`, `rag`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`
     err:   hint: did you mean `train`?
     ");
     insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"), @r"

@@ -40,7 +40,8 @@ fn the_batch_is_named() {
 #[test]
 fn training_stops_and_writes_over_nothing() {
     let dot = |c: &mut TrainConfig| c.similarity = SimilarityConfig::Dot;
-    let cases: [(Wrong, fn(&mut TrainConfig), &str); 3] = [
+    type Case = (Wrong, fn(&mut TrainConfig), &'static str);
+    let cases: [Case; 3] = [
         (Wrong::Embedding, |_| {}, "the loss is NaN"),
         (Wrong::Distance, dot, "the loss is inf"),
         (Wrong::Gradient, |_| {}, "the gradient norm is NaN"),

@@ -1,5 +1,7 @@
 //! The experiment in tables.
 
+use std::collections::BTreeMap;
+
 use wb_core::records::rag::{Rag, RagArm, RagShare};
 
 use crate::output::{self, table};
@@ -32,9 +34,27 @@ pub fn print(rag: &Rag) {
             ["arm", "asked", "given up", "prompt tokens", "answer tokens", "median s", "95 % within s", "repaired"];
         table(&header, &rag.arms.iter().filter_map(cost).collect::<Vec<_>>());
     }
+    for (at, arm) in rag.arms.iter().enumerate() {
+        for (reason, count) in without_query(rag, at) {
+            output::line(format!("{}: no query for {count} questions: {reason}", arm.name));
+        }
+    }
     output::line("");
     let pairs: Vec<Vec<String>> = rag.pairs.iter().map(pair).collect();
     table(&["metric", "arm", "against", "difference", "95 % interval", "better", "worse", "McNemar p"], &pairs);
+}
+
+/// Why an arm has no query, the reason of most questions first.
+fn without_query(rag: &Rag, arm: usize) -> Vec<(String, usize)> {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for answer in rag.questions.iter().map(|question| &question.arms[arm]).filter(|answer| answer.sql.is_empty()) {
+        *reasons.entry(answer.message.as_deref().unwrap_or("unknown")).or_default() += 1;
+    }
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    // Reasons of a server may differ from question to question.
+    reasons.truncate(5);
+    reasons
 }
 
 fn share(share: &RagShare) -> String {
