@@ -238,6 +238,12 @@ fn write(rag: &Rag, out: &Path, json: Option<&Path>) -> Result<()> {
         write_json(json, rag)?;
     }
     output::line(format!("record  {}", record.display()));
+    #[cfg(feature = "report")]
+    {
+        let files = wb_report::rag(rag, &record.with_extension("html"))?;
+        output::line(format!("page    {}", files.html.display()));
+        output::line(format!("chart   {}", files.png.display()));
+    }
     Ok(())
 }
 
