@@ -59,7 +59,7 @@ fn word(pair: &RagPair) -> (&'static str, &'static str) {
 
 fn said(pair: &RagPair, [arm, first]: [RagShare; 2]) -> String {
     format!(
-        "{} {} of {} against {} of {}, difference {} {}, McNemar's {}, {} questions better and {} worse of {}",
+        "{} {} of {} against {} of {}, difference {} {}, McNemar's {}, {} better and {} worse of {}",
         pair.metric.to_uppercase(),
         fraction(arm.value),
         pair.second,

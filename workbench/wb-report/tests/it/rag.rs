@@ -155,7 +155,7 @@ fn a_page_tells_all() {
     keep("rag.html", &html);
     for expected in [
         "BETTER",
-        "EX .500 of bm25 against .333 of without, difference +.167 [.050, .400], McNemar&#39;s p = .012, 2 questions better and 1 worse of 6",
+        "EX .500 of bm25 against .333 of without, difference +.167 [.050, .400], McNemar&#39;s p = .012, 2 better and 1 worse of 6",
         "EM .500 of bm25 against .167 of without, difference +.333 [−.100, .600]",
         "bm25 is the best of 2 retrieving arms on these same questions",
         "Ceiling: oracle chooses its examples by the gold query and reaches EX .833 and EM .667; bm25 goes 33 % of the way there from without.",
