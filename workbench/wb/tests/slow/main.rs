@@ -292,6 +292,36 @@ fn recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model() {
     }
 }
 
+/// The rules alone on real code: as many pairs as the recipe says, trained on for a few steps, and measured.
+#[test]
+#[ignore = "slow: two minutes"]
+fn two_thousand_pairs_by_rules_are_made_of_real_code_trained_on_and_measured() {
+    let test = "two_thousand_pairs_by_rules_are_made_of_real_code_trained_on_and_measured";
+    let (Some(data), Some(minilm)) = (data(test), minilm(test)) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("datasets")).unwrap();
+    std::os::unix::fs::symlink(&data, folder.path().join("datasets/external")).unwrap();
+    let config = root().join("configs/rules-python.yaml");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+        let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        say(&format!("wb {}\n{text}", arguments.join(" ")));
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    run(&["synth", config.to_str().unwrap()]);
+    let pairs = fs::read_to_string(folder.path().join("datasets/synthetic/rules-python/pairs.jsonl")).unwrap();
+    for task in ["text2code", "code2code"] {
+        let of_task = pairs.lines().filter(|line| line.contains(&format!("\"task\":\"{task}\""))).count();
+        assert_eq!(of_task, 1000, "{task}");
+    }
+    let encoder = format!("encoder.model={{pretrained: {{id: {minilm}}}}}");
+    let bench = "bench.benchmarks=[{benchmark: {codesearchnet: {languages: [ruby]}}, dataset: datasets/external/codesearchnet}]";
+    let text = run(&["run", config.to_str().unwrap(), &encoder, bench, "train.max_steps=20"]);
+    assert!(text.contains("csn-1000") && text.contains("VERDICT"), "{text}");
+}
+
 #[test]
 #[ignore = "slow"]
 fn synthesis_with_real_weights_makes_pairs_of_all_kinds_that_a_replay_gives_again() {
