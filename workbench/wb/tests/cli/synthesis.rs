@@ -166,10 +166,10 @@ fn described(body: &str) -> Value {
 fn queried(request: &Value) -> String {
     let last = request["messages"].as_array().and_then(|all| all.last()).unwrap()["content"].as_str().unwrap();
     let drawn_badly =
-        request["temperature"].as_f64() > Some(0.0) && request["seed"].as_u64().unwrap_or(0).is_multiple_of(4);
+        request["temperature"].as_f64() > Some(0.0) && request["seed"].as_u64().unwrap_or(0).is_multiple_of(5);
     let sql = match (last.contains("does not run"), last.contains("Examples of questions")) {
         (true, _) => "SELECT name FROM item",
-        (_, true) if drawn_badly => "SELECT max(id) FROM sale",
+        (_, true) if drawn_badly => "SELECT min(id) FROM sale",
         (_, true) => "SELECT count(*)\nFROM item",
         _ => "SELECT nam FROM item",
     };
