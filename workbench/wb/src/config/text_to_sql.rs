@@ -3,7 +3,10 @@
 //! The sections of training and synthesis are typed too, so that one file serves all commands and a misspelled key is
 //! found by each.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Result, Seed};
@@ -39,6 +42,8 @@ pub struct TextToSql {
     rules: Option<RulesConfig>,
     #[serde(default)]
     annotate: Option<AnnotateConfig>,
+    #[serde(default)]
+    review: Option<PathBuf>,
     #[serde(default)]
     ab: Option<AbConfig>,
     #[serde(default)]
@@ -88,6 +93,7 @@ impl TextToSql {
             synth: None,
             rules: None,
             annotate: None,
+            review: None,
             ab: None,
             data: None,
             negatives: None,

@@ -102,6 +102,25 @@ fn nearest_examples_are_fitted_and_judged_like_any_prediction() {
     assert_eq!(refused.status.code(), Some(1));
 }
 
+/// One file serves all commands: a section that one of them knows is no mistake for another.
+#[test]
+fn every_section_of_a_file_may_stand_beside_it() {
+    let sandbox = project();
+    let page = include_str!("../../../../../configs/README.md");
+    let sections = page.split("## The whole file").nth(1).unwrap().split("\n## ").next().unwrap();
+    let cell = |line: &str| line.strip_prefix("| `").map(|rest| rest.split(" |").next().unwrap().to_owned());
+    let names: Vec<String> = sections
+        .lines()
+        .filter_map(cell)
+        .flat_map(|cell| cell.split(", ").map(|name| name.trim_matches('`').to_owned()).collect::<Vec<_>>())
+        .filter(|name| !["name", "seed", "device", "rag", "train", "bench", "journals"].contains(&name.as_str()))
+        .collect();
+    assert!(names.len() > 8 && names.contains(&"review".to_owned()), "{names:?}");
+    let text = names.iter().fold(FILE.to_owned(), |text, name| format!("{text}{name}: null\n"));
+    sandbox.write("whole.yaml", text);
+    sandbox.succeeds(&["bench", "spider", "--generate", "whole.yaml", "--out", "out"]);
+}
+
 #[test]
 fn an_encoder_s_vectors_are_kept_in_faiss_s_layout_and_taken_again() {
     let sandbox = project();
