@@ -4,11 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Map, Value as Json, json};
-use wb_core::Progress;
 use wb_sql::{
     Compat,
     exact::{Component, Hardness, LevelTotals, Totals},
-    execute::{Judge, JudgeOptions, Judgement, Question as Asked, prediction_of_line},
+    execute::{Judge, JudgeOptions, Judgement, prediction_of_line},
     spider::Schemas,
 };
 
@@ -17,12 +16,14 @@ use super::{
     databases::{Databases, Files},
     exact::Exact,
     files,
+    judged::{self, Judged, Predicted, statuses},
     levels::{Levels, Measure, counted},
     measured::{Block, Measured},
     options,
     predictions::{self, Expected, Lines},
-    spider_questions::{Question, Questions},
-    status::{self, Status},
+    protocols::{compat_name, protocols},
+    spider_questions::Questions,
+    status,
 };
 use crate::{args, output::Bars};
 
@@ -48,13 +49,6 @@ struct Inputs<'a> {
     databases: Databases,
     options: JudgeOptions,
     timeout_seconds: f64,
-}
-
-/// What became of the questions, each in its place.
-struct Judged {
-    exact: Vec<Exact>,
-    executed: Vec<Option<Judgement>>,
-    status: Vec<Status>,
 }
 
 /// Judges a file of predictions.
@@ -90,40 +84,22 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     outcome(&inputs, &judged, arguments.json.is_some())
 }
 
-fn judge(inputs: &Inputs<'_>, judge: &Judge, bars: &mut Bars) -> Result<Judged> {
+fn judge(inputs: &Inputs<'_>, judge: &Judge, bars: &mut Bars) -> Result<Vec<Judged>> {
     let compat = inputs.options.compat;
-    let questions = &inputs.questions.all;
-    let predictions: Vec<String> = inputs.lines.all.iter().map(|line| prediction_of_line(line, compat)).collect();
-    let exact = |(question, prediction): (&Question, &String)| {
-        Ok(Exact::of(&question.gold, prediction, inputs.schemas.get(&question.db_id)?, compat))
-    };
-    let exact = questions.iter().zip(&predictions).map(exact).collect::<Result<Vec<_>>>()?;
-    let asked = |(question, prediction): (&Question, &String)| Asked {
-        gold: question.gold.clone(),
-        prediction: prediction.clone(),
-        sources: inputs.databases.sources(&question.db_id),
-    };
-    let asked: Vec<Asked> = questions.iter().zip(&predictions).map(asked).collect();
-    let (there, runs): (Vec<usize>, Vec<Asked>) =
-        asked.into_iter().enumerate().filter(|(_, asked)| !asked.sources.is_empty()).unzip();
-    let total = runs.len();
-    let judgements = judge.judge(&runs, &mut |done| bars.report(Progress::new("running predictions", done, total)))?;
-    let mut executed: Vec<Option<Judgement>> = vec![None; questions.len()];
-    for (at, judgement) in there.into_iter().zip(judgements) {
-        executed[at] = Some(judgement);
-    }
-    let status =
-        |(exact, executed): (&Exact, &Option<Judgement>)| Status::of(executed.as_ref(), exact.em(), exact.parsed);
-    let status = exact.iter().zip(&executed).map(status).collect();
-    Ok(Judged { exact, executed, status })
+    let lines: Vec<String> = inputs.lines.all.iter().map(|line| prediction_of_line(line, compat)).collect();
+    let predicted = inputs.questions.all.iter().zip(&lines).map(|(question, sql)| {
+        let (schema, sources) = (inputs.schemas.get(&question.db_id)?, inputs.databases.sources(&question.db_id));
+        Ok(Predicted { gold: &question.gold, sql, schema, sources })
+    });
+    judged::judge(&predicted.collect::<Result<Vec<_>>>()?, judge, compat, bars)
 }
 
-fn outcome(inputs: &Inputs<'_>, judged: &Judged, is_recorded: bool) -> Result<Measured> {
+fn outcome(inputs: &Inputs<'_>, judged: &[Judged], is_recorded: bool) -> Result<Measured> {
     let mut levels = Levels::new(&MEASURES, Hardness::ALL.map(|level| level.to_string()));
     let mut totals = Totals::default();
-    for (exact, executed) in judged.exact.iter().zip(&judged.executed) {
+    for one in judged {
+        let (exact, ex) = (&one.exact, one.ex().map(counted));
         let level = exact.hardness.map(|level| level.to_string());
-        let ex = executed.as_ref().and_then(Judgement::correct).map(counted);
         levels.add(level.as_deref(), &[Some(counted(exact.em())), ex, Some(counted(exact.parsed))]);
         if let (Some(hardness), Some(verdict)) = (exact.hardness, &exact.verdict) {
             totals.add(hardness, verdict);
@@ -134,55 +110,40 @@ fn outcome(inputs: &Inputs<'_>, judged: &Judged, is_recorded: bool) -> Result<Me
     Ok(Measured { kind: Kind::Spider, blocks, json, metrics: levels.figures() })
 }
 
-/// Names of the two protocols.
-fn protocols(inputs: &Inputs<'_>) -> [String; 2] {
-    let options = inputs.options;
-    let compat = compat_name(options.compat);
-    let kind = if inputs.databases.is_suite() { "ts" } else { "ex" };
-    let plug = if options.plug_value { "+plug-value" } else { "" };
-    // Strict always keeps it, so that its name need not say so.
-    let keep = if options.keep_distinct && options.compat == Compat::Official { "+keep-distinct" } else { "" };
-    [format!("spider-em-{compat}"), format!("spider-{kind}-{compat}{plug}{keep}")]
-}
-
-fn compat_name(compat: Compat) -> &'static str {
-    match compat {
-        Compat::Official => "official",
-        Compat::Strict => "strict",
-    }
-}
-
 /// Gold queries that fail: how many, and the first one with what SQLite says.
-fn failed_gold(judged: &Judged) -> (usize, Option<(usize, &str)>) {
-    let failed = |judgement: &Option<Judgement>| judgement.as_ref().is_some_and(|one| one.status.is_none());
-    let mut places = (0..judged.executed.len()).filter(|&at| failed(&judged.executed[at]));
+fn failed_gold(judged: &[Judged]) -> (usize, Option<(usize, &str)>) {
+    let failed = |one: &Judged| one.executed.as_ref().is_some_and(|executed| executed.status.is_none());
+    let mut places = (0..judged.len()).filter(|&at| failed(&judged[at]));
     let first = places.next();
-    let message = |at: usize| (at, judged.executed[at].as_ref().and_then(|one| one.message.as_deref()).unwrap_or(""));
+    let message = |at: usize| (at, judged[at].executed.as_ref().and_then(|one| one.message.as_deref()).unwrap_or(""));
     (usize::from(first.is_some()) + places.count(), first.map(message))
 }
 
-fn count(judged: &Judged, is: impl Fn(&Exact) -> bool) -> usize {
-    judged.exact.iter().filter(|exact| is(exact)).count()
+fn count(judged: &[Judged], is: impl Fn(&Exact) -> bool) -> usize {
+    judged.iter().filter(|one| is(&one.exact)).count()
 }
 
 fn raises(exact: &Exact) -> bool {
     exact.verdict.is_some_and(|verdict| verdict.raises)
 }
 
-fn without_database(judged: &Judged) -> usize {
-    judged.executed.iter().filter(|executed| executed.is_none()).count()
+fn without_database(judged: &[Judged]) -> usize {
+    judged.iter().filter(|one| one.executed.is_none()).count()
 }
 
-fn blocks(inputs: &Inputs<'_>, judged: &Judged, levels: &Levels, totals: &Totals) -> Vec<Block> {
+fn blocks(inputs: &Inputs<'_>, judged: &[Judged], levels: &Levels, totals: &Totals) -> Vec<Block> {
     let questions = files::name(&inputs.questions.path);
-    let count_of = judged.exact.len();
+    let count_of = judged.len();
     let mut blocks = vec![
-        Block::Line(format!("spider: {count_of} questions of {questions}, {}", protocols(inputs).join(", "))),
+        Block::Line(format!(
+            "spider: {count_of} questions of {questions}, {}",
+            protocols(inputs.options, inputs.databases.is_suite()).join(", ")
+        )),
         Block::Table(levels.header("hardness"), levels.rows()),
         Block::Line(String::new()),
         Block::Table(vec!["clause", "accuracy", "recall", "F1"], clauses(&totals.all())),
         Block::Line(String::new()),
-        Block::Line(status::line(&judged.status)),
+        Block::Line(status::line(&statuses(judged))),
         Block::Line(inputs.databases.line(without_database(judged))),
     ];
     if !inputs.databases.is_any() {
@@ -221,8 +182,8 @@ fn clauses(all: &LevelTotals) -> Vec<Vec<String>> {
     Component::ALL.map(row).into()
 }
 
-fn record(inputs: &Inputs<'_>, judged: &Judged, levels: &Levels, totals: &Totals) -> Result<Json> {
-    let [em, ex] = protocols(inputs);
+fn record(inputs: &Inputs<'_>, judged: &[Judged], levels: &Levels, totals: &Totals) -> Result<Json> {
+    let [em, ex] = protocols(inputs.options, inputs.databases.is_suite());
     let by_level = Hardness::ALL.map(|level| (level.to_string(), totals.level(level).components));
     let by_level = by_level.into_iter().chain([("all".to_owned(), totals.all().components)]);
     let clauses: Map<String, Json> = by_level.map(|(name, components)| (name, json!(components))).collect();
@@ -245,28 +206,28 @@ fn record(inputs: &Inputs<'_>, judged: &Judged, levels: &Levels, totals: &Totals
         "databases": inputs.databases.json(),
         "totals": levels.json(),
         "clauses": clauses,
-        "statuses": status::json(&judged.status),
+        "statuses": status::json(&statuses(judged)),
         "counts": {
-            "questions": judged.exact.len(),
+            "questions": judged.len(),
             "without_database": without_database(judged),
             "gold_unread": count(judged, |exact| exact.verdict.is_none()),
             "gold_failed": failed_gold(judged).0,
             "raises": count(judged, raises),
             "cut_at_tab": inputs.lines.cut,
         },
-        "questions": (0..judged.exact.len()).map(|at| question(inputs, judged, at)).collect::<Vec<_>>(),
+        "questions": (0..judged.len()).map(|at| question(inputs, judged, at)).collect::<Vec<_>>(),
     }))
 }
 
-fn question(inputs: &Inputs<'_>, judged: &Judged, at: usize) -> Json {
-    let (asked, exact, executed) = (&inputs.questions.all[at], &judged.exact[at], &judged.executed[at]);
+fn question(inputs: &Inputs<'_>, judged: &[Judged], at: usize) -> Json {
+    let (asked, Judged { exact, executed, status }) = (&inputs.questions.all[at], &judged[at]);
     let mut question = json!({
         "index": at,
         "db_id": asked.db_id,
         "hardness": exact.hardness,
         "em": exact.em(),
         "ex": executed.as_ref().and_then(Judgement::correct),
-        "status": judged.status[at],
+        "status": status,
         "parsed": exact.parsed,
     });
     if let Some(id) = &asked.id {

@@ -6,7 +6,6 @@ pub mod check;
 mod cost;
 mod index;
 mod inputs;
-mod judged;
 mod model;
 mod nearest;
 mod print;
@@ -17,25 +16,30 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use wb_core::{
-    Ranking, atomic,
+    atomic,
     records::rag::{Rag, RagShare},
     run_dir::write_json,
 };
 use wb_llm::Client;
 use wb_sql::{
     Compat,
-    execute::Pool,
-    rag::{DEFAULT_PROMPT, Predictor, Prompt},
+    execute::{Judge, JudgeOptions},
+    rag::{DEFAULT_PROMPT, Prompt},
 };
 
 use self::{
     answers::Answered,
     inputs::Inputs,
-    judged::judge,
     record::{Arm, record},
     retrieve::{Places, Retrieved, retrieve},
 };
-use super::{measured::JUDGED, options, status};
+use super::{
+    judged::{self, Judged, Predicted, statuses},
+    measured::JUDGED,
+    options,
+    protocols::protocols,
+    status,
+};
 use crate::{
     args,
     commands::{End, unless_stopped},
@@ -84,6 +88,8 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
     let predictor = inputs.predictor()?;
     std::fs::create_dir_all(&out).map_err(wb_core::Error::io("make", &out))?;
     let places = Places { runs: &arguments.places.runs, device: file.device, out: &out, seed: file.seed };
+    let options = JudgeOptions { compat: config.compat, ..JudgeOptions::default() };
+    let judges = Judge::new(pool.clone(), options);
     let mut arms: Vec<Arm> = Vec::new();
     for retriever in std::iter::once(None).chain(config.retrievers.iter().map(Some)) {
         let name = retriever.map_or_else(|| WITHOUT.to_owned(), RetrieverChoice::name);
@@ -95,7 +101,6 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
             None => None,
         };
         let rankings = retrieved.as_ref().map(|retrieved: &Retrieved| retrieved.rankings.as_slice());
-        let generator = Generator { file: &file, inputs: &inputs, predictor: &predictor, pool: &pool };
         let (answered, cost) = match (&client, &config.generator) {
             (Some(client), GeneratorChoice::Model(model)) => {
                 let model = model::Model {
@@ -111,19 +116,27 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
                 let (answered, cost) = interrupt.while_asking(|_| model.answers(rankings, &mut bars))?;
                 (answered, Some(cost))
             }
-            _ => (generator.by_rules(rankings, &mut bars)?, None),
+            (_, GeneratorChoice::Nearest(nearest)) => {
+                (nearest::answers((config, nearest), &inputs, &predictor, rankings, &pool, &mut bars)?, None)
+            }
+            (None, GeneratorChoice::Model(_)) => bail!("`rag.generator` asks a language model, and there is none"),
         };
-        let judged = judge(config, &inputs, &answered, &pool, &mut bars)?;
+        let judged = judge(&inputs, &answered, &judges, config.compat, &mut bars)?;
         write_predictions(&out.join(format!("predictions-{name}.sql")), &inputs, &answered)?;
         arms.push(Arm { name, retrieved, answered, judged, cost });
     }
     bars.finish();
     let facts = facts(&file, &inputs, client.as_ref());
-    let rag = record((&file.name, protocols(config, &inputs), facts), config, &inputs, &arms, file.seed)?;
+    let rag = record(
+        (&file.name, protocols(options, inputs.databases.is_suite()), facts),
+        config,
+        &inputs,
+        &arms,
+        file.seed,
+    )?;
     print::print(&rag);
     for arm in &arms {
-        let all: Vec<status::Status> = arm.judged.iter().map(|judged| judged.status).collect();
-        output::line(format!("{:12} {}", arm.name, status::line(&all)));
+        output::line(format!("{:12} {}", arm.name, status::line(&statuses(&arm.judged))));
     }
     write(&rag, &out, arguments.json.as_deref())?;
     *end = gate(&rag, requirements);
@@ -174,24 +187,6 @@ fn template(config: &RagConfig) -> Result<String> {
     Ok(std::fs::read_to_string(path).map_err(wb_core::Error::io("read", path))?)
 }
 
-/// What makes queries without a language model.
-struct Generator<'a> {
-    file: &'a TextToSql,
-    inputs: &'a Inputs,
-    predictor: &'a Predictor<'a>,
-    pool: &'a Pool,
-}
-
-impl Generator<'_> {
-    fn by_rules(&self, rankings: Option<&[Ranking]>, bars: &mut Bars) -> Result<Vec<Answered>> {
-        let config = &self.file.rag;
-        let GeneratorChoice::Nearest(nearest) = &config.generator else {
-            bail!("`rag.generator` asks a language model, and there is none");
-        };
-        nearest::answers((config, nearest), self.inputs, self.predictor, rankings, self.pool, bars)
-    }
-}
-
 /// `SQL TAB db_id` lines, which `wb bench spider --predictions` reads.
 fn write_predictions(path: &Path, inputs: &Inputs, answered: &[Answered]) -> Result<()> {
     let line = |(asked, answered): (&wb_sql::rag::Asked, &Answered)| format!("{}\t{}\n", answered.sql, asked.db_id);
@@ -199,13 +194,20 @@ fn write_predictions(path: &Path, inputs: &Inputs, answered: &[Answered]) -> Res
     Ok(atomic::write(path, lines.as_bytes())?)
 }
 
-fn protocols(config: &RagConfig, inputs: &Inputs) -> [String; 2] {
-    let compat = match config.compat {
-        Compat::Official => "official",
-        Compat::Strict => "strict",
-    };
-    let kind = if inputs.databases.is_suite() { "ts" } else { "ex" };
-    [format!("spider-em-{compat}"), format!("spider-{kind}-{compat}")]
+/// Verdicts on an arm's queries.
+fn judge(
+    inputs: &Inputs,
+    answered: &[Answered],
+    judge: &Judge,
+    compat: Compat,
+    bars: &mut Bars,
+) -> Result<Vec<Judged>> {
+    let predicted = inputs.asked.iter().zip(answered).map(|(asked, answered)| {
+        let schema = &inputs.catalogs.get(&asked.db_id)?.schema;
+        let sources = inputs.databases.sources(&asked.db_id);
+        Ok(Predicted { gold: &asked.gold, sql: &answered.sql, schema, sources })
+    });
+    judged::judge(&predicted.collect::<Result<Vec<_>>>()?, judge, compat, bars)
 }
 
 /// What was measured, in sentences.

@@ -11,7 +11,7 @@ use wb_sql::{
     spider::{Query, parse},
 };
 
-use super::{answers::Answered, inputs::Inputs, judged::Judged, retrieve::Retrieved};
+use super::{super::judged::Judged, answers::Answered, inputs::Inputs, retrieve::Retrieved};
 use crate::config::RagConfig;
 
 /// An arm with everything that came of it.
