@@ -101,19 +101,9 @@ pub enum Error {
         /// Which option to change.
         hint: Option<String>,
     },
-    /// The hub could not be asked, or did not have the file.
-    #[error("{repo}: {message}")]
-    Hub {
-        /// `owner/name@revision: file`.
-        repo: String,
-        /// What is wrong.
-        message: String,
-        /// Another way out.
-        hint: Option<String>,
-        /// The client's own words.
-        #[source]
-        source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    },
+    /// A file of the hub that cannot be had.
+    #[error(transparent)]
+    Hub(#[from] wb_hub::Error),
 }
 
 impl Error {
@@ -121,9 +111,8 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Core(error) => error.hint().map(str::to_owned),
-            Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } | Self::Hub { hint, .. } => {
-                hint.clone()
-            }
+            Self::Hub(error) => error.hint(),
+            Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } => hint.clone(),
             Self::TooManyBad { .. } => {
                 Some("look at the first bad record; the file or the field names may be wrong".into())
             }
@@ -143,9 +132,7 @@ impl Error {
     /// The same error with a hint, where the variant can hold one.
     #[must_use]
     pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
-        if let Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } | Self::Hub { hint, .. } =
-            &mut self
-        {
+        if let Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } = &mut self {
             *hint = Some(text.into());
         }
         self
@@ -154,7 +141,7 @@ impl Error {
     /// The same error with its cause, where the variant can hold one.
     #[must_use]
     pub(crate) fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        if let Self::File { source, .. } | Self::Hub { source, .. } = &mut self {
+        if let Self::File { source, .. } = &mut self {
             *source = Some(cause.into());
         }
         self

@@ -8,12 +8,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Origin, Progress};
+use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{
     csv,
     fields::{Record, left_out, optional, text_of, validate_only},
     files::{Format, Input, Item, list_all},
-    hub::{self, Kind},
     jsonl, parquet,
 };
 use crate::{Error, Place, Result};
@@ -179,11 +179,12 @@ fn inputs(files: TextFiles<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Ve
     match files {
         TextFiles::Path(path) => list_all(path),
         TextFiles::Hub { repo, revision, files } => {
+            let named = RepoRef::new(RepoKind::Dataset, repo, revision, "hub.repo")?;
             let mut inputs = Vec::with_capacity(files.len());
             for (done, file) in files.iter().enumerate() {
                 progress(Progress::new("fetching files", done, files.len()).note(file.clone()));
                 let format = Format::of(file.as_ref()).unwrap_or(Format::Jsonl);
-                let path: PathBuf = hub::fetch(Kind::Dataset, repo, revision, file)?;
+                let path = Hub::session().file(&named, file)?;
                 inputs.push((Input { path: path.as_path().into(), stem: file.clone() }, format));
             }
             Ok(inputs)

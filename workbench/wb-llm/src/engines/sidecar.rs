@@ -28,7 +28,7 @@ use crate::{
     error::{Error, Failure, Result},
     gguf,
     request::{ChatRequest, Completion, Sampling},
-    secret::Key,
+    secret,
 };
 
 /// Settings of `engine: { sidecar: {...} }`.
@@ -288,7 +288,7 @@ fn start(
     let mut last = Error::Engine("never started".into());
     for _ in 0..PORTS {
         let port = free_port()?;
-        let key = Key::random()?;
+        let key = secret::random_key()?;
         let arguments = arguments(config, settings, &help, port);
         let server = Arc::new(spawn(program, &arguments, &key, log)?);
         let base_url = format!("http://127.0.0.1:{port}");
@@ -369,7 +369,7 @@ fn arguments(config: &LlmConfig, settings: &SidecarConfig, help: &str, port: u16
     arguments
 }
 
-fn spawn(program: &Path, arguments: &[String], key: &Key, log: &Path) -> Result<Server> {
+fn spawn(program: &Path, arguments: &[String], key: &wb_core::key::Key, log: &Path) -> Result<Server> {
     let io = |path: &Path, source| Error::Io { path: path.display().to_string(), source };
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder).map_err(|source| io(folder, source))?;

@@ -48,18 +48,20 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 11] = [
+const FLOORS: [(&str, u32); 13] = [
     ("wb-core", 1),
-    ("wb-data", 2),
+    ("wb-fake-hub", 1),
+    ("wb-hub", 2),
     ("wb-code", 2),
     ("wb-encoder", 2),
     ("wb-retrieval", 2),
     ("wb-report", 2),
     ("wb-llm", 2),
-    ("wb-bench", 3),
-    ("wb-sql", 3),
-    ("wb-synth", 3),
-    ("wb", 4),
+    ("wb-data", 3),
+    ("wb-bench", 4),
+    ("wb-sql", 4),
+    ("wb-synth", 4),
+    ("wb", 5),
 ];
 
 #[test]
@@ -86,14 +88,14 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("candle-core", &["wb-llm"]),
     ("candle-transformers", &["wb-llm"]),
     ("llguidance", &["wb-llm"]),
-    ("ureq", &["wb-llm", "wb-data"]),
+    ("ureq", &["wb-llm", "wb-hub"]),
     ("safetensors", &["wb-encoder"]),
     // Matrix products: of models, and of queries with documents.
     ("gemm", &["wb-encoder", "wb-retrieval"]),
     ("tantivy", &["wb-retrieval"]),
     ("arrow", &["wb-data"]),
     ("parquet", &["wb-data"]),
-    ("hf-hub", &["wb-data"]),
+    ("hf-hub", &["wb-hub"]),
     ("polars", &["wb-report"]),
     ("plotters", &["wb-report"]),
     // Pages, prompts, and the chat templates of models.

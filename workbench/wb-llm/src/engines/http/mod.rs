@@ -6,7 +6,6 @@ mod dialect;
 mod guard;
 mod probe;
 mod replies;
-mod retry_after;
 mod transport;
 
 use std::{
@@ -31,7 +30,7 @@ use crate::{
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure, Result},
     request::{ChatRequest, Completion, Message, Role, Sampling},
-    secret::Key,
+    secret,
 };
 
 /// Settings of `engine: { http: {...} }`.
@@ -73,13 +72,13 @@ pub struct HttpEngine {
 impl HttpEngine {
     /// Waits for the server and asks it what it is.
     pub fn open(config: &LlmConfig, http: &HttpConfig) -> Result<Self> {
-        let key = Key::from_config(&http.key, "llm.engine.http.key")?;
+        let key = secret::key_of(&http.key, "llm.engine.http.key")?;
         Self::connect(config, http, &config.base_url, key, "http", &mut || Ok(false))
     }
 
     /// The same, unless somebody asks to stop.
     pub fn open_unless(config: &LlmConfig, http: &HttpConfig, interrupt: &AtomicBool) -> Result<Self> {
-        let key = Key::from_config(&http.key, "llm.engine.http.key")?;
+        let key = secret::key_of(&http.key, "llm.engine.http.key")?;
         Self::connect(config, http, &config.base_url, key, "http", &mut || match interrupt.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
             false => Ok(false),
@@ -91,7 +90,7 @@ impl HttpEngine {
         config: &LlmConfig,
         http: &HttpConfig,
         base_url: &str,
-        key: Option<Key>,
+        key: Option<wb_core::key::Key>,
         name: &str,
         alive: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Self> {

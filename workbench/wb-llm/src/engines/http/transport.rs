@@ -8,12 +8,12 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::{Agent, Body, http::Response};
+use wb_core::{key::Key, retry_after::retry_after};
 
-use super::{address::Address, replies::ErrorBody, retry_after::retry_after};
+use super::{address::Address, replies::ErrorBody};
 use crate::{
     config::{TimeoutsConfig, duration},
     error::Failure,
-    secret::Key,
 };
 
 /// No answer is longer: at 4 bytes a token this is 2 million tokens.

@@ -1,0 +1,117 @@
+//! How often a server is asked again, and how long is waited in between.
+
+use std::time::Duration;
+
+use crate::{Error, Observer, Patience, Why};
+
+/// A failed attempt.
+pub(crate) enum Trouble {
+    /// Another attempt may do.
+    Again {
+        /// What is told where no attempt did.
+        error: Error,
+        /// The wait that the server asked for.
+        after: Option<Duration>,
+        /// Attempts that it counts for: where no server is at all, few will do.
+        counts: u32,
+    },
+    /// No attempt will do.
+    Final(Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
+}
+
+impl From<wb_core::Error> for Trouble {
+    fn from(error: wb_core::Error) -> Self {
+        Self::Final(error.into())
+    }
+}
+
+/// The attempts at one thing.
+pub(crate) struct Attempts<'a> {
+    patience: Patience,
+    observer: &'a dyn Observer,
+    in_vain: u32,
+}
+
+impl<'a> Attempts<'a> {
+    pub(crate) fn new(patience: Patience, observer: &'a dyn Observer) -> Self {
+        Self { patience, observer, in_vain: 0 }
+    }
+
+    /// Something came: the count begins anew.
+    pub(crate) fn progressed(&mut self) {
+        self.in_vain = 0;
+    }
+
+    /// Waits before the next attempt, or gives up with the error of this one.
+    pub(crate) fn wait(&mut self, trouble: Trouble) -> Result<(), Error> {
+        let (error, after, counts) = match trouble {
+            Trouble::Final(error) => return Err(error),
+            Trouble::Again { error, after, counts } => (error, after, counts),
+        };
+        self.in_vain += counts;
+        if self.in_vain >= self.patience.attempts {
+            return Err(error);
+        }
+        let own = self.patience.first_wait.saturating_mul(1 << (self.in_vain - 1).min(16));
+        let wait = after.unwrap_or(own);
+        if wait > self.patience.longest_wait {
+            let message = format!("asks to wait {} s before the next request", wait.as_secs());
+            let what = match &error {
+                Error::Hub { what, .. } => what.clone(),
+                Error::Core(error) => error.to_string(),
+            };
+            let hint =
+                "give the same command again then: what came is kept; with HF_TOKEN the hub allows more requests";
+            return Err(Error::new(Why::Busy, what, message).with_hint(hint));
+        }
+        if wait >= Duration::from_secs(1) {
+            self.observer.note(&format!("{error}; asking again in {} s", wait.as_secs()));
+        }
+        std::thread::sleep(wait);
+        Ok(())
+    }
+
+    /// Asks until it is answered.
+    pub(crate) fn ask<T>(mut self, mut once: impl FnMut() -> Result<T, Trouble>) -> Result<T, Error> {
+        loop {
+            match once() {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) => self.wait(trouble)?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+
+    fn trouble(after: Option<u64>) -> Trouble {
+        let error = Error::new(Why::Unreachable, "o/n", "no answer");
+        Trouble::Again { error, after: after.map(Duration::from_secs), counts: 1 }
+    }
+
+    #[test]
+    fn attempts_end_unless_something_comes_in_between() {
+        let patience = Patience { attempts: 3, first_wait: Duration::ZERO, ..Patience::default() };
+        let mut attempts = Attempts::new(patience, &Silent);
+        assert!(attempts.wait(trouble(None)).is_ok() && attempts.wait(trouble(None)).is_ok());
+        attempts.progressed();
+        assert!(attempts.wait(trouble(Some(0))).is_ok() && attempts.wait(trouble(None)).is_ok());
+        assert_eq!(attempts.wait(trouble(None)).unwrap_err().why(), Some(Why::Unreachable));
+    }
+
+    #[test]
+    fn a_server_that_asks_for_an_hour_is_not_waited_for() {
+        let error = Attempts::new(Patience::default(), &Silent).wait(trouble(Some(3600))).unwrap_err();
+        assert_eq!(error.to_string(), "o/n: asks to wait 3600 s before the next request");
+        assert_eq!(error.why(), Some(Why::Busy));
+    }
+}
