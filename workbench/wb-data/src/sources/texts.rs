@@ -1,9 +1,6 @@
 //! Records with one text each, for those who want no pairs: the same files, field names and errors as [`super::SourceConfig`].
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

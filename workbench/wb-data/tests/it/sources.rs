@@ -455,7 +455,7 @@ fn hub_configs_are_checked_and_offline_is_respected() {
         let found = hub(repo, revision, file).validate("s").unwrap_err().to_string();
         assert!(found.starts_with(expected), "{found}");
     };
-    check("o/n", "main", "a.parquet", "s.hub.revision: got `main`, expected a commit hash of 40 hex digits");
+    check("o/n", "a branch", "a.parquet", "s.hub.repo: got revision `a branch`, expected a branch, a tag or a commit");
     check("o/n/m", hash, "a.parquet", "s.hub.repo: got `o/n/m`");
     check("../n", hash, "a.parquet", "s.hub.repo: got `../n`");
     check("o/n", hash, "../a.parquet", "s.hub.files[0]: got `../a.parquet`");
