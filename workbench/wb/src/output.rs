@@ -19,6 +19,12 @@ pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(stderr(), "{}", text.as_ref());
 }
 
+/// A question; the answer is typed behind it.
+pub fn prompt(text: impl AsRef<str>) {
+    let mut out = stderr();
+    let _ = write!(out, "{}", text.as_ref()).and_then(|()| out.flush());
+}
+
 /// An error with its causes and a hint.
 pub fn error(error: &anyhow::Error) {
     note(format!("error: {error}"));
@@ -39,6 +45,9 @@ pub fn error(error: &anyhow::Error) {
 fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<wb_core::Error>() {
         return error.hint().map(str::to_owned);
+    }
+    if let Some(error) = cause.downcast_ref::<wb_hub::Error>() {
+        return error.hint();
     }
     if let Some(error) = cause.downcast_ref::<wb_encoder::Error>() {
         return error.hint().map(str::to_owned);

@@ -1,6 +1,7 @@
 //! A folder with an encoder in it: a sentence-transformers or Hugging Face model, or what a run of ours left.
 
 pub(crate) mod cross_encoder;
+mod files;
 pub(crate) mod hub_config;
 pub(crate) mod hub_t5;
 pub(crate) mod multi_vector;

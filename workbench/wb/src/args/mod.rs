@@ -2,7 +2,7 @@
 
 mod bench;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -25,6 +25,42 @@ Start here:
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub downloads: Downloads,
+}
+
+/// How models and data of the hub are fetched.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Downloads")]
+pub struct Downloads {
+    /// Refuses names of models and data whose commit is not in RUNS/hub.lock yet.
+    #[arg(long, global = true)]
+    pub locked: bool,
+    /// Fetches more than 1 GB without asking.
+    #[arg(long, global = true)]
+    pub yes: bool,
+}
+
+impl Command {
+    /// The folder of runs that it was given.
+    pub fn runs(&self) -> Option<&Path> {
+        let places = match self {
+            Self::Run(training) | Self::Train(training) => &training.experiment.places,
+            Self::Check(check) => &check.experiment.places,
+            Self::Data(experiment) => &experiment.places,
+            Self::MineNegatives(mining) => &mining.experiment.places,
+            Self::Bench(bench) => &bench.places,
+            Self::Ab(ab) => &ab.places,
+            Self::Compare(compare) => &compare.places,
+            Self::Report(report) => &report.places,
+            Self::Export(export) => &export.places,
+            Self::Ls(ls) => &ls.places,
+            Self::Synth(_) | Self::Doctor(_) | Self::Completions { .. } | Self::Probe(_) | Self::SqlWorker => {
+                return None;
+            }
+        };
+        Some(&places.runs)
+    }
 }
 
 /// What to do.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options};
 use wb_core::{
-    PairSet, RunDir, Seed,
+    EncoderRef, PairSet, RunDir, Seed,
     records::outcome::Outcome,
     run_dir::{read_json, write_json},
 };
@@ -40,9 +40,9 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     let encoder = match &arguments.retriever {
         Some(_) => None,
         None => {
-            let name = arguments.encoder.as_deref().unwrap_or("latest");
+            let name = EncoderRef::from(arguments.encoder.as_deref().unwrap_or("latest"));
             let (encoder, of_run) =
-                encoder::open(name, &arguments.places.runs, arguments.max_tokens, arguments.device)?;
+                encoder::open(&name, &arguments.places.runs, arguments.max_tokens, arguments.device)?;
             run = of_run;
             Some(encoder)
         }

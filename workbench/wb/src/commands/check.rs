@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use wb_core::paths::expand_home;
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
 use super::{End, bench_sql::generate, data_lints, experiment};
 use crate::{
     args,
-    config::{Experiment, ModelChoice, TextToSql, at_home},
+    config::{Experiment, ModelChoice, TextToSql},
     output,
     pipeline::{data, encoder, preflight, steps},
 };
@@ -101,7 +102,7 @@ fn plan(
         let by = match (&negatives.vectors, negatives.retriever, &negatives.encoder) {
             (Some(vectors), ..) => format!("the vectors in {}", vectors.documents.display()),
             (None, MiningRetriever::Bm25, _) => "BM25".to_owned(),
-            (None, MiningRetriever::Encoder, Some(name)) => name.clone(),
+            (None, MiningRetriever::Encoder, Some(name)) => name.to_string(),
             (None, MiningRetriever::Encoder, None) => "the encoder before training".to_owned(),
         };
         let rescored = match &negatives.rescore {
@@ -109,7 +110,7 @@ fn plan(
             Some(RescoreConfig::File(file)) => format!(", rescored by {}", file.display()),
             Some(RescoreConfig::CrossEncoder(cross)) => {
                 let (_, depth) = rules.depth(1, 1, true);
-                format!(", {depth} a query rescored by {} on the processor", cross.id)
+                format!(", {depth} a query rescored by {} on the processor", cross.model)
             }
         };
         output::line(format!(
@@ -151,7 +152,7 @@ fn of_synthesis(experiment: &Experiment) -> Vec<String> {
         && llm.base_url.is_empty()
         && !llm.model.is_empty()
     {
-        named.push(("llm.model", at_home(Path::new(&llm.model))));
+        named.push(("llm.model", expand_home(Path::new(&llm.model))));
     }
     if let Some(synth) = &experiment.synth {
         let gold = synth.judge.as_ref().and_then(|judge| judge.gold.clone());
@@ -203,7 +204,7 @@ struct Size {
 fn size(experiment: &Experiment) -> Result<Size> {
     let config = &experiment.encoder;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        let mut folder = wb_encoder::Folder::read(&encoder::pretrained_folder(pretrained)?)?;
+        let mut folder = wb_encoder::Folder::read(&encoder::locate(pretrained)?)?;
         if let Some(late) = &config.late_interaction {
             folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
         }

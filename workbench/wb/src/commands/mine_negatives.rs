@@ -75,10 +75,7 @@ fn with_overrides(arguments: &args::MineNegatives) -> Result<args::Experiment> {
         overrides.push(format!("negatives.rescore={{file: {}}}", quoted(&rescore.display().to_string())?));
     }
     if let Some(cross) = &arguments.cross_encoder {
-        let of_hub = cross.split_once('@').filter(|_| !Path::new(cross).is_dir());
-        let (id, revision) = of_hub.unwrap_or((cross, ""));
-        let (id, revision) = (quoted(id)?, quoted(revision)?);
-        overrides.push(format!("negatives.rescore={{cross_encoder: {{id: {id}, revision: {revision}}}}}"));
+        overrides.push(format!("negatives.rescore={{cross_encoder: {{model: {}}}}}", quoted(cross)?));
     }
     Ok(args::Experiment { overrides, config: given.config.clone(), device: given.device, places: given.places.clone() })
 }

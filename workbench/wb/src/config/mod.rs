@@ -20,7 +20,7 @@ use wb_synth::{SynthConfig, annotate::AnnotateConfig, rules::RulesConfig, snippe
 pub use ab::AbConfig;
 pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
-pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig, at_home};
+pub use encoder::{EncoderConfig, ModelChoice};
 pub use rag::{EncoderArm, GeneratorChoice, ModelConfig, NearestConfig, RagConfig, RetrieverChoice, WITHOUT, WordsArm};
 pub use synthesis::Synthesis;
 pub use text_to_sql::TextToSql;

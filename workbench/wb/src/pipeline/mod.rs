@@ -14,6 +14,7 @@ pub mod judge;
 pub mod manifest;
 pub mod mine;
 pub mod model_card;
+pub mod model_file;
 pub mod preflight;
 pub mod resume;
 pub mod stages;

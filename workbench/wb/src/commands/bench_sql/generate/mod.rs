@@ -158,7 +158,7 @@ fn file(arguments: &args::Bench) -> Result<TextToSql> {
         }
         let retriever = match &arguments.encoder {
             Some(model) => RetrieverChoice::Encoder(EncoderArm {
-                model: model.clone(),
+                model: model.as_str().into(),
                 name: None,
                 documents: None,
                 max_tokens: arguments.max_tokens,
