@@ -7,7 +7,7 @@ use wb_encoder::BiEncoder;
 use wb_retrieval::Bm25Config;
 use wb_synth::annotate::Annotated;
 
-use super::{End, synth::print_annotated, unless_stopped};
+use super::{End, recipes, synth::print_annotated, unless_stopped};
 use crate::{
     args,
     config::{AbConfig, Synthesis},
@@ -24,6 +24,7 @@ pub fn ab(arguments: &args::Ab) -> Result<End> {
 }
 
 fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
+    recipes::there(&arguments.config)?;
     let file = Synthesis::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
     let config = config(&file, arguments)?;

@@ -7,7 +7,7 @@ use wb_core::paths::expand_home;
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
-use super::{End, bench_sql::generate, data_lints, experiment};
+use super::{End, bench_sql::generate, data_lints, experiment, recipes};
 use crate::{
     args,
     config::{Experiment, ModelChoice, TextToSql},
@@ -16,13 +16,14 @@ use crate::{
 };
 
 /// `wb check`
-pub fn check(check: &args::Check) -> Result<End> {
-    let arguments = &check.experiment;
+pub fn check(args::Check { given, resolved }: args::Check) -> Result<End> {
+    let Some(arguments) = recipes::given_or_listed("check", given)? else { return Ok(End::Done) };
+    let arguments = &arguments;
     if TextToSql::is_alone(&arguments.config) {
-        return text_to_sql(check);
+        return text_to_sql(arguments, resolved);
     }
     let experiment = experiment::load(arguments)?;
-    if check.resolved {
+    if resolved {
         output::line(wb_core::config::to_text(&experiment)?.trim_end());
         return Ok(End::Done);
     }
@@ -67,11 +68,10 @@ pub fn check(check: &args::Check) -> Result<End> {
 }
 
 /// A file that trains nothing.
-fn text_to_sql(check: &args::Check) -> Result<End> {
-    let arguments = &check.experiment;
+fn text_to_sql(arguments: &args::Experiment, resolved: bool) -> Result<End> {
     let file = TextToSql::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
-    if check.resolved {
+    if resolved {
         output::line(wb_core::config::to_text(&file)?.trim_end());
         return Ok(End::Done);
     }

@@ -5,14 +5,20 @@ mod bench;
 mod bench_sql;
 mod check;
 mod compare;
+mod contestants;
 mod data_lints;
 mod doctor;
 mod experiment;
 mod export;
+mod external;
 mod ls;
 mod mine_negatives;
+mod mined_for;
+mod open;
+mod recipes;
 mod report;
 mod synth;
+mod test_pairs;
 
 use anyhow::Result;
 use clap::CommandFactory;
@@ -35,11 +41,11 @@ pub enum End {
 /// Runs a command.
 pub fn run(command: Command) -> Result<End> {
     match command {
-        Command::Run(arguments) => experiment::run(&arguments),
-        Command::Check(arguments) => check::check(&arguments),
+        Command::Run(arguments) => experiment::run(arguments),
+        Command::Check(arguments) => check::check(arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
-        Command::Data(arguments) => experiment::data(&arguments),
-        Command::Train(arguments) => experiment::train(&arguments),
+        Command::Data(arguments) => experiment::data(arguments),
+        Command::Train(arguments) => experiment::train(arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Ab(arguments) => ab::ab(&arguments),

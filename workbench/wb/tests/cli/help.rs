@@ -63,10 +63,10 @@ fn help_of_a_training_names_overrides_and_places() {
     exit 0
     out: Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:
-    out: Usage: wb train [OPTIONS] <CONFIG> [KEY=VALUE]...
+    out: Usage: wb train [OPTIONS] [CONFIG] [KEY=VALUE]...
     out:
     out: Arguments:
-    out:   <CONFIG>        The experiment's YAML file
+    out:   [CONFIG]        The experiment's YAML file; without one, the recipes in configs are listed
     out:   [KEY=VALUE]...  Values to set in it, as key.path=value; the value is YAML
     out:
     out: Options:
@@ -80,6 +80,7 @@ fn help_of_a_training_names_overrides_and_places() {
     out:   -h, --help             Print help
     out:
     out: Examples:
+    out:   wb train                                                # the recipes in configs, and what they cost
     out:   wb train configs/minilm-lora.yaml
     out:   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
     out:   wb train runs/RUN/config.yaml --resume RUN              # with the run's own config
@@ -131,11 +132,7 @@ fn mistyped_commands_and_options_are_named() {
     ");
     insta::assert_snapshot!(sandbox.wb(&["run"]), @r"
     exit 2
-    err: error: the following required arguments were not provided:
-    err:   <CONFIG>
-    err:
-    err: Usage: wb run <CONFIG> [KEY=VALUE]...
-    err:
-    err: For more information, try '--help'.
+    err: error: wb run: no file is named, and there is no recipe in configs to choose from
+    err:   hint: `wb run FILE` names one; recipes are in configs of the folder that wb was built in; `wb init` begins a file of your own
     ");
 }

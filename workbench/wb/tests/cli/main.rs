@@ -5,6 +5,7 @@ mod annotations;
 mod bench_sql;
 mod commands;
 mod curriculum;
+mod defaults;
 mod export;
 mod files;
 mod gates;
