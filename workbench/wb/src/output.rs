@@ -19,6 +19,14 @@ pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(stderr(), "{}", text.as_ref());
 }
 
+/// An error with its causes and its hint in one line.
+pub fn in_one_line(error: &anyhow::Error) -> String {
+    match error.chain().find_map(hint_of) {
+        Some(hint) => format!("{error:#}; {hint}"),
+        None => format!("{error:#}"),
+    }
+}
+
 /// An error with its causes and a hint.
 pub fn error(error: &anyhow::Error) {
     note(format!("error: {error}"));

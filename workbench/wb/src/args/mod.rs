@@ -40,7 +40,7 @@ Examples:
     Run(Training),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
     #[command(
-        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
+        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml --no-probe\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
     )]
     Check(Check),
     /// Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets (`snippets:`).
@@ -242,6 +242,9 @@ pub struct Check {
     /// Prints the YAML with its overrides and every default filled in, and looks at nothing else.
     #[arg(long)]
     pub resolved: bool,
+    /// Leaves out the five seconds in which this machine is measured, and with them the times.
+    #[arg(long)]
+    pub no_probe: bool,
 }
 
 /// Where things are kept.

@@ -11,7 +11,7 @@ use crate::{
     args,
     config::{Experiment, ModelChoice, TextToSql, at_home},
     output,
-    pipeline::{data, encoder, preflight, steps},
+    pipeline::{cost, data, encoder, preflight, steps},
 };
 
 /// `wb check`
@@ -62,6 +62,7 @@ pub fn check(check: &args::Check) -> Result<End> {
         let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
         generate::check::lines(&file, &arguments.places.runs)?;
     }
+    cost::lines(&experiment, &folder, steps.as_ref(), !check.no_probe)?.into_iter().for_each(output::line);
     Ok(End::Done)
 }
 

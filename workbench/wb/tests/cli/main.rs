@@ -4,6 +4,7 @@
 mod annotations;
 mod bench_sql;
 mod commands;
+mod cost;
 mod curriculum;
 mod export;
 mod files;
