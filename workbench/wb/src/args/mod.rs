@@ -1,6 +1,7 @@
 //! The command line, as types.
 
 mod bench;
+mod init;
 
 use std::path::PathBuf;
 
@@ -8,7 +9,10 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 
-pub use self::bench::{Bench, BenchSql};
+pub use self::{
+    bench::{Bench, BenchSql},
+    init::Init,
+};
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]
@@ -38,6 +42,17 @@ Examples:
   wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair
   wb run configs/quickstart.yaml --resume latest                  # this very run, or an error that says what changed")]
     Run(Training),
+    /// Asks which code or data, which device and how long, and writes a commented YAML that fits.
+    #[command(after_help = "\
+Examples:
+  wb init                                                          # asks on a terminal
+  wb init mine.yaml --code ../my-project --device auto --minutes 10
+  wb init --pairs pairs.jsonl --device cpu --minutes 30 --name docs
+  wb init --registry --device auto --minutes 2
+
+Without a terminal the data, --device and --minutes have to be given. The head of the file says what it will cost, as
+measured on this machine, and the commands that come next.")]
+    Init(Init),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
     #[command(
         after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml --no-probe\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"

@@ -9,6 +9,7 @@ mod data_lints;
 mod doctor;
 mod experiment;
 mod export;
+mod init;
 mod ls;
 mod mine_negatives;
 mod report;
@@ -36,6 +37,7 @@ pub enum End {
 pub fn run(command: Command) -> Result<End> {
     match command {
         Command::Run(arguments) => experiment::run(&arguments),
+        Command::Init(arguments) => init::init(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
         Command::Data(arguments) => experiment::data(&arguments),

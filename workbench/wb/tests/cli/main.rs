@@ -10,6 +10,7 @@ mod export;
 mod files;
 mod gates;
 mod help;
+mod init;
 mod interrupted;
 mod killed;
 mod late_interaction;
