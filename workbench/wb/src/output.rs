@@ -1,7 +1,7 @@
 //! The only place that prints: results, errors with hints, progress bars.
 
 use std::{
-    io::{IsTerminal, Write, stderr, stdout},
+    io::{IsTerminal, Write, stderr, stdin, stdout},
     time::{Duration, Instant},
 };
 
@@ -19,10 +19,22 @@ pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(stderr(), "{}", text.as_ref());
 }
 
-/// A question; the answer is typed behind it.
-pub fn prompt(text: impl AsRef<str>) {
-    let mut out = stderr();
-    let _ = write!(out, "{}", text.as_ref()).and_then(|()| out.flush());
+/// Whether a person can be asked: what they type and what they are asked are on a terminal.
+pub fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Where questions to a person are written.
+pub fn questions() -> impl Write {
+    stderr()
+}
+
+/// An error with its causes and its hint in one line.
+pub fn in_one_line(error: &anyhow::Error) -> String {
+    match error.chain().find_map(hint_of) {
+        Some(hint) => format!("{error:#}; {hint}"),
+        None => format!("{error:#}"),
+    }
 }
 
 /// An error with its causes and a hint.

@@ -1,7 +1,7 @@
 //! The choices of one process that are far from where they are needed: the folder of runs, and how the hub is asked.
 
 use std::{
-    io::{BufRead, IsTerminal},
+    io::{BufRead, Write},
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
 };
@@ -57,8 +57,7 @@ impl Observer for Terminal {
         if demand.bytes < ASKED_FOR || self.yes {
             return None;
         }
-        let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        if is_person && agrees(&told, &mut std::io::stdin().lock()) {
+        if output::can_ask() && agrees(&told, &mut std::io::stdin().lock()) {
             return None;
         }
         let refused = format!("{} are not fetched without a yes", bytes(demand.bytes));
@@ -75,7 +74,11 @@ fn told(demand: &Demand) -> String {
 
 /// Asks once; anything but a yes is a no.
 fn agrees(told: &str, input: &mut dyn BufRead) -> bool {
-    output::prompt(format!("fetch {told}? [y/N] "));
+    // Where the question cannot be shown, nobody says yes.
+    let mut questions = output::questions();
+    if write!(questions, "fetch {told}? [y/N] ").and_then(|()| questions.flush()).is_err() {
+        return false;
+    }
     let mut answer = String::new();
     input.read_line(&mut answer).is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod given;
+mod init;
 mod mine_negatives;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 pub use self::{
     bench::{Bench, BenchSql},
     given::{Experiment, Given, file_and_values},
+    init::Init,
     mine_negatives::MineNegatives,
 };
 
@@ -64,7 +66,12 @@ impl Command {
             Self::Report(report) => &report.places,
             Self::Export(export) => &export.places,
             Self::Ls(ls) => &ls.places,
-            Self::Synth(_) | Self::Doctor(_) | Self::Completions { .. } | Self::Probe(_) | Self::SqlWorker => {
+            Self::Synth(_)
+            | Self::Init(_)
+            | Self::Doctor(_)
+            | Self::Completions { .. }
+            | Self::Probe(_)
+            | Self::SqlWorker => {
                 return None;
             }
         };
@@ -83,9 +90,20 @@ Examples:
   wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair
   wb run configs/quickstart.yaml --resume latest                  # this very run, or an error that says what changed")]
     Run(Training),
+    /// Asks which code or data, which device and how long, and writes a commented YAML that fits.
+    #[command(after_help = "\
+Examples:
+  wb init                                                          # asks on a terminal
+  wb init mine.yaml --code ../my-project --device auto --minutes 10
+  wb init --pairs pairs.jsonl --device cpu --minutes 30 --name docs
+  wb init --registry --device auto --minutes 2
+
+Without a terminal the data, --device and --minutes have to be given. The head of the file says what it will cost, as
+measured on this machine, and the commands that come next.")]
+    Init(Init),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
     #[command(
-        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
+        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml --no-probe\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
     )]
     Check(Check),
     /// Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets (`snippets:`).
@@ -246,6 +264,9 @@ pub struct Check {
     /// Prints the YAML with its overrides and every default filled in, and looks at nothing else.
     #[arg(long)]
     pub resolved: bool,
+    /// Leaves out the five seconds in which this machine is measured, and with them the times.
+    #[arg(long)]
+    pub no_probe: bool,
 }
 
 /// Where things are kept.

@@ -12,11 +12,11 @@ use crate::{
     args,
     config::{Experiment, ModelChoice, TextToSql},
     output,
-    pipeline::{data, encoder, preflight, steps},
+    pipeline::{cost, data, encoder, preflight, steps},
 };
 
 /// `wb check`
-pub fn check(args::Check { given, resolved }: args::Check) -> Result<End> {
+pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<End> {
     let Some(arguments) = recipes::given_or_listed("check", given)? else { return Ok(End::Done) };
     let arguments = &arguments;
     if TextToSql::is_alone(&arguments.config) {
@@ -64,6 +64,7 @@ pub fn check(args::Check { given, resolved }: args::Check) -> Result<End> {
         let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
         generate::check::lines(&file, &arguments.places.runs)?;
     }
+    cost::lines(&experiment, &folder, steps.as_ref(), !no_probe)?.into_iter().for_each(output::line);
     Ok(End::Done)
 }
 

@@ -11,6 +11,7 @@ mod doctor;
 mod experiment;
 mod export;
 mod external;
+mod init;
 mod ls;
 mod mine_negatives;
 mod mined_for;
@@ -42,6 +43,7 @@ pub enum End {
 pub fn run(command: Command) -> Result<End> {
     match command {
         Command::Run(arguments) => experiment::run(arguments),
+        Command::Init(arguments) => init::init(&arguments),
         Command::Check(arguments) => check::check(arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
         Command::Data(arguments) => experiment::data(arguments),

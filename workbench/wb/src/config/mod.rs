@@ -93,6 +93,13 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// Types and checks a text before it is written; `path` is where it will stand, for messages.
+    pub fn of_text(text: &str, path: &Path) -> Result<Self> {
+        let experiment: Self = wb_core::config::from_text(text, path)?;
+        experiment.validate()?;
+        Ok(experiment)
+    }
+
     fn validate(&self) -> Result<()> {
         check_name(&self.name)?;
         synthesis::Sections {
@@ -199,8 +206,8 @@ impl Experiment {
     }
 }
 
-/// A name becomes part of a folder's.
-fn check_name(name: &str) -> Result<()> {
+/// Refuses a name that cannot be part of a folder's.
+pub fn check_name(name: &str) -> Result<()> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(fine) {
         let message = format!("`{name}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name");

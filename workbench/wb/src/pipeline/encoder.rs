@@ -54,6 +54,21 @@ pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> 
     Ok(Some((adapted(pretrained_encoder(pretrained)?, experiment)?, place)))
 }
 
+/// An encoder of the sizes that an experiment asks for, to be measured before its data is there: the pretrained one itself,
+/// or fresh weights with a tokenizer of a few made-up words, whose ids say nothing.
+pub fn made_up(experiment: &Experiment) -> Result<Folder> {
+    let config = &experiment.encoder;
+    if let ModelChoice::Pretrained(pretrained) = &config.model {
+        return adapted(pretrained_encoder(pretrained)?, experiment);
+    }
+    let trainer =
+        wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
+    let tokenizer = trainer.train(&["sort a list", "sort the lines of a file"], Path::new("made-up tokenizer"))?;
+    let architecture = config.architecture(config.tokenizer.vocab_size).context("a model from scratch has no sizes")?;
+    let tokens = config.scratch_max_tokens();
+    adapted(Folder::fresh(&experiment.name, architecture, tokenizer, tokens, experiment.seed)?, experiment)
+}
+
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
 /// Gives the encoder's limits, and how many special tokens stand around a text.
 pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {

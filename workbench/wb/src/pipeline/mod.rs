@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod bench;
 mod code_labels;
+pub mod cost;
 pub mod data;
 pub mod device;
 pub mod documents;

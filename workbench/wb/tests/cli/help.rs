@@ -2,8 +2,21 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 12] =
-    ["run", "check", "data", "train", "mine-negatives", "bench", "ab", "compare", "report", "export", "ls", "doctor"];
+const COMMANDS: [&str; 13] = [
+    "run",
+    "init",
+    "check",
+    "data",
+    "train",
+    "mine-negatives",
+    "bench",
+    "ab",
+    "compare",
+    "report",
+    "export",
+    "ls",
+    "doctor",
+];
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -27,6 +40,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out: Commands:
     out:   run             Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not
     out:                   done again
+    out:   init            Asks which code or data, which device and how long, and writes a commented YAML that fits
     out:   check           Reads a YAML and says what is wrong with it, or what it would do, without doing it
     out:   synth           Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets
     out:                   (`snippets:`)
