@@ -55,6 +55,12 @@ impl Folder {
         found
     }
 
+    /// Those of [`Folder::files_among`] that [`Folder::sized_like`] reads: all but the network's weights.
+    pub fn small_files_among(paths: &[&str]) -> Vec<String> {
+        let is_network = |file: &String| WEIGHTS[0].contains(&file.as_str()) || file.starts_with("0_");
+        Self::files_among(paths).into_iter().filter(|file| !is_network(file)).collect()
+    }
+
     /// The hash of every file that decides what an encoder in a folder computes, with its name: weights, sizes,
     /// tokenizer, pooling, prompts; of adapters alone also their base model's.
     pub fn fingerprint(path: &Path) -> Result<Fingerprint> {

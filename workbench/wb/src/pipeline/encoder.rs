@@ -59,7 +59,7 @@ pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> 
 pub fn made_up(experiment: &Experiment) -> Result<Folder> {
     let config = &experiment.encoder;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        return adapted(pretrained_encoder(pretrained)?, experiment);
+        return adapted(pretrained_or_like_it(pretrained, experiment)?, experiment);
     }
     let trainer =
         wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
@@ -78,6 +78,19 @@ pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
         return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
     }
     Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
+}
+
+/// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.
+fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
+    let Place::Hub { id, revision } = reference.place(session::runs())? else { return pretrained_encoder(reference) };
+    let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
+    if Hub::session().look(&repo, &Folder::files_among).missing.is_empty() {
+        return pretrained_encoder(reference);
+    }
+    let small = Hub::session().fetch(&repo, &Folder::small_files_among)?;
+    let mut folder = Folder::sized_like(&small.folder, experiment.seed)?;
+    folder.name = id;
+    Ok(folder)
 }
 
 /// A pretrained model, with the adapters that are named beside it.

@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod mine;
 pub mod model_card;
 pub mod model_file;
+pub mod needs;
 pub mod preflight;
 pub mod resume;
 pub mod stages;
