@@ -17,6 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
+    output::clear_before_panics();
     match commands::run(arguments.command) {
         Ok(end) => ExitCode::from(end as u8),
         Err(error) => {
