@@ -1,4 +1,4 @@
-//! How long the parts of a training take, and how long those will take that are no steps.
+//! The time that the parts of a training take, and the time that those will take which are no steps.
 
 use std::time::Instant;
 

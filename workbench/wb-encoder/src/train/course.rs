@@ -1,9 +1,9 @@
-//! What stands before the first step of a training: its stages and losses, how long it is, and what it is measured on.
+//! The part of a training that stands before its first step: its stages and losses, its length, and its held-out pairs.
 
 use super::{curriculum::Stage, objectives::Objectives, validate::Validation, views::Views};
 use crate::losses::LossOnEmbeddings;
 
-/// What a training goes through.
+/// The way that a training goes.
 #[derive(Clone, Copy)]
 pub struct Course<'a> {
     /// Its stages.
@@ -16,7 +16,7 @@ pub struct Course<'a> {
     pub views: &'a Views,
     /// How many steps.
     pub total: u64,
-    /// How many epochs.
+    /// Epochs of the whole training, with a fraction.
     pub epochs: f64,
     /// What it is measured on.
     pub held_out: &'a Validation,

@@ -26,9 +26,9 @@ use super::{
     table::PairTable,
     token_dropout::drop_tokens,
     unless_stopped,
-    validate::{Measured, Validation},
+    validate::Measured,
 };
-use crate::{Backbone, Error, Gradients, Result, Stop, losses::LossOnEmbeddings};
+use crate::{Backbone, Error, Gradients, Result, Stop};
 
 /// A training under way.
 pub struct Session<'a> {
@@ -323,7 +323,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How far it is, for whoever watches.
+    /// Its place in the whole, for whoever watches.
     pub fn progress(&self) -> Progress {
         let Course { stages, total, epochs, .. } = self.course;
         let stage =

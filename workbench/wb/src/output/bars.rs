@@ -1,5 +1,5 @@
-//! How far the work is: a live screen on a terminal, plain lines elsewhere, told by a thread of its own, so that both go
-//! on while a library is silent.
+//! Tells how far the work is: on a live screen where there is a terminal, in plain lines elsewhere, from a thread of its
+//! own, so that both go on while a library is silent.
 
 use std::{
     io::{Write, stderr},
@@ -15,15 +15,15 @@ use wb_core::Progress;
 
 use super::{
     note,
-    terminal::{Drawn, can_be_drawn_on, size},
+    terminal::{Drawn, Steady, can_be_drawn_on, size},
     watch::Watch,
 };
 
 /// How often a plain line is written, unless `WB_PROGRESS_SECONDS` says otherwise.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// How often a screen is drawn: often enough that one which was resized is not seen broken.
-const REDRAW: Duration = Duration::from_millis(100);
+/// How often a screen is drawn: often enough that one which was resized is not broken for long.
+const REDRAW: Duration = Duration::from_millis(150);
 
 /// How often the clock is looked at where lines are written.
 const LOOK: Duration = Duration::from_millis(500);
@@ -34,7 +34,12 @@ static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 struct Shown {
     began: Instant,
     watch: Watch,
-    drawn: Option<Drawn>,
+    terminal: Option<Terminal>,
+}
+
+struct Terminal {
+    drawn: Drawn,
+    steady: Steady,
 }
 
 /// Progress of stages. On a terminal the stage under way is shown live; elsewhere it has a line every half a minute.
@@ -47,10 +52,10 @@ pub struct Bars {
 impl Bars {
     /// Nothing shown yet.
     pub fn new() -> Self {
-        let drawn = can_be_drawn_on().then(Drawn::default);
+        let terminal = can_be_drawn_on().then(|| Terminal { drawn: Drawn::default(), steady: Steady::new(size().0) });
         let every = interval();
-        let pause = if drawn.is_some() { REDRAW } else { LOOK.min(every) };
-        *shown() = Some(Shown { began: Instant::now(), watch: Watch::new(every, Duration::ZERO), drawn });
+        let pause = if terminal.is_some() { REDRAW } else { LOOK.min(every) };
+        *shown() = Some(Shown { began: Instant::now(), watch: Watch::new(every, Duration::ZERO), terminal });
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
         let tick = move || {
@@ -100,10 +105,12 @@ impl Drop for Bars {
 impl Shown {
     fn tick(&mut self) {
         let now = self.began.elapsed();
-        match &mut self.drawn {
-            Some(drawn) => {
+        match &mut self.terminal {
+            Some(terminal) => {
                 let size = size();
-                write(&drawn.replace(self.watch.block(now, size), size.0));
+                if terminal.steady.look(size.0) {
+                    write(&terminal.drawn.replace(self.watch.block(now, size), size.0));
+                }
             }
             None => {
                 let line = self.watch.line_if_due(now);
@@ -113,8 +120,8 @@ impl Shown {
     }
 
     fn clear(&mut self) {
-        if let Some(drawn) = &mut self.drawn {
-            write(&drawn.clear(size().0));
+        if let Some(terminal) = &mut self.terminal {
+            write(&terminal.drawn.clear(size().0));
         }
     }
 
@@ -149,7 +156,9 @@ pub fn close() {
 pub fn clear_before_panics() {
     let message = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if let Some(Some(shown)) = at_once().as_deref_mut() {
+        // Held until the message is written, so that nothing is drawn into it.
+        let mut shown = at_once();
+        if let Some(Some(shown)) = shown.as_deref_mut() {
             shown.clear();
         }
         message(panic);

@@ -1,4 +1,4 @@
-//! How fast something goes: units per second of the recent past, not of all the time since it began.
+//! The pace of the work: units per second of the recent past, not of all the time since it began.
 
 use std::collections::VecDeque;
 

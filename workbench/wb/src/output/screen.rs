@@ -1,4 +1,4 @@
-//! What a terminal shows of a stage: a few lines that fit its width, one of them for all but training.
+//! A stage as a terminal shows it: a few lines that fit its width, one of them for all but training.
 
 use std::time::Duration;
 

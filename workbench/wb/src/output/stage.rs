@@ -15,11 +15,11 @@ pub struct Stage {
     pub since: Duration,
     /// The time of the last report.
     pub heard: Duration,
-    /// What earlier reports said.
+    /// The trace of earlier reports.
     pub memory: Memory,
 }
 
-/// What is kept of a stage's reports. That of a training outlives the stages between its steps, which mine negatives.
+/// The trace of a stage's reports. That of a training outlives the stages between its steps, which mine negatives.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     /// The time of the first report of all.

@@ -9,13 +9,19 @@ use super::text::width;
 /// Takes everything away from the cursor on.
 const CLEAR_BELOW: &str = "\x1b[J";
 
-/// Takes away what is left of a line.
-const CLEAR_REST: &str = "\x1b[K";
+/// Takes a whole line away.
+const CLEAR_LINE: &str = "\x1b[2K";
+
+/// To the line above.
+const UP: &str = "\x1b[A";
+
+/// As often as this the same width has to be seen again.
+const LOOKS: u32 = 2;
 
 /// Of a terminal that does not say.
 const USUAL: (usize, usize) = (80, 24);
 
-/// Whether standard error is a terminal that can be drawn on.
+/// True where standard error is a terminal that can be drawn on.
 pub fn can_be_drawn_on() -> bool {
     // Systems where terminals have names give one to those that understand more than plain text.
     let named = match std::env::var_os("TERM") {
@@ -33,6 +39,28 @@ pub fn size() -> (usize, usize) {
     }
 }
 
+/// Waits until a terminal that is being resized has the same width for a while. Terminals within terminals tell their
+/// width a quarter of a second late, and what is drawn for another one breaks.
+#[derive(Debug)]
+pub struct Steady {
+    columns: usize,
+    looks: u32,
+}
+
+impl Steady {
+    /// A terminal that is not being resized.
+    pub fn new(columns: usize) -> Self {
+        Self { columns, looks: LOOKS }
+    }
+
+    /// Takes the width of now. Says whether it can be drawn for.
+    pub fn look(&mut self, columns: usize) -> bool {
+        self.looks = if columns == self.columns { self.looks.saturating_add(1) } else { 0 };
+        self.columns = columns;
+        self.looks >= LOOKS
+    }
+}
+
 /// Lines that stand on a terminal, with the cursor at the beginning of the line below them. It is never hidden, so that
 /// it is there however the process ends.
 #[derive(Debug, Default)]
@@ -43,7 +71,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// What to write so that these lines stand in place of the last ones; nothing where they stand there.
+    /// The text to write so that these lines stand in place of the last ones; empty where they stand there.
     pub fn replace(&mut self, lines: Vec<String>, columns: usize) -> String {
         if lines.is_empty() {
             return self.clear(columns);
@@ -53,7 +81,9 @@ impl Drawn {
         }
         let mut text = self.up(columns);
         for line in &lines {
-            text += &format!("{line}{CLEAR_REST}\n");
+            // Rows over which a line was broken stay tied together where they are only written over, and are joined again
+            // when the terminal becomes wider. So each is cleared as a whole.
+            text += &format!("{CLEAR_LINE}{line}\n");
         }
         text += CLEAR_BELOW;
         self.widths = lines.iter().map(|line| width(line)).collect();
@@ -61,12 +91,13 @@ impl Drawn {
         text
     }
 
-    /// What to write so that nothing stands there any more.
+    /// The text to write so that nothing stands there any more.
     pub fn clear(&mut self, columns: usize) -> String {
         if self.lines.is_empty() {
             return String::new();
         }
-        let text = self.up(columns) + CLEAR_BELOW;
+        // Not everything below at once: terminals that are to clear from their first line on keep a copy of what was there.
+        let text = format!("{}{CLEAR_LINE}\n{CLEAR_BELOW}{UP}", self.up(columns));
         *self = Self::default();
         text
     }
@@ -92,12 +123,19 @@ mod tests {
     fn lines_are_written_over() {
         let mut drawn = Drawn::default();
         assert_eq!(drawn.replace(lines(&[]), 80), "");
-        assert_eq!(drawn.replace(lines(&["one", "two"]), 80), "\rone\x1b[K\ntwo\x1b[K\n\x1b[J");
+        assert_eq!(drawn.replace(lines(&["one", "two"]), 80), "\r\x1b[2Kone\n\x1b[2Ktwo\n\x1b[J");
         assert_eq!(drawn.replace(lines(&["one", "two"]), 80), "");
-        assert_eq!(drawn.replace(lines(&["three"]), 80), "\r\x1b[2Athree\x1b[K\n\x1b[J");
-        assert_eq!(drawn.clear(80), "\r\x1b[1A\x1b[J");
+        assert_eq!(drawn.replace(lines(&["three"]), 80), "\r\x1b[2A\x1b[2Kthree\n\x1b[J");
+        assert_eq!(drawn.clear(80), "\r\x1b[1A\x1b[2K\n\x1b[J\x1b[A");
         assert_eq!(drawn.clear(80), "");
-        assert_eq!(drawn.replace(lines(&["four"]), 80), "\rfour\x1b[K\n\x1b[J");
+        assert_eq!(drawn.replace(lines(&["four"]), 80), "\r\x1b[2Kfour\n\x1b[J");
+    }
+
+    #[test]
+    fn nothing_is_drawn_while_the_width_changes() {
+        let mut steady = Steady::new(80);
+        let drawn: Vec<bool> = [80, 60, 40, 40, 40, 40, 41, 40].map(|columns| steady.look(columns)).into();
+        assert_eq!(drawn, [true, false, false, false, true, true, false, false]);
     }
 
     #[test]

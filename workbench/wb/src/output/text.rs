@@ -52,6 +52,7 @@ pub fn cut(text: &str, most: usize) -> String {
         }
         taken.push(c);
     }
+    taken.truncate(taken.trim_end().len());
     if most > 0 {
         taken.push(CUT);
     }

@@ -67,7 +67,7 @@ impl Watch {
         Some(running(stage, now))
     }
 
-    /// What a terminal of so many columns and rows shows.
+    /// The lines that a terminal of so many columns and rows shows.
     pub fn block(&self, now: Duration, (columns, rows): (usize, usize)) -> Vec<String> {
         let Some(stage) = self.stage.as_ref().filter(|stage| now.saturating_sub(stage.since) >= PATIENCE) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What a long training says while it runs, where nobody looks at a terminal.
+//! A long training tells of itself while it runs, also where nobody looks at a terminal.
 
 use crate::sandbox::Sandbox;
 
