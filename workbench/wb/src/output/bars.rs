@@ -1,5 +1,5 @@
-//! Tells how far the work is: on a live screen where there is a terminal, in plain lines elsewhere, from a thread of its
-//! own, so that both go on while a library is silent.
+//! Tells how far the work is: on a live screen where there is a terminal, in plain lines elsewhere. A thread of its own
+//! does that, so that both go on while a library is silent.
 
 use std::{
     io::{Write, stderr},
@@ -170,7 +170,8 @@ fn shown() -> MutexGuard<'static, Option<Shown>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same without waiting; nothing where a thread is drawing, which may be this one, or one that waits for a terminal.
+/// The same without waiting; nothing where a thread is drawing, which may be this one, or one that a terminal keeps
+/// waiting.
 fn at_once() -> Option<MutexGuard<'static, Option<Shown>>> {
     match SHOWN.try_lock() {
         Ok(shown) => Some(shown),

@@ -81,8 +81,8 @@ impl Drawn {
         }
         let mut text = self.up(columns);
         for line in &lines {
-            // Rows over which a line was broken stay tied together where they are only written over, and are joined again
-            // when the terminal becomes wider. So each is cleared as a whole.
+            // Rows over which a line was broken stay tied together where they are only written over, and are joined
+            // again when the terminal becomes wider. So each is cleared as a whole.
             text += &format!("{CLEAR_LINE}{line}\n");
         }
         text += CLEAR_BELOW;
@@ -96,14 +96,14 @@ impl Drawn {
         if self.lines.is_empty() {
             return String::new();
         }
-        // Not everything below at once: terminals that are to clear from their first line on keep a copy of what was there.
+        // Not all of it at once: a terminal that is to clear everything keeps a copy of what was there.
         let text = format!("{}{CLEAR_LINE}\n{CLEAR_BELOW}{UP}", self.up(columns));
         *self = Self::default();
         text
     }
 
-    /// To the beginning of the first line. A terminal that became narrower has broken the lines that were too long for it,
-    /// so they take more rows than when they were drawn.
+    /// To the beginning of the first line. A terminal that became narrower has broken the lines that were too long for
+    /// it, so they take more rows than when they were drawn.
     fn up(&self, columns: usize) -> String {
         let rows: usize = self.widths.iter().map(|width| width.div_ceil(columns.max(1)).max(1)).sum();
         // What was typed, or the `^C` of a key, may stand before the cursor.
