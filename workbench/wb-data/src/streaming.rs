@@ -268,6 +268,7 @@ fn write_train(
     let mut writer = PairWriter::create(to)?;
     let (validation, test) = (held_out.validation.pairs(), held_out.test.pairs());
     let mut first = 0;
+    progress(Progress::new("looking for leaks", 0, 0));
     let mut look_at = |chunk: Vec<Pair>| -> Result<()> {
         let of_test = audit(&chunk, test, &config.leaks, &config.split);
         let mut removed = BTreeMap::new();

@@ -117,6 +117,7 @@ impl Bm25Config {
                 progress(Progress::new("indexing words", position, documents.len()));
             }
         }
+        progress(Progress::new("indexing words", documents.len(), documents.len()).note("merging"));
         let index = writer.finalize()?;
         progress(Progress::new("indexing words", documents.len(), documents.len()));
         Ok((index, field, fingerprint.finish()))
@@ -176,6 +177,7 @@ impl Retriever for Bm25 {
 
     fn scores(&self, queries: &[&str], progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
         let mut scores = Array2::zeros((queries.len(), self.n_documents));
+        progress(Progress::new("scoring words", 0, queries.len()));
         if let (Some(all), true) = (scores.as_slice_mut(), self.n_documents > 0) {
             all.par_chunks_mut(self.n_documents)
                 .zip(queries)
@@ -188,6 +190,7 @@ impl Retriever for Bm25 {
 
     fn rank(&self, queries: &[&str], k: usize, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ranking>> {
         let mut rankings = Vec::with_capacity(queries.len());
+        progress(Progress::new("searching words", 0, queries.len()));
         for block in queries.chunks(REPORT_EVERY) {
             let first = rankings.len();
             let ranked: std::io::Result<Vec<Ranking>> = block

@@ -21,8 +21,13 @@ pub fn own_ranks(
     }
     let block = block_of(retriever.n_documents());
     let mut ranks = Vec::with_capacity(queries.len());
+    progress(Progress::new("ranking pairs", 0, queries.len()));
     for (queries_of_block, own) in queries.chunks(block).zip(own.chunks(block)) {
-        let scores = retriever.scores(queries_of_block, progress)?;
+        // One stage, also where a retriever has stages of its own for each block.
+        let done = ranks.len();
+        let mut within =
+            |part: Progress| progress(Progress::new("ranking pairs", done, queries.len()).note(part.stage));
+        let scores = retriever.scores(queries_of_block, &mut within)?;
         let rank = |query: usize| {
             let mine = scores[[query, own[query]]];
             // Scores that are not numbers count against the answer.
@@ -46,6 +51,7 @@ pub fn similar_earlier(
 ) {
     let n = vectors.len();
     let block = block_of(n);
+    progress(Progress::new("comparing texts by meaning", 0, n));
     for first in (0..n).step_by(block) {
         let end = (first + block).min(n);
         let scores =

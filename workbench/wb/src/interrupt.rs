@@ -30,6 +30,7 @@ impl Interrupt {
         let (seen, done) = (Arc::clone(&stop), Arc::clone(&doing));
         ctrlc::set_handler(move || {
             if seen.swap(true, Ordering::SeqCst) {
+                crate::output::close();
                 std::process::exit(INTERRUPTED);
             }
             match done.load(Ordering::SeqCst) {
@@ -40,6 +41,7 @@ impl Interrupt {
                     crate::output::note("stopping; answers that came are kept; press Ctrl-C again to end at once")
                 }
                 _ => {
+                    crate::output::close();
                     crate::output::note("stopped; the same command goes on from what is done");
                     std::process::exit(INTERRUPTED);
                 }
@@ -75,6 +77,7 @@ impl Interrupt {
 /// From now on, Ctrl-C ends the process at once: for what is quick and keeps nothing on the way.
 pub fn ends_at_once() -> Result<()> {
     ctrlc::set_handler(|| {
+        crate::output::close();
         crate::output::note("stopped; nothing was written");
         std::process::exit(INTERRUPTED);
     })

@@ -18,6 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
+    output::clear_before_panics();
     session::begin(arguments.command.runs(), &arguments.downloads);
     match commands::run(arguments.command) {
         Ok(end) => ExitCode::from(end as u8),

@@ -23,7 +23,7 @@ static RUNS: OnceLock<PathBuf> = OnceLock::new();
 pub fn begin(runs: Option<&Path>, downloads: &Downloads) {
     let runs = RUNS.get_or_init(|| runs.unwrap_or(Path::new("runs")).to_owned());
     let settings = Settings { locked: downloads.locked, ..Settings::of_environment() };
-    let observer = Terminal { bars: Mutex::new(Bars::new()), yes: downloads.yes };
+    let observer = Terminal { bars: Mutex::default(), yes: downloads.yes };
     Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer).install();
 }
 
@@ -34,17 +34,23 @@ pub fn runs() -> &'static Path {
 
 /// A person at a terminal, or a log.
 struct Terminal {
-    bars: Mutex<Bars>,
+    /// Those of a download while no command shows any.
+    bars: Mutex<Option<Bars>>,
     yes: bool,
 }
 
 impl Observer for Terminal {
     fn progress(&self, progress: Progress) {
-        self.bars.lock().unwrap_or_else(PoisonError::into_inner).report(progress);
+        let mut own = self.bars.lock().unwrap_or_else(PoisonError::into_inner);
+        if own.is_none() && !output::is_shown() {
+            *own = Some(Bars::new());
+        }
+        output::report(progress);
     }
 
     fn finished(&self) {
-        self.bars.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        output::finish();
+        *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn note(&self, text: &str) {

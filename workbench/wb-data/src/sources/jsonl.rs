@@ -66,7 +66,7 @@ impl Opened {
     pub(crate) fn tell(&self, path: &Path, progress: &mut dyn FnMut(Progress)) {
         let note = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let done = self.done.load(Ordering::Relaxed).min(self.total);
-        progress(Progress { stage: "reading pairs", done, total: self.total, note });
+        progress(Progress::new("reading pairs", done as usize, self.total as usize).note(note));
     }
 }
 

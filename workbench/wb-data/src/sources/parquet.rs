@@ -52,7 +52,7 @@ pub(crate) fn records(
             })?;
         }
         let note = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        progress(Progress { stage: "reading pairs", done: row as u64, total, note });
+        progress(Progress::new("reading pairs", row, total as usize).note(note));
         Ok(())
     })
 }

@@ -1,7 +1,9 @@
 //! How weights learn: the training loop, and around it what it is made of.
 
 pub mod checkpoint;
+pub mod clock;
 pub mod config;
+pub mod course;
 pub mod curriculum;
 pub mod ema;
 pub mod epochs;
@@ -51,11 +53,12 @@ pub use token_cache::{Tokenize, Wanted};
 pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
+    course::Course,
     interpolate::Before,
     objectives::Objectives,
     plan::Plan,
     prefetch::{BatchMaker, Planned, default_threads, with_batches},
-    session::{Course, Session},
+    session::Session,
     table::PairTable,
     token_cache::TokenCache,
     validate::Validation,
@@ -184,13 +187,14 @@ fn train_with_heads(
     if config.loss.needs().guide && guide.is_none() {
         return Err(CoreError::value("train.loss", "the loss asks a guide, and there is none here").into());
     }
+    progress(Progress::new("planning steps", 0, 0));
     let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;
     let plan = Plan::new(&table, config, job.seed)?;
     let short_of_negatives = table.short_of_negatives();
     if config.refresh.is_none() {
         table.freeze();
     }
-    progress(Progress::new("training", 0, plan.len() as usize).note("tokenizing validation pairs"));
+    progress(Progress::new("planning steps", 0, 0).note("tokenizing validation pairs"));
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
     loss.check_dim(backbone.dim())?;
     check_similarity(job, &loss)?;
@@ -207,11 +211,14 @@ fn train_with_heads(
         objectives: objectives.as_ref(),
         views: &views,
         total: plan.len(),
+        epochs: plan.steps.last().map_or(0.0, |step| step.epoch),
         held_out: &held_out,
         loss: &loss,
     };
     let before = Before::of(config.interpolate, backbone.parameters())?;
     let mut session = Session::open(backbone, job, course)?;
+    // Where it goes on from, before the first step: what is done by then took no time.
+    progress(session.progress());
     if !config.curriculum.is_empty() {
         write_json(&job.files.curriculum, &plan.records(&table))?;
     }
@@ -300,7 +307,7 @@ fn run(
                 break;
             }
             measured = session.validate_if_due(every, progress)?;
-            progress(Progress { stage: "training", done: session.step(), total: plan.len(), note: session.note() });
+            progress(session.progress());
         }
         Ok(!measured || session.step() < end)
     })

@@ -62,6 +62,7 @@ impl Encoder for Moment<'_> {
         }
         let mut all = Array2::zeros((texts.len(), self.dim()));
         let mut done = 0;
+        progress(Progress::new("encoding for new hard negatives", 0, texts.len()));
         for (number, window) in texts.chunks(WINDOW).enumerate() {
             let ids = self.tokens(window, side)?;
             for group in by_length(&ids) {
@@ -93,6 +94,7 @@ impl TokenEncoder for Moment<'_> {
     ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>> {
         let Some(late) = self.late_interaction else { return Err("gives one vector a text".into()) };
         let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
+        progress(Progress::new("encoding for new hard negatives", 0, texts.len()));
         for window in texts.chunks(WINDOW) {
             if self.stop.load(Ordering::Relaxed) {
                 return Err("stopped".into());

@@ -5,17 +5,19 @@ use std::{collections::BTreeMap, time::Instant};
 use wb_core::{
     Error as CoreError, Progress,
     fingerprint::Fingerprint,
+    progress::{StageNow, StepNow, TrainingNow, ValidationNow},
     records::journal::{StepRecord, ValidationRecord},
 };
 
 use super::{
     Keep, TrainJob, TrainOutcome,
     checkpoint::{Checkpoints, Kept},
-    curriculum::Stage,
+    clock::{Clock, seconds_since},
+    course::Course,
     ema::Ema,
     journal::Journal,
     made_with::made_with,
-    objectives::{BatchCode, ObjectiveLoss, Objectives},
+    objectives::{BatchCode, ObjectiveLoss},
     optimizer::{AdamW, clip_factor, gradient_norm},
     plan::PlannedStep,
     prefetch::Batches,
@@ -24,29 +26,9 @@ use super::{
     table::PairTable,
     token_dropout::drop_tokens,
     unless_stopped,
-    validate::{Measured, Validation},
-    views::Views,
+    validate::Measured,
 };
-use crate::{Backbone, Error, Gradients, Result, Stop, losses::LossOnEmbeddings};
-
-/// What a training goes through.
-#[derive(Clone, Copy)]
-pub struct Course<'a> {
-    /// Its stages.
-    pub stages: &'a [Stage],
-    /// Their losses.
-    pub losses: &'a [LossOnEmbeddings],
-    /// What else is lowered.
-    pub objectives: Option<&'a Objectives<'a>>,
-    /// How texts are tokenized.
-    pub views: &'a Views,
-    /// How many steps.
-    pub total: u64,
-    /// What it is measured on.
-    pub held_out: &'a Validation,
-    /// By which loss it is measured: that of the config, so that stages can be compared.
-    pub loss: &'a LossOnEmbeddings,
-}
+use crate::{Backbone, Error, Gradients, Result, Stop};
 
 /// A training under way.
 pub struct Session<'a> {
@@ -65,9 +47,9 @@ pub struct Session<'a> {
     validated: Option<u64>,
     best: Option<(u64, f64)>,
     last: Option<StepRecord>,
-    last_mrr: f64,
+    last_mrr: Option<f64>,
     pairs_done: u64,
-    seconds: f64,
+    clock: Clock,
     warnings: Vec<String>,
 }
 
@@ -124,9 +106,9 @@ impl<'a> Session<'a> {
             validated,
             best,
             last: None,
-            last_mrr: f64::NAN,
+            last_mrr: None,
             pairs_done: 0,
-            seconds: 0.0,
+            clock: Clock::default(),
             warnings,
         })
     }
@@ -150,12 +132,14 @@ impl<'a> Session<'a> {
             let message = format!("has no hard negatives of step {due}, with which step {} goes on", self.step + 1);
             return Err(CoreError::data(self.job.files.checkpoints.display().to_string(), message).into());
         }
+        let started = Instant::now();
         self.swap_average()?;
         let mined = mine(self.backbone, self.step, progress);
         self.swap_average()?;
         let Some(mined) = Stop::or_nothing(mined)? else { return Ok(false) };
         self.negatives = Some((due, self.checkpoints.write_negatives(due, &mined)?));
         table.set_negatives(mined, most)?;
+        self.clock.mining = seconds_since(started);
         Ok(true)
     }
 
@@ -233,7 +217,7 @@ impl<'a> Session<'a> {
         self.saved = false;
         self.last = Some(record);
         self.pairs_done += pairs;
-        self.seconds += started.elapsed().as_secs_f64();
+        self.clock.steps += seconds_since(started);
         Ok(())
     }
 
@@ -259,14 +243,14 @@ impl<'a> Session<'a> {
         if !due || (self.saved && (self.validated == Some(self.step) || held_out.is_empty())) {
             return Ok(true);
         }
-        let (done, texts, stop) = (self.step, held_out.texts(), self.job.stop);
+        let started = Instant::now();
+        let (now, texts, stop) = (self.progress(), held_out.texts(), self.job.stop);
         let mut go_on = |embedded| {
-            let note = format!("validating, {embedded} of {texts} texts");
-            progress(Progress { stage: "training", done, total, note });
+            progress(now.clone().note(format!("validating, {embedded} of {texts} texts")));
             !stop.is_set()
         };
         if !held_out.is_empty() {
-            if stop.is_set() {
+            if !go_on(0) {
                 return Ok(false);
             }
             self.swap_average()?;
@@ -280,6 +264,7 @@ impl<'a> Session<'a> {
         }
         self.saved = false;
         self.checkpoint()?;
+        self.clock.validation = seconds_since(started);
         Ok(true)
     }
 
@@ -288,7 +273,7 @@ impl<'a> Session<'a> {
         if best {
             self.best = Some((self.step, found.mrr));
         }
-        self.last_mrr = found.mrr;
+        self.last_mrr = Some(found.mrr);
         self.validated = Some(self.step);
         let (step, pairs) = (self.step, self.course.held_out.len() as u64);
         let record =
@@ -338,15 +323,25 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The line beside the progress bar.
-    pub fn note(&self) -> String {
-        let Some(last) = &self.last else { return String::new() };
-        let speed = self.pairs_done as f64 / self.seconds.max(1e-9);
-        let mut note = format!("loss {:.4}, rate {:.2e}, {speed:.0} pairs/s", last.loss, last.learning_rate);
-        if let Some((step, mrr)) = self.best {
-            note.push_str(&format!(", val MRR {:.4} (best {mrr:.4} at step {step})", self.last_mrr));
-        }
-        note
+    /// Its place in the whole, for whoever watches.
+    pub fn progress(&self) -> Progress {
+        let Course { stages, total, epochs, .. } = self.course;
+        let stage =
+            self.last.as_ref().map(|last| last.stage as usize).filter(|_| !self.job.config.curriculum.is_empty());
+        let now = TrainingNow {
+            step: self.last.as_ref().map(|last| StepNow {
+                loss: last.loss,
+                learning_rate: last.learning_rate,
+                epoch: last.epoch,
+            }),
+            stage: stage.map(|at| StageNow { name: stages[at].name.clone(), number: at + 1, of: stages.len() }),
+            epochs,
+            validation: self.best.map(|(best_step, best)| ValidationNow { mrr: self.last_mrr, best, best_step }),
+            pairs: self.pairs_done,
+            seconds: self.clock.steps,
+            seconds_besides: self.clock.besides(self.job.config, self.step, total),
+        };
+        Progress::new("training", self.step as usize, total as usize).training(now)
     }
 
     /// What this session knows of how training ended.
@@ -357,8 +352,8 @@ impl<'a> Session<'a> {
             stopped: false,
             best_step,
             best_mrr,
-            seconds: self.seconds,
-            pairs_per_second: self.pairs_done as f64 / self.seconds.max(1e-9),
+            seconds: self.clock.steps,
+            pairs_per_second: self.pairs_done as f64 / self.clock.steps.max(1e-9),
             left_out: Vec::new(),
             short_of_negatives: 0,
             warnings: self.warnings.clone(),

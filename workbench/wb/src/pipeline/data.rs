@@ -39,11 +39,14 @@ pub struct Data {
 
 /// Makes the pairs of an experiment, or loads them where they were made before.
 pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Data> {
+    // Files are hashed, and those of the hub are downloaded.
+    progress(Progress::new("looking at sources", 0, 0));
     let sources = sources(experiment)?;
     let fingerprint = of_all(experiment, &sources)?;
     let folder = folder(datasets, &fingerprint);
     let (streaming, stored) = (experiment.data.streaming, Stored::new(&folder, &fingerprint));
     if folder.join("data.json").is_file() {
+        progress(Progress::new("loading pairs", 0, 0));
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
         let prepared = loaded.with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
@@ -53,6 +56,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         stream(experiment, &folder, progress)?
     } else {
         let prepared = in_memory(experiment, progress)?;
+        progress(Progress::new("writing pairs", 0, 0));
         store::write(&prepared, &folder)?;
         prepared
     };

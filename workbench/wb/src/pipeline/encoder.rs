@@ -138,10 +138,10 @@ fn tokenizer(
 ) -> Result<Tokenizer> {
     let file = run.tokenizer();
     if !file.is_file() {
+        progress(Progress::new("learning a tokenizer", 0, 1));
         let pairs = data.sample(config.tokenizer.sample_bytes)?;
         let texts: Vec<&str> =
             pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
-        progress(Progress::new("learning a tokenizer", 0, 1));
         let trainer =
             wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
         trainer.train(&texts, &file)?.write(&file)?;

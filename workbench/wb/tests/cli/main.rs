@@ -20,6 +20,7 @@ mod made_up;
 mod names;
 mod negatives;
 mod objectives;
+mod progress;
 mod rescoring;
 mod resumed;
 mod sandbox;

@@ -57,6 +57,8 @@ impl Sandbox {
         settings.add_filter(r"pid \d+ on \S+", "pid [pid] on [host]");
         // A stage that took long has a line of its own; on a quick machine none has.
         settings.add_filter(r"(?m)^err: [a-z 0-9]{1,24} +\d+ in [\d.]+ s.*\n?", "");
+        // So has one that takes long, every half a minute.
+        settings.add_filter(r"(?m)^err: [a-z 0-9]{1,24} +(\d+(/\d+ \(\d+ %\))? )?after \d.*\n?", "");
         settings.add_filter(r"\b[\d.]+ s\b", "[seconds] s");
         settings.add_filter(r"\b\d+/\d+/\d+\b", "[wins/ties/losses]");
         settings.add_filter(r"p [=<] \.?[\d.]+", "p = [p]");

@@ -105,7 +105,7 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("tree-sitter-python", &["wb-code"]),
     ("serde_yaml", &["wb-core"]),
     ("clap", &["wb"]),
-    ("indicatif", &["wb"]),
+    ("terminal_size", &["wb"]),
     ("anyhow", &["wb"]),
     ("ctrlc", &["wb"]),
 ];

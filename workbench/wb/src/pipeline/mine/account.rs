@@ -84,6 +84,7 @@ fn estimates(
     if sample.is_empty() {
         return Ok(Vec::new());
     }
+    progress(Progress::new("judging negatives", 0, 0));
     let mut rows = Vec::new();
     match ranker {
         Ranker::Words(_, Some(encoder)) => {
@@ -96,6 +97,7 @@ fn estimates(
             rows.push(estimate_row("BM25 puts it above the positive", judged));
         }
     }
+    progress(Progress::new("judging negatives", 0, 0).note("nearly equal texts"));
     let copies = Copies::new(texts, NEAR);
     let near = estimate::judge(texts, &sample, |positive, document| copies.are(positive, document));
     rows.push(estimate_row("nearly the positive's text (Jaccard of 5-token shingles at least 0.7)", near));

@@ -58,6 +58,7 @@ pub fn mine(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedStage> {
     let config = experiment.negatives.clone().unwrap_or_default();
+    progress(Progress::new("opening the retriever", 0, 0));
     let mut ranker = Ranker::open(experiment, &config, &places.runs)?;
     let stronger = Stronger::open(&config, &places.datasets)?;
     let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
@@ -79,6 +80,7 @@ pub fn mine(
         true => read_json(&file)?,
         false => {
             let card = account::card(&search, &mined, &mut ranker, progress)?;
+            progress(Progress::new("writing negatives", 0, 0));
             atomic::folder_with(&folder, |inside| {
                 store::write_pairs_from(&inside.join("train.parquet"), files::pairs(&texts, &mined))?;
                 files::write_scores(&inside.join("scores.jsonl"), &texts, &mined)?;

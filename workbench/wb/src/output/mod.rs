@@ -1,0 +1,40 @@
+//! The only place that prints: results, errors with hints, and how far the work is.
+
+mod bars;
+mod errors;
+mod lines;
+mod losses;
+mod pace;
+mod screen;
+mod stage;
+mod table;
+mod terminal;
+mod text;
+mod watch;
+
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+
+pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
+pub use errors::{error, in_one_line};
+pub use table::table;
+
+/// A line of result.
+pub fn line(text: impl AsRef<str>) {
+    // Where nobody reads any more (`wb ls | head`), there is nobody to tell.
+    bars::above(|| drop(writeln!(stdout(), "{}", text.as_ref())));
+}
+
+/// A remark that is no result.
+pub fn note(text: impl AsRef<str>) {
+    bars::above(|| drop(writeln!(stderr(), "{}", text.as_ref())));
+}
+
+/// Whether a person can be asked: what they type and what they are asked are on a terminal.
+pub fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Where questions to a person are written.
+pub fn questions() -> impl Write {
+    stderr()
+}
