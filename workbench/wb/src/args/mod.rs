@@ -1,6 +1,7 @@
 //! The command line, as types.
 
 mod bench;
+mod data;
 
 use std::path::PathBuf;
 
@@ -8,7 +9,10 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 
-pub use self::bench::{Bench, BenchSql};
+pub use self::{
+    bench::{Bench, BenchSql},
+    data::{Data, DataCommand, DataGet},
+};
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]
@@ -55,9 +59,13 @@ Examples:
 
 Every answer is in the ledger before it counts: stopped or killed, the same command goes on and asks nothing twice.")]
     Synth(Synth),
-    /// Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited.
-    #[command(after_help = "Example:\n  wb data configs/quickstart.yaml")]
-    Data(Experiment),
+    /// Makes the pairs of a YAML's `data:` section; `wb data get` fetches data sets of others.
+    #[command(after_help = "\
+Examples:
+  wb data configs/quickstart.yaml
+  wb data get                        # data sets of others: what there is, and what is there
+  wb data get codesearchnet cosqa    # fetched to datasets/external")]
+    Data(Data),
     /// Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped.
     #[command(after_help = "\
 Examples:

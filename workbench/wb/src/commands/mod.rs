@@ -5,6 +5,7 @@ mod bench;
 mod bench_sql;
 mod check;
 mod compare;
+mod data_get;
 mod data_lints;
 mod doctor;
 mod experiment;
@@ -17,7 +18,7 @@ mod synth;
 use anyhow::Result;
 use clap::CommandFactory;
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, Command, Data, DataCommand};
 
 /// How a command ended, as the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Run(arguments) => experiment::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
-        Command::Data(arguments) => experiment::data(&arguments),
+        Command::Data(arguments) => data(&arguments),
         Command::Train(arguments) => experiment::train(&arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
@@ -55,6 +56,18 @@ pub fn run(command: Command) -> Result<End> {
             clap_complete::generate(shell, &mut Arguments::command(), "wb", &mut script);
             crate::output::line(String::from_utf8_lossy(&script).trim_end());
             Ok(End::Done)
+        }
+    }
+}
+
+/// The pairs of a YAML, or data sets of others.
+fn data(arguments: &Data) -> Result<End> {
+    match (&arguments.command, &arguments.experiment) {
+        (Some(DataCommand::Get(arguments)), _) => data_get::get(arguments),
+        (None, Some(arguments)) => experiment::data(arguments),
+        (None, None) => {
+            let error = wb_core::Error::value("wb data", "got neither a YAML nor a command");
+            Err(error.with_hint("wb data configs/quickstart.yaml, or wb data get").into())
         }
     }
 }
