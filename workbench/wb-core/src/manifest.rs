@@ -27,6 +27,9 @@ pub struct Manifest {
     pub seed: u64,
     /// Fingerprint of the resolved config.
     pub config: String,
+    /// Commits of the hub's repositories that it reads: `models/owner/name` and `datasets/owner/name`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub repositories: BTreeMap<String, String>,
     /// Fingerprint of each input and of each stage's output, by name.
     pub fingerprints: BTreeMap<String, String>,
 }

@@ -229,6 +229,14 @@ impl RunDir {
     }
 }
 
+/// The run that was finished last; none where no run was finished under `root` yet.
+pub fn latest(root: &Path) -> Result<Option<RunDir>> {
+    if !root.join("latest").is_file() {
+        return Ok(None);
+    }
+    RunDir::open(root, "latest").map(Some)
+}
+
 /// All runs, oldest first.
 pub fn list(root: &Path) -> Result<Vec<RunDir>> {
     let mut runs = Vec::new();
@@ -278,8 +286,10 @@ mod tests {
         write_json(&run.manifest(), &crate::manifest::Manifest::default()).unwrap();
         assert_eq!(RunDir::for_experiment(root.path(), "tiny", &fingerprint).unwrap(), run);
         assert!(!run.is_done());
+        assert_eq!(latest(root.path()).unwrap(), None);
         run.finish().unwrap();
         assert!(run.is_done());
+        assert_eq!(latest(root.path()).unwrap().as_ref(), Some(&run));
         assert_eq!(RunDir::open(root.path(), "latest").unwrap(), run);
         assert_eq!(RunDir::open(root.path(), "tiny").unwrap(), run);
         run.reopen().unwrap();

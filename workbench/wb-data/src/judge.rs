@@ -3,7 +3,7 @@
 //! This crate has neither; whoever has them implements [`Judge`], and the gates decide by what it says.
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Pair, Progress, records::data::Gate};
+use wb_core::{EncoderRef, Pair, Progress, Ranker, records::data::Gate};
 
 use crate::gate::gate;
 
@@ -17,7 +17,7 @@ pub trait Judge {
     /// do not compete.
     fn ranks(
         &mut self,
-        by: &JudgeConfig,
+        by: &Ranker,
         pairs: &[Pair],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<usize>, JudgeError>;
@@ -25,7 +25,7 @@ pub trait Judge {
     /// Tells `take`, for each text in order, which earlier ones have at least this cosine with it, ascending.
     fn similar(
         &mut self,
-        encoder: &JudgeEncoder,
+        encoder: &EncoderRef,
         texts: &[&str],
         cosine: f64,
         take: &mut dyn FnMut(usize, &[usize]),
@@ -33,33 +33,12 @@ pub trait Judge {
     ) -> Result<(), JudgeError>;
 }
 
-/// Who ranks.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JudgeConfig {
-    /// Words that anchors and positives share.
-    #[default]
-    Bm25,
-    /// A pretrained encoder.
-    Encoder(JudgeEncoder),
-}
-
-/// A pretrained encoder, with its own prompts and lengths.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct JudgeEncoder {
-    /// A folder, or a hub id `owner/name`. A leading `~` is the home folder.
-    pub id: String,
-    /// Commit of a hub id, 40 hex digits.
-    pub revision: String,
-}
-
 /// Drops pairs whose text says the same as that of an earlier pair, by the cosine of their embeddings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SemanticConfig {
     /// Who embeds the texts.
-    pub encoder: JudgeEncoder,
+    pub encoder: EncoderRef,
     /// Texts with at least this cosine are duplicates.
     pub cosine: f64,
     /// Which texts are compared.
@@ -83,7 +62,7 @@ pub enum SemanticText {
 #[serde(deny_unknown_fields, default)]
 pub struct ConsistencyConfig {
     /// Who ranks.
-    pub by: JudgeConfig,
+    pub by: Ranker,
     /// The last rank that is kept.
     pub top: usize,
     /// Only pairs of these data sets; empty for all. The others pass, and compete.
@@ -96,7 +75,7 @@ pub struct ConsistencyConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct DifficultyConfig {
     /// Who ranks.
-    pub by: JudgeConfig,
+    pub by: Ranker,
     /// The first rank that is kept.
     pub min_rank: usize,
     /// The last rank that is kept; 0 for no limit.
@@ -109,43 +88,19 @@ pub struct DifficultyConfig {
 
 impl Default for SemanticConfig {
     fn default() -> Self {
-        Self { encoder: JudgeEncoder::default(), cosine: 0.95, text: SemanticText::default() }
+        Self { encoder: EncoderRef::default(), cosine: 0.95, text: SemanticText::default() }
     }
 }
 
 impl Default for ConsistencyConfig {
     fn default() -> Self {
-        Self { by: JudgeConfig::default(), top: 2, datasets: Vec::new() }
+        Self { by: Ranker::default(), top: 2, datasets: Vec::new() }
     }
 }
 
 impl Default for DifficultyConfig {
     fn default() -> Self {
-        Self { by: JudgeConfig::default(), min_rank: 4, max_rank: 0, easy_dataset: String::new(), datasets: Vec::new() }
-    }
-}
-
-impl JudgeEncoder {
-    fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.id.is_empty() {
-            let message = "is empty, expected a folder or a hub id";
-            return Err(wb_core::Error::value(format!("{key}.id"), message));
-        }
-        Ok(())
-    }
-}
-
-impl JudgeConfig {
-    /// Its encoder, where it is one.
-    pub fn encoder(&self) -> Option<&JudgeEncoder> {
-        match self {
-            Self::Bm25 => None,
-            Self::Encoder(encoder) => Some(encoder),
-        }
-    }
-
-    fn validate(&self, key: &str) -> wb_core::Result<()> {
-        self.encoder().map_or(Ok(()), |encoder| encoder.validate(&format!("{key}.encoder")))
+        Self { by: Ranker::default(), min_rank: 4, max_rank: 0, easy_dataset: String::new(), datasets: Vec::new() }
     }
 }
 
@@ -330,8 +285,8 @@ mod tests {
     #[test]
     fn impossible_values_are_named_by_their_key() {
         let error = SemanticConfig::default().validate("data.semantic").unwrap_err().to_string();
-        assert!(error.starts_with("data.semantic.encoder.id: is empty"), "{error}");
-        let encoder = JudgeEncoder { id: "x".into(), revision: String::new() };
+        assert!(error.starts_with("data.semantic.encoder: is empty"), "{error}");
+        let encoder = EncoderRef::from("x");
         let error = SemanticConfig { encoder: encoder.clone(), cosine: 1.5, ..SemanticConfig::default() };
         assert!(error.validate("s").unwrap_err().to_string().starts_with("s.cosine: got 1.5"));
         assert!(ConsistencyConfig { top: 0, ..ConsistencyConfig::default() }.validate("c").is_err());
@@ -341,8 +296,8 @@ mod tests {
         for (min_rank, max_rank) in [(0, 5), (1, 0), (4, 3)] {
             assert!(difficulty(min_rank, max_rank).validate("d").is_err());
         }
-        let by = JudgeConfig::Encoder(JudgeEncoder::default());
+        let by = Ranker::Encoder(EncoderRef::default());
         let error = DifficultyConfig { by, ..DifficultyConfig::default() }.validate("d").unwrap_err().to_string();
-        assert!(error.starts_with("d.by.encoder.id: is empty"), "{error}");
+        assert!(error.starts_with("d.by: is empty"), "{error}");
     }
 }

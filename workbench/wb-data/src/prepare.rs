@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{
-    Pair, PairSet, Progress, Seed,
+    EncoderRef, Pair, PairSet, Progress, Ranker, Seed,
     fingerprint::text_key,
     records::data::{DataCard, Gate, SourceCount, SplitCount},
 };
@@ -15,8 +15,8 @@ use crate::{
     dedupe::{DedupeConfig, dedupe},
     filter::{FilterConfig, filter},
     judge::{
-        ConsistencyConfig, DifficultyConfig, FirstOfEach, Judge, JudgeConfig, JudgeEncoder, JudgeError, SemanticConfig,
-        consistency, difficulty, semantic, semantic_texts,
+        ConsistencyConfig, DifficultyConfig, FirstOfEach, Judge, JudgeError, SemanticConfig, consistency, difficulty,
+        semantic, semantic_texts,
     },
     leak::{LeakConfig, audit, drop_leaks, leaking, leaks},
     split::{SplitConfig, split},
@@ -58,10 +58,10 @@ impl PrepareConfig {
     }
 
     /// The encoders that its gates ask.
-    pub fn encoders(&self) -> Vec<&JudgeEncoder> {
-        let judges: [Option<&JudgeConfig>; 2] =
+    pub fn encoders(&self) -> Vec<&EncoderRef> {
+        let judges: [Option<&Ranker>; 2] =
             [self.consistency.as_ref().map(|config| &config.by), self.difficulty.as_ref().map(|config| &config.by)];
-        let ranking = judges.into_iter().flatten().filter_map(JudgeConfig::encoder);
+        let ranking = judges.into_iter().flatten().filter_map(Ranker::encoder);
         self.semantic.iter().map(|config| &config.encoder).chain(ranking).collect()
     }
 }
@@ -194,7 +194,7 @@ impl Asked<'_> {
 
     fn ranks(
         &mut self,
-        by: &JudgeConfig,
+        by: &Ranker,
         pairs: &[Pair],
         key: &str,
         progress: &mut dyn FnMut(Progress),

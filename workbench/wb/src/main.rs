@@ -6,6 +6,7 @@ mod config;
 mod interrupt;
 mod output;
 mod pipeline;
+mod session;
 
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
+    session::begin(arguments.command.runs(), &arguments.downloads);
     match commands::run(arguments.command) {
         Ok(end) => ExitCode::from(end as u8),
         Err(error) => {

@@ -1,7 +1,7 @@
 //! The only place that prints: results, errors with hints, progress bars.
 
 use std::{
-    io::{IsTerminal, Write, stderr, stdout},
+    io::{IsTerminal, Write, stderr, stdin, stdout},
     time::{Duration, Instant},
 };
 
@@ -17,6 +17,24 @@ pub fn line(text: impl AsRef<str>) {
 /// A remark that is no result.
 pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(stderr(), "{}", text.as_ref());
+}
+
+/// Whether a person can be asked: what they type and what they are asked are on a terminal.
+pub fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Where questions to a person are written.
+pub fn questions() -> impl Write {
+    stderr()
+}
+
+/// An error with its causes and its hint in one line.
+pub fn in_one_line(error: &anyhow::Error) -> String {
+    match error.chain().find_map(hint_of) {
+        Some(hint) => format!("{error:#}; {hint}"),
+        None => format!("{error:#}"),
+    }
 }
 
 /// An error with its causes and a hint.
@@ -39,6 +57,9 @@ pub fn error(error: &anyhow::Error) {
 fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<wb_core::Error>() {
         return error.hint().map(str::to_owned);
+    }
+    if let Some(error) = cause.downcast_ref::<wb_hub::Error>() {
+        return error.hint();
     }
     if let Some(error) = cause.downcast_ref::<wb_encoder::Error>() {
         return error.hint().map(str::to_owned);

@@ -52,6 +52,10 @@ impl Benchmark for BeirConfig {
         Ok(())
     }
 
+    fn is_in(&self, folder: &Path) -> Result<bool> {
+        Ok(!find(folder)?.is_empty())
+    }
+
     fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
         let folder = dataset.folder("beir")?;
         let mut files = Files::new(folder);

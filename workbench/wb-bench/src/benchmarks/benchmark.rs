@@ -110,6 +110,9 @@ pub trait Benchmark {
     /// Refuses values that make no sense.
     fn validate(&self, key: &str) -> wb_core::Result<()>;
 
+    /// True where a folder has files that [`Benchmark::plan`] would read, by their names alone: nothing is opened.
+    fn is_in(&self, folder: &Path) -> Result<bool>;
+
     /// Reads the data and says what can be measured on it.
     fn plan(&self, dataset: Dataset<'_>) -> Result<Plan>;
 }

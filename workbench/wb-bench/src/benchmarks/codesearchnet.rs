@@ -1,5 +1,7 @@
 //! CodeSearchNet: six languages, and at least six protocols that are all called by its name.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -72,6 +74,13 @@ impl Benchmark for CodeSearchNetConfig {
             }
         }
         Ok(())
+    }
+
+    fn is_in(&self, folder: &Path) -> Result<bool> {
+        Ok(layout::is_in(folder)?
+            || annotated::is_in(folder)
+            || cosqa_layout::is_in(folder)
+            || !beir::find(folder)?.is_empty())
     }
 
     fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {

@@ -1,5 +1,7 @@
 //! CoSQA: real web queries over Python functions.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::benchmark::{Benchmark, Card, Dataset, Plan};
@@ -35,6 +37,10 @@ impl Benchmark for CosqaConfig {
 
     fn validate(&self, _key: &str) -> wb_core::Result<()> {
         Ok(())
+    }
+
+    fn is_in(&self, folder: &Path) -> Result<bool> {
+        Ok(cosqa::is_in(folder))
     }
 
     fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {

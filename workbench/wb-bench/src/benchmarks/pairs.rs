@@ -1,6 +1,6 @@
 //! Held-out pairs as a benchmark: what the workbench's own runs are judged by.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use wb_core::Pair;
@@ -53,6 +53,11 @@ impl Benchmark for PairsConfig {
             return Err(wb_core::Error::value(format!("{key}.split"), "got an empty name, expected one like test"));
         }
         Ok(())
+    }
+
+    /// Pairs are read before: no folder is this benchmark's.
+    fn is_in(&self, _folder: &Path) -> Result<bool> {
+        Ok(false)
     }
 
     fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {

@@ -1,6 +1,9 @@
 //! CodeSearchNet's 99 human queries: `corpus.jsonl`, `annotationStore.csv` or `qrels.jsonl`, `queries.csv`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -62,14 +65,23 @@ struct QueryRow {
     query: String,
 }
 
-/// Reads the layout from `annotated/` or from the folder itself; nothing where it is not there.
-pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<Annotated>> {
-    let root = files.root().to_path_buf();
-    let has = |folder: &std::path::Path| {
+/// True where [`read`] would find the layout.
+pub fn is_in(root: &Path) -> bool {
+    folder(root).is_some()
+}
+
+/// `annotated/`, or the folder itself, whichever has the layout.
+fn folder(root: &Path) -> Option<PathBuf> {
+    let has = |folder: &PathBuf| {
         folder.join("corpus.jsonl").is_file()
             && ["annotationStore.csv", "qrels.jsonl"].iter().any(|name| folder.join(name).is_file())
     };
-    let Some(folder) = [root.join("annotated"), root].into_iter().find(|folder| has(folder)) else { return Ok(None) };
+    [root.join("annotated"), root.to_path_buf()].into_iter().find(has)
+}
+
+/// Reads the layout from `annotated/` or from the folder itself; nothing where it is not there.
+pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<Annotated>> {
+    let Some(folder) = folder(files.root()) else { return Ok(None) };
     let documents: Vec<(usize, AnnotatedDocument)> = files.json_lines(&folder.join("corpus.jsonl"))?;
     let mut documents: Vec<AnnotatedDocument> = documents.into_iter().map(|(_, document)| document).collect();
     for document in &mut documents {
@@ -100,7 +112,7 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<Annotated>
     Ok(Some(annotated))
 }
 
-fn read_queries(files: &mut Files, folder: &std::path::Path, rows: &[AnnotationRow]) -> Result<Vec<String>> {
+fn read_queries(files: &mut Files, folder: &Path, rows: &[AnnotationRow]) -> Result<Vec<String>> {
     let path = folder.join("queries.csv");
     if path.is_file() {
         let rows: Vec<QueryRow> = files.table(&path)?;

@@ -160,6 +160,18 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Functions> {
     Ok(functions)
 }
 
+/// True where [`read`] would find functions of a split, of any language.
+pub fn is_in(root: &Path) -> Result<bool> {
+    let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| path.is_dir()).collect();
+    folders.push(root.to_path_buf());
+    for split in Split::ALL {
+        if !sorted_files(&folders, split)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The languages that have files of their own, sorted, whether they are wanted or not.
 pub fn available(root: &Path) -> Result<Vec<String>> {
     let folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| path.is_dir()).collect();

@@ -1,5 +1,7 @@
 //! CoSQA's layout: `code_idx_map.txt` (JSON, code to number) with `cosqa-retrieval-{dev,test}-500.json`.
 
+use std::path::{Path, PathBuf};
+
 use serde::Deserialize;
 
 use super::files::Files;
@@ -25,14 +27,22 @@ pub struct CosqaQuery {
     pub retrieval_idx: u64,
 }
 
+/// Splits and their files, in the order in which they are measured.
+const SPLITS: [(&str, &str); 2] = [("test", "cosqa-retrieval-test-500.json"), ("dev", "cosqa-retrieval-dev-500.json")];
+
+/// True where [`read`] would find the pool and a split.
+pub fn is_in(root: &Path) -> bool {
+    folder(root).is_some_and(|folder| SPLITS.iter().any(|(_, name)| folder.join(name).is_file()))
+}
+
+/// The folder itself or its `cosqa`, whichever has the pool.
+fn folder(root: &Path) -> Option<PathBuf> {
+    [root.to_path_buf(), root.join("cosqa")].into_iter().find(|folder| folder.join("code_idx_map.txt").is_file())
+}
+
 /// Reads the layout; nothing where it is not there.
 pub fn read(files: &mut Files) -> Result<Option<Cosqa>> {
-    let root = files.root().to_path_buf();
-    let Some(folder) =
-        [root.clone(), root.join("cosqa")].into_iter().find(|folder| folder.join("code_idx_map.txt").is_file())
-    else {
-        return Ok(None);
-    };
+    let Some(folder) = folder(files.root()) else { return Ok(None) };
     let map_path = folder.join("code_idx_map.txt");
     // `serde_json::Map` keeps the file's order here, which the pool's order is.
     let map: serde_json::Map<String, serde_json::Value> = files.json(&map_path)?;
@@ -48,7 +58,7 @@ pub fn read(files: &mut Files) -> Result<Option<Cosqa>> {
         pool.push((number, code));
     }
     let mut splits = Vec::new();
-    for (split, name) in [("test", "cosqa-retrieval-test-500.json"), ("dev", "cosqa-retrieval-dev-500.json")] {
+    for (split, name) in SPLITS {
         let path = folder.join(name);
         if !path.is_file() {
             continue;

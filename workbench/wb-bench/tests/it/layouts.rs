@@ -183,3 +183,31 @@ fn runs_are_written_for_other_tools() {
     let first: Vec<&str> = text.lines().next().unwrap().split(' ').collect();
     assert_eq!((first[0], first[1], first[3], first[5]), ("https://example.org/go/0", "Q0", "1", "bm25"));
 }
+
+#[test]
+fn what_a_reader_would_find_is_known_by_the_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    let is_in = |name: &str, place: &str| BenchmarkConfig::named(name).unwrap().benchmark().is_in(&at(place)).unwrap();
+    // A folder of the right name and without the files is none.
+    fs::create_dir_all(at("codesearchnet/ruby")).unwrap();
+    write(&at("codesearchnet/README.md"), "to be put here");
+    write(&at("cosqa/code_idx_map.txt"), "{}");
+    for name in ["codesearchnet", "cosqa", "beir", "pairs"] {
+        assert!(!is_in(name, "nowhere") && !is_in(name, "codesearchnet") && !is_in(name, "cosqa"), "{name}");
+    }
+    write(&at("codesearchnet/ruby/valid.jsonl.gz"), "");
+    write(&at("shards/go/final/jsonl/test/go_test_0.jsonl.gz"), "");
+    write(&at("judged/annotated/corpus.jsonl"), "");
+    write(&at("judged/annotated/qrels.jsonl"), "");
+    write(&at("cosqa/cosqa-retrieval-dev-500.json"), "[]");
+    for file in ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"] {
+        write(&at("collection").join(file), "");
+    }
+    for place in ["codesearchnet", "shards", "judged", "cosqa", "collection"] {
+        assert!(is_in("codesearchnet", place), "{place}");
+    }
+    assert!(is_in("cosqa", "cosqa") && !is_in("cosqa", "codesearchnet"));
+    assert!(is_in("beir", "collection") && !is_in("beir", "judged"));
+    assert!(!is_in("pairs", "collection"));
+}

@@ -1,6 +1,7 @@
 //! A folder with an encoder in it: a sentence-transformers or Hugging Face model, or what a run of ours left.
 
 pub(crate) mod cross_encoder;
+mod files;
 pub(crate) mod hub_config;
 pub(crate) mod hub_t5;
 pub(crate) mod multi_vector;
@@ -113,8 +114,16 @@ impl Folder {
             folder.name = name(path);
             folder
         } else {
-            sentence_transformers::read(path)?
+            sentence_transformers::read(path, None)?
         };
+        folder.tokenizer.check_fits(folder.model.architecture.vocab_size())?;
+        Ok(folder)
+    }
+
+    /// An encoder of the sizes, tokenizer and settings of a folder that need not have its weights, with fresh ones: it
+    /// takes the memory and the time of the real one. Small matrices after the network are the folder's own.
+    pub fn sized_like(path: &Path, seed: Seed) -> Result<Self> {
+        let folder = sentence_transformers::read(path, Some(seed))?;
         folder.tokenizer.check_fits(folder.model.architecture.vocab_size())?;
         Ok(folder)
     }

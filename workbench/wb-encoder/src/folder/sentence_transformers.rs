@@ -12,7 +12,11 @@ use super::{
     Folder, MaxTokens, Prompts, hub_config, json, model_error, multi_vector, name, peft, peft_config, short_list,
     vocabulary,
 };
-use crate::{Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights};
+use wb_core::Seed;
+
+use crate::{
+    Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights, weights::Loaded,
+};
 
 /// One line of `modules.json`.
 #[derive(Deserialize)]
@@ -27,7 +31,8 @@ const STATIC_MAX_TOKENS: usize = 4096;
 /// Longest text of a transformer without positions where nothing names one: what T5 was trained with.
 const UNPLACED_MAX_TOKENS: usize = 512;
 
-pub(super) fn read(path: &Path) -> Result<Folder> {
+/// Reads a folder; with a seed without its weights, for which fresh ones of their sizes are drawn.
+pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     let mut notes = Vec::new();
     let modules_file = path.join("modules.json");
     let mut transformer = path.to_owned();
@@ -93,7 +98,10 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         Architecture::T5(_) => weights::t5_name,
         Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
     };
-    let loaded = weights::read(&weights_file(&source)?, &architecture.weights(), &rename)?;
+    let loaded = match fresh {
+        None => weights::read(&weights_file(&source)?, &architecture.weights(), &rename)?,
+        Some(seed) => Loaded { parameters: architecture.fresh(seed), ignored: Vec::new() },
+    };
     if !loaded.ignored.is_empty() {
         notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
     }

@@ -3,7 +3,7 @@
 use burn::tensor::{Bool, Tensor, TensorData};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{EncoderRef, Error, Result};
 
 use super::{
     blocked::Blocked,
@@ -20,7 +20,7 @@ use crate::similarities::Dense;
 #[serde(deny_unknown_fields, default)]
 pub struct GistConfig {
     /// The encoder that is asked. It does not train.
-    pub guide: GuideConfig,
+    pub guide: EncoderRef,
     /// Scores are divided by this.
     pub temperature: f64,
     /// How close to the positive a candidate may come in the guide's eyes.
@@ -31,16 +31,6 @@ pub struct GistConfig {
     pub contrast_positives: bool,
     /// Takes texts out of the candidates that are right answers too: see [`Blocked::of`].
     pub mask_duplicates: bool,
-}
-
-/// The encoder that says which negatives are none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct GuideConfig {
-    /// A folder, or a hub id `owner/name`.
-    pub id: String,
-    /// Needed for a hub id: a commit, 40 hex digits.
-    pub revision: String,
 }
 
 /// A candidate counts only if the guide scores it no higher than the positive's score p, less a margin m.
@@ -56,7 +46,7 @@ pub enum Margin {
 impl Default for GistConfig {
     fn default() -> Self {
         Self {
-            guide: GuideConfig::default(),
+            guide: EncoderRef::default(),
             temperature: 0.01,
             margin: Margin::Absolute(0.0),
             contrast_anchors: true,
@@ -84,10 +74,7 @@ impl GistConfig {
 
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
-        if self.guide.id.is_empty() {
-            let error = Error::value(format!("{key}.guide.id"), "got nothing, expected the encoder that guides");
-            return Err(error.with_hint("guide: { id: path/to/an/encoder }"));
-        }
+        self.guide.validate(&format!("{key}.guide"))?;
         positive(&format!("{key}.temperature"), Some(self.temperature), "0.01 to 0.05 suit cosines")?;
         let (Margin::Absolute(margin) | Margin::Relative(margin)) = self.margin;
         if !margin.is_finite() {
@@ -192,7 +179,7 @@ mod tests {
             let config: GistConfig = serde_json::from_str(json).unwrap();
             config.validate("gist").map_err(|error| error.to_string())
         };
-        assert!(check("{}").unwrap_err().starts_with("gist.guide.id: got nothing"));
+        assert!(check("{}").unwrap_err().starts_with("gist.guide: is empty"));
         let found = check(r#"{"guide": {"id": "x"}, "temperature": 0}"#).unwrap_err();
         assert!(found.starts_with("gist.temperature: got 0"), "{found}");
         check(r#"{"guide": {"id": "x"}, "margin": {"relative": 0.05}}"#).unwrap();

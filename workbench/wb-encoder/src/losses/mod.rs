@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use blocked::Blocked;
 pub use cosent::CosentConfig;
 pub use distill_kl::DistillKlConfig;
-pub use gist::{GistConfig, GuideConfig, Margin};
+pub use gist::{GistConfig, Margin};
 pub use labels::{GuideEmbeddings, Labels, PairLabels};
 pub use loss::{Loss, Needs};
 pub use margin_mse::MarginMseConfig;
@@ -120,7 +120,7 @@ impl LossConfig {
     }
 
     /// The encoder that has to embed the texts too, where the loss asks one.
-    pub fn guide(&self) -> Option<&GuideConfig> {
+    pub fn guide(&self) -> Option<&wb_core::EncoderRef> {
         match self {
             Self::Gist(config) => Some(&config.guide),
             Self::Matryoshka(config) => config.loss.guide(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{EncoderRef, Error, Result};
 
 use super::{ByteSize, RescoreConfig};
 
@@ -36,8 +36,8 @@ pub struct MiningConfig {
     pub include_positives: bool,
     /// What ranks the documents: `encoder` or `bm25`.
     pub retriever: MiningRetriever,
-    /// Which encoder: a folder, a hub id, a run. Null for the experiment's own, if that is pretrained.
-    pub encoder: Option<String>,
+    /// Which encoder: a folder, a run, or `owner/name` of the hub. Null for the experiment's own, if that is pretrained.
+    pub encoder: Option<EncoderRef>,
     /// More documents than the positives: a file in the layout of BEIR's `corpus.jsonl`.
     pub corpus: Option<PathBuf>,
     /// Vectors that another program made.
@@ -379,7 +379,7 @@ mod tests {
                     rescore: Some(RescoreConfig::CrossEncoder(crate::mining::CrossEncoderConfig::default())),
                     ..d()
                 },
-                "negatives.rescore.cross_encoder.id: got nothing, expected a cross-encoder",
+                "negatives.rescore.cross_encoder.model: is empty, expected an encoder",
             ),
             (MiningConfig { ram: ByteSize(1_000_000), ..d() }, "negatives.ram: got 1MB, expected at least 16MB"),
         ];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{EncoderRef, Error, Result};
 
 /// A stronger model's scores of the candidates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,10 +19,8 @@ pub enum RescoreConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrossEncoderConfig {
-    /// A folder, or a hub id `owner/name`. A leading `~` is the home folder.
-    pub id: String,
-    /// Commit of a hub id, 40 hex digits.
-    pub revision: String,
+    /// A folder, or `owner/name` of the hub.
+    pub model: EncoderRef,
     /// Both texts together are cut at so many tokens, special tokens included; null for the model's own number.
     pub max_tokens: Option<usize>,
 }
@@ -31,14 +29,11 @@ impl RescoreConfig {
     /// Refuses values that make no sense; `key` is the config path of this section.
     pub fn validate(&self, key: &str) -> Result<()> {
         match self {
-            Self::CrossEncoder(config) if config.id.is_empty() => {
-                let error = Error::value(format!("{key}.cross_encoder.id"), "got nothing, expected a cross-encoder");
-                Err(error.with_hint("rescore: { cross_encoder: { id: path/to/a/cross-encoder } }"))
-            }
             Self::CrossEncoder(CrossEncoderConfig { max_tokens: Some(0), .. }) => {
                 Err(Error::value(format!("{key}.cross_encoder.max_tokens"), "got 0, expected at least 4"))
             }
-            _ => Ok(()),
+            Self::CrossEncoder(config) => config.model.validate(&format!("{key}.cross_encoder.model")),
+            Self::File(_) => Ok(()),
         }
     }
 

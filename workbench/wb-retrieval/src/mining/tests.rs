@@ -97,7 +97,7 @@ fn what_cannot_be_mined_with_again_is_refused() {
     assert!(error.to_string().starts_with("negatives.vectors: are those of other weights"), "{error}");
     let config = MiningConfig { rescore: Some(RescoreConfig::File(file)), ..MiningConfig::default() };
     assert!(mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).is_err());
-    let cross = CrossEncoderConfig { id: "cross".into(), ..CrossEncoderConfig::default() };
+    let cross = CrossEncoderConfig { model: "cross".into(), ..CrossEncoderConfig::default() };
     let config = MiningConfig { rescore: Some(RescoreConfig::CrossEncoder(cross)), ..MiningConfig::default() };
     let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
     assert!(error.to_string().starts_with("negatives.rescore.cross_encoder: is named, and none"), "{error}");

@@ -12,14 +12,18 @@ use super::Places;
 #[derive(Debug, Args)]
 pub struct Bench {
     /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql. After them, with
-    /// --generate, values to set in its file, as in rag.top_k=5.
-    #[arg(required = true, value_name = "NAMES")]
+    /// --generate, values to set in its file, as in rag.top_k=5. Without a name, they are listed.
+    #[arg(value_name = "NAMES")]
     pub names: Vec<String>,
-    /// The folder with the benchmark's data; for `pairs` a file of pairs, instead of the run's own test pairs; for
-    /// `synthetic-sql` a file of rows.
+    /// The folder with the benchmark's data [default: NAME in --external]; for `pairs` a file of pairs, instead of the
+    /// run's own test pairs; for `synthetic-sql` a file of rows.
     #[arg(long, value_name = "DIR|FILE")]
     pub dataset: Option<PathBuf>,
-    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
+    /// The folder in which data is looked for that --dataset does not name.
+    #[arg(long, default_value = super::EXTERNAL, value_name = "DIR")]
+    pub external: PathBuf,
+    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`; without it and --retriever, BM25 and
+    /// the latest run's encoder are measured.
     #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
     pub encoder: Option<String>,
     /// A retriever that needs no encoder: bm25.
@@ -71,7 +75,7 @@ pub struct BenchSql {
     pub predictions: Option<PathBuf>,
     /// For `spider`, instead of predictions: makes them, without retrieved examples and with those of each retriever,
     /// and compares the arms; by rules or by a language model, as the section `rag` of a YAML says. Without a YAML by
-    /// rules, with the examples that --encoder or BM25 finds in --dataset.
+    /// rules, with the examples that --encoder or BM25 finds in the data.
     #[arg(long, value_name = "YAML", num_args = 0..=1, conflicts_with = "predictions")]
     pub generate: Option<Option<PathBuf>>,
     /// With --generate: where predictions, indexes and answers are kept [default: reports/NAME]

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Experiment;
+use super::{EXTERNAL, Given};
 
 /// The pairs of a YAML, or a command.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Data {
     #[command(subcommand)]
     pub command: Option<DataCommand>,
     #[command(flatten)]
-    pub experiment: Option<Experiment>,
+    pub given: Given,
 }
 
 /// What else `wb data` does.
@@ -42,7 +42,7 @@ pub struct DataGet {
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// The folder of data sets of others.
-    #[arg(long, default_value = "datasets/external", value_name = "DIR")]
+    #[arg(long, default_value = EXTERNAL, value_name = "DIR")]
     pub external: PathBuf,
     /// Only these languages, of data sets that are told apart by them: go, java, javascript, php, python, ruby.
     #[arg(long, value_name = "LANGUAGE,...", value_delimiter = ',')]

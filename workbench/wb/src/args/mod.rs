@@ -2,8 +2,11 @@
 
 mod bench;
 mod data;
+mod given;
+mod init;
+mod mine_negatives;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -12,7 +15,13 @@ use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 pub use self::{
     bench::{Bench, BenchSql},
     data::{Data, DataCommand, DataGet},
+    given::{Experiment, Given, file_and_values},
+    init::Init,
+    mine_negatives::MineNegatives,
 };
+
+/// Where data of others is put, and looked for where nothing is named.
+const EXTERNAL: &str = "datasets/external";
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]
@@ -29,6 +38,47 @@ Start here:
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub downloads: Downloads,
+}
+
+/// How models and data of the hub are fetched.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Downloads")]
+pub struct Downloads {
+    /// Refuses names of models and data whose commit is not in RUNS/hub.lock yet.
+    #[arg(long, global = true)]
+    pub locked: bool,
+    /// Fetches more than 1 GB without asking.
+    #[arg(long, global = true)]
+    pub yes: bool,
+}
+
+impl Command {
+    /// The folder of runs that it was given.
+    pub fn runs(&self) -> Option<&Path> {
+        let places = match self {
+            Self::Run(training) | Self::Train(training) => &training.given.places,
+            Self::Check(check) => &check.given.places,
+            Self::Data(data) => &data.given.places,
+            Self::MineNegatives(mining) => &mining.places,
+            Self::Bench(bench) => &bench.places,
+            Self::Ab(ab) => &ab.places,
+            Self::Compare(compare) => &compare.places,
+            Self::Report(report) => &report.places,
+            Self::Export(export) => &export.places,
+            Self::Ls(ls) => &ls.places,
+            Self::Synth(_)
+            | Self::Init(_)
+            | Self::Doctor(_)
+            | Self::Completions { .. }
+            | Self::Probe(_)
+            | Self::SqlWorker => {
+                return None;
+            }
+        };
+        Some(&places.runs)
+    }
 }
 
 /// What to do.
@@ -42,9 +92,20 @@ Examples:
   wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair
   wb run configs/quickstart.yaml --resume latest                  # this very run, or an error that says what changed")]
     Run(Training),
+    /// Asks which code or data, which device and how long, and writes a commented YAML that fits.
+    #[command(after_help = "\
+Examples:
+  wb init                                                          # asks on a terminal
+  wb init mine.yaml --code ../my-project --device auto --minutes 10
+  wb init --pairs pairs.jsonl --device cpu --minutes 30 --name docs
+  wb init --registry --device auto --minutes 2
+
+Without a terminal the data, --device and --minutes have to be given. The head of the file says what it will cost, as
+measured on this machine, and the commands that come next.")]
+    Init(Init),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
     #[command(
-        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
+        after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml --no-probe\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
     )]
     Check(Check),
     /// Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets (`snippets:`).
@@ -69,6 +130,7 @@ Examples:
     /// Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped.
     #[command(after_help = "\
 Examples:
+  wb train                                                # the recipes in configs, and what they cost
   wb train configs/minilm-lora.yaml
   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
   wb train runs/RUN/config.yaml --resume RUN              # with the run's own config")]
@@ -76,6 +138,8 @@ Examples:
     /// Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers.
     #[command(after_help = "\
 Examples:
+  wb mine-negatives                                        # the latest run's pairs, mined with its encoder
+  wb mine-negatives negatives.per_pair=7 --out mined.parquet
   wb mine-negatives configs/minilm-lora.yaml --out mined.parquet
   wb mine-negatives configs/quickstart.yaml --encoder latest negatives.per_pair=7
   wb mine-negatives configs/quickstart.yaml --retriever bm25 negatives.ranks='[10, 100]' negatives.sampling=random
@@ -90,12 +154,14 @@ The section `negatives:` of the YAML says how; without it, its defaults do (`wb 
     /// Measures an encoder, a run or BM25 under every protocol that the data can give; judges predicted SQL.
     #[command(after_help = "\
 Examples:
-  wb bench codesearchnet --dataset datasets/codesearchnet --encoder models/all-MiniLM-L6-v2
-  wb bench codesearchnet --dataset datasets/codesearchnet --retriever bm25 --json bm25.json
-  wb bench cosqa --dataset datasets/cosqa --encoder latest --trec run.trec
+  wb bench                                                         # the benchmarks, and whose data is there
+  wb bench codesearchnet                                           # BM25 and the latest run's encoder
+  wb bench codesearchnet --encoder models/all-MiniLM-L6-v2
+  wb bench codesearchnet --dataset data/codesearchnet --retriever bm25 --json bm25.json
+  wb bench cosqa --encoder latest --trec run.trec
   wb bench pairs --dataset held-out.jsonl --encoder latest
-  wb bench pairs --encoder latest
 
+  wb bench spider --predictions predicted.sql                      # of datasets/external/spider
   wb bench spider --dataset data/spider --predictions predicted.sql --json verdicts.json
   wb bench spider --dataset data/spider --predictions predicted.sql --compat strict --require em=0.5 ex=0.6
   wb bench bird --dataset data/mini_dev --predictions predict_mini_dev.json --workers 1
@@ -122,7 +188,9 @@ Examples:
   wb compare bm25.json minilm.json --no-worse")]
     Compare(Compare),
     /// Makes the HTML page and PNGs of a run.
-    #[command(after_help = "Examples:\n  wb report\n  wb report quickstart-1a2b3c4d --reports pages")]
+    #[command(
+        after_help = "Examples:\n  wb report\n  wb report --open\n  wb report quickstart-1a2b3c4d --reports pages"
+    )]
     Report(Report),
     /// Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT.
     #[command(after_help = "\
@@ -163,64 +231,16 @@ Its README.md is a model card with the run's data, configuration and results.")]
     SqlWorker,
 }
 
-/// A YAML with overrides.
-#[derive(Debug, Args)]
-pub struct Experiment {
-    /// The experiment's YAML file.
-    pub config: PathBuf,
-    /// Values to set in it, as key.path=value; the value is YAML.
-    #[arg(value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
-    #[arg(long, value_parser = device)]
-    pub device: Option<DeviceConfig>,
-    #[command(flatten)]
-    pub places: Places,
-}
-
 /// A YAML to train by.
 #[derive(Debug, Args)]
 pub struct Training {
     #[command(flatten)]
-    pub experiment: Experiment,
+    pub given: Given,
     /// Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with what differs, where the
     /// config, the data or the build is not what it began with. Without it, the run with the same config and data is gone
     /// on with, or a new one begun.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-}
-
-/// What to mine, with what.
-#[derive(Debug, Args)]
-pub struct MineNegatives {
-    #[command(flatten)]
-    pub experiment: Experiment,
-    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`. The same as negatives.encoder=...
-    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
-    pub encoder: Option<String>,
-    /// A retriever that needs no encoder: bm25. The same as negatives.retriever=...
-    #[arg(long)]
-    pub retriever: Option<String>,
-    /// Scores of another model for candidates, as JSON lines of query, document and score. The same as
-    /// negatives.rescore={file: ...}
-    #[arg(long, value_name = "FILE")]
-    pub rescore: Option<PathBuf>,
-    /// A model that reads query and document together, and whose scores decide: a folder, or a hub id
-    /// (owner/name@revision). The same as negatives.rescore={cross_encoder: ...}
-    #[arg(long, value_name = "DIR|ID", conflicts_with = "rescore")]
-    pub cross_encoder: Option<String>,
-    /// Writes the pairs with their negatives, as Parquet or JSON lines by the file's name, and the scores beside it.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// What --out holds: pairs, or rows for other trainers: triplet, n-tuple, labeled-pair, labeled-list.
-    #[arg(long, default_value = "pairs", requires = "out")]
-    pub format: String,
-    /// Puts the scores into the rows.
-    #[arg(long, requires = "out")]
-    pub scores: bool,
-    /// Writes every candidate with its texts, for a model that reads query and document together.
-    #[arg(long, value_name = "FILE")]
-    pub candidates: Option<PathBuf>,
 }
 
 /// What to make pairs with, and where they go.
@@ -246,10 +266,13 @@ pub struct Synth {
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]
-    pub experiment: Experiment,
+    pub given: Given,
     /// Prints the YAML with its overrides and every default filled in, and looks at nothing else.
     #[arg(long)]
     pub resolved: bool,
+    /// Leaves out the five seconds in which this machine is measured, and with them the times.
+    #[arg(long)]
+    pub no_probe: bool,
 }
 
 /// Where things are kept.
@@ -310,6 +333,9 @@ pub struct Report {
     /// Runs; the latest one if none is named.
     #[arg(value_name = "RUN")]
     pub named: Vec<String>,
+    /// Opens the page: with the program that BROWSER names, else with the one of this system.
+    #[arg(long)]
+    pub open: bool,
     #[command(flatten)]
     pub places: Places,
 }
@@ -345,9 +371,12 @@ pub struct Ls {
     /// Every key of a YAML with its default.
     #[arg(long)]
     pub defaults: bool,
-    /// Benchmarks with their papers and licences.
+    /// Benchmarks with their papers and licences, and whose data is there.
     #[arg(long)]
     pub benchmarks: bool,
+    /// The folder in which --benchmarks looks for data.
+    #[arg(long, default_value = EXTERNAL, value_name = "DIR")]
+    pub external: PathBuf,
     /// The tasks that `wb synth` has pairs written for.
     #[arg(long)]
     pub tasks: bool,

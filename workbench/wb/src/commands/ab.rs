@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result};
 use wb_bench::Contestant;
-use wb_core::records::ab::Ab;
+use wb_core::{EncoderRef, records::ab::Ab};
 use wb_encoder::BiEncoder;
 use wb_retrieval::Bm25Config;
 use wb_synth::annotate::Annotated;
 
-use super::{End, synth::print_annotated, unless_stopped};
+use super::{End, recipes, synth::print_annotated, unless_stopped};
 use crate::{
     args,
     config::{AbConfig, Synthesis},
@@ -24,6 +24,7 @@ pub fn ab(arguments: &args::Ab) -> Result<End> {
 }
 
 fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
+    recipes::there(&arguments.config)?;
     let file = Synthesis::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
     let config = config(&file, arguments)?;
@@ -92,18 +93,16 @@ fn config(file: &Synthesis, arguments: &args::Ab) -> Result<AbConfig> {
     };
     let mut config = file.ab.clone().ok_or_else(missing)?;
     if let Some(encoder) = &arguments.encoder {
-        config.encoder.clone_from(encoder);
+        config.encoder = EncoderRef::from(encoder.as_str()).into();
     }
     Ok(config)
 }
 
 /// The encoder that both arms are embedded by; none for BM25.
 fn open(config: &AbConfig, file: &Synthesis, arguments: &args::Ab) -> Result<Option<BiEncoder>> {
-    if config.encoder == "bm25" {
-        return Ok(None);
-    }
+    let Some(encoder) = config.encoder.encoder() else { return Ok(None) };
     let runs = &arguments.places.runs;
-    encoder::open(&config.encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))
+    encoder::open(encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))
 }
 
 fn print(ab: &Ab) {

@@ -1,26 +1,25 @@
 //! `wb bench`: an encoder, a run or BM25 under every protocol that the data can give.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options};
-use wb_core::{
-    PairSet, RunDir, Seed,
-    records::outcome::Outcome,
-    run_dir::{read_json, write_json},
-};
+use wb_core::{Encoder, Error, PairSet, RunDir, Seed, records::outcome::Outcome, run_dir::write_json};
 use wb_data::OnBad;
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 use wb_synth::annotate::EmbedText;
 
-use super::{End, bench_sql};
+use super::{End, bench_sql, contestants::Contestants, external, test_pairs};
 use crate::{
     args,
     config::{DocumentsConfig, SourceChoice},
     output::{self, Bars},
-    pipeline::{bench, data, documents::Documents, encoder, manifest},
+    pipeline::{bench, documents::Documents, encoder, manifest},
 };
 
 /// `wb bench`
 pub fn bench(arguments: &args::Bench) -> Result<End> {
+    if arguments.names.is_empty() {
+        return list(arguments);
+    }
     if let Some(kind) = bench_sql::asked(arguments)? {
         return bench_sql::bench(kind, arguments);
     }
@@ -35,22 +34,20 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         config.validate("--token-index")?;
     }
     let documents = documents(arguments)?;
-    let mut bars = Bars::new();
-    let mut run = None;
-    let encoder = match &arguments.retriever {
-        Some(_) => None,
-        None => {
-            let name = arguments.encoder.as_deref().unwrap_or("latest");
-            let (encoder, of_run) =
-                encoder::open(name, &arguments.places.runs, arguments.max_tokens, arguments.device)?;
-            run = of_run;
-            Some(encoder)
-        }
+    let folders = match &arguments.dataset {
+        Some(dataset) => vec![Some(dataset.clone()); benchmarks.len()],
+        None => external::folders(&benchmarks, &arguments.external)?,
     };
+    let mut bars = Bars::new();
+    let contestants = Contestants::open(arguments)?;
+    if let Some(line) = &contestants.line {
+        output::line(line);
+    }
+    let encoder = contestants.encoder.as_ref();
     let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());
-    for benchmark in &benchmarks {
-        let pairs = test_pairs(benchmark, arguments, run.as_ref(), &mut bars)?;
-        let dataset = match (&pairs, &arguments.dataset) {
+    for (benchmark, folder) in benchmarks.iter().zip(&folders) {
+        let pairs = pairs(benchmark, arguments, contestants.run.as_ref(), &mut bars)?;
+        let dataset = match (&pairs, folder) {
             (Some(pairs), _) => Dataset::Pairs(pairs),
             (None, Some(folder)) => Dataset::Folder(folder),
             (None, None) => bail!("{} needs its data: --dataset DIR", bench::name_of(benchmark)),
@@ -59,7 +56,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         for note in &plan.not_run {
             output::note(format!("not run: {}: {}", note.id, note.reason));
         }
-        let over = match (&encoder, &documents) {
+        let over = match (encoder, &documents) {
             (Some(encoder), Some(documents)) => {
                 documents.check(&plan.texts)?;
                 let over = documents.over(encoder)?;
@@ -68,24 +65,30 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
             }
             _ => None,
         };
-        let contestant = match (&encoder, &over) {
-            (None, _) => Contestant::Bm25(Bm25Config::default()),
-            (_, Some(over)) => Contestant::Encoder(over),
-            (Some(encoder), None) => Contestant::Encoder(encoder),
+        let embedding = match (encoder, &over) {
+            (_, Some(over)) => Some(over as &dyn Encoder),
+            (Some(encoder), None) => Some(encoder as &dyn Encoder),
+            (None, None) => None,
         };
-        let mut settings = encoder.as_ref().map(bench::settings).unwrap_or_default();
-        settings.extend(documents.as_ref().map(Documents::setting));
-        let scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
-        let options = Options { seed: Seed(17), ..Options::default() };
-        let outcome = wb_bench::run(&plan, &scorer, &settings, options, &mut |p| bars.report(p))?;
-        if let Some(path) = &arguments.trec {
-            let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
-            output::note(format!("{}: {queries} queries of {protocol}", path.display()));
+        let words = contestants.bm25.then(|| Contestant::Bm25(Bm25Config::default()));
+        for contestant in words.into_iter().chain(embedding.map(Contestant::Encoder)) {
+            let mut settings = match (&contestant, encoder) {
+                (Contestant::Encoder(_), Some(encoder)) => bench::settings(encoder),
+                _ => Vec::new(),
+            };
+            settings.extend(documents.as_ref().map(Documents::setting));
+            let scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
+            let options = Options { seed: Seed(17), ..Options::default() };
+            let outcome = wb_bench::run(&plan, &scorer, &settings, options, &mut |p| bars.report(p))?;
+            if let Some(path) = &arguments.trec {
+                let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
+                output::note(format!("{}: {queries} queries of {protocol}", path.display()));
+            }
+            if let Some(config) = &token_index {
+                compressed.push(wb_bench::compressed(&scorer, config, Seed(17), &mut |p| bars.report(p))?);
+            }
+            outcomes.push(outcome);
         }
-        if let Some(config) = &token_index {
-            compressed.push(wb_bench::compressed(&scorer, config, Seed(17), &mut |p| bars.report(p))?);
-        }
-        outcomes.push(outcome);
     }
     bars.finish();
     if let Some(path) = &arguments.json {
@@ -96,10 +99,32 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     }
     bench::print(&outcomes);
     compressed.iter().for_each(bench::print_compressed);
+    // What both contestants of a benchmark are warned of is said once.
+    let mut said: Vec<&str> = Vec::new();
     for warning in outcomes.iter().flat_map(|outcome| &outcome.warnings) {
-        output::note(format!("warning: {warning}"));
+        if !said.contains(&warning.as_str()) {
+            output::note(format!("warning: {warning}"));
+            said.push(warning);
+        }
     }
-    judge(&requirements, &benchmarks, &outcomes)
+    // The encoder's, where BM25 is measured beside it.
+    let judged: Vec<&Outcome> = outcomes.chunks(contestants.count()).filter_map(<[_]>::last).collect();
+    judge(&requirements, &benchmarks, &judged)
+}
+
+/// `wb bench` alone: the benchmarks and what there is of their data.
+fn list(arguments: &args::Bench) -> Result<End> {
+    if let Some(option) = bench_sql::first_option(arguments) {
+        let hint = format!("names stand first: wb bench codesearchnet {option} ...; `wb bench` alone lists them");
+        return Err(Error::data("wb bench", format!("{option} is given, and no benchmark")).with_hint(hint).into());
+    }
+    let listed = external::all(&arguments.external, &arguments.places)?;
+    let rows = listed
+        .into_iter()
+        .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols.to_owned()]);
+    output::table(&["benchmark", "data", "measures", "protocols"], &rows.collect::<Vec<_>>());
+    output::line("\nwb bench NAME measures BM25 and the latest run's encoder; --encoder and --retriever name another");
+    Ok(End::Done)
 }
 
 /// What is embedded of documents, where that is not their own text.
@@ -135,7 +160,7 @@ fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
 }
 
 /// The pairs of the file that was named, else the test pairs of the run, for the benchmark that measures on them.
-fn test_pairs(
+fn pairs(
     benchmark: &BenchmarkConfig,
     arguments: &args::Bench,
     run: Option<&RunDir>,
@@ -156,18 +181,7 @@ fn test_pairs(
             &latest
         }
     };
-    let manifest: wb_core::manifest::Manifest = read_json(&run.manifest())?;
-    let of_data = manifest.fingerprints.get("data").context("the run's manifest names no data")?;
-    let short = of_data.get(..12).unwrap_or(of_data);
-    let folders = std::fs::read_dir(&arguments.places.datasets)
-        .with_context(|| format!("cannot read {}", arguments.places.datasets.display()))?;
-    for folder in folders.flatten().map(|entry| entry.path()) {
-        if folder.to_string_lossy().ends_with(&format!("-{short}")) {
-            data::card(&folder)?;
-            return Ok(Some(wb_data::store::load(&folder)?.test));
-        }
-    }
-    bail!("the pairs of {} are no longer under {}", run.id(), arguments.places.datasets.display())
+    test_pairs::of_run(run, &arguments.places.datasets).map(Some)
 }
 
 /// `mrr=0.40`
@@ -181,7 +195,7 @@ pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
 }
 
 /// The first number of the required metric of each benchmark, its main protocols first.
-fn judge(requirements: &[(String, f64)], benchmarks: &[BenchmarkConfig], outcomes: &[Outcome]) -> Result<End> {
+fn judge(requirements: &[(String, f64)], benchmarks: &[BenchmarkConfig], outcomes: &[&Outcome]) -> Result<End> {
     let mut end = End::Done;
     for (metric, least) in requirements {
         for (benchmark, outcome) in benchmarks.iter().zip(outcomes) {

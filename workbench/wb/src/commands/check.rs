@@ -1,107 +1,165 @@
 //! `wb check`: what is wrong with a YAML, or what it would do.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
-use super::{End, bench_sql::generate, data_lints, experiment};
+use super::{End, bench_sql::generate, data_lints, experiment, recipes};
 use crate::{
     args,
-    config::{Experiment, ModelChoice, TextToSql, at_home},
+    config::{Experiment, ModelChoice, TextToSql},
     output,
-    pipeline::{data, encoder, preflight, steps},
+    pipeline::{
+        cost, data, encoder,
+        needs::{self, Need},
+        preflight, steps,
+    },
 };
 
 /// `wb check`
-pub fn check(check: &args::Check) -> Result<End> {
-    let arguments = &check.experiment;
+pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<End> {
+    let Some(arguments) = recipes::given_or_listed("check", given)? else { return Ok(End::Done) };
+    let arguments = &arguments;
     if TextToSql::is_alone(&arguments.config) {
-        return text_to_sql(check);
+        return text_to_sql(arguments, resolved);
     }
     let experiment = experiment::load(arguments)?;
-    if check.resolved {
+    if resolved {
         output::line(wb_core::config::to_text(&experiment)?.trim_end());
         return Ok(End::Done);
     }
+    let needs = needs::of_experiment(&experiment, &arguments.config);
     if let Some(pairs) = preflight::unmade_pairs(&experiment) {
-        preflight::but_pairs(&experiment)?;
-        let file = arguments.config.display();
-        output::line(format!("{file}: fine, as far as it can be known before its pairs are there"));
-        output::line(format!("data      {}, to be made first: wb synth {file}", pairs.display()));
-        for lint in lints(&experiment).into_iter().chain(of_synthesis(&experiment)) {
-            output::line(format!("lint: {lint}"));
-        }
-        return Ok(End::Done);
+        return before_synthesis(&experiment, arguments, &needs, pairs);
     }
-    preflight::preflight(&experiment)?;
-    let fingerprint = data::fingerprint(&experiment)?;
-    let folder = data::folder(&arguments.places.datasets, &fingerprint);
-    let size = size(&experiment)?;
-    let steps = steps::planned(&experiment, &folder, &fingerprint)?;
+    let are_there = |of: &dyn Fn(&Need) -> bool| needs.iter().filter(|need| of(need)).all(Need::is_there);
+    if are_there(&|_| true) {
+        preflight::preflight(&experiment)?;
+    }
+    let prepared = match are_there(&Need::is_of_data) {
+        true => {
+            let fingerprint = data::fingerprint(&experiment)?;
+            let folder = data::folder(&arguments.places.datasets, &fingerprint);
+            let steps = steps::planned(&experiment, &folder, &fingerprint)?;
+            Some((folder, steps))
+        }
+        false => None,
+    };
+    let (folder, steps) = prepared.unzip();
+    let steps = steps.flatten();
+    // Its sizes are enough, and those come with the first small files.
+    let has_sizes = !needs.iter().any(|need| need.is_own_encoder() && need.is_missing());
+    let size = if has_sizes { Some(size(&experiment)?) } else { None };
     // Nothing was found wrong until here.
-    output::line(format!("{}: fine", arguments.config.display()));
-    plan(&experiment, &folder, &size, steps.as_ref());
-    let facts = steps.as_ref().map(|steps| steps.facts.clone().with_dim(size.dim));
+    output::line(format!("{}: {}", arguments.config.display(), needs::verdict(&needs)));
+    needs::print(&needs);
+    plan(&experiment, folder.as_deref(), size.as_ref(), steps.as_ref());
+    lint(&experiment, size.as_ref(), steps.as_ref());
+    if steps.is_none() {
+        let file = arguments.config.display();
+        output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
+    }
+    if experiment.rag.is_some() && are_there(&|need| need.key.starts_with("rag.")) {
+        let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
+        generate::check::lines(&file, &arguments.places.runs)?;
+    }
+    if has_sizes {
+        let folder = folder.unwrap_or_default();
+        cost::lines(&experiment, &folder, steps.as_ref(), !no_probe)?.into_iter().for_each(output::line);
+    }
+    ended(&needs)
+}
+
+/// What is allowed and probably not meant, in a line each.
+fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Planned>) {
+    let facts = steps.map(|steps| steps.facts.clone().with_dim(size.map_or(0, |size| size.dim)));
     // Mined negatives take the place of those that pairs bring.
     let facts = match (facts, experiment.mined_per_pair()) {
         (Some(facts), Some(per_pair)) => Some(facts.with_mined(per_pair)),
         (facts, _) => facts,
     };
     let of_training = wb_encoder::train::lints(&experiment.train, facts.as_ref());
-    let of_data = data_lints::lints(&experiment, steps.as_ref());
-    for lint in lints(&experiment).into_iter().chain(of_training).chain(of_data) {
+    let of_data = data_lints::lints(experiment, steps);
+    for lint in lints(experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
     }
-    if steps.is_none() {
-        let file = arguments.config.display();
-        output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
+}
+
+/// A file whose pairs `wb synth` is yet to make.
+fn before_synthesis(
+    experiment: &Experiment,
+    arguments: &args::Experiment,
+    needs: &[Need],
+    pairs: &Path,
+) -> Result<End> {
+    // The pairs themselves are what comes of it.
+    let needs: Vec<Need> = needs.iter().filter(|need| Path::new(&need.what) != pairs).cloned().collect();
+    if needs.iter().all(Need::is_there) {
+        preflight::but_pairs(experiment)?;
     }
-    if experiment.rag.is_some() {
-        let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
-        generate::check::lines(&file, &arguments.places.runs)?;
+    let file = arguments.config.display();
+    let verdict = needs::verdict(&needs);
+    output::line(format!("{file}: {verdict}, as far as it can be known before its pairs are there"));
+    needs::print(&needs);
+    output::line(format!("data      {}, to be made first: wb synth {file}", pairs.display()));
+    for lint in lints(experiment) {
+        output::line(format!("lint: {lint}"));
     }
-    Ok(End::Done)
+    ended(&needs)
+}
+
+/// An error where something is missing: the table says what brings it.
+fn ended(needs: &[Need]) -> Result<End> {
+    let missing = needs.iter().filter(|need| need.is_missing()).count();
+    if missing == 0 {
+        return Ok(End::Done);
+    }
+    output::note(format!("error: {}", needs::verdict(needs)));
+    output::note("  hint: each line of the table that says `missing` has the command that brings it");
+    Ok(End::Error)
 }
 
 /// A file that trains nothing.
-fn text_to_sql(check: &args::Check) -> Result<End> {
-    let arguments = &check.experiment;
+fn text_to_sql(arguments: &args::Experiment, resolved: bool) -> Result<End> {
     let file = TextToSql::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
-    if check.resolved {
+    if resolved {
         output::line(wb_core::config::to_text(&file)?.trim_end());
         return Ok(End::Done);
     }
-    generate::check::data(&file.rag)?;
-    output::line(format!("{}: fine", arguments.config.display()));
-    generate::check::lines(&file, &arguments.places.runs)?;
-    Ok(End::Done)
+    let needs = needs::of_text_to_sql(&file, &arguments.config);
+    let is_there = needs.iter().all(|need| need.is_there() || !need.key.ends_with("dataset"));
+    if is_there {
+        generate::check::data(&file.rag)?;
+    }
+    output::line(format!("{}: {}", arguments.config.display(), needs::verdict(&needs)));
+    needs::print(&needs);
+    if is_there {
+        generate::check::lines(&file, &arguments.places.runs)?;
+    }
+    ended(&needs)
 }
 
 /// What would be done, in a few lines.
-fn plan(
-    experiment: &Experiment,
-    folder: &Path,
-    Size { what, all, trainable, .. }: &Size,
-    steps: Option<&steps::Planned>,
-) {
+fn plan(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>, steps: Option<&steps::Planned>) {
     for source in &experiment.data.sources {
         output::line(format!("data      {}", source.name()));
     }
-    match steps {
-        Some(steps) => {
+    match (folder, steps) {
+        (Some(folder), Some(steps)) => {
             output::line(format!("          {} training pairs, prepared already: {}", steps.pairs, folder.display()))
         }
-        None => output::line(format!("          to be prepared in {}", folder.display())),
+        (Some(folder), None) => output::line(format!("          to be prepared in {}", folder.display())),
+        (None, _) => {}
     }
     if let Some(negatives) = &experiment.negatives {
         let rules = negatives.rules();
         let by = match (&negatives.vectors, negatives.retriever, &negatives.encoder) {
             (Some(vectors), ..) => format!("the vectors in {}", vectors.documents.display()),
             (None, MiningRetriever::Bm25, _) => "BM25".to_owned(),
-            (None, MiningRetriever::Encoder, Some(name)) => name.clone(),
+            (None, MiningRetriever::Encoder, Some(name)) => name.to_string(),
             (None, MiningRetriever::Encoder, None) => "the encoder before training".to_owned(),
         };
         let rescored = match &negatives.rescore {
@@ -109,7 +167,7 @@ fn plan(
             Some(RescoreConfig::File(file)) => format!(", rescored by {}", file.display()),
             Some(RescoreConfig::CrossEncoder(cross)) => {
                 let (_, depth) = rules.depth(1, 1, true);
-                format!(", {depth} a query rescored by {} on the processor", cross.id)
+                format!(", {depth} a query rescored by {} on the processor", cross.model)
             }
         };
         output::line(format!(
@@ -117,10 +175,12 @@ fn plan(
             rules.per_pair, negatives.ram
         ));
     }
-    output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
-    // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
-    let bytes = 4 * (all + 3 * trainable);
-    output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
+    if let Some(Size { what, all, trainable, .. }) = size {
+        output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
+        // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
+        let bytes = 4 * (all + 3 * trainable);
+        output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
+    }
     let train = &experiment.train;
     match steps {
         Some(steps) => steps.lines(train).into_iter().for_each(output::line),
@@ -142,29 +202,6 @@ fn plan(
         };
         output::line(format!("bench     {}{place}", card.name));
     }
-}
-
-/// Files that `wb synth` will look for and not find.
-fn of_synthesis(experiment: &Experiment) -> Vec<String> {
-    let mut named: Vec<(&str, PathBuf)> = Vec::new();
-    if let Some(llm) = &experiment.llm
-        && llm.base_url.is_empty()
-        && !llm.model.is_empty()
-    {
-        named.push(("llm.model", at_home(Path::new(&llm.model))));
-    }
-    if let Some(synth) = &experiment.synth {
-        let gold = synth.judge.as_ref().and_then(|judge| judge.gold.clone());
-        named.extend(gold.map(|path| ("synth.judge.gold", path)));
-        named.extend(synth.task_files.iter().map(|path| ("synth.task_files", path.clone())));
-    }
-    named.extend(experiment.review.clone().map(|path| ("review", path)));
-    if let Some(ab) = &experiment.ab {
-        named.push(("ab.queries", ab.queries.clone()));
-        named.extend(ab.judgements.clone().map(|path| ("ab.judgements", path)));
-    }
-    let missing = named.into_iter().filter(|(_, path)| !path.is_file());
-    missing.map(|(key, path)| format!("{key}: there is no file {}", path.display())).collect()
 }
 
 /// What is lowered beside the loss on pairs.
@@ -202,15 +239,8 @@ struct Size {
 
 fn size(experiment: &Experiment) -> Result<Size> {
     let config = &experiment.encoder;
-    if let ModelChoice::Pretrained(pretrained) = &config.model {
-        let mut folder = wb_encoder::Folder::read(&encoder::pretrained_folder(pretrained)?)?;
-        if let Some(late) = &config.late_interaction {
-            folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
-        }
-        match &config.lora {
-            Some(lora) => folder.attach(lora, experiment.seed)?,
-            None => folder.model.parameters.iter_mut().for_each(|p| p.trainable = true),
-        }
+    if let ModelChoice::Pretrained(_) = &config.model {
+        let folder = encoder::made_up(experiment)?;
         let (all, trainable) = folder.model.parameters.counts();
         return Ok(Size { dim: folder.dim(), what: folder.name, all, trainable });
     }

@@ -53,7 +53,7 @@ fn outcomes(name: &str, arguments: &args::Compare) -> Result<Vec<Outcome>> {
     if Path::new(name).is_file() {
         // `wb bench` writes one outcome, or a list of several.
         return match read_json::<serde_json::Value>(Path::new(name))? {
-            serde_json::Value::Array(_) => Ok(read_json(Path::new(name))?),
+            serde_json::Value::Array(_) => Ok(last_of_each(name, read_json(Path::new(name))?)),
             record if record.get("questions").is_some() => {
                 bail!("{name} has verdicts on predicted SQL; files of benchmarks of retrieval are compared")
             }
@@ -72,6 +72,17 @@ fn outcomes(name: &str, arguments: &args::Compare) -> Result<Vec<Outcome>> {
         bail!("{} has no benchmark of its trained encoder yet: wb run its config", run.id());
     }
     Ok(outcomes)
+}
+
+/// Where `wb bench` measured BM25 beside an encoder, the encoder is compared, which stands behind it.
+fn last_of_each(name: &str, outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    let same = |a: &Outcome, b: &Outcome| a.benchmark == b.benchmark && a.dataset_fingerprint == b.dataset_fingerprint;
+    let is_last = |at: &usize| !outcomes[at + 1..].iter().any(|later| same(&outcomes[*at], later));
+    let (kept, left): (Vec<usize>, Vec<usize>) = (0..outcomes.len()).partition(is_last);
+    for at in left {
+        output::note(format!("{name}: {} is not compared: another stands behind it", outcomes[at].contestant));
+    }
+    kept.into_iter().map(|at| outcomes[at].clone()).collect()
 }
 
 fn print(comparison: &Comparison) {
@@ -109,6 +120,14 @@ mod tests {
             contestant: contestant.to_owned(),
             ..Outcome::default()
         }
+    }
+
+    #[test]
+    fn the_encoder_beside_bm25_is_compared() {
+        let all = vec![outcome("pairs", "x", "bm25"), outcome("pairs", "x", "mine"), outcome("cosqa", "x", "bm25")];
+        let kept = last_of_each("a.json", all);
+        let names: Vec<&str> = kept.iter().map(|one| one.contestant.as_str()).collect();
+        assert_eq!(names, ["mine", "bm25"]);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use wb_core::{Error, RunDir};
 
-use super::{End, report};
+use super::{End, recipes, report};
 use crate::{
     args,
     config::Experiment,
@@ -26,8 +27,9 @@ pub fn load(arguments: &args::Experiment) -> Result<Experiment> {
 }
 
 /// `wb data`
-pub fn data(arguments: &args::Experiment) -> Result<End> {
-    let experiment = load(arguments)?;
+pub fn data(given: args::Given) -> Result<End> {
+    let Some(arguments) = recipes::given_or_listed("data", given)? else { return Ok(End::Done) };
+    let experiment = load(&arguments)?;
     preflight::judges(&experiment)?;
     let mut bars = Bars::new();
     let data = data::data(&experiment, &arguments.places.datasets, &mut |p| bars.report(p))?;
@@ -37,20 +39,41 @@ pub fn data(arguments: &args::Experiment) -> Result<End> {
 }
 
 /// `wb train`
-pub fn train(arguments: &args::Training) -> Result<End> {
-    whole(arguments, false)
+pub fn train(arguments: args::Training) -> Result<End> {
+    match file("train", arguments)? {
+        Some((arguments, resume)) => whole(&arguments, resume.as_deref(), false),
+        None => Ok(End::Done),
+    }
 }
 
 /// `wb run`
-pub fn run(arguments: &args::Training) -> Result<End> {
-    whole(arguments, true)
+pub fn run(arguments: args::Training) -> Result<End> {
+    match file("run", arguments)? {
+        Some((arguments, resume)) => whole(&arguments, resume.as_deref(), true),
+        None => Ok(End::Done),
+    }
 }
 
-fn whole(args::Training { experiment: arguments, resume }: &args::Training, measured: bool) -> Result<End> {
+/// The file to train by and the run to go on with; none where the recipes were listed instead.
+fn file(
+    command: &str,
+    args::Training { given, resume }: args::Training,
+) -> Result<Option<(args::Experiment, Option<String>)>> {
+    // A list would say nothing of the run that was named.
+    if let (None, Some(name)) = (&given.config, &resume) {
+        let run = RunDir::open(&given.places.runs, name)?;
+        let message = format!("a run is gone on with by its file, and none is named beside --resume {name}");
+        let hint = format!("wb {command} {} --resume {name}", run.config().display());
+        return Err(Error::data(format!("wb {command}"), message).with_hint(hint).into());
+    }
+    Ok(recipes::given_or_listed(command, given)?.map(|arguments| (arguments, resume)))
+}
+
+fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> Result<End> {
     let started = Instant::now();
     let experiment = load(arguments)?;
     preflight::preflight(&experiment)?;
-    let named = resume.as_ref().map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
+    let named = resume.map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
     let device = device::of_experiment(&experiment)?;
     let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::RunDir;
+use wb_core::{Place, RunDir};
 use wb_encoder::{ExportConfig, ExportFormat, export as write};
 
 use super::End;
 use crate::{
     args,
-    config::{Experiment, ModelChoice, at_home},
+    config::{Experiment, ModelChoice},
     output,
     pipeline::{
         encoder,
@@ -19,7 +19,7 @@ use crate::{
 
 /// `wb export`
 pub fn export(arguments: &args::Export) -> Result<End> {
-    let (folder, run) = encoder::named(&arguments.encoder, &arguments.places.runs)?;
+    let (folder, run) = encoder::named(&arguments.encoder.as_str().into(), &arguments.places.runs)?;
     let run = run.or_else(|| run_around(&arguments.encoder));
     let experiment = match &run {
         Some(run) => Some(wb_core::config::load::<Experiment>(&run.config(), &[])?),
@@ -71,12 +71,12 @@ fn base(arguments: &args::Export, experiment: Option<&Experiment>) -> (Option<St
     let Some(ModelChoice::Pretrained(pretrained)) = experiment.map(|experiment| &experiment.encoder.model) else {
         return (None, None, None);
     };
-    match pretrained.folder() {
-        Some(folder) => {
+    match pretrained.place(&arguments.places.runs) {
+        Ok(Place::Folder(folder)) => {
             let note = "adapter_config.json names the base model by its folder on this machine; `--base owner/name` names it for others";
-            let path = folder.canonicalize().unwrap_or_else(|_| at_home(&folder));
+            let path = folder.canonicalize().unwrap_or_else(|_| folder.clone());
             (Some(path.display().to_string()), None, Some(note.to_owned()))
         }
-        None => (Some(pretrained.id.clone()), Some(pretrained.revision.clone()).filter(|r| !r.is_empty()), None),
+        _ => (Some(pretrained.id.clone()), Some(pretrained.revision.clone()).filter(|r| !r.is_empty()), None),
     }
 }

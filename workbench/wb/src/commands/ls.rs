@@ -1,16 +1,16 @@
 //! `wb ls`: runs with their scores, or what there is to choose from.
 
 use anyhow::Result;
-use wb_bench::{BenchmarkConfig, benchmarks::NAMES};
+use wb_bench::BenchmarkConfig;
 use wb_core::{records::outcome::Outcome, run_dir};
 
-use super::{End, bench_sql};
+use super::{End, bench_sql::Kind, external};
 use crate::{args, output};
 
 /// `wb ls`
 pub fn ls(arguments: &args::Ls) -> Result<End> {
     if arguments.benchmarks {
-        benchmarks()?;
+        benchmarks(arguments)?;
     } else if arguments.tasks {
         tasks()?;
     } else if arguments.defaults {
@@ -57,17 +57,20 @@ fn tasks() -> Result<()> {
     Ok(())
 }
 
-fn benchmarks() -> Result<()> {
-    for name in NAMES {
-        let benchmark = BenchmarkConfig::named(name)?;
-        let card = benchmark.benchmark().card();
-        output::line(format!(
-            "{} (version {})\n  data     {}\n  licence  {}\n  paper    {}",
-            card.name, card.version, card.dataset, card.licence, card.paper
-        ));
-    }
-    for kind in bench_sql::Kind::ALL {
-        output::line(kind.card());
+fn benchmarks(arguments: &args::Ls) -> Result<()> {
+    for listed in external::all(&arguments.external, &arguments.places)? {
+        match Kind::named(listed.name) {
+            Some(kind) => output::line(kind.card()),
+            None => {
+                let benchmark = BenchmarkConfig::named(listed.name)?;
+                let card = benchmark.benchmark().card();
+                output::line(format!(
+                    "{} (version {})\n  data     {}\n  licence  {}\n  paper    {}",
+                    card.name, card.version, card.dataset, card.licence, card.paper
+                ));
+            }
+        }
+        output::line(format!("  state    {}", listed.state));
     }
     Ok(())
 }

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use wb_core::records::negatives::NegativesCard;
 
-use super::{End, experiment};
+use super::{
+    End, experiment,
+    mined_for::{MinedFor, mined_for},
+};
 use crate::{
     args,
     output::{self, Bars},
@@ -19,7 +22,7 @@ use crate::{
 /// `wb mine-negatives`
 pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
     // Everything typed is checked before anything is computed.
-    let overridden = with_overrides(arguments)?;
+    let (overridden, line) = with_overrides(arguments)?;
     let experiment = experiment::load(&overridden)?;
     let out = arguments.out.as_deref().map(|path| Out::new(path, &arguments.format, arguments.scores)).transpose()?;
     let config = experiment.negatives.clone().unwrap_or_default();
@@ -30,6 +33,9 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
         );
     }
     preflight::negatives(&config)?;
+    if let Some(line) = line {
+        output::line(line);
+    }
     let places = &overridden.places;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
@@ -57,10 +63,10 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
     Ok(End::Done)
 }
 
-/// Options are values of the file: so they are checked and kept as such.
-fn with_overrides(arguments: &args::MineNegatives) -> Result<args::Experiment> {
-    let given = &arguments.experiment;
-    let mut overrides = given.overrides.clone();
+/// The file with its values, and a line that says so where it was not named. Options are values of the file: so they are
+/// checked and kept as such.
+fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::Experiment, Option<String>)> {
+    let (config, mut overrides) = args::file_and_values(arguments.config.clone(), arguments.overrides.clone());
     // Quoted as JSON, which is YAML, so that no name is taken for something else.
     let quoted = |text: &str| serde_json::to_string(text);
     if let Some(retriever) = &arguments.retriever {
@@ -75,12 +81,11 @@ fn with_overrides(arguments: &args::MineNegatives) -> Result<args::Experiment> {
         overrides.push(format!("negatives.rescore={{file: {}}}", quoted(&rescore.display().to_string())?));
     }
     if let Some(cross) = &arguments.cross_encoder {
-        let of_hub = cross.split_once('@').filter(|_| !Path::new(cross).is_dir());
-        let (id, revision) = of_hub.unwrap_or((cross, ""));
-        let (id, revision) = (quoted(id)?, quoted(revision)?);
-        overrides.push(format!("negatives.rescore={{cross_encoder: {{id: {id}, revision: {revision}}}}}"));
+        overrides.push(format!("negatives.rescore={{cross_encoder: {{model: {}}}}}", quoted(cross)?));
     }
-    Ok(args::Experiment { overrides, config: given.config.clone(), device: given.device, places: given.places.clone() })
+    let places = arguments.places.clone();
+    let MinedFor { config, overrides, line } = mined_for(config, overrides, &places.runs)?;
+    Ok((args::Experiment { config, overrides, device: arguments.device, places }, line))
 }
 
 /// The page of mined pairs; `None` where this build has no reports.

@@ -5,15 +5,22 @@ mod bench;
 mod bench_sql;
 mod check;
 mod compare;
+mod contestants;
 mod data_get;
 mod data_lints;
 mod doctor;
 mod experiment;
 mod export;
+mod external;
+mod init;
 mod ls;
 mod mine_negatives;
+mod mined_for;
+mod open;
+mod recipes;
 mod report;
 mod synth;
+mod test_pairs;
 
 use anyhow::Result;
 use clap::CommandFactory;
@@ -36,11 +43,12 @@ pub enum End {
 /// Runs a command.
 pub fn run(command: Command) -> Result<End> {
     match command {
-        Command::Run(arguments) => experiment::run(&arguments),
-        Command::Check(arguments) => check::check(&arguments),
+        Command::Run(arguments) => experiment::run(arguments),
+        Command::Init(arguments) => init::init(&arguments),
+        Command::Check(arguments) => check::check(arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
-        Command::Data(arguments) => data(&arguments),
-        Command::Train(arguments) => experiment::train(&arguments),
+        Command::Data(arguments) => data(arguments),
+        Command::Train(arguments) => experiment::train(arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Ab(arguments) => ab::ab(&arguments),
@@ -61,14 +69,10 @@ pub fn run(command: Command) -> Result<End> {
 }
 
 /// The pairs of a YAML, or data sets of others.
-fn data(arguments: &Data) -> Result<End> {
-    match (&arguments.command, &arguments.experiment) {
-        (Some(DataCommand::Get(arguments)), _) => data_get::get(arguments),
-        (None, Some(arguments)) => experiment::data(arguments),
-        (None, None) => {
-            let error = wb_core::Error::value("wb data", "got neither a YAML nor a command");
-            Err(error.with_hint("wb data configs/quickstart.yaml, or wb data get").into())
-        }
+fn data(arguments: Data) -> Result<End> {
+    match arguments.command {
+        Some(DataCommand::Get(arguments)) => data_get::get(&arguments),
+        None => experiment::data(arguments.given),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use wb_core::{Progress, RunDir};
 
-use super::End;
+use super::{End, open};
 use crate::{
     args,
     output::{self, Bars},
@@ -28,6 +28,9 @@ pub fn report(arguments: &args::Report) -> Result<End> {
         };
         bars.finish();
         output::line(page.display().to_string());
+        if arguments.open {
+            open::open(&page);
+        }
     }
     Ok(End::Done)
 }

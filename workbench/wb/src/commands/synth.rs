@@ -9,7 +9,7 @@ use wb_synth::{
     review::Reviewed,
 };
 
-use super::{End, unless_stopped};
+use super::{End, recipes, unless_stopped};
 use crate::{
     args,
     config::Synthesis,
@@ -27,6 +27,7 @@ pub fn synth(arguments: &args::Synth) -> Result<End> {
 }
 
 fn make(arguments: &args::Synth) -> Result<()> {
+    recipes::there(&arguments.config)?;
     let file = Synthesis::load(&arguments.config, &arguments.overrides)
         .with_context(|| format!("cannot load {}", arguments.config.display()))?;
     file.check_makes_something()?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{Error, Ranker, Result};
 use wb_synth::annotate::EmbedText;
 
 /// An A/B experiment.
@@ -20,8 +20,8 @@ pub struct AbConfig {
     /// Baseline and candidate: `code`, `annotation`, `both`, `concat`.
     #[serde(default = "code_and_annotation")]
     pub arms: [EmbedText; 2],
-    /// An encoder (a folder, a hub id, a run, `latest`), or `bm25`.
-    pub encoder: String,
+    /// An encoder (a folder, a run, `latest`, `owner/name` of the hub), or `bm25`.
+    pub encoder: Ranker,
     /// Longest text in tokens, instead of the encoder's own.
     #[serde(default)]
     pub max_tokens: Option<usize>,
@@ -38,9 +38,7 @@ impl AbConfig {
             let message = format!("`{}` stands there twice, expected two ways to embed", self.arms[0].as_str());
             return Err(Error::value(format!("{key}.arms"), message));
         }
-        if self.encoder.trim().is_empty() {
-            return Err(Error::value(format!("{key}.encoder"), "is empty, expected an encoder, or bm25"));
-        }
+        self.encoder.validate(&format!("{key}.encoder"))?;
         if self.max_tokens == Some(0) {
             return Err(Error::value(format!("{key}.max_tokens"), "got 0, expected 1 or more"));
         }

@@ -1,17 +1,12 @@
 //! The `encoder:` section: a model from scratch or a pretrained one, and how it is adapted.
 
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
-use wb_data::judge::JudgeEncoder;
+use wb_core::{EncoderRef, Error, Result};
 use wb_encoder::{
     Architecture, LateInteractionConfig, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
-    losses::GuideConfig,
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
-use wb_retrieval::mining::CrossEncoderConfig;
 
 /// What is trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,8 +42,8 @@ pub enum ModelChoice {
     StaticEmbedding(StaticChoice),
     /// A small BERT-style transformer, from scratch.
     Transformer(TransformerChoice),
-    /// A sentence-transformers or Hugging Face model.
-    Pretrained(PretrainedConfig),
+    /// An encoder that knows something: a sentence-transformers or Hugging Face model, or a run's.
+    Pretrained(EncoderRef),
 }
 
 /// A bag of token vectors.
@@ -90,61 +85,6 @@ pub struct TransformerChoice {
 impl Default for TransformerChoice {
     fn default() -> Self {
         Self { hidden_size: 128, layers: 2, heads: 4, intermediate_size: 512, positions: 256, dropout: 0.1 }
-    }
-}
-
-/// A model of others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PretrainedConfig {
-    /// A folder, or a hub id `owner/name`. A leading `~` is the home folder.
-    pub id: String,
-    /// Commit of a hub id, 40 hex digits.
-    #[serde(default)]
-    pub revision: String,
-    /// Adapters that PEFT saved over this model: a folder with `adapter_config.json`. Without `lora` they train further.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adapter: Option<PathBuf>,
-    /// Makes texts lower case before the tokenizer sees them, where the folder does not say so itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub lowercase: bool,
-}
-
-impl From<&JudgeEncoder> for PretrainedConfig {
-    fn from(judge: &JudgeEncoder) -> Self {
-        Self { id: judge.id.clone(), revision: judge.revision.clone(), adapter: None, lowercase: false }
-    }
-}
-
-impl From<&GuideConfig> for PretrainedConfig {
-    fn from(guide: &GuideConfig) -> Self {
-        Self { id: guide.id.clone(), revision: guide.revision.clone(), adapter: None, lowercase: false }
-    }
-}
-
-impl From<&CrossEncoderConfig> for PretrainedConfig {
-    fn from(cross: &CrossEncoderConfig) -> Self {
-        Self { id: cross.id.clone(), revision: cross.revision.clone(), adapter: None, lowercase: false }
-    }
-}
-
-impl PretrainedConfig {
-    /// The folder, if the id is one.
-    pub fn folder(&self) -> Option<PathBuf> {
-        Some(at_home(Path::new(&self.id))).filter(|path| path.is_dir())
-    }
-
-    /// The folder of the adapters, if there are any.
-    pub fn adapter_folder(&self) -> Option<PathBuf> {
-        self.adapter.as_deref().map(at_home)
-    }
-}
-
-/// A path with a leading `~` taken for the home folder.
-pub fn at_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::home_dir()) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_owned(),
     }
 }
 
@@ -222,10 +162,7 @@ impl EncoderConfig {
             }
         }
         match &self.model {
-            ModelChoice::Pretrained(pretrained) if pretrained.id.is_empty() => {
-                Err(Error::value(format!("{key}.model.pretrained.id"), "is empty, expected a folder or a hub id"))
-            }
-            ModelChoice::Pretrained(_) => Ok(()),
+            ModelChoice::Pretrained(pretrained) => pretrained.validate(&format!("{key}.model.pretrained")),
             _ => {
                 let Some(architecture) = self.architecture(self.tokenizer.vocab_size) else { return Ok(()) };
                 let is_transformer = matches!(self.model, ModelChoice::Transformer(_));

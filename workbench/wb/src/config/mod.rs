@@ -4,6 +4,7 @@ mod ab;
 mod bench;
 mod data;
 mod encoder;
+mod head;
 mod rag;
 mod synthesis;
 mod text_to_sql;
@@ -20,7 +21,8 @@ use wb_synth::{SynthConfig, annotate::AnnotateConfig, rules::RulesConfig, snippe
 pub use ab::AbConfig;
 pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
-pub use encoder::{EncoderConfig, ModelChoice, PretrainedConfig, at_home};
+pub use encoder::{EncoderConfig, ModelChoice};
+pub use head::Head;
 pub use rag::{EncoderArm, GeneratorChoice, ModelConfig, NearestConfig, RagConfig, RetrieverChoice, WITHOUT, WordsArm};
 pub use synthesis::Synthesis;
 pub use text_to_sql::TextToSql;
@@ -88,6 +90,13 @@ impl Experiment {
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self> {
         let experiment: Self = wb_core::config::load(path, overrides)?;
         experiment.validate().map_err(|error| placed(error, path, overrides))?;
+        Ok(experiment)
+    }
+
+    /// Types and checks a text before it is written; `path` is where it will stand, for messages.
+    pub fn of_text(text: &str, path: &Path) -> Result<Self> {
+        let experiment: Self = wb_core::config::from_text(text, path)?;
+        experiment.validate()?;
         Ok(experiment)
     }
 
@@ -197,8 +206,8 @@ impl Experiment {
     }
 }
 
-/// A name becomes part of a folder's.
-fn check_name(name: &str) -> Result<()> {
+/// Refuses a name that cannot be part of a folder's.
+pub fn check_name(name: &str) -> Result<()> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(fine) {
         let message = format!("`{name}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name");

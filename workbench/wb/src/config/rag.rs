@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{EncoderRef, Error, Result};
 use wb_retrieval::Bm25Config;
 use wb_sql::{
     Compat,
@@ -85,8 +85,8 @@ pub struct WordsArm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderArm {
-    /// A folder, a hub id `owner/name@revision`, a run, or `latest`.
-    pub model: String,
+    /// A folder, a run, `latest`, or `owner/name` of the hub.
+    pub model: EncoderRef,
     /// What the arm is called; the model's last part unless it is given.
     #[serde(default)]
     pub name: Option<String>,
@@ -199,8 +199,8 @@ impl RetrieverChoice {
             Self::Bm25(_) => "bm25".to_owned(),
             Self::Oracle {} => "oracle".to_owned(),
             Self::Encoder(arm) => arm.name.clone().unwrap_or_else(|| {
-                let last = Path::new(&arm.model).file_name().map(|name| name.to_string_lossy().into_owned());
-                last.unwrap_or_else(|| arm.model.clone())
+                let last = Path::new(&arm.model.id).file_name().map(|name| name.to_string_lossy().into_owned());
+                last.unwrap_or_else(|| arm.model.id.clone())
             }),
         }
     }
@@ -250,9 +250,7 @@ impl RagConfig {
                 documents.validate(&format!("{key}.documents"))?;
             }
             if let RetrieverChoice::Encoder(arm) = retriever {
-                if arm.model.trim().is_empty() {
-                    return Err(Error::value(format!("{key}.encoder.model"), "is empty, expected an encoder"));
-                }
+                arm.model.validate(&format!("{key}.encoder.model"))?;
                 if arm.max_tokens == Some(0) {
                     return Err(Error::value(format!("{key}.encoder.max_tokens"), "got 0, expected 1 or more"));
                 }

@@ -16,7 +16,7 @@ use wb_encoder::train::{PairStream, TrainPairs};
 
 use super::{encoder, judge::Judges};
 use crate::{
-    config::{Experiment, PretrainedConfig, SourceChoice},
+    config::{Experiment, SourceChoice},
     output,
 };
 
@@ -172,8 +172,7 @@ fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprin
         all.text(source.as_str());
     });
     for judge in experiment.data.prepare().encoders() {
-        let folder = encoder::pretrained_folder(&PretrainedConfig::from(judge))?;
-        all.text(Fingerprint::of_file(&folder.join("model.safetensors"))?.as_str());
+        all.text(encoder::of_reference(judge)?.as_str());
     }
     Ok(all.finish())
 }

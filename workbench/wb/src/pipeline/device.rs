@@ -49,7 +49,7 @@ pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
     experiment.device.require_compiled()?;
     let model = match &experiment.encoder.model {
         ModelChoice::Pretrained(pretrained) if experiment.device.needs_self_test() => {
-            Some(encoder::pretrained_folder(pretrained)?)
+            Some(encoder::locate(pretrained)?)
         }
         _ => None,
     };

@@ -3,59 +3,32 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{Progress, RunDir, fingerprint::Fingerprint, suggest};
-use wb_data::sources::hub::{Kind, fetch, fetch_optional};
+use wb_core::{EncoderRef, Place, Progress, RunDir, fingerprint::Fingerprint, paths::expand_home, suggest};
 use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
+use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{data::Data, device};
-use crate::config::{EncoderConfig, Experiment, ModelChoice, PretrainedConfig};
-
-/// What a model on the hub consists of, beside its weights.
-const HUB_FILES: [&str; 2] = ["config.json", "tokenizer.json"];
-
-/// Its weights: the first, or else the second.
-const HUB_WEIGHTS: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
-
-/// What it may have besides; plain transformers models have none of these.
-const OPTIONAL_HUB_FILES: [&str; 8] = [
-    "modules.json",
-    "sentence_bert_config.json",
-    "1_Pooling/config.json",
-    "config_sentence_transformers.json",
-    "tokenizer_config.json",
-    "2_Dense/config.json",
-    "2_Dense/model.safetensors",
-    "2_Dense/pytorch_model.bin",
-];
-
-/// One of these makes a folder an encoder's.
-const ENCODER_FILES: [&str; 4] = ["config.json", "encoder.json", "modules.json", "adapter_config.json"];
+use crate::{
+    config::{EncoderConfig, Experiment, ModelChoice},
+    session,
+};
 
 /// Of what an experiment's encoder begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
     if let ModelChoice::Pretrained(pretrained) = &config.model {
-        let folder = pretrained_folder(pretrained)?;
-        for place in [Some(&folder), pretrained.adapter_folder().as_ref()].into_iter().flatten() {
-            // A folder of adapters alone has no weights of its own.
-            let matrices = [
-                "late_interaction.safetensors",
-                "1_Dense/model.safetensors",
-                "2_Dense/model.safetensors",
-                "2_Dense/pytorch_model.bin",
-            ];
-            for file in ["model.safetensors", "pytorch_model.bin", "adapter_model.safetensors", "adapter_config.json"]
-                .iter()
-                .chain(&matrices)
-            {
-                let path = place.join(file);
-                if path.is_file() {
-                    all.text(Fingerprint::of_file(&path)?.as_str());
-                }
-            }
-        }
+        all.text(of_reference(pretrained)?.as_str());
     }
+    Ok(all.finish())
+}
+
+/// Of an encoder by name: of every file of its folder, and of its adapters, that decides a vector.
+pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
+    let of_folder = Folder::fingerprint(&locate(reference)?)?;
+    let Some(adapter) = &reference.adapter else { return Ok(of_folder) };
+    let mut all = Fingerprint::builder();
+    all.text(of_folder.as_str()).text(Folder::fingerprint(&expand_home(adapter))?.as_str());
     Ok(all.finish())
 }
 
@@ -77,8 +50,23 @@ pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut 
 /// The pretrained encoder that an experiment begins with, and its folder; none where it begins from scratch.
 pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> {
     let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model else { return Ok(None) };
-    let place = pretrained_folder(pretrained)?;
+    let place = locate(pretrained)?;
     Ok(Some((adapted(pretrained_encoder(pretrained)?, experiment)?, place)))
+}
+
+/// An encoder of the sizes that an experiment asks for, to be measured before its data is there: the pretrained one itself,
+/// or fresh weights with a tokenizer of a few made-up words, whose ids say nothing.
+pub fn made_up(experiment: &Experiment) -> Result<Folder> {
+    let config = &experiment.encoder;
+    if let ModelChoice::Pretrained(pretrained) = &config.model {
+        return adapted(pretrained_or_like_it(pretrained, experiment)?, experiment);
+    }
+    let trainer =
+        wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
+    let tokenizer = trainer.train(&["sort a list", "sort the lines of a file"], Path::new("made-up tokenizer"))?;
+    let architecture = config.architecture(config.tokenizer.vocab_size).context("a model from scratch has no sizes")?;
+    let tokens = config.scratch_max_tokens();
+    adapted(Folder::fresh(&experiment.name, architecture, tokenizer, tokens, experiment.seed)?, experiment)
 }
 
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
@@ -92,16 +80,22 @@ pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
     Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
 }
 
-/// A pretrained model, with the adapters that are named beside it.
-fn pretrained_encoder(config: &PretrainedConfig) -> Result<Folder> {
-    let mut folder = Folder::read(&pretrained_folder(config)?)?;
-    if let Some(adapter) = config.adapter_folder() {
-        folder.add_peft(&adapter)?;
+/// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.
+fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
+    let Place::Hub { id, revision } = reference.place(session::runs())? else { return pretrained_encoder(reference) };
+    let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
+    if Hub::session().look(&repo, &Folder::files_among).missing.is_empty() {
+        return pretrained_encoder(reference);
     }
-    if config.lowercase {
-        folder.tokenizer = folder.tokenizer.lowercased()?;
-    }
+    let small = Hub::session().fetch(&repo, &Folder::small_files_among)?;
+    let mut folder = Folder::sized_like(&small.folder, experiment.seed)?;
+    folder.name = id;
     Ok(folder)
+}
+
+/// A pretrained model, with the adapters that are named beside it.
+fn pretrained_encoder(reference: &EncoderRef) -> Result<Folder> {
+    read(reference, &locate(reference)?)
 }
 
 /// With the lengths, prompts, pooling and adapters of an experiment.
@@ -109,7 +103,7 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = &experiment.encoder;
     if !folder.dense.is_empty() {
         let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
-        return Err(wb_core::Error::value("encoder.model.pretrained.id", message)
+        return Err(wb_core::Error::value("encoder.model.pretrained", message)
             .with_hint("`wb bench --encoder` measures it; to train, begin with a model without such layers")
             .into());
     }
@@ -156,96 +150,74 @@ fn tokenizer(
     Ok(Tokenizer::read(&file)?)
 }
 
-/// The folder of a pretrained model: named, or in the hub's cache, or downloaded into it.
-pub fn pretrained_folder(config: &PretrainedConfig) -> Result<PathBuf> {
-    if let Some(folder) = config.folder() {
-        return Ok(folder);
-    }
-    let looks_like_path = config.id.starts_with(['.', '/', '~']) || config.id.matches('/').count() != 1;
-    if looks_like_path {
-        return Err(wb_core::Error::Unknown {
-            kind: "folder",
-            name: config.id.clone(),
-            hint: Some("a pretrained model is a folder with config.json, model.safetensors and tokenizer.json, or a hub id owner/name".into()),
-        }
-        .into());
-    }
-    wb_data::sources::hub::check("encoder.model.pretrained", &config.id, &config.revision)?;
-    let of_hub = || -> wb_data::Result<PathBuf> {
-        let mut folder = PathBuf::new();
-        for file in HUB_FILES {
-            let path = fetch(Kind::Model, &config.id, &config.revision, file)?;
-            folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        }
-        let [weights, or_else] = HUB_WEIGHTS;
-        if fetch_optional(Kind::Model, &config.id, &config.revision, weights)?.is_none()
-            && fetch_optional(Kind::Model, &config.id, &config.revision, or_else)?.is_none()
-        {
-            // Neither is there or may be asked for: the error names what is wanted.
-            fetch(Kind::Model, &config.id, &config.revision, weights)?;
-        }
-        for file in OPTIONAL_HUB_FILES {
-            fetch_optional(Kind::Model, &config.id, &config.revision, file)?;
-        }
-        Ok(folder)
-    };
-    of_hub().with_context(|| format!("cannot get {}", config.id))
+/// The folder of an encoder by name: on this disk, a run's, or in the hub's cache, fetched into it where it is not there.
+pub fn locate(reference: &EncoderRef) -> Result<PathBuf> {
+    Ok(located(reference, session::runs())?.0)
 }
 
-/// An encoder ready to embed: a folder, a run or a hub id, at its own lengths or at this one. With the run, if it is one's.
+/// The same with the run, if it is one's.
+fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDir>)> {
+    match reference.place(runs)? {
+        Place::Folder(folder) if Folder::is_encoder(&folder) => Ok((folder, None)),
+        Place::Folder(folder) => {
+            let message = "is a folder without an encoder: it has neither `config.json` nor `encoder.json`";
+            let hint = "name a folder with config.json, model.safetensors and tokenizer.json, or a run (`wb ls`)";
+            Err(wb_core::Error::data(folder.display().to_string(), message).with_hint(hint).into())
+        }
+        Place::Run(run) if run.encoder().is_dir() => Ok((run.encoder(), Some(run))),
+        Place::Run(run) => {
+            let message = "has no trained encoder: the run was stopped before it was written";
+            Err(wb_core::Error::data(run.folder().display().to_string(), message)
+                .with_hint("finish it by giving the same command again")
+                .into())
+        }
+        Place::Hub { id, revision } => {
+            let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
+            let fetched = Hub::session().fetch(&repo, &Folder::files_among);
+            // `models/mine` is a folder that is not there as well as it is a name on the hub.
+            let fetched =
+                fetched.with_context(|| format!("there is no folder {id} here, and it cannot be had from the hub"))?;
+            Ok((fetched.folder, None))
+        }
+    }
+}
+
+/// An encoder ready to embed, at its own lengths or at this one. With the run, if it is one's.
 pub fn open(
-    name: &str,
+    reference: &EncoderRef,
     runs: &Path,
     max_tokens: Option<usize>,
     device: DeviceConfig,
 ) -> Result<(BiEncoder, Option<RunDir>)> {
-    let (mut folder, run) = named(name, runs)?;
+    let (path, run) = located(reference, runs)?;
+    let mut folder = read(reference, &path)?;
     if let Some(tokens) = max_tokens {
         folder.max_tokens = MaxTokens::both(tokens);
     }
-    let path = run.as_ref().map_or_else(|| PathBuf::from(name), RunDir::encoder);
-    let device = device::open(device, path.is_dir().then_some(path.as_path()))?;
+    let device = device::open(device, Some(&path))?;
     Ok((BiEncoder::open(folder, &device)?, run))
 }
 
-/// What the user named: a folder, a run, or a hub id `owner/name@revision`.
-pub fn named(name: &str, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
-    let as_pretrained = |id: &str, revision: &str| PretrainedConfig {
-        id: id.into(),
-        revision: revision.into(),
-        adapter: None,
-        lowercase: false,
-    };
-    if let Some(path) = as_pretrained(name, "").folder()
-        && ENCODER_FILES.iter().any(|file| path.join(file).is_file())
-    {
-        return Ok((Folder::read(&path)?, None));
+/// An encoder in host memory. With the run, if it is one's.
+pub fn named(reference: &EncoderRef, runs: &Path) -> Result<(Folder, Option<RunDir>)> {
+    let (path, run) = located(reference, runs)?;
+    Ok((read(reference, &path)?, run))
+}
+
+/// The encoder of a folder, with the adapters and the lower case that its name asks for.
+fn read(reference: &EncoderRef, path: &Path) -> Result<Folder> {
+    let mut folder = Folder::read(path)?;
+    // A folder of the hub's cache is called by its commit.
+    if let Ok(Place::Hub { id, .. }) = reference.place(session::runs()) {
+        folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
     }
-    if let Some((id, revision)) = name.split_once('@') {
-        return Ok((Folder::read(&pretrained_folder(&as_pretrained(id, revision))?)?, None));
+    if let Some(adapter) = &reference.adapter {
+        folder.add_peft(&expand_home(adapter))?;
     }
-    let run = RunDir::open(runs, name).map_err(|error| match error {
-        wb_core::Error::Unknown { .. } if Path::new(name).is_dir() => wb_core::Error::data(
-            name,
-            "is a folder without an encoder: it has neither `config.json` nor `encoder.json`",
-        )
-        .with_hint("name a folder with config.json, model.safetensors and tokenizer.json, or a run (`wb ls`)"),
-        wb_core::Error::Unknown { name, hint, .. } => {
-            // A near run's name is the best help; a list of runs is none for who meant a folder.
-            let hint = hint
-                .filter(|hint| hint.starts_with("did you mean"))
-                .unwrap_or_else(|| "name a folder, a run (`wb ls`), or a hub id owner/name@revision".into());
-            wb_core::Error::Unknown { kind: "folder or run", name, hint: Some(hint) }
-        }
-        other => other,
-    })?;
-    if !run.encoder().is_dir() {
-        let message = "has no trained encoder: the run was stopped before it was written";
-        return Err(wb_core::Error::data(run.folder().display().to_string(), message)
-            .with_hint("finish it by giving the same command again")
-            .into());
+    if reference.lowercase {
+        folder.tokenizer = folder.tokenizer.lowercased()?;
     }
-    Ok((Folder::read(&run.encoder())?, Some(run)))
+    Ok(folder)
 }
 
 /// A hint for a retriever's name.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use wb_core::fingerprint::Fingerprint;
 
 use super::{data::Data, encoder};
-use crate::config::{Experiment, PretrainedConfig};
+use crate::config::Experiment;
 
 /// Of all that decides the weights. What is measured on them is not part of it.
 pub struct Inputs {
@@ -27,8 +27,7 @@ pub fn inputs(experiment: &Experiment, data: &Data) -> Result<Inputs> {
     parts.insert("encoder".to_owned(), of_encoder.to_string());
     all.text(Fingerprint::of_json(&experiment.train).as_str());
     if let Some(guide) = experiment.train.loss.guide() {
-        let folder = encoder::pretrained_folder(&PretrainedConfig::from(guide))?;
-        let of_guide = Fingerprint::of_file(&folder.join("model.safetensors"))?;
+        let of_guide = encoder::of_reference(guide)?;
         all.text(of_guide.as_str());
         parts.insert("guide".to_owned(), of_guide.to_string());
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use wb_core::{Encoder, Pair, Progress, Side};
-use wb_data::judge::{Judge, JudgeConfig, JudgeEncoder, JudgeError};
+use wb_core::{Encoder, EncoderRef, Pair, Progress, Ranker, Side};
+use wb_data::judge::{Judge, JudgeError};
 use wb_encoder::{BiEncoder, Folder};
 use wb_retrieval::{
     Bm25Config, Dense, IndexConfig, Remembered,
@@ -12,12 +12,12 @@ use wb_retrieval::{
 };
 
 use super::{device, encoder};
-use crate::config::{Experiment, PretrainedConfig};
+use crate::config::Experiment;
 
 /// The judges of an experiment; encoders are opened when they are asked for the first time.
 pub struct Judges<'a> {
     experiment: &'a Experiment,
-    encoders: Vec<(JudgeEncoder, Remembered<BiEncoder>)>,
+    encoders: Vec<(EncoderRef, Remembered<BiEncoder>)>,
 }
 
 impl<'a> Judges<'a> {
@@ -26,11 +26,11 @@ impl<'a> Judges<'a> {
         Self { experiment, encoders: Vec::new() }
     }
 
-    fn encoder(&mut self, judge: &JudgeEncoder) -> Result<&Remembered<BiEncoder>> {
+    fn encoder(&mut self, judge: &EncoderRef) -> Result<&Remembered<BiEncoder>> {
         let at = match self.encoders.iter().position(|(known, _)| known == judge) {
             Some(at) => at,
             None => {
-                let folder = encoder::pretrained_folder(&PretrainedConfig::from(judge))?;
+                let folder = encoder::locate(judge)?;
                 let device = device::open(self.experiment.device, Some(&folder))?;
                 let encoder = BiEncoder::open(Folder::read(&folder)?, &device)?;
                 self.encoders.push((judge.clone(), Remembered::new(encoder)));
@@ -44,18 +44,18 @@ impl<'a> Judges<'a> {
 impl Judge for Judges<'_> {
     fn ranks(
         &mut self,
-        by: &JudgeConfig,
+        by: &Ranker,
         pairs: &[Pair],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<usize>, JudgeError> {
         let anchors: Vec<&str> = pairs.iter().map(|pair| pair.anchor.as_str()).collect();
         let (documents, own) = distinct(pairs);
         match by {
-            JudgeConfig::Bm25 => {
+            Ranker::Bm25 => {
                 let bm25 = Bm25Config::default().init(&documents, progress)?;
                 Ok(own_ranks(&bm25, &anchors, &own, progress)?)
             }
-            JudgeConfig::Encoder(encoder) => {
+            Ranker::Encoder(encoder) => {
                 let encoder = self.encoder(encoder)?;
                 let dense = Dense::new(encoder, &IndexConfig::default(), &documents, progress)?;
                 Ok(own_ranks(&dense, &anchors, &own, progress)?)
@@ -65,7 +65,7 @@ impl Judge for Judges<'_> {
 
     fn similar(
         &mut self,
-        encoder: &JudgeEncoder,
+        encoder: &EncoderRef,
         texts: &[&str],
         cosine: f64,
         take: &mut dyn FnMut(usize, &[usize]),
@@ -119,7 +119,7 @@ mod tests {
             pair("greet", "fn hello(name)"),
         ];
         let experiment = experiment();
-        let ranks = Judges::new(&experiment).ranks(&JudgeConfig::Bm25, &pairs, &mut silent).unwrap();
+        let ranks = Judges::new(&experiment).ranks(&Ranker::Bm25, &pairs, &mut silent).unwrap();
         assert_eq!(ranks, [1, 1, 1, 3]);
     }
 
@@ -131,7 +131,7 @@ mod tests {
             let _ = std::io::Write::write_all(&mut std::io::stderr(), line);
             return;
         };
-        let encoder = JudgeEncoder { id: model.display().to_string(), revision: String::new() };
+        let encoder = EncoderRef::from(model.to_str().unwrap());
         let experiment = experiment();
         let mut judges = Judges::new(&experiment);
         let texts = [
@@ -149,7 +149,7 @@ mod tests {
             pair("open a file for reading", "def g(path):\n    return open(path)"),
             pair("largest number of a list", "def h(path):\n    os.remove(path)"),
         ];
-        let ranks = judges.ranks(&JudgeConfig::Encoder(encoder), &pairs, &mut silent).unwrap();
+        let ranks = judges.ranks(&Ranker::Encoder(encoder), &pairs, &mut silent).unwrap();
         assert_eq!(ranks[..2], [1, 1]);
         assert!(ranks[2] > 1);
     }

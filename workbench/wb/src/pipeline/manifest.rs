@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wb_core::{Result, RunDir, Seed, manifest::Manifest, run_dir::write_json};
+use wb_hub::Hub;
 
 /// Features of this build.
 pub fn features() -> Vec<String> {
@@ -45,6 +46,7 @@ pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: BTreeMap<Stri
         machine: machine(),
         seed: seed.0,
         config: fingerprints.get("config").cloned().unwrap_or_default(),
+        repositories: Hub::session().used().into_iter().collect(),
         fingerprints,
     };
     write_json(&run.manifest(), &manifest)

@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod bench;
 mod code_labels;
+pub mod cost;
 pub mod data;
 pub mod device;
 pub mod documents;
@@ -14,6 +15,8 @@ pub mod judge;
 pub mod manifest;
 pub mod mine;
 pub mod model_card;
+pub mod model_file;
+pub mod needs;
 pub mod preflight;
 pub mod resume;
 pub mod stages;

@@ -8,7 +8,7 @@ use wb_encoder::{Folder, folder::MaxTokens, train::TrainConfig};
 use wb_retrieval::mining::{MiningConfig, RescoreConfig};
 
 use super::{encoder, mine};
-use crate::config::{Experiment, PretrainedConfig, SourceChoice};
+use crate::config::{Experiment, SourceChoice};
 
 /// Refuses an experiment whose pretrained encoder or benchmarks' data are not there or do not fit.
 pub fn preflight(experiment: &Experiment) -> Result<()> {
@@ -29,9 +29,7 @@ pub fn but_pairs(experiment: &Experiment) -> Result<()> {
     check_stage_lengths(&experiment.train, max_tokens, special)?;
     judges(experiment)?;
     if let Some(guide) = experiment.train.loss.guide() {
-        let folder =
-            encoder::pretrained_folder(&PretrainedConfig::from(guide)).context("cannot read the loss's guide")?;
-        let guide = Folder::read(&folder)?;
+        let guide = Folder::read(&encoder::locate(guide).context("cannot read the loss's guide")?)?;
         one_vector_a_text("train.loss", "the guide", &guide)?;
     }
     if let Some(negatives) = &experiment.negatives {
@@ -62,7 +60,7 @@ pub fn judges(experiment: &Experiment) -> Result<()> {
         ("data.difficulty.by.encoder", gates.difficulty.as_ref().and_then(|gate| gate.by.encoder())),
     ];
     for (key, judge) in named.into_iter().filter_map(|(key, judge)| Some((key, judge?))) {
-        let folder = Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(judge))?)?;
+        let folder = Folder::read(&encoder::locate(judge)?)?;
         one_vector_a_text(key, "what judges pairs", &folder)?;
     }
     Ok(())

@@ -46,6 +46,12 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
 }
 
 impl Planned {
+    /// Each stage that is reached: its number of steps, and how many hard negatives its pairs bring.
+    pub fn stages(&self) -> Vec<(u64, usize)> {
+        let negatives = |stage: &StageRecord| (stage.negatives as usize).min(self.usable_negatives);
+        self.stages.iter().map(|stage| (stage.last_step + 1 - stage.first_step, negatives(stage))).collect()
+    }
+
     /// In a few lines.
     pub fn lines(&self, train: &TrainConfig) -> Vec<String> {
         let a_step = train.batch.pairs * train.batch.accumulate;

@@ -23,11 +23,8 @@ use wb_synth::{
     snippets::{self, SnippetSet, WordsAndMarks},
 };
 
-use super::manifest;
-use crate::{
-    config::{Synthesis, at_home},
-    output,
-};
+use super::{manifest, model_file};
+use crate::{config::Synthesis, output};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
@@ -95,10 +92,13 @@ pub fn open_model(
     replay: Option<&Path>,
     stop: Arc<AtomicBool>,
 ) -> Result<Client> {
-    let config = LlmConfig { model: at_home(Path::new(&llm.model)).display().to_string(), ..llm.clone() };
     let client = match replay {
-        Some(ledger) => Client::open(&LlmConfig { engine: EngineConfig::Replay, ..config }, seed, ledger, stop),
-        None => Client::open(&config, seed, &out.join(LEDGER), stop),
+        // A ledger answers for the model, which need not be there.
+        Some(ledger) => {
+            let config = LlmConfig { engine: EngineConfig::Replay, ..model_file::named(llm) };
+            Client::open(&config, seed, ledger, stop)
+        }
+        None => Client::open(&model_file::located(llm)?, seed, &out.join(LEDGER), stop),
     };
     let client = client.context("cannot open the language model")?;
     if client.dropped() > 0 {

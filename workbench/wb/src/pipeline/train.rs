@@ -23,11 +23,7 @@ use super::{
     resume,
     stages::Stages,
 };
-use crate::{
-    config::{Experiment, PretrainedConfig},
-    interrupt::Interrupt,
-    output,
-};
+use crate::{config::Experiment, interrupt::Interrupt, output};
 
 /// A run that is being worked on; nobody else can.
 pub struct Run {
@@ -134,7 +130,7 @@ pub fn encoder(
     let guide = match experiment.train.loss.guide() {
         None => None,
         Some(guide) => {
-            let folder = Folder::read(&encoder::pretrained_folder(&PretrainedConfig::from(guide))?)?;
+            let folder = Folder::read(&encoder::locate(guide)?)?;
             let mut guide = BiEncoder::open(folder, device)?;
             guide.backbone_mut().watch(Stop::when(stop));
             Some(guide)

@@ -51,7 +51,7 @@ data:
   filter: { min_anchor_chars: 0, min_positive_chars: 0 }
   dedupe: { near: 0 }
   split: { validation: 0, test: 0 }
-  semantic: { encoder: { id: judge }, cosine: 0.999 }
+  semantic: { encoder: judge, cosine: 0.999 }
   consistency: { top: 2 }
   difficulty: { min_rank: 1, max_rank: 1 }
   balance: { max_per_language: 5 }
@@ -96,7 +96,7 @@ fn each_gate_drops_what_it_is_for() {
     assert_eq!(of("difficulty"), serde_json::json!({"its positive ranks beyond 1": 2}));
     assert_eq!(of("balance"), serde_json::json!({"over 5 of python": 3}));
     // By an encoder in place of words: the pairs whose sides have nothing in common are not among the first.
-    let by = "data.consistency={by: {encoder: {id: judge}}, top: 3}";
+    let by = "data.consistency={by: judge, top: 3}";
     let (out, _) = sandbox.succeeds(&["data", "gated.yaml", by, "data.difficulty=null", "data.balance={}"]);
     let left: usize = out
         .lines()
@@ -122,14 +122,12 @@ fn a_judge_with_one_vector_a_token_is_refused_before_anything_is_done() {
         assert!(block.contains("hint: name an encoder with one vector a text"), "{block}");
     }
     for gate in ["consistency", "difficulty"] {
-        let by = format!("data.{gate}={{by: {{encoder: {{id: judge}}}}}}");
+        let by = format!("data.{gate}={{by: judge}}");
         let block = sandbox.refuses(&["data", "gated.yaml", "data.semantic=null", &by]);
         assert!(block.contains(&format!("data.{gate}.by.encoder: what judges pairs")), "{block}");
     }
-    let guide = "train.loss={gist: {guide: {id: judge}}}";
-    for loss in
-        [guide.to_owned(), "train.loss={matryoshka: {dims: [8], loss: {gist: {guide: {id: judge}}}}}".to_owned()]
-    {
+    let guide = "train.loss={gist: {guide: judge}}";
+    for loss in [guide.to_owned(), "train.loss={matryoshka: {dims: [8], loss: {gist: {guide: judge}}}}".to_owned()] {
         let block = sandbox.refuses(&["check", "tiny.yaml", &loss]);
         assert!(block.contains("train.loss: the guide has to give one vector a text"), "{block}");
     }

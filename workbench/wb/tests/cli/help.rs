@@ -2,8 +2,21 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 12] =
-    ["run", "check", "data", "train", "mine-negatives", "bench", "ab", "compare", "report", "export", "ls", "doctor"];
+const COMMANDS: [&str; 13] = [
+    "run",
+    "init",
+    "check",
+    "data",
+    "train",
+    "mine-negatives",
+    "bench",
+    "ab",
+    "compare",
+    "report",
+    "export",
+    "ls",
+    "doctor",
+];
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -27,6 +40,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out: Commands:
     out:   run             Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not
     out:                   done again
+    out:   init            Asks which code or data, which device and how long, and writes a commented YAML that fits
     out:   check           Reads a YAML and says what is wrong with it, or what it would do, without doing it
     out:   synth           Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets
     out:                   (`snippets:`)
@@ -63,10 +77,10 @@ fn help_of_a_training_names_overrides_and_places() {
     exit 0
     out: Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:
-    out: Usage: wb train [OPTIONS] <CONFIG> [KEY=VALUE]...
+    out: Usage: wb train [OPTIONS] [CONFIG] [KEY=VALUE]...
     out:
     out: Arguments:
-    out:   <CONFIG>        The experiment's YAML file
+    out:   [CONFIG]        The experiment's YAML file; without one, the recipes in configs are listed
     out:   [KEY=VALUE]...  Values to set in it, as key.path=value; the value is YAML
     out:
     out: Options:
@@ -80,6 +94,7 @@ fn help_of_a_training_names_overrides_and_places() {
     out:   -h, --help             Print help
     out:
     out: Examples:
+    out:   wb train                                                # the recipes in configs, and what they cost
     out:   wb train configs/minilm-lora.yaml
     out:   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
     out:   wb train runs/RUN/config.yaml --resume RUN              # with the run's own config
@@ -131,11 +146,7 @@ fn mistyped_commands_and_options_are_named() {
     ");
     insta::assert_snapshot!(sandbox.wb(&["run"]), @r"
     exit 2
-    err: error: the following required arguments were not provided:
-    err:   <CONFIG>
-    err:
-    err: Usage: wb run <CONFIG> [KEY=VALUE]...
-    err:
-    err: For more information, try '--help'.
+    err: error: wb run: no file is named, and there is no recipe in configs to choose from
+    err:   hint: `wb run FILE` names one; recipes are in configs of the folder that wb was built in; `wb init` begins a file of your own
     ");
 }

@@ -4,11 +4,14 @@
 mod annotations;
 mod bench_sql;
 mod commands;
+mod cost;
 mod curriculum;
+mod defaults;
 mod export;
 mod files;
 mod gates;
 mod help;
+mod init;
 mod interrupted;
 mod killed;
 mod late_interaction;

@@ -32,7 +32,8 @@ fn unknown_names_get_a_hint() {
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25"]), @r"
     exit 2
-    err: error: cosqa needs its data: --dataset DIR
+    err: error: datasets/external/cosqa: no data of cosqa is there
+    err:   hint: wb data get cosqa; --dataset DIR names another place; datasets/external has no data yet
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25", "--dataset", "code"]), @r"
     exit 2

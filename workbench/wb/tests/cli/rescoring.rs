@@ -155,7 +155,7 @@ fn scores_are_kept_and_neither_they_nor_threads_nor_memory_change_the_result() {
     // From nothing, elsewhere.
     assert!(mine("anew.jsonl", &["--datasets", "elsewhere", "negatives.ram=64MB"], "3") == first);
     // Fewer tokens are another model, with scores of its own.
-    let shorter = "negatives.rescore={cross_encoder: {id: cross, max_tokens: 12}}";
+    let shorter = "negatives.rescore={cross_encoder: {model: cross, max_tokens: 12}}";
     sandbox.succeeds(&["mine-negatives", "plain.yaml", "--encoder", "bert", shorter]);
     assert_eq!(fs::read_dir(sandbox.path("datasets/prepared/scores")).unwrap().count(), 2);
 }
@@ -167,7 +167,7 @@ fn training_mines_again_with_a_cross_encoder_and_scores_nothing_twice() {
         sandbox.succeeds(&[
             "train",
             "tiny.yaml",
-            "negatives={retriever: bm25, per_pair: 2, ranks: [0, 8], rescore: {cross_encoder: {id: cross}}}",
+            "negatives={retriever: bm25, per_pair: 2, ranks: [0, 8], rescore: {cross_encoder: {model: cross}}}",
             "train.refresh={every: {steps: 9}}",
             "--runs",
             runs,
@@ -183,13 +183,13 @@ fn training_mines_again_with_a_cross_encoder_and_scores_nothing_twice() {
 #[test]
 fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     let sandbox = project();
-    let rescore = "negatives={encoder: bert, rescore: {cross_encoder: {id: cross}}}";
+    let rescore = "negatives={encoder: bert, rescore: {cross_encoder: {model: cross}}}";
     let (out, _) = sandbox.succeeds(&["check", "plain.yaml", rescore]);
     assert!(out.contains("ranked by bert, 101 a query rescored by cross on the processor, within 2GB"), "{out}");
     insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"]), @r"
     exit 2
     err: error: cannot load plain.yaml
-    err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder.id: got nothing, expected a cross-encoder
+    err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder: missing field `model`
     err:   hint: rescore: { cross_encoder: { id: path/to/a/cross-encoder } }
     ");
     insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: scores.jsonl}"]), @r"
@@ -218,7 +218,7 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     err:
     err: For more information, try '--help'.
     ");
-    let long = "negatives={rescore: {cross_encoder: {id: cross, max_tokens: 41}}}";
+    let long = "negatives={rescore: {cross_encoder: {model: cross, max_tokens: 41}}}";
     insta::assert_snapshot!(sandbox.refuses(&["run", "plain.yaml", long]), @r"
     exit 2
     err: error: cannot read negatives.rescore.cross_encoder

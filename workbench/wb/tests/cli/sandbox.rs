@@ -61,6 +61,8 @@ impl Sandbox {
         settings.add_filter(r"\b\d+/\d+/\d+\b", "[wins/ties/losses]");
         settings.add_filter(r"p [=<] \.?[\d.]+", "p = [p]");
         settings.add_filter(r"\b[\d.]+ pairs/s", "[speed] pairs/s");
+        // Memory and time are reckoned by this machine's threads and speed.
+        settings.add_filter(r"(?m)^out: cost .*\n?", "");
         // Sums in another order, on another processor, differ in the last digits.
         settings.add_filter(r"([+-]?)\d\.\d{4}\b", "${1}[score]");
         let sandbox = Self { folder, _filters: settings.bind_to_scope() };
@@ -90,8 +92,13 @@ impl Sandbox {
         command
     }
 
+    /// Runs the command; `check` without measuring this machine, which takes seconds.
     pub fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        let mut command = self.command(arguments);
+        if arguments.first() == Some(&"check") {
+            command.arg("--no-probe");
+        }
+        command.output().unwrap()
     }
 
     /// Exit code, standard output and standard error as one block.

@@ -124,9 +124,8 @@ fn what_is_no_yaml_is_told() {
     ");
     insta::assert_snapshot!(sandbox.refuses(&["run", "absent.yaml"]), @r"
     exit 2
-    err: error: cannot load absent.yaml
-    err:   cause: cannot read absent.yaml
-    err:   cause: No such file or directory (os error 2)
+    err: error: no file `absent.yaml`
+    err:   hint: paths are relative to the folder in which wb is started
     ");
     insta::assert_snapshot!(sandbox.refuses(&["run", "code"]), @r"
     exit 2

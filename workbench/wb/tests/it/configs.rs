@@ -60,6 +60,16 @@ fn a_config_without_validation_pairs_keeps_its_last_weights() {
     }
 }
 
+/// `wb run` without a file lists it.
+#[test]
+fn every_config_tells_what_it_costs() {
+    for path in configs() {
+        let text = fs::read_to_string(&path).unwrap();
+        let head: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
+        assert!(head.iter().any(|line| line.starts_with("# Cost: ")), "{}: no `# Cost: ...`", path.display());
+    }
+}
+
 /// The recipe that the flagship follows, number by number, in the order of the file.
 #[test]
 fn the_flagship_has_the_numbers_of_its_recipe() {

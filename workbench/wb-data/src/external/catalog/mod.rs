@@ -23,12 +23,18 @@ pub fn catalog() -> Vec<Entry> {
     all
 }
 
+/// Names of data sets that are listed under their benchmark's.
+const OTHER_NAMES: [(&str, &str); 1] = [("synthetic_text_to_sql", "synthetic-sql")];
+
 /// The data sets that these names mean, in the catalog's order; `coir` is all of its tasks. Of data sets with languages
 /// only the named ones are kept, where any are named.
 pub fn find(names: &[String], languages: &[String]) -> Result<Vec<Entry>> {
     let all = catalog();
     let known = || all.iter().map(|entry| entry.name.as_str()).chain([coir::ALL]);
-    let means = |name: &str, entry: &Entry| entry.name == name || (name == coir::ALL && coir::is_task(&entry.name));
+    let means = |name: &str, entry: &Entry| {
+        let is_other_name = OTHER_NAMES.iter().any(|(other, own)| *other == name && *own == entry.name);
+        entry.name == name || is_other_name || (name == coir::ALL && coir::is_task(&entry.name))
+    };
     if let Some(name) = names.iter().find(|name| !all.iter().any(|entry| means(name, entry))) {
         let hint = suggest::nearest(name, known())
             .map_or_else(|| "`wb data get` lists all".to_owned(), |near| format!("did you mean `{near}`?"));

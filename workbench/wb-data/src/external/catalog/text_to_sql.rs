@@ -29,7 +29,7 @@ pub(super) fn entries() -> Vec<Entry> {
             parts: vec![bird()],
         },
         Entry {
-            name: "synthetic_text_to_sql".into(),
+            name: "synthetic-sql".into(),
             title: "gretel's synthetic_text_to_sql (2024)".into(),
             used_by: "wb bench synthetic-sql",
             license: "Apache-2.0",
@@ -99,5 +99,5 @@ fn synthetic() -> Part {
         .map(|split| Wanted::new(format!("synthetic_text_to_sql_{split}.snappy.parquet")).called(split));
     let commit = "740ab236e64503fba51be1101df7a1be83bf455d";
     let origin = Origin::hub("gretelai/synthetic_text_to_sql", commit, files);
-    Part::new("synthetic_text_to_sql", Conversion::Rows(rows), vec![origin])
+    Part::new("synthetic-sql", Conversion::Rows(rows), vec![origin])
 }

@@ -140,7 +140,7 @@ fn questions_keep_all_their_columns() {
         parquet(columns)
     };
     let external = TempDir::new().unwrap();
-    convert(&conversion("synthetic_text_to_sql"), &external, &[("train", file()), ("test", file())]).unwrap();
+    convert(&conversion("synthetic-sql"), &external, &[("train", file()), ("test", file())]).unwrap();
     let written = lines(&external.path().join("out/test.jsonl"));
     assert_eq!((written.len(), &written[0]["id"], &written[0]["sql"]), (1, &json!(39325), &json!("sql")));
     assert_eq!(written[0].as_object().unwrap().len(), 11);

@@ -58,9 +58,15 @@ struct Question {
 const DIFFICULTIES: [&str; 3] = ["simple", "moderate", "challenging"];
 const UNRATED: &str = "unrated";
 
+/// True where a folder has questions.
+pub fn is_in(folder: &Path) -> bool {
+    questions_path(folder, None).exists()
+}
+
 /// Judges a file of predictions.
 pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let (folder, path) = options::inputs(Kind::Bird, arguments)?;
+    let folder = folder.as_path();
     let sql = &arguments.sql;
     files::folder(folder, WHAT)?;
     let questions_path = questions_path(folder, sql.questions.as_deref());

@@ -1,6 +1,10 @@
 //! The benchmarks of text-to-SQL, by their names.
 
-use super::measured::JUDGED;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::{bird, measured::JUDGED, spider, synthetic_sql};
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +41,16 @@ impl Kind {
             Self::Spider => &["em", "ex", "parse_rate", JUDGED],
             Self::Bird => &["ex", "soft_f1", "r_ves", JUDGED],
             Self::SyntheticSql => &["ex", JUDGED],
+        }
+    }
+
+    /// Its data in a folder, where its reader would find it: the folder itself, or a file in it.
+    pub fn data_in(self, folder: &Path) -> Result<Option<PathBuf>> {
+        let itself = |is_there: bool| is_there.then(|| folder.to_owned());
+        match self {
+            Self::Spider => Ok(itself(spider::is_in(folder))),
+            Self::Bird => Ok(itself(bird::is_in(folder))),
+            Self::SyntheticSql => synthetic_sql::rows_in(folder),
         }
     }
 

@@ -18,7 +18,7 @@ mod spider_questions;
 mod status;
 mod synthetic_sql;
 
-pub use self::kind::Kind;
+pub use self::{kind::Kind, options::first_option};
 
 use std::io;
 

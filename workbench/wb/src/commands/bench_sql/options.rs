@@ -1,6 +1,11 @@
 //! Options of `wb bench` that do not go with the benchmark are refused, and the others become a pool of workers.
 
-use std::{num::NonZeroUsize, path::Path, thread, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, bail};
 use wb_core::Error;
@@ -8,7 +13,10 @@ use wb_encoder::DeviceConfig;
 use wb_sql::execute::{Limits, Pool, WorkerCommand};
 
 use super::Kind;
-use crate::args::{Bench, BenchSql};
+use crate::{
+    args::{Bench, BenchSql},
+    commands::external,
+};
 
 /// The options of predicted SQL that are given, each with the benchmarks that take it.
 fn of_sql(sql: &BenchSql) -> Vec<(&'static str, &'static [Kind])> {
@@ -48,6 +56,18 @@ fn of_retrieval(arguments: &Bench) -> Vec<&'static str> {
     options.into_iter().filter(|(given, _)| *given).map(|(_, name)| name).collect()
 }
 
+/// An option that is for a benchmark, where one is given.
+pub fn first_option(arguments: &Bench) -> Option<&'static str> {
+    let of_both = [
+        (arguments.dataset.is_some(), "--dataset"),
+        (arguments.json.is_some(), "--json"),
+        (!arguments.require.is_empty(), "--require"),
+    ];
+    let of_both = of_both.into_iter().filter(|(given, _)| *given).map(|(_, name)| name);
+    let of_sql = of_sql(&arguments.sql).into_iter().map(|(name, _)| name);
+    of_both.chain(of_retrieval(arguments)).chain(of_sql).next()
+}
+
 /// Refuses what only predicted SQL has.
 pub fn refuse_for_retrieval(arguments: &Bench) -> Result<()> {
     if let Some((option, kinds)) = of_sql(&arguments.sql).first() {
@@ -85,17 +105,33 @@ fn named(kinds: &[Kind]) -> String {
     }
 }
 
-/// The data and the predictions, which have to be named.
-pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(&Path, &Path)> {
-    let missing = |what: &str, option: &str, value: &str| Error::Value {
-        key: kind.name().to_owned(),
-        message: format!("{what} expected"),
-        hint: Some(format!("{option} {value}; `wb ls --benchmarks` tells which files it reads")),
+/// The data, where it is named or looked for, and the predictions, which have to be named.
+pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(PathBuf, &Path)> {
+    let dataset = match &arguments.dataset {
+        Some(dataset) => Ok(dataset.clone()),
+        None => external::of_sql(kind, &arguments.external, OTHER_DATA),
     };
-    let value = if kind == Kind::SyntheticSql { "FILE" } else { "DIR" };
-    let dataset = arguments.dataset.as_deref().ok_or_else(|| missing("its data", "--dataset", value))?;
-    let predictions = arguments.sql.predictions.as_deref();
-    Ok((dataset, predictions.ok_or_else(|| missing("predicted SQL", "--predictions", "FILE"))?))
+    let Some(predictions) = arguments.sql.predictions.as_deref() else {
+        return Err(without_predictions(kind, dataset.is_err()).into());
+    };
+    Ok((dataset?, predictions))
+}
+
+/// What names another place of the data.
+const OTHER_DATA: &str = "--dataset names another place";
+
+/// Both ways to predicted SQL; and that its data is missing too, which would be the next thing to be told.
+fn without_predictions(kind: Kind, is_missing: bool) -> Error {
+    let name = kind.name();
+    let mut hint = format!("wb bench {name} --predictions FILE");
+    hint += match kind {
+        Kind::Spider => " judges a file; wb bench spider --generate configs/spider-rag.yaml makes them",
+        _ => " judges a file; `wb ls --benchmarks` tells what stands in it",
+    };
+    if is_missing {
+        hint += &format!("; its data is not there either: wb data get {name}");
+    }
+    Error::Value { key: name.to_owned(), message: "predicted SQL expected".to_owned(), hint: Some(hint) }
 }
 
 /// Workers: this same program, started again.

@@ -51,9 +51,15 @@ struct Inputs<'a> {
     timeout_seconds: f64,
 }
 
+/// True where a folder has schemas and questions.
+pub fn is_in(folder: &Path) -> bool {
+    folder.join("tables.json").is_file() && Questions::file_in(folder).is_file()
+}
+
 /// Judges a file of predictions.
 pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let (folder, predictions_path) = options::inputs(Kind::Spider, arguments)?;
+    let folder = folder.as_path();
     let sql = &arguments.sql;
     files::folder(folder, "--dataset DIR is a folder with dev.json, tables.json and database/ID/*.sqlite")?;
     let tables = folder.join("tables.json");

@@ -42,6 +42,12 @@ struct Entry {
 }
 
 impl Questions {
+    /// The file that is read where none is named: `dev.json`, unless there is only `dev_gold.sql`.
+    pub fn file_in(folder: &Path) -> PathBuf {
+        let [json, gold] = ["dev.json", "dev_gold.sql"].map(|name| folder.join(name));
+        if !json.exists() && gold.exists() { gold } else { json }
+    }
+
     /// Reads the file that was named, else `dev.json`, else `dev_gold.sql`. Where entries have no `query`, the gold
     /// queries stand in `NAME_gold.sql` beside `NAME.json`.
     ///
@@ -51,10 +57,7 @@ impl Questions {
     pub fn load(folder: &Path, named: Option<&Path>, schemas: &Schemas, tables: &Path) -> Result<Questions> {
         let path = match named {
             Some(named) => files::within(folder, named),
-            None if !folder.join("dev.json").exists() && folder.join("dev_gold.sql").exists() => {
-                folder.join("dev_gold.sql")
-            }
-            None => folder.join("dev.json"),
+            None => Self::file_in(folder),
         };
         let is_sql = path.extension().is_some_and(|ending| ending == "sql" || ending == "txt");
         let all = if is_sql { gold_lines(&path)? } else { from_json(&path)? };

@@ -1,10 +1,14 @@
 //! `wb bench synthetic-sql`: each row has a schema with data of its own, made afresh where its queries run.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use wb_bench::layouts::files::{entries as files_of, lower_name};
 use wb_core::{Error, Progress};
 use wb_sql::{
     Compat,
@@ -40,9 +44,20 @@ struct Row {
     sql: String,
 }
 
+/// The file of rows in a folder: the only one of JSON lines, or the only one of these that is called a test.
+pub fn rows_in(folder: &Path) -> Result<Option<PathBuf>> {
+    let ends = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json");
+    let mut all: Vec<PathBuf> = files_of(folder)?.into_iter().filter(ends).collect();
+    if all.len() > 1 {
+        all.retain(|path| lower_name(path).contains("test"));
+    }
+    Ok(if all.len() == 1 { all.pop() } else { None })
+}
+
 /// Judges a file of predictions.
 pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let (dataset, path) = options::inputs(Kind::SyntheticSql, arguments)?;
+    let dataset = dataset.as_path();
     let rows = rows(dataset)?;
     let expected = Expected { kind: Kind::SyntheticSql, questions: dataset, db_ids: Vec::new(), count: rows.len() };
     let lines = predictions::read(path, &expected)?.all;

@@ -10,7 +10,7 @@ use wb_core::{Reranker, fingerprint::Fingerprint};
 use wb_encoder::CrossEncoder;
 use wb_retrieval::mining::{CrossEncoderConfig, KeptScores, MiningConfig, RescoreConfig, Rescored, Rescorer, Texts};
 
-use crate::{config::PretrainedConfig, output, pipeline::encoder};
+use crate::{output, pipeline::encoder};
 
 /// The config path of a cross-encoder.
 const KEY: &str = "negatives.rescore.cross_encoder";
@@ -26,7 +26,7 @@ pub enum Stronger<'a> {
 /// Reads the cross-encoder of a config. It is computed on the processor, whatever the device of the experiment is.
 pub fn cross_encoder(config: &CrossEncoderConfig) -> Result<CrossEncoder> {
     let read = || -> Result<CrossEncoder> {
-        let model = CrossEncoder::read(&encoder::pretrained_folder(&PretrainedConfig::from(config))?)?;
+        let model = CrossEncoder::read(&encoder::locate(&config.model)?)?;
         Ok(match config.max_tokens {
             Some(tokens) => model.with_max_tokens(tokens, &format!("{KEY}.max_tokens"))?,
             None => model,

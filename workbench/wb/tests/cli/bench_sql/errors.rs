@@ -15,9 +15,16 @@ fn what_is_missing_is_named() {
     let sandbox = Sandbox::new();
     write(&sandbox);
     let spider = |more: &[&str], said: &[&str]| refused(&sandbox, &[&["bench", "spider"], more].concat(), said);
-    spider(&[], &["spider: its data expected", "hint: --dataset DIR"]);
-    spider(&["--dataset", "data"], &["spider: predicted SQL expected", "hint: --predictions FILE"]);
+    let ways = ["wb bench spider --predictions FILE", "wb bench spider --generate configs/spider-rag.yaml makes them"];
+    let both = [&["spider: predicted SQL expected"][..], &ways].concat();
+    spider(&[], &[&both[..], &["its data is not there either: wb data get spider"]].concat());
+    spider(&["--dataset", "data"], &both);
+    refused(&sandbox, &["bench", "bird", "--dataset", "data"], &["hint: wb bench bird --predictions FILE"]);
     let predicted = ["--predictions", "predicted.sql"];
+    spider(
+        &predicted,
+        &["datasets/external/spider: no data of spider is there", "wb data get spider", "--dataset names another"],
+    );
     spider(&[&["--dataset", "dta"], &predicted[..]].concat(), &["dta: there is no such folder", "dev.json"]);
     spider(&[&["--dataset", "predicted.sql"], &predicted[..]].concat(), &["predicted.sql: not a folder"]);
     spider(
@@ -90,6 +97,36 @@ fn files_that_cannot_be_read_are_named_with_their_lines() {
     let arguments =
         ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--questions", "gold.sql"];
     refused(&sandbox, &arguments, &["gold.sql:2: 1 fields, expected SQL TAB db_id"]);
+}
+
+#[test]
+fn data_that_is_not_named_is_looked_for_where_it_is_put() {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    std::fs::create_dir_all(sandbox.path("datasets/external")).unwrap();
+    std::fs::rename(sandbox.path("data"), sandbox.path("datasets/external/spider")).unwrap();
+    let judge = ["bench", "spider", "--predictions", "predicted.sql", "--timeout", "1"];
+    let (found, _) = sandbox.succeeds(&judge);
+    let (named, _) = sandbox.succeeds(&[&judge[..], &["--dataset", "datasets/external/spider"]].concat());
+    assert_eq!(found, named);
+    let (out, _) = sandbox.succeeds(&["bench"]);
+    let line = |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    assert!(line("spider").contains("there: datasets/external/spider"), "{out}");
+    assert!(line("bird").contains("missing: wb data get bird"), "{out}");
+    // Its reader says which file is missing.
+    std::fs::remove_file(sandbox.path("datasets/external/spider/tables.json")).unwrap();
+    refused(&sandbox, &judge, &["datasets/external/spider/tables.json: there is no such file"]);
+    // Rows are a file: the only one, or the only one of a test.
+    let row =
+        "{\"sql_context\": \"CREATE TABLE t (a INT); INSERT INTO t VALUES (1);\", \"sql\": \"SELECT a FROM t\"}\n";
+    sandbox.write("one.sql", "SELECT a FROM t\n");
+    sandbox.write("datasets/external/synthetic-sql/synthetic_text_to_sql_test.jsonl", row);
+    let judge = ["bench", "synthetic-sql", "--predictions", "one.sql", "--require", "ex=1"];
+    sandbox.succeeds(&judge);
+    sandbox.write("datasets/external/synthetic-sql/synthetic_text_to_sql_train.jsonl", row);
+    sandbox.succeeds(&judge);
+    sandbox.write("datasets/external/synthetic-sql/another_test.jsonl", row);
+    refused(&sandbox, &judge, &["datasets/external/synthetic-sql: no data of synthetic-sql is there"]);
 }
 
 /// What `--json` cannot write is told before hours of judging, not behind them.

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
+use wb_core::paths::expand_home;
 use wb_llm::EngineConfig;
 use wb_sql::rag::Prompt;
 
 use super::super::files;
 use crate::{
-    config::{GeneratorChoice, RagConfig, RetrieverChoice, TextToSql, at_home},
+    config::{GeneratorChoice, RagConfig, RetrieverChoice, TextToSql},
     output,
     pipeline::encoder,
 };
@@ -59,7 +60,7 @@ pub fn lines(file: &TextToSql, runs: &Path) -> Result<()> {
     ));
     let is_file = |llm: &&wb_llm::LlmConfig| llm.base_url.is_empty() && !matches!(llm.engine, EngineConfig::Http(_));
     if let Some(llm) = file.llm.as_ref().filter(is_file)
-        && !at_home(Path::new(&llm.model)).is_file()
+        && !expand_home(Path::new(&llm.model)).is_file()
     {
         output::line(format!("lint: llm.model: {} is not there yet", llm.model));
     }

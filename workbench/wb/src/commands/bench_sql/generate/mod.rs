@@ -34,6 +34,7 @@ use self::{
     retrieve::{Places, Retrieved, retrieve},
 };
 use super::{
+    Kind,
     judged::{self, Judged, Predicted, statuses},
     measured::JUDGED,
     options,
@@ -42,7 +43,7 @@ use super::{
 };
 use crate::{
     args,
-    commands::{End, unless_stopped},
+    commands::{End, external, recipes, unless_stopped},
     config::{EncoderArm, GeneratorChoice, RagConfig, RetrieverChoice, TextToSql, WITHOUT, WordsArm},
     interrupt::Interrupt,
     output::{self, Bars},
@@ -143,22 +144,26 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
     Ok(())
 }
 
-/// The YAML that was named; without one the defaults over `--dataset`, by rules.
+/// What names another place of the data, where no predictions are read.
+const OTHER_DATA: &str = "--dataset DIR, or --generate FILE with `rag.dataset`, names another place";
+
+/// The YAML that was named; without one the defaults over the data that is named or found, by rules.
 fn file(arguments: &args::Bench) -> Result<TextToSql> {
     let overrides = &arguments.names[1..];
     let Some(Some(path)) = &arguments.sql.generate else {
         if let Some(first) = overrides.first() {
             bail!("{first}: values are set in a file, and --generate names none: --generate FILE");
         }
-        let Some(dataset) = &arguments.dataset else {
-            bail!("spider: its data expected\n  --dataset DIR, or --generate FILE with `rag.dataset`");
+        let dataset = match &arguments.dataset {
+            Some(dataset) => dataset.clone(),
+            None => external::of_sql(Kind::Spider, &arguments.external, OTHER_DATA)?,
         };
         if let Some(name) = &arguments.retriever {
             encoder::check_retriever(name)?;
         }
         let retriever = match &arguments.encoder {
             Some(model) => RetrieverChoice::Encoder(EncoderArm {
-                model: model.clone(),
+                model: model.as_str().into(),
                 name: None,
                 documents: None,
                 max_tokens: arguments.max_tokens,
@@ -166,11 +171,12 @@ fn file(arguments: &args::Bench) -> Result<TextToSql> {
             }),
             None => RetrieverChoice::Bm25(WordsArm::default()),
         };
-        let mut rag = RagConfig::over(dataset.clone(), vec![retriever]);
+        let mut rag = RagConfig::over(dataset, vec![retriever]);
         rag.compat = arguments.sql.compat.unwrap_or_default();
         rag.validate("rag")?;
         return Ok(TextToSql::without_file(rag, arguments.device));
     };
+    recipes::there(path)?;
     let mut file = TextToSql::load(path, overrides).with_context(|| format!("cannot load {}", path.display()))?;
     if let Some(dataset) = &arguments.dataset {
         file.rag.dataset.clone_from(dataset);

@@ -1,0 +1,34 @@
+//! What `wb init` takes: the answers to its questions, where there is nobody to ask.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wb_encoder::DeviceConfig;
+
+/// The file to write, and the answers that are known.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The YAML to write [default: NAME.yaml]
+    pub file: Option<PathBuf>,
+    /// A folder of source code, in any of ten languages.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["pairs", "registry"])]
+    pub code: Option<String>,
+    /// A file of pairs: .jsonl, .parquet or .csv.
+    #[arg(long, value_name = "FILE", conflicts_with = "registry")]
+    pub pairs: Option<String>,
+    /// The Rust crates in Cargo's registry sources.
+    #[arg(long)]
+    pub registry: bool,
+    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
+    #[arg(long, value_parser = super::device)]
+    pub device: Option<DeviceConfig>,
+    /// How long a run may take, in minutes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub minutes: Option<u32>,
+    /// The experiment's name [default: the file's, else that of the data]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Writes over a file that is there.
+    #[arg(long)]
+    pub force: bool,
+}

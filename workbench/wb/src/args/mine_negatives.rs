@@ -1,0 +1,49 @@
+//! What `wb mine-negatives` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wb_encoder::DeviceConfig;
+
+use super::Places;
+
+/// What to mine, with what.
+#[derive(Debug, Args)]
+pub struct MineNegatives {
+    /// The experiment's YAML file [default: the latest run's, mined with its encoder; else configs/quickstart.yaml]
+    pub config: Option<PathBuf>,
+    /// Values to set in it, as key.path=value; the value is YAML.
+    #[arg(value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
+    #[arg(long, value_parser = super::device)]
+    pub device: Option<DeviceConfig>,
+    #[command(flatten)]
+    pub places: Places,
+    /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`. The same as negatives.encoder=...
+    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
+    pub encoder: Option<String>,
+    /// A retriever that needs no encoder: bm25. The same as negatives.retriever=...
+    #[arg(long)]
+    pub retriever: Option<String>,
+    /// Scores of another model for candidates, as JSON lines of query, document and score. The same as
+    /// negatives.rescore={file: ...}
+    #[arg(long, value_name = "FILE")]
+    pub rescore: Option<PathBuf>,
+    /// A model that reads query and document together, and whose scores decide: a folder, or a hub id
+    /// (owner/name@revision). The same as negatives.rescore={cross_encoder: ...}
+    #[arg(long, value_name = "DIR|ID", conflicts_with = "rescore")]
+    pub cross_encoder: Option<String>,
+    /// Writes the pairs with their negatives, as Parquet or JSON lines by the file's name, and the scores beside it.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What --out holds: pairs, or rows for other trainers: triplet, n-tuple, labeled-pair, labeled-list.
+    #[arg(long, default_value = "pairs", requires = "out")]
+    pub format: String,
+    /// Puts the scores into the rows.
+    #[arg(long, requires = "out")]
+    pub scores: bool,
+    /// Writes every candidate with its texts, for a model that reads query and document together.
+    #[arg(long, value_name = "FILE")]
+    pub candidates: Option<PathBuf>,
+}

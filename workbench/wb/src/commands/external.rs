@@ -1,0 +1,201 @@
+//! Where the data of benchmarks is looked for that nobody named, and whether their readers would find it there.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+use wb_bench::{BenchmarkConfig, benchmarks::NAMES, layouts::files::entries};
+use wb_core::{Error, run_dir};
+
+use super::{bench_sql::Kind, test_pairs};
+use crate::args;
+
+/// A benchmark, and what there is of its data.
+pub struct Listed {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What there is.
+    pub state: State,
+    /// In a few words.
+    pub measures: &'static str,
+    /// The ids of its protocols.
+    pub protocols: &'static str,
+}
+
+/// What there is of a benchmark's data.
+pub enum State {
+    /// The place, or the option that names one.
+    There(String),
+    /// The command that brings it.
+    Missing(String),
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::There(place) => write!(f, "there: {place}"),
+            Self::Missing(command) => write!(f, "missing: {command}"),
+        }
+    }
+}
+
+/// Each benchmark with what it measures and under which protocols, in the order in which they are listed.
+const ALL: [(&str, &str, &str); NAMES.len() + Kind::ALL.len()] = [
+    (
+        "codesearchnet",
+        "functions found by their documentation: MRR, NDCG",
+        "csn-1000, csn-func1000, csn-full, csn-clean-full, csn-ndcg-*, advtest, cosqa-6267, coir-*",
+    ),
+    ("cosqa", "Python functions found by web queries: MRR", "cosqa-6267"),
+    ("beir", "any collection with judgements: nDCG@10", "coir-*, mteb-*, st-*"),
+    ("pairs", "held-out pairs of a run, or of a file: MRR", "pairs-full, pairs-1000"),
+    ("spider", "predicted SQL: exact match, execution", "spider-em-*, spider-ex-*, spider-ts-*"),
+    ("bird", "predicted SQL: execution, its speed, its rows", "bird-ex, bird-r-ves, bird-soft-f1"),
+    ("synthetic-sql", "predicted SQL: execution", "synthetic-sql-ex"),
+];
+
+/// All benchmarks and what there is of their data.
+pub fn all(external: &Path, places: &args::Places) -> Result<Vec<Listed>> {
+    let listed =
+        |(name, measures, protocols)| Ok(Listed { name, state: state(name, external, places)?, measures, protocols });
+    ALL.into_iter().map(listed).collect()
+}
+
+fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
+    let folder = external.join(name);
+    let found = match (Kind::named(name), name) {
+        (Some(kind), _) => kind.data_in(&folder)?,
+        (None, "pairs") => {
+            return Ok(match run_dir::latest(&places.runs) {
+                Ok(Some(run)) if test_pairs::folder(&run, &places.datasets).is_ok() => {
+                    State::There(format!("test pairs of {}", run.id()))
+                }
+                _ => State::Missing("wb run configs/quickstart.yaml".to_owned()),
+            });
+        }
+        (None, "beir") => {
+            let there = beir_folders(external)?;
+            return Ok(match there.is_empty() {
+                true => State::Missing("--dataset DIR, a folder in BEIR's layout".to_owned()),
+                false => State::There(format!("--dataset {}", there.join(" or "))),
+            });
+        }
+        (None, _) => BenchmarkConfig::named(name)?.benchmark().is_in(&folder)?.then_some(folder),
+    };
+    Ok(match found {
+        Some(place) => State::There(place.display().to_string()),
+        None => State::Missing(format!("wb data get {name}")),
+    })
+}
+
+/// Where each benchmark's data lies that no `--dataset` names; none for `pairs`, which are a run's.
+///
+/// # Errors
+///
+/// If data is missing, with all of what is missing; if `beir` is among them, which is any collection.
+pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Option<PathBuf>>> {
+    let (mut folders, mut missing) = (Vec::new(), Vec::new());
+    for benchmark in benchmarks {
+        let name = benchmark.benchmark().card().name;
+        folders.push(match benchmark {
+            BenchmarkConfig::Pairs(_) => None,
+            BenchmarkConfig::Beir(_) => return Err(which_collection(external)?.into()),
+            _ => Some(external.join(name)),
+        });
+        // A folder with other files than expected is told by the reader, which knows what it expects.
+        if folders.last().is_some_and(|folder| folder.as_ref().is_some_and(|folder| !folder.is_dir())) {
+            missing.push(name);
+        }
+    }
+    if !missing.is_empty() {
+        return Err(not_there(&missing, external, "--dataset DIR names another place")?.into());
+    }
+    Ok(folders)
+}
+
+/// The data of a benchmark of text-to-SQL that no `--dataset` names.
+///
+/// # Errors
+///
+/// If it is not there; `elsewhere` is a sentence about another place.
+pub fn of_sql(kind: Kind, external: &Path, elsewhere: &str) -> Result<PathBuf> {
+    let folder = external.join(kind.name());
+    match kind.data_in(&folder)? {
+        Some(data) => Ok(data),
+        // Its reader knows which file is missing.
+        None if folder.is_dir() && kind != Kind::SyntheticSql => Ok(folder),
+        None => Err(not_there(&[kind.name()], external, elsewhere)?.into()),
+    }
+}
+
+/// What is said where data is missing: all of it, how to get it, and what there is instead.
+fn not_there(names: &[&str], external: &Path, elsewhere: &str) -> Result<Error> {
+    let places: Vec<String> = names.iter().map(|name| external.join(name).display().to_string()).collect();
+    let message = format!("no data of {} is there", names.join(" and "));
+    let hint =
+        format!("wb data get {}; {elsewhere}; {}", names.join(" "), instead(external, &external_folders(external)?));
+    Ok(Error::data(places.join(", "), message).with_hint(hint))
+}
+
+/// `beir` is a layout: which collection is meant has to be said.
+fn which_collection(external: &Path) -> Result<Error> {
+    let there = beir_folders(external)?;
+    let hint = match there.first() {
+        Some(first) => format!("wb bench beir --dataset {first}; in BEIR's layout there is: {}", there.join(", ")),
+        None => format!(
+            "wb bench beir --dataset DIR, a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv; {}",
+            instead(external, &external_folders(external)?)
+        ),
+    };
+    Ok(Error::data("beir", "a collection expected, as it measures on any").with_hint(hint))
+}
+
+fn instead(external: &Path, there: &[String]) -> String {
+    match there.is_empty() {
+        true => format!("{} has no data yet", external.display()),
+        false => format!("in {} there is: {}", external.display(), there.join(", ")),
+    }
+}
+
+/// The names of the folders with data of others.
+fn external_folders(external: &Path) -> Result<Vec<String>> {
+    let folders = entries(external)?.into_iter().filter(|path| path.is_dir());
+    Ok(folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+}
+
+/// Folders in BEIR's layout among them.
+fn beir_folders(external: &Path) -> Result<Vec<String>> {
+    let beir = BenchmarkConfig::named("beir")?;
+    let mut found = Vec::new();
+    for folder in entries(external)?.into_iter().filter(|path| path.is_dir()) {
+        if beir.benchmark().is_in(&folder)? {
+            found.push(folder.display().to_string());
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_benchmark_is_listed_once() {
+        let listed: Vec<&str> = ALL.iter().map(|(name, ..)| *name).collect();
+        let known: Vec<&str> = NAMES.into_iter().chain(Kind::ALL.map(Kind::name)).collect();
+        assert_eq!(listed, known);
+    }
+
+    #[test]
+    fn main_protocols_are_listed() {
+        for (name, _, protocols) in &ALL[..NAMES.len()] {
+            let benchmark = BenchmarkConfig::named(name).unwrap();
+            for (id, _) in benchmark.benchmark().card().main {
+                let listed = |listed: &str| id.starts_with(listed.trim_end_matches('*'));
+                assert!(protocols.split(", ").any(listed), "{name}: {id} is not in {protocols}");
+            }
+        }
+    }
+}

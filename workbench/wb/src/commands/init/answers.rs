@@ -1,0 +1,201 @@
+//! The answers that `wb init` needs, out of what was typed or out of flags.
+
+use std::path::Path;
+
+use anyhow::Result;
+use wb_core::Error;
+use wb_encoder::DeviceConfig;
+
+use super::{material::Material, yaml::shell};
+use crate::args;
+
+/// The three answers, the data looked at.
+pub struct Answers {
+    /// The code or pairs.
+    pub material: Material,
+    /// Where to compute.
+    pub device: DeviceConfig,
+    /// How long a run may take.
+    pub minutes: u32,
+}
+
+/// Code or pairs, as they were named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Data {
+    /// A folder of source code.
+    Code(String),
+    /// A file of pairs.
+    Pairs(String),
+    /// Cargo's registry sources.
+    Registry,
+}
+
+/// Endings of files of pairs.
+const ENDINGS: [&str; 4] = [".jsonl", ".json", ".parquet", ".csv"];
+
+impl Data {
+    /// What flags name; nothing where none does.
+    pub fn of_flags(arguments: &args::Init) -> Option<Self> {
+        let code = arguments.code.clone().map(Self::Code);
+        code.or(arguments.pairs.clone().map(Self::Pairs)).or(arguments.registry.then_some(Self::Registry))
+    }
+
+    /// What was typed: nothing is the registry, a file of pairs goes by its ending, all else is a folder of code.
+    pub fn of_text(text: &str) -> Self {
+        let text = text.trim();
+        let name = text.to_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        match text {
+            "" => Self::Registry,
+            _ if ENDINGS.iter().any(|ending| name.ends_with(ending)) && !Path::new(text).is_dir() => {
+                Self::Pairs(text.to_owned())
+            }
+            _ => Self::Code(text.to_owned()),
+        }
+    }
+}
+
+/// A device that this build can open.
+pub fn device(text: &str) -> Result<DeviceConfig> {
+    let device: DeviceConfig = match text.trim() {
+        "" => DeviceConfig::Auto,
+        name => name.parse()?,
+    };
+    device.require_compiled()?;
+    Ok(device)
+}
+
+/// A number of minutes; 10 where nothing was typed.
+pub fn minutes(text: &str) -> Result<u32> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(DEFAULT_MINUTES);
+    }
+    match text.parse() {
+        Ok(minutes @ 1..=1_000_000) => Ok(minutes),
+        _ => Err(Error::value("minutes", format!("got `{text}`, expected a whole number from 1 to 1000000")).into()),
+    }
+}
+
+/// Minutes of a run where nothing else is said.
+pub const DEFAULT_MINUTES: u32 = 10;
+
+impl Answers {
+    /// The answers of a command line. What is missing is told all at once, with the command that has it.
+    pub fn of_flags(arguments: &args::Init) -> Result<Self> {
+        let data = Data::of_flags(arguments);
+        let (Some(data), Some(device), Some(minutes)) = (&data, arguments.device, arguments.minutes) else {
+            return Err(missing(arguments, data.as_ref()).into());
+        };
+        device.require_compiled()?;
+        Ok(Self { material: Material::look(data)?, device, minutes })
+    }
+}
+
+/// The flags that are not there, and a command line with all of them.
+fn missing(arguments: &args::Init, data: Option<&Data>) -> Error {
+    let wanted = [
+        ("--code DIR, --pairs FILE or --registry", data.is_none()),
+        ("--device NAME", arguments.device.is_none()),
+        ("--minutes N", arguments.minutes.is_none()),
+    ];
+    let wanted: Vec<&str> = wanted.into_iter().filter_map(|(flag, missing)| missing.then_some(flag)).collect();
+    let message = format!("there is no terminal to ask on, and flags are missing: {}", wanted.join("; "));
+    Error::value("wb init", message).with_hint(command(arguments, data))
+}
+
+/// The command with every answer in it: those that are given, else the usual ones.
+pub fn command(arguments: &args::Init, data: Option<&Data>) -> String {
+    let file = arguments.file.as_deref().map_or_else(String::new, |file| format!(" {}", shell(file)));
+    let data = match data {
+        Some(Data::Code(path)) => format!("--code {}", shell(Path::new(path))),
+        Some(Data::Pairs(path)) => format!("--pairs {}", shell(Path::new(path))),
+        Some(Data::Registry) | None => "--registry".to_owned(),
+    };
+    let device = arguments.device.unwrap_or_default();
+    let minutes = arguments.minutes.unwrap_or(DEFAULT_MINUTES);
+    format!("wb init{file} {data} --device {device} --minutes {minutes}")
+}
+
+/// A text as the name of an experiment: letters, digits, `-` and `_`.
+pub fn as_name(text: &str) -> String {
+    let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = text.chars().map(fine).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "mine".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn no_flags() -> args::Init {
+        args::Init {
+            file: None,
+            code: None,
+            pairs: None,
+            registry: false,
+            device: None,
+            minutes: None,
+            name: None,
+            force: false,
+        }
+    }
+
+    #[test]
+    fn data_goes_by_what_was_typed() {
+        let rows = [
+            ("", Data::Registry),
+            ("  \n", Data::Registry),
+            ("../my-project", Data::Code("../my-project".to_owned())),
+            (" pairs.jsonl\n", Data::Pairs("pairs.jsonl".to_owned())),
+            ("a b/pairs.JSONL.gz", Data::Pairs("a b/pairs.JSONL.gz".to_owned())),
+            ("x.parquet", Data::Pairs("x.parquet".to_owned())),
+            ("x.csv", Data::Pairs("x.csv".to_owned())),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Data::of_text(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn devices_and_minutes_have_defaults_and_reasons() {
+        assert_eq!(device("\n").unwrap(), DeviceConfig::Auto);
+        assert_eq!(device(" cpu ").unwrap(), DeviceConfig::Cpu);
+        assert!(device("gpu").unwrap_err().to_string().contains("no device has this name"));
+        assert_eq!(minutes("").unwrap(), 10);
+        assert_eq!(minutes(" 45\n").unwrap(), 45);
+        for text in ["0", "-3", "ten", "1.5", "2000000"] {
+            let error = minutes(text).unwrap_err().to_string();
+            assert_eq!(error, format!("minutes: got `{text}`, expected a whole number from 1 to 1000000"));
+        }
+    }
+
+    #[test]
+    fn missing_flags_are_told_at_once_with_a_command() {
+        let error = missing(&no_flags(), None);
+        assert_eq!(
+            error.to_string(),
+            "wb init: there is no terminal to ask on, and flags are missing: --code DIR, --pairs FILE or --registry; \
+             --device NAME; --minutes N"
+        );
+        assert_eq!(error.hint(), Some("wb init --registry --device auto --minutes 10"));
+        let some = args::Init { file: Some("my file.yaml".into()), minutes: Some(5), ..no_flags() };
+        let error = missing(&some, Some(&Data::Code("src".to_owned())));
+        assert!(error.to_string().ends_with("flags are missing: --device NAME"), "{error}");
+        assert_eq!(error.hint(), Some("wb init 'my file.yaml' --code src --device auto --minutes 5"));
+    }
+
+    #[test]
+    fn names_are_made_of_what_is_allowed() {
+        for (text, expected) in [
+            ("my-project", "my-project"),
+            ("my.project v2", "my-project-v2"),
+            ("..", "mine"),
+            ("über", "ber"),
+            ("a_b", "a_b"),
+        ] {
+            assert_eq!(as_name(text), expected);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What the code or the pairs of `wb init` hold: looked at before anything is chosen.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use anyhow::{Context, Result};
+use wb_code::{TreeConfig, read_tree, tree_files};
+use wb_core::{Error, progress::silent};
+use wb_data::{OnBad, split::family};
+
+use super::answers::{Data, as_name};
+use crate::{config::SourceChoice, pipeline::cost};
+
+/// Fewer pairs are no training.
+const LEAST: usize = 50;
+/// A tree of at most so many bytes is read to count its documented functions.
+const READ: u64 = 32 << 20;
+/// Records that are read of a file of pairs.
+const RECORDS: usize = 200;
+/// Fewer families of groups than this are not held out whole: one of them would be a quarter of everything.
+const GROUPS: usize = 5;
+
+/// Code or pairs that are there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Material {
+    /// How many pairs, before any gate.
+    pub pairs: f64,
+    /// Whether they were counted, and not reckoned from the sizes of files.
+    pub counted: bool,
+    /// Whether pairs are split one by one, because there are too few groups to hold some out.
+    pub by_pair: bool,
+    /// A name for an experiment with it.
+    pub name: String,
+    /// In words: `the code in ../my-project`.
+    pub what: String,
+    /// The source, as YAML in one line.
+    pub source: String,
+}
+
+impl Material {
+    /// Looks at it; what is not there, holds no code, or lacks a field is an error.
+    pub fn look(data: &Data) -> Result<Self> {
+        match data {
+            Data::Code(path) => code(path),
+            Data::Pairs(path) => pairs(path),
+            Data::Registry => registry(),
+        }
+    }
+}
+
+fn code(path: &str) -> Result<Material> {
+    let tree = TreeConfig { path: Some(path.to_owned()), ..TreeConfig::default() };
+    let files = tree_files(&tree)?.files;
+    let bytes: u64 = files.iter().filter_map(|file| fs::metadata(&file.absolute).ok()).map(|file| file.len()).sum();
+    let groups: BTreeSet<&str> = files.iter().map(|file| family(&file.origin.group)).collect();
+    let (pairs, counted) = match bytes <= READ {
+        true => (read_tree(&tree, &mut silent)?.pairs.len() as f64, true),
+        false => (cost::assumed_pairs(&SourceChoice::Code(tree))?.unwrap_or(0.0), false),
+    };
+    enough(path, pairs, "documented functions")?;
+    let folder = Path::new(path).canonicalize().ok();
+    let name = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    Ok(Material {
+        pairs,
+        counted,
+        by_pair: groups.len() < GROUPS,
+        name: as_name(&name.unwrap_or_default()),
+        what: format!("the code in {path}"),
+        source: format!("code: {{ path: {} }}", quoted(path)?),
+    })
+}
+
+fn registry() -> Result<Material> {
+    let tree = TreeConfig::default();
+    let files = tree_files(&tree)?.files;
+    let groups: BTreeSet<&str> = files.iter().map(|file| family(&file.origin.group)).collect();
+    let pairs = cost::assumed_pairs(&SourceChoice::Code(tree))?.unwrap_or(0.0);
+    enough("Cargo's registry", pairs, "documented functions")?;
+    Ok(Material {
+        pairs,
+        counted: false,
+        by_pair: groups.len() < GROUPS,
+        name: "registry".to_owned(),
+        what: "the Rust crates in Cargo's registry".to_owned(),
+        source: "code: {}".to_owned(),
+    })
+}
+
+fn pairs(path: &str) -> Result<Material> {
+    let source = SourceChoice::of_file(Path::new(path))?;
+    let (mut seen, mut groups) = (0, BTreeSet::new());
+    let mut take = |pair: wb_core::Pair| {
+        seen += 1;
+        // A pair without a group is a group by itself.
+        let group = if pair.origin.group.is_empty() { pair.id } else { family(&pair.origin.group).to_owned() };
+        groups.insert(group);
+        // An error is what ends the reading.
+        if seen < RECORDS { Ok(()) } else { Err(wb_data::Error::Empty { what: String::new(), hint: None }) }
+    };
+    let read = source.each(0, OnBad::Stop, &mut take, &mut silent);
+    let more = seen >= RECORDS;
+    if !more {
+        read.with_context(|| format!("cannot read {}", source.name()))?;
+    }
+    let assumed = if more { cost::assumed_pairs(&source)? } else { None };
+    let pairs = assumed.unwrap_or(seen as f64).max(seen as f64);
+    enough(path, pairs, "pairs")?;
+    let kind = match &source {
+        SourceChoice::Parquet(_) => "parquet",
+        SourceChoice::Csv(_) => "csv",
+        _ => "jsonl",
+    };
+    let file = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Material {
+        pairs,
+        counted: !more,
+        by_pair: groups.len() < GROUPS,
+        name: as_name(file.split('.').next().unwrap_or_default()),
+        what: format!("the pairs in {path}"),
+        source: format!("{kind}: {{ path: {} }}", quoted(path)?),
+    })
+}
+
+/// Refuses data that is too little to learn anything from.
+fn enough(place: &str, pairs: f64, what: &str) -> Result<()> {
+    if pairs >= LEAST as f64 {
+        return Ok(());
+    }
+    let what = if pairs == 1.0 { what.trim_end_matches('s') } else { what };
+    let message = format!("has {pairs:.0} {what}, expected at least {LEAST}");
+    Err(Error::data(place, message).with_hint("name a folder or a file with more, or take --registry").into())
+}
+
+/// A text as YAML, quoted as JSON.
+fn quoted(text: &str) -> Result<String> {
+    Ok(serde_json::to_string(text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let path = path.display().to_string();
+        (folder, path)
+    }
+
+    fn records(count: usize) -> String {
+        (0..count).map(|at| format!("{{\"anchor\": \"question {at}\", \"positive\": \"answer {at}\"}}\n")).collect()
+    }
+
+    #[test]
+    fn a_file_of_pairs_is_counted_or_reckoned() {
+        let (_folder, path) = file("my.pairs.jsonl", &records(60));
+        let found = Material::look(&Data::Pairs(path.clone())).unwrap();
+        assert_eq!((found.pairs, found.counted, found.by_pair, found.name.as_str()), (60.0, true, false, "my"));
+        assert_eq!(found.source, format!("jsonl: {{ path: {} }}", quoted(&path).unwrap()));
+        let (_folder, path) = file("many.jsonl", &records(5000));
+        let found = Material::look(&Data::Pairs(path)).unwrap();
+        assert!(!found.counted && (4900.0..5100.0).contains(&found.pairs), "{found:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_trained_on_is_refused() {
+        let told = |data: &Data| crate::output::in_one_line(&Material::look(data).unwrap_err());
+        let (_folder, path) = file("few.jsonl", &records(3));
+        assert!(told(&Data::Pairs(path)).contains("has 3 pairs, expected at least 50"));
+        let (_folder, path) = file("other.jsonl", "{\"question\": \"a\", \"positive\": \"b\"}\n");
+        assert!(told(&Data::Pairs(path)).contains("anchor"));
+        assert!(told(&Data::Pairs("notes.txt".to_owned())).contains("expected a file of pairs"));
+        assert!(told(&Data::Pairs("nowhere.jsonl".to_owned())).contains("nowhere.jsonl"));
+        assert!(told(&Data::Code("nowhere".to_owned())).contains("nowhere is not a folder"));
+        let (folder, _) = file("notes.txt", "no code");
+        assert!(told(&Data::Code(folder.path().display().to_string())).contains("has no source file in rust, python"));
+        let (folder, _) =
+            file("one.py", "def f():\n    \"\"\"Returns the number one, always and at once.\"\"\"\n    return 1\n");
+        assert!(told(&Data::Code(folder.path().display().to_string())).contains("expected at least 50"));
+    }
+}

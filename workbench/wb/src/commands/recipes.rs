@@ -1,0 +1,119 @@
+//! Recipes: the YAML files in `configs/`, listed with what they cost where a command is given no file, and named where
+//! it is given one that is not there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+use wb_core::{Error, suggest};
+
+use crate::{
+    args,
+    config::{Experiment, Head, TextToSql},
+    output,
+    pipeline::{manifest::quoted, preflight},
+};
+
+const FOLDER: &str = "configs";
+
+/// The recipe that needs nothing but what is on every machine that has built `wb`.
+pub const QUICKSTART: &str = "configs/quickstart.yaml";
+
+/// The file that was given, which is there; none where none was given, and the recipes were listed instead.
+///
+/// # Errors
+///
+/// If the file is not there, if values are given without one, or if there is nothing to list.
+pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args::Experiment>> {
+    let (config, overrides) = args::file_and_values(given.config, given.overrides);
+    let Some(config) = config else {
+        if !overrides.is_empty() {
+            let message = format!("{} has no file that it could be set in", overrides.join(" "));
+            let values: Vec<String> = overrides.into_iter().map(quoted).collect();
+            let hint = format!("wb {command} {QUICKSTART} {}", values.join(" "));
+            return Err(Error::data(format!("wb {command}"), message).with_hint(hint).into());
+        }
+        list(command)?;
+        return Ok(None);
+    };
+    there(&config)?;
+    Ok(Some(args::Experiment { config, overrides, device: given.device, places: given.places }))
+}
+
+/// Refuses a file that is not there, with the recipe that may have been meant.
+pub fn there(config: &Path) -> Result<()> {
+    if config.exists() {
+        return Ok(());
+    }
+    let all = all()?;
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stems: Vec<String> = all.iter().map(|path| stem(path)).collect();
+    let near = suggest::nearest(&stem(config), stems.iter().map(String::as_str));
+    let near = near.and_then(|near| all.iter().find(|path| stem(path) == near));
+    let hint = match near {
+        Some(near) => format!("did you mean `{}`?", near.display()),
+        None if all.is_empty() => "paths are relative to the folder in which wb is started".to_owned(),
+        None => format!("`wb check` lists the recipes in {FOLDER}"),
+    };
+    Err(Error::Unknown { kind: "file", name: config.display().to_string(), hint: Some(hint) }.into())
+}
+
+/// All YAML files of the folder by their names, where to begin first; none where there is no such folder.
+fn all() -> Result<Vec<PathBuf>> {
+    let folder = Path::new(FOLDER);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let found = fs::read_dir(folder).map_err(Error::io("read", folder))?;
+    let mut all = found
+        .map(|entry| Ok(entry.map_err(Error::io("read", folder))?.path()))
+        .collect::<Result<Vec<PathBuf>, Error>>()?;
+    all.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
+    all.sort_by_key(|path| (path != Path::new(QUICKSTART), path.clone()));
+    Ok(all)
+}
+
+fn list(command: &str) -> Result<()> {
+    let all = all()?;
+    if all.is_empty() {
+        let message = format!("no file is named, and there is no recipe in {FOLDER} to choose from");
+        let hint = format!(
+            "`wb {command} FILE` names one; recipes are in {FOLDER} of the folder that wb was built in; `wb init` begins a \
+             file of your own"
+        );
+        return Err(Error::data(format!("wb {command}"), message).with_hint(hint).into());
+    }
+    output::line(format!("recipes in {FOLDER}: the command to paste, what the file is, what it costs"));
+    for path in &all {
+        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let head = Head::of(&text);
+        output::line(format!("\n{}", to_paste(command, path)));
+        if !head.what.is_empty() {
+            output::line(format!("  {}", head.what));
+        }
+        output::line(format!(
+            "  Cost: {}",
+            head.cost.as_deref().unwrap_or("its head does not say (a line `# Cost: ...`)")
+        ));
+    }
+    Ok(())
+}
+
+/// The command for a recipe; it is another one where a file has nothing to train, or no pairs yet.
+fn to_paste(command: &str, path: &Path) -> String {
+    let file = quoted(path.display().to_string());
+    let asked = format!("wb {command} {file}");
+    if command == "check" {
+        return asked;
+    }
+    if TextToSql::is_alone(path) {
+        return format!("wb bench spider --generate {file}");
+    }
+    // A file that is wrong is listed too; the command tells what is wrong with it.
+    match Experiment::load(path, &[]) {
+        Ok(experiment) if preflight::unmade_pairs(&experiment).is_some() => format!("wb synth {file} && {asked}"),
+        _ => asked,
+    }
+}

@@ -1,0 +1,93 @@
+//! How many tokens texts have: those of prepared pairs, or assumed ones.
+
+use std::path::Path;
+
+use anyhow::Result;
+use wb_core::{Pair, Side};
+use wb_data::store;
+use wb_encoder::{Folder, folder::MaxTokens};
+
+use crate::config::Experiment;
+
+/// Pairs whose texts are looked at.
+const SAMPLE: usize = 256;
+/// Tokens of a description where nothing is known.
+const QUERY: usize = 24;
+/// Tokens of a function where nothing is known.
+const DOCUMENT: usize = 200;
+/// Bytes of a token of code or prose, for a tokenizer that is yet to be learned.
+const BYTES: usize = 4;
+
+/// Mean lengths in tokens, after texts were cut.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lengths {
+    /// Of what is searched for.
+    pub query: f64,
+    /// Of what is searched in.
+    pub document: f64,
+    /// Whether nothing but limits is known of the texts.
+    pub assumed: bool,
+}
+
+impl Lengths {
+    /// Those of common texts, cut at an encoder's limits.
+    pub fn assumed(most: MaxTokens, expansion: usize) -> Self {
+        let query = QUERY.max(expansion).min(most.query);
+        Self { query: query as f64, document: DOCUMENT.min(most.document) as f64, assumed: true }
+    }
+
+    /// Those of prepared training pairs, evenly chosen. A pretrained tokenizer counts its tokens; one that is yet to be
+    /// learned is taken to make one of every four bytes.
+    pub fn of_pairs(file: &Path, pairs: usize, experiment: &Experiment, encoder: &Folder) -> Result<Self> {
+        let every = pairs.div_ceil(SAMPLE).max(1);
+        let (mut at, mut sample) = (0, Vec::new());
+        store::each_pair(file, &mut |pair| {
+            if at % every == 0 {
+                sample.push(pair);
+            }
+            at += 1;
+            Ok(())
+        })?;
+        let expansion = expansion(encoder);
+        if sample.is_empty() {
+            return Ok(Self::assumed(encoder.max_tokens, expansion));
+        }
+        let mean = |text: fn(&Pair) -> &str, side: Side| -> Result<f64> {
+            let texts: Vec<&str> = sample.iter().map(text).collect();
+            let most = encoder.max_tokens.of(side);
+            let tokens: usize = match experiment.has_pretrained() {
+                true => {
+                    encoder.tokenizer.encode_all(encoder.prompts.of(side), &texts, most)?.iter().map(Vec::len).sum()
+                }
+                false => texts.iter().map(|text| (text.len() / BYTES + 1).min(most)).sum(),
+            };
+            Ok(tokens as f64 / texts.len() as f64)
+        };
+        let query = mean(|pair| &pair.anchor, Side::Query)?;
+        let document = mean(|pair| &pair.positive, Side::Document)?;
+        Ok(Self { query: query.max(expansion as f64), document, assumed: false })
+    }
+}
+
+/// Tokens that queries are filled up to.
+pub fn expansion(encoder: &Folder) -> usize {
+    let wanted = encoder.late_interaction.as_ref().map_or(0, |late| late.config().expansion);
+    wanted.min(encoder.max_tokens.query)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assumed_lengths_keep_to_the_limits() {
+        let of = |query, document, expansion| {
+            let lengths = Lengths::assumed(MaxTokens { query, document }, expansion);
+            (lengths.query, lengths.document)
+        };
+        assert_eq!(of(256, 512, 0), (24.0, 200.0));
+        assert_eq!(of(16, 64, 0), (16.0, 64.0));
+        assert_eq!(of(32, 64, 32), (32.0, 64.0));
+        assert_eq!(of(32, 64, 48), (32.0, 64.0));
+    }
+}

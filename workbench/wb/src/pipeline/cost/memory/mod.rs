@@ -1,0 +1,197 @@
+//! Memory while training, reckoned from sizes: weights and what learning adds to them, activations, a batch's vectors and scores.
+//!
+//! The processor's way (`wb-encoder/src/native`) is reckoned array by array, as its tapes keep them. What a device keeps
+//! is reckoned by the operations of burn's graph and is an upper bound: fused kernels keep less.
+
+use wb_encoder::{Architecture, Folder, Parameter, train::TrainConfig};
+
+use super::lengths::Lengths;
+
+/// Bytes of a number.
+const FLOAT: f64 = 4.0;
+/// Tokens that one thread of the processor takes together, before the text that reaches over.
+const GROUP_TOKENS: f64 = 256.0;
+/// Sums of gradients that are kept apart on the processor.
+const LANES: f64 = 8.0;
+/// Lengths are padded to multiples of this on a device.
+const BUCKET: f64 = 16.0;
+
+/// Bytes, by what they hold.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Memory {
+    /// Weights in host memory, gradients, the optimizer's two moments, an average where there is one.
+    pub weights: f64,
+    /// The same weights as the kernels read them, or on the device; sums of gradients apart.
+    pub copies: f64,
+    /// Kept between the passes of a part of a batch.
+    pub kept: f64,
+    /// Buffers of the threads.
+    pub buffers: f64,
+    /// Vectors, scores and their gradients of a whole batch.
+    pub batch: f64,
+    /// Tokens of the part of a batch that is gone through at once.
+    pub part_tokens: f64,
+}
+
+/// What decides the memory of a training beside its config.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Lengths of the texts.
+    pub lengths: Lengths,
+    /// Hard negatives that a pair brings.
+    pub negatives: usize,
+    /// Threads of the processor.
+    pub threads: usize,
+    /// Whether it is the processor that trains.
+    pub is_cpu: bool,
+}
+
+impl Memory {
+    /// All of it, without the texts.
+    pub fn total(&self) -> f64 {
+        self.weights + self.copies + self.kept + self.buffers + self.batch
+    }
+}
+
+/// The memory of training an encoder.
+pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> Memory {
+    let parameters: Vec<&Parameter> = folder.model.parameters.iter().collect();
+    let (all, trainable) = folder.model.parameters.counts();
+    let moments = 3 + usize::from(train.ema > 0.0) + usize::from(train.interpolate < 1.0);
+    let layers = Layers::of(&folder.model.architecture, &parameters);
+    let Lengths { query, document, .. } = setting.lengths;
+    let (pairs, documents) = (train.batch.pairs as f64, (train.batch.pairs * (1 + setting.negatives)) as f64);
+    let tokens = pairs * query + documents * document;
+    let part = part_tokens(train, tokens, (pairs + documents).max(1.0));
+    // A token's attention reaches over its own text: the mean over tokens, not over texts.
+    let length = (pairs * query * query + documents * document * document) / tokens.max(1.0);
+    let (copies, kept, buffers) = match setting.is_cpu {
+        true => {
+            let kept = part * layers.kept_on_cpu(length, train.gradient_checkpointing);
+            // Not more groups at once than there are.
+            let threads = (setting.threads as f64).min((part / GROUP_TOKENS).ceil().max(1.0));
+            let group = GROUP_TOKENS + document;
+            (copies_on_cpu(&parameters, &layers), kept, threads * group * layers.buffer(train.gradient_checkpointing))
+        }
+        false => {
+            let padded = (length / BUCKET).ceil() * BUCKET;
+            let share = if length > 0.0 { padded / length } else { 1.0 };
+            ((all + trainable) as f64, part * share * layers.kept_on_device(padded), 0.0)
+        }
+    };
+    let batch = match &folder.late_interaction {
+        // The vectors as made, gathered and prepared, their gradient and that at the states; each query token's maximum
+        // over each document, with its place.
+        Some(late) => tokens * late.dim() as f64 * 5.0 + pairs * query * documents * 2.0,
+        // Embeddings, their gradient and both stacked; scores and their gradient.
+        None => (pairs + documents) * folder.dim() as f64 * 3.0 + pairs * documents * 2.0,
+    };
+    Memory {
+        weights: FLOAT * (all + moments * trainable) as f64,
+        copies: FLOAT * copies,
+        kept: FLOAT * kept,
+        buffers: FLOAT * buffers,
+        batch: FLOAT * batch,
+        part_tokens: part,
+    }
+}
+
+/// Tokens of a part of a batch: all of it without gradient caching.
+fn part_tokens(train: &TrainConfig, tokens: f64, texts: f64) -> f64 {
+    let limit = |most: usize| if most == 0 { f64::INFINITY } else { most as f64 };
+    tokens.min(limit(train.batch.micro_tokens)).min(limit(train.batch.micro_texts) * tokens / texts)
+}
+
+/// The sizes of a transformer's layers, under one set of names.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Layers {
+    count: f64,
+    /// Width of the stream.
+    hidden: f64,
+    /// Width of queries, keys and values each.
+    inner: f64,
+    heads: f64,
+    /// Numbers before the activation.
+    wide: f64,
+    /// Numbers of the heads' outputs that the backward pass needs: where the layer after them learns.
+    context: f64,
+    /// A normalization before the first layer or after the last.
+    norm: f64,
+}
+
+impl Layers {
+    fn of(architecture: &Architecture, parameters: &[&Parameter]) -> Self {
+        let learns = |name: &str| parameters.iter().any(|p| p.trainable && p.shape.len() == 2 && p.name.contains(name));
+        let context = |name: &str, width: usize| if learns(name) { width as f64 } else { 0.0 };
+        match architecture {
+            Architecture::Bert(config) => Self {
+                count: config.num_hidden_layers as f64,
+                hidden: config.hidden_size as f64,
+                inner: config.hidden_size as f64,
+                heads: config.num_attention_heads as f64,
+                wide: config.intermediate_size as f64,
+                context: context("attention.output.dense", config.hidden_size),
+                norm: config.hidden_size as f64 + 1.0,
+            },
+            Architecture::T5(config) => Self {
+                count: config.num_layers as f64,
+                hidden: config.d_model as f64,
+                inner: config.inner() as f64,
+                heads: config.num_heads as f64,
+                // The gate and what it lets through.
+                wide: 2.0 * config.d_ff as f64,
+                context: context("SelfAttention.o", config.inner()),
+                norm: config.d_model as f64 + 1.0,
+            },
+            Architecture::StaticEmbedding(_) => Self::default(),
+        }
+    }
+
+    /// Numbers of a layer's tape for a token of a text of so many: query, key and value, the heads' probabilities, their
+    /// outputs, two normalizations and the input of the activation.
+    fn tape(&self, length: f64) -> f64 {
+        3.0 * self.inner + self.heads * length + self.context + 2.0 * (self.hidden + 1.0) + self.wide
+    }
+
+    /// Numbers that the processor keeps of a token. A bag keeps each token's id and share.
+    fn kept_on_cpu(&self, length: f64, checkpointing: bool) -> f64 {
+        if self.count == 0.0 {
+            return 2.0;
+        }
+        let layer = if checkpointing { self.hidden } else { self.tape(length) };
+        self.norm + self.count * layer
+    }
+
+    /// Numbers of one thread's buffers for a token of its group: two streams, update, input, projections, context and the
+    /// wide layer twice; with checkpointing the tape of a layer too.
+    fn buffer(&self, checkpointing: bool) -> f64 {
+        let tape = if checkpointing { self.tape(GROUP_TOKENS) } else { 0.0 };
+        3.0 * self.hidden + 4.0 * self.inner + 2.0 * self.wide + tape
+    }
+
+    /// Numbers that burn's graph keeps of a padded token: the results of a layer's operations, sixteen as wide as the
+    /// stream, four of scores, four of the wide layer.
+    fn kept_on_device(&self, padded: f64) -> f64 {
+        let layer = 16.0 * self.hidden.max(self.inner) + 4.0 * self.heads * padded + 4.0 * self.wide;
+        2.0 * self.hidden + self.count * layer
+    }
+}
+
+/// Numbers that the processor holds beside the weights: linear layers packed for both passes, and eight sums of
+/// gradients of all that trains but the tables. A bag has neither.
+fn copies_on_cpu(parameters: &[&Parameter], layers: &Layers) -> f64 {
+    if layers.count == 0.0 {
+        return 0.0;
+    }
+    let numbers = |wanted: &dyn Fn(&Parameter) -> bool| -> f64 {
+        parameters.iter().filter(|p| wanted(p)).map(|p| p.values.len() as f64).sum()
+    };
+    let is_adapter = |p: &Parameter| p.name.ends_with(".lora_A.weight") || p.name.ends_with(".lora_B.weight");
+    let in_layers = |p: &Parameter| p.name.starts_with("encoder.");
+    let is_table = |p: &Parameter| p.shape.len() == 2 && !in_layers(p) && !p.name.starts_with("late_interaction.");
+    2.0 * numbers(&|p| p.shape.len() == 2 && in_layers(p) && !is_adapter(p))
+        + LANES * numbers(&|p| p.trainable && !is_table(p))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! The cost of an experiment before it runs: memory with activations, and time by stage from a probe of this machine.
+
+mod estimate;
+mod files;
+mod lengths;
+mod memory;
+mod plan;
+mod probe;
+mod rate;
+mod sizes;
+mod told;
+mod words;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use wb_encoder::{DeviceConfig, OpenDevice};
+
+pub use self::{
+    estimate::{Stage, Training, Work},
+    sizes::assumed_pairs,
+    words::{duration, rough},
+};
+use self::{
+    lengths::Lengths,
+    memory::{Memory, Setting},
+    plan::Planning,
+    probe::Rates,
+};
+use super::{device, encoder, steps::Planned};
+use crate::{config::Experiment, output};
+
+/// What is known of an experiment's data before its cost is reckoned.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The folder of its prepared pairs, whether they are there or not.
+    pub folder: &'a Path,
+    /// The steps, where the pairs are there.
+    pub steps: Option<&'a Planned>,
+    /// The number of pairs, where it was found out without preparing them.
+    pub pairs: Option<f64>,
+}
+
+/// What an experiment will take.
+pub struct Cost {
+    memory: Memory,
+    planning: Planning,
+    rates: Option<Rates>,
+    /// Why it is not the device that was asked for whose times are told.
+    instead: Option<String>,
+    /// Why there are no times.
+    unmeasured: String,
+    streaming: bool,
+}
+
+/// The cost in lines for people, which all begin with `cost`. Without a probe there are no times.
+pub fn lines(experiment: &Experiment, folder: &Path, steps: Option<&Planned>, probe: bool) -> Result<Vec<String>> {
+    Ok(told::lines(&reckon(experiment, Known { folder, steps, pairs: None }, probe)?))
+}
+
+/// Reckons memory, and times where this machine is to be measured, in about five seconds.
+pub fn reckon(experiment: &Experiment, known: Known<'_>, probe: bool) -> Result<Cost> {
+    let folder = encoder::made_up(experiment)?;
+    let file = known.folder.join("train.parquet");
+    let lengths = match known.steps {
+        Some(steps) => Lengths::of_pairs(&file, steps.pairs, experiment, &folder)?,
+        None => Lengths::assumed(folder.max_tokens, lengths::expansion(&folder)),
+    };
+    let planning = plan::planning(experiment, &known, lengths, folder.dim())?;
+    let opened = if probe { Some(open(experiment)?) } else { None };
+    let is_cpu = match &opened {
+        Some((device, _)) => device.is_cpu(),
+        None => !experiment.device.needs_self_test(),
+    };
+    let setting = Setting {
+        lengths,
+        negatives: planning.work.training.as_ref().map_or(0, Training::most_negatives),
+        threads: rayon::current_num_threads(),
+        is_cpu,
+    };
+    let memory = memory::memory(&folder, &experiment.train, setting);
+    let mut cost = Cost {
+        memory,
+        planning,
+        rates: None,
+        instead: None,
+        unmeasured: "--no-probe".to_owned(),
+        streaming: experiment.data.streaming,
+    };
+    if let Some((device, instead)) = opened {
+        cost.instead = instead;
+        match probe::measure(experiment, folder, &device, lengths) {
+            Ok(rates) => cost.rates = Some(rates),
+            // What cannot be measured cannot be trained: that has an error of its own there.
+            Err(error) => cost.unmeasured = output::in_one_line(&error),
+        }
+    }
+    Ok(cost)
+}
+
+/// The device to measure, and why it is not the one that was asked for.
+fn open(experiment: &Experiment) -> Result<(OpenDevice, Option<String>)> {
+    Ok(match device::of_experiment(experiment) {
+        Ok(device) => (device, None),
+        Err(error) => (DeviceConfig::Cpu.open()?, Some(output::in_one_line(&error))),
+    })
+}
+
+impl Cost {
+    /// The stages with their seconds; none without a probe.
+    pub fn stages(&self) -> Vec<Stage> {
+        self.rates.as_ref().map_or_else(Vec::new, |rates| self.planning.work.stages(rates))
+    }
+
+    /// The work that was reckoned.
+    pub fn work(&self) -> &Work {
+        &self.planning.work
+    }
+
+    /// The measured speeds in a sentence; an error where nothing was measured.
+    pub fn speed(&self) -> Result<String> {
+        match &self.rates {
+            Some(rates) => Ok(told::speed(rates)),
+            None => bail!("this machine could not be measured: {}", self.unmeasured),
+        }
+    }
+
+    fn by_tokens(&self) -> bool {
+        self.planning.work.by_tokens
+    }
+
+    /// Bytes of the pairs' texts in memory: four for a token.
+    fn texts(&self) -> f64 {
+        let pairs = self.planning.sizes.filter(|_| !self.streaming).map_or(0.0, |sizes| sizes.train);
+        self.planning.work.lengths.map_or(0.0, |lengths| pairs * 4.0 * (lengths.query + lengths.document))
+    }
+}

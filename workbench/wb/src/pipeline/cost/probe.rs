@@ -1,0 +1,259 @@
+//! This machine measured in about five seconds: the speeds of embedding and of training with the experiment's own encoder.
+//!
+//! Texts are made-up token ids of the lengths that are expected of the real ones. A pass is what training does with a
+//! small batch: dropout, the loss, adapters, late interaction and gradient checkpointing are in it. A machine on which the
+//! smallest pass takes longer than its share of the five seconds is measured by that pass alone.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use ndarray::Array2;
+use wb_core::{Embeddings, Reranker, Seed, Side, TokenEmbeddings, progress::silent};
+use wb_encoder::{
+    BiEncoder, Folder, Gradients, OpenDevice, Stop, TokenBatch,
+    losses::{Labels, LossConfig, LossOnEmbeddings},
+    train::{
+        TrainConfig,
+        optimizer::AdamW,
+        prefetch::TrainBatch,
+        step::{StepOptions, accumulate},
+        step_tokens::accumulate_tokens,
+    },
+};
+use wb_retrieval::{Index, indexes::FlatConfig};
+
+use super::{
+    lengths::Lengths,
+    rate::{Limits, Pass, rate},
+};
+use crate::{config::Experiment, pipeline::mine};
+
+/// Seconds for each speed; together, with the few steps of the optimizer, about five.
+const EMBED: f64 = 1.2;
+const TRAIN: f64 = 1.8;
+const LOSS: f64 = 0.4;
+const SEARCH: f64 = 0.4;
+const RERANK: f64 = 1.0;
+/// Tokens of a pass for each thread: what the processor's path gives one at a time.
+const THREAD_TOKENS: usize = 256;
+/// Tokens that encoders hand to a device at once.
+const BATCH_TOKENS: usize = 16_384;
+/// Products in the scores of the batch that the loss is measured on.
+const LOSS_PRODUCTS: usize = 100_000_000;
+
+/// Speeds of this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rates {
+    /// The device, in words.
+    pub device: String,
+    /// Whether it is the processor.
+    pub is_cpu: bool,
+    /// Seconds that it took to measure them.
+    pub took: f64,
+    /// Tokens a second that are embedded.
+    pub embed: f64,
+    /// Tokens a second that go forward, through the loss, and backward.
+    pub train: f64,
+    /// Seconds of an optimizer step.
+    pub update: f64,
+    /// Seconds of the loss for each anchor with each document of its batch.
+    pub loss: f64,
+    /// Multiplications a second of exact search on the processor.
+    pub search: f64,
+    /// Pairs a second that the cross-encoder of a mining reads, where there is one.
+    pub rerank: Option<f64>,
+}
+
+/// Measures the device with an encoder.
+pub fn measure(experiment: &Experiment, folder: Folder, device: &OpenDevice, lengths: Lengths) -> Result<Rates> {
+    let started = Instant::now();
+    let train = &experiment.train;
+    let mut encoder = BiEncoder::open(folder, device)?;
+    if train.gradient_checkpointing {
+        // A backbone that cannot is told of elsewhere, and is measured as it is.
+        let _ = encoder.backbone_mut().set_gradient_checkpointing(true);
+    }
+    let loss = LossOnEmbeddings::new(train.similarity, &loss_to_measure(train));
+    let embed = embedding(&encoder, lengths)?;
+    let mut gradients = Gradients::zeros(encoder.backbone().parameters());
+    let trained = training(&encoder, &loss, train, lengths, &mut gradients)?;
+    let update = update(&mut encoder, train, &mut gradients)?;
+    let loss = loss_alone(&encoder, &loss, train, lengths)?;
+    let cross = experiment.negatives.as_ref().and_then(|negatives| negatives.rescore.as_ref());
+    let cross = cross.and_then(wb_retrieval::mining::RescoreConfig::cross_encoder);
+    let rerank = cross.map(|config| reranking(&mine::cross_encoder(config)?, lengths)).transpose()?;
+    Ok(Rates {
+        device: device.description.clone(),
+        is_cpu: device.is_cpu(),
+        embed,
+        train: trained,
+        update,
+        loss,
+        search: search()?,
+        rerank,
+        took: started.elapsed().as_secs_f64(),
+    })
+}
+
+/// The experiment's loss; in the place of one that asks a teacher or a guide, of which there is none here, the usual one.
+fn loss_to_measure(train: &TrainConfig) -> LossConfig {
+    let needs = train.loss.needs();
+    let loss = if needs.guide || needs.scores { LossConfig::default() } else { train.loss.clone() };
+    loss.suited(train.similarity)
+}
+
+fn embedding(encoder: &BiEncoder, lengths: Lengths) -> Result<f64> {
+    let backbone = encoder.backbone();
+    let tokens = tokens(lengths.document);
+    let limits = Limits {
+        seconds: EMBED,
+        first: (THREAD_TOKENS * rayon::current_num_threads()).div_ceil(tokens),
+        most: BATCH_TOKENS.div_ceil(tokens),
+    };
+    rate(limits, &mut |texts| {
+        let batch = batch(encoder, 0, texts, lengths);
+        timed(batch.ids().len(), || {
+            match encoder.token_vectors() {
+                None => drop(backbone.embed(&batch)?),
+                Some(late) => {
+                    let states = backbone.embed_tokens(&batch)?;
+                    late.project(backbone.parameters(), &batch, states.view(), |_| Side::Document)?;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+fn training(
+    encoder: &BiEncoder,
+    loss: &LossOnEmbeddings,
+    train: &TrainConfig,
+    lengths: Lengths,
+    gradients: &mut Gradients,
+) -> Result<f64> {
+    let negatives = usize::from(loss.needs().negatives);
+    let a_pair = tokens(lengths.query) + (1 + negatives) * tokens(lengths.document);
+    let enough = (THREAD_TOKENS * rayon::current_num_threads()).div_ceil(a_pair);
+    let (most, stop) = (train.batch.pairs.clamp(2, BATCH_TOKENS.div_ceil(a_pair).max(2)), Stop::default());
+    let options = StepOptions {
+        dropout: train.dropout.then_some(Seed(0)),
+        micro_tokens: 0,
+        micro_texts: 0,
+        weight: 1.0,
+        stop: &stop,
+    };
+    let backbone = encoder.backbone();
+    rate(Limits { seconds: TRAIN, first: enough.max(2), most }, &mut |pairs| {
+        let tokens = batch(encoder, pairs, pairs * (1 + negatives), lengths);
+        let labels = Labels::distinct(pairs, negatives);
+        let batch = TrainBatch { pairs: (0..pairs as u32).collect(), tokens, labels };
+        timed(batch.tokens.ids().len(), || {
+            match encoder.token_vectors() {
+                None => accumulate(backbone, loss, &batch, 0, options, gradients)?,
+                Some(late) => accumulate_tokens(backbone, late, loss, &batch, 0, options, gradients)?,
+            };
+            Ok(())
+        })
+    })
+}
+
+/// Seconds of a step of the optimizer, the second of two: the first one touches fresh memory.
+fn update(encoder: &mut BiEncoder, train: &TrainConfig, gradients: &mut Gradients) -> Result<f64> {
+    let mut optimizer = AdamW::new(&train.optimizer, encoder.backbone().parameters())?;
+    let mut seconds = 0.0;
+    for _ in 0..2 {
+        let started = Instant::now();
+        let learning_rate = train.optimizer.learning_rate();
+        encoder.backbone_mut().update(&mut |weights| optimizer.update(weights, gradients, learning_rate, 1.0))?;
+        seconds = started.elapsed().as_secs_f64();
+    }
+    Ok(seconds)
+}
+
+/// Seconds of the loss for each anchor with each document, on vectors of a batch that is as large as there is time for.
+fn loss_alone(encoder: &BiEncoder, loss: &LossOnEmbeddings, train: &TrainConfig, lengths: Lengths) -> Result<f64> {
+    let negatives = usize::from(loss.needs().negatives);
+    let (query, document) = match encoder.token_vectors() {
+        None => (1, 1),
+        Some(_) => (tokens(lengths.query), tokens(lengths.document)),
+    };
+    let dim = encoder.token_vectors().map_or(encoder.backbone().dim(), |late| late.dim());
+    let of_pair = query * (1 + negatives) * document * dim;
+    let pairs = (LOSS_PRODUCTS / of_pair.max(1)).isqrt().clamp(2, train.batch.pairs.max(2));
+    let documents = pairs * (1 + negatives);
+    let labels = Labels::distinct(pairs, negatives);
+    let texts = |count: usize, tokens: usize, shift| -> Result<TokenEmbeddings> {
+        let offsets = (0..=count).map(|text| text * tokens).collect();
+        Ok(TokenEmbeddings::new(vectors(count * tokens, dim, shift), offsets)?)
+    };
+    let (anchors, positives) = (texts(pairs, query, 0)?, texts(documents, document, 1)?);
+    let limits = Limits { seconds: LOSS, first: 1, most: 1 };
+    let a_second = rate(limits, &mut |_| {
+        timed(pairs * documents, || {
+            match encoder.token_vectors() {
+                None => loss.forward_backward(anchors.view(), positives.view(), &labels)?,
+                Some(_) => loss.forward_backward_tokens(&anchors, &positives, &labels)?,
+            };
+            Ok(())
+        })
+    })?;
+    Ok(a_second.recip())
+}
+
+/// Multiplications a second of exact search, which is on the processor whatever embeds.
+fn search() -> Result<f64> {
+    let (dim, documents, queries) = (256, 4096, 256);
+    let index = FlatConfig {}.init(Embeddings::dense(vectors(documents, dim, 1)))?;
+    let queries = Embeddings::dense(vectors(queries, dim, 0));
+    rate(Limits { seconds: SEARCH, first: 1, most: 1 }, &mut |_| {
+        timed(dim * documents * queries.len(), || {
+            index.search(&queries, 100)?;
+            Ok(())
+        })
+    })
+}
+
+/// Pairs a second that a cross-encoder reads, of made-up words.
+fn reranking(model: &dyn Reranker, lengths: Lengths) -> Result<f64> {
+    let words = |tokens: f64| vec!["list"; self::tokens(tokens)].join(" ");
+    let (query, document) = (words(lengths.query), words(lengths.document));
+    rate(Limits { seconds: RERANK, first: rayon::current_num_threads(), most: 64 }, &mut |pairs| {
+        let texts = vec![(query.as_str(), document.as_str()); pairs];
+        timed(pairs, || {
+            model.score(&texts, &mut silent).map_err(|error| anyhow::anyhow!("{error}"))?;
+            Ok(())
+        })
+    })
+}
+
+fn timed(amount: usize, work: impl FnOnce() -> Result<()>) -> Result<Pass> {
+    let started = Instant::now();
+    work()?;
+    Ok(Pass { amount: amount as f64, seconds: started.elapsed().as_secs_f64() })
+}
+
+/// A mean length as that of a text.
+fn tokens(mean: f64) -> usize {
+    mean.round().max(1.0) as usize
+}
+
+/// Queries and then documents of made-up token ids, the same every time.
+fn batch(encoder: &BiEncoder, queries: usize, documents: usize, lengths: Lengths) -> TokenBatch {
+    let vocabulary = encoder.architecture().vocab_size() as u64;
+    let lengths = std::iter::repeat_n(tokens(lengths.query), queries)
+        .chain(std::iter::repeat_n(tokens(lengths.document), documents));
+    let text = |(text, length): (usize, usize)| -> Vec<u32> {
+        (0..length as u64).map(|at| ((text as u64 * 8191 + at) * 2_654_435_761 % vocabulary) as u32).collect()
+    };
+    let texts: Vec<Vec<u32>> = lengths.enumerate().map(text).collect();
+    TokenBatch::new(texts.iter().map(Vec::as_slice))
+}
+
+/// Vectors of length about 1, the same every time and no two alike.
+fn vectors(rows: usize, dim: usize, shift: usize) -> Array2<f32> {
+    let scale = (dim as f32 / 2.0).sqrt().recip();
+    Array2::from_shape_fn((rows, dim), |(row, column)| {
+        ((row * 31 + column * 7 + shift * 13) as f32 * 0.37 + (row * column) as f32 * 0.011).sin() * scale
+    })
+}

@@ -1,0 +1,206 @@
+//! The cost of an experiment in lines for people.
+
+use super::{
+    Cost,
+    estimate::{self, Bench, Mining, Reading, Stage, Training},
+    lengths::Lengths,
+    memory::Memory,
+    probe::Rates,
+    sizes::Sizes,
+    words::{DAY, bytes, count, duration, rough},
+};
+
+/// What each line begins with.
+const HEAD: &str = "cost      ";
+/// The hint for who has a day or more to wait.
+const GPU: &str = "a GPU build: cargo install --path workbench/wb --features cuda";
+
+/// All lines: memory, speeds, each stage, all together.
+pub fn lines(cost: &Cost) -> Vec<String> {
+    let mut lines = vec![line("memory", &memory(&cost.memory, cost.texts()))];
+    let Some(rates) = &cost.rates else {
+        lines.push(line("time", &format!("not measured: {}", cost.unmeasured)));
+        return lines;
+    };
+    if let Some(why) = &cost.instead {
+        lines.push(line("device", &format!("times are those of the processor: {why}")));
+    }
+    lines.push(line("speed", &speed(rates)));
+    let stages = cost.stages();
+    // Benchmarks are the last stages, and several may have one name.
+    let first = stages.len().saturating_sub(cost.planning.work.benches.len());
+    let bench = |at: usize| at.checked_sub(first).and_then(|at| cost.planning.work.benches.get(at));
+    lines.extend(stages.iter().enumerate().map(|(at, stage)| line(&stage.name, &of_stage(stage, bench(at), cost))));
+    lines.push(line("in all", &in_all(&stages, rates, cost.by_tokens())));
+    lines
+}
+
+/// Time in all, in one sentence: `about 40 seconds here`. From a day on a processor it names a quicker way.
+pub fn in_all(stages: &[Stage], rates: &Rates, by_tokens: bool) -> String {
+    let total = estimate::total(stages);
+    let known = if stages.iter().all(|stage| stage.seconds.is_some()) { "" } else { ", as far as it is known" };
+    let mut told = format!("{} here{known}", duration(total));
+    if total > DAY && rates.is_cpu {
+        let (recipe, time) =
+            if by_tokens { ("configs/xtr-tiny.yaml", "2 minutes") } else { ("configs/quickstart.yaml", "a minute") };
+        told += &format!("; {recipe} shows the path in {time}; {GPU}");
+    }
+    told
+}
+
+/// The speeds in one sentence.
+pub fn speed(rates: &Rates) -> String {
+    format!(
+        "{} tokens/s embedded, {} tokens/s trained, by {}, measured in {:.1} s",
+        rough(rates.embed),
+        rough(rates.train),
+        rates.device,
+        rates.took
+    )
+}
+
+fn line(name: &str, text: &str) -> String {
+    format!("{HEAD}{name:<11} {text}")
+}
+
+fn memory(memory: &Memory, texts: f64) -> String {
+    let parts = [
+        (memory.weights, "weights, gradients and optimizer".to_owned()),
+        (memory.copies, "weights as they are computed with".to_owned()),
+        (memory.kept, format!("activations of {} tokens", rough(memory.part_tokens))),
+        (memory.buffers, "buffers".to_owned()),
+        (memory.batch, "vectors and scores of a batch".to_owned()),
+        (texts, "texts of pairs".to_owned()),
+    ];
+    let told = parts.iter().filter(|(size, _)| *size >= 1e3).map(|(size, what)| format!("{} {what}", bytes(*size)));
+    format!("about {} while training: {}", bytes(memory.total() + texts), told.collect::<Vec<_>>().join(", "))
+}
+
+fn of_stage(stage: &Stage, bench: Option<&Bench>, cost: &Cost) -> String {
+    let work = &cost.planning.work;
+    let what =
+        match stage.name.as_str() {
+            "data" => work.data.map(reading),
+            "mining" => work.mining.map(mining),
+            "train" => work.training.as_ref().zip(work.lengths).map(|(train, lengths)| {
+                format!("{}{}", training(train, lengths), assumed(cost.planning.sizes, lengths))
+            }),
+            _ => bench.and_then(|bench| {
+                let (queries, documents) = bench.texts?;
+                let (queries, documents) = (rough(queries), rough(documents));
+                Some(format!("{queries} queries, {documents} documents, embedded by {} encoders", bench.encoders))
+            }),
+        };
+    match (stage.seconds, what) {
+        (Some(seconds), Some(what)) => format!("{} ({what})", duration(seconds)),
+        (Some(seconds), None) => duration(seconds),
+        (None, Some(what)) if stage.name == "mining" => what,
+        (None, _) => "unknown until its data is there".to_owned(),
+    }
+}
+
+fn reading(reading: Reading) -> String {
+    format!("assumed, from {} of files", bytes(reading.code + reading.records))
+}
+
+fn mining(mining: Mining) -> String {
+    let mut told = match (mining.embeds, mining.by_own) {
+        (false, _) => "not reckoned: no encoder ranks".to_owned(),
+        (true, true) => format!("{} pairs embedded and searched", rough(mining.pairs)),
+        (true, false) => {
+            format!(
+                "{} pairs embedded and searched; another encoder, reckoned as fast as this one",
+                rough(mining.pairs)
+            )
+        }
+    };
+    if mining.rescored > 0.0 {
+        told += &format!("; {} documents a query read by a cross-encoder", mining.rescored);
+    }
+    if mining.times != 1.0 {
+        told += &format!("; {} times", mining.times);
+    }
+    told
+}
+
+fn training(training: &Training, lengths: Lengths) -> String {
+    let a_step = training.pairs * training.accumulate;
+    format!("{} steps of {} pairs, {} tokens", count(training.steps()), count(a_step), count(training.tokens(lengths)))
+}
+
+/// What of a training's size is not known but taken for granted.
+fn assumed(sizes: Option<Sizes>, lengths: Lengths) -> String {
+    let mut told = Vec::new();
+    if let Some(sizes) = sizes.filter(|sizes| sizes.assumed) {
+        told.push(format!("{} pairs by the sizes of their files, before any gate", rough(sizes.train)));
+    }
+    if lengths.assumed {
+        told.push(format!("{} tokens a query and {} a document", lengths.query, lengths.document));
+    }
+    if told.is_empty() { String::new() } else { format!("; assumed: {}", told.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::cost::estimate::tests::{lengths, rates};
+
+    fn stage(name: &str, seconds: Option<f64>) -> Stage {
+        Stage { name: name.to_owned(), seconds }
+    }
+
+    #[test]
+    fn who_waits_for_a_day_is_told_of_a_quicker_way() {
+        let stages = [stage("train", Some(90.0 * DAY))];
+        assert_eq!(
+            in_all(&stages, &rates(), true),
+            "about 90 days here; configs/xtr-tiny.yaml shows the path in 2 minutes; a GPU build: cargo install \
+             --path workbench/wb --features cuda"
+        );
+        assert!(in_all(&stages, &rates(), false).contains("configs/quickstart.yaml shows the path in a minute"));
+        let device = Rates { is_cpu: false, ..rates() };
+        assert_eq!(in_all(&stages, &device, true), "about 90 days here");
+        let stages = [stage("train", Some(60.0)), stage("bench cosqa", None)];
+        assert_eq!(in_all(&stages, &rates(), true), "about 60 seconds here, as far as it is known");
+    }
+
+    #[test]
+    fn speeds_and_memory_are_one_line_each() {
+        assert_eq!(
+            speed(&rates()),
+            "1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s"
+        );
+        let memory = Memory { weights: 5e8, kept: 6e8, batch: 2e7, part_tokens: 8192.0, ..Memory::default() };
+        assert_eq!(
+            super::memory(&memory, 8e7),
+            "about 1.2 GB while training: 500 MB weights, gradients and optimizer, 600 MB activations of 8,200 tokens, \
+             20 MB vectors and scores of a batch, 80 MB texts of pairs"
+        );
+    }
+
+    #[test]
+    fn what_is_assumed_is_said() {
+        let train = Training { stages: vec![(22_000.0, 7.0)], pairs: 64.0, accumulate: 4.0, ..Training::default() };
+        // 22,000 · 256 · (20 + 8 · 100)
+        assert_eq!(training(&train, lengths()), "22,000 steps of 256 pairs, 4.6 billion tokens");
+        assert_eq!(assumed(None, lengths()), "");
+        let sizes = Sizes { train: 1.9e6, assumed: true, ..Sizes::default() };
+        let unknown = Lengths { assumed: true, ..lengths() };
+        assert_eq!(
+            assumed(Some(sizes), unknown),
+            "; assumed: 1.9 million pairs by the sizes of their files, before any gate, 20 tokens a query and 100 a document"
+        );
+    }
+
+    #[test]
+    fn mining_says_who_ranks() {
+        let own = Mining { pairs: 12_345.0, embeds: true, by_own: true, rescored: 0.0, times: 1.0 };
+        assert_eq!(mining(own), "12,000 pairs embedded and searched");
+        assert_eq!(
+            mining(Mining { by_own: false, rescored: 101.0, times: 2.0, ..own }),
+            "12,000 pairs embedded and searched; another encoder, reckoned as fast as this one; 101 documents a query \
+             read by a cross-encoder; 2 times"
+        );
+        assert_eq!(mining(Mining { embeds: false, ..own }), "not reckoned: no encoder ranks");
+    }
+}

@@ -1,0 +1,54 @@
+//! The needs of a file as a table for people.
+
+use wb_hub::{Hub, bytes};
+
+use super::{Need, State};
+use crate::output;
+
+/// Prints the table; nothing where nothing is needed.
+pub fn print(needs: &[Need]) {
+    if needs.is_empty() {
+        return;
+    }
+    let endpoint = &Hub::session().settings().endpoint;
+    let rows: Vec<Vec<String>> =
+        needs.iter().map(|need| vec![need.key.clone(), need.what.clone(), told(&need.state, endpoint)]).collect();
+    output::table(&["needs", "what", "state"], &rows);
+}
+
+fn told(state: &State, endpoint: &str) -> String {
+    match state {
+        State::There => "there".to_owned(),
+        State::Fetched(count) => format!("fetched when it runs: {} from {endpoint}", bytes(*count)),
+        State::Missing(command) => format!("missing: {command}"),
+    }
+}
+
+/// How it stands with all of them, in a few words: `fine`, `fine once 442.3 MB are fetched`, `2 of 5 needs are missing`.
+pub fn verdict(needs: &[Need]) -> String {
+    let missing = needs.iter().filter(|need| need.is_missing()).count();
+    let to_come: u64 = needs.iter().map(|need| if let State::Fetched(count) = need.state { count } else { 0 }).sum();
+    match (missing, to_come) {
+        (0, 0) => "fine".to_owned(),
+        (0, count) => format!("fine, once {} are fetched", bytes(count)),
+        (missing, _) => format!("{missing} of {} things that it needs are missing", needs.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_counts() {
+        let need = |state| Need { key: "k".into(), what: "w".into(), state };
+        let (there, fetched, missing) =
+            (need(State::There), need(State::Fetched(442_300_000)), need(State::Missing("wb data get x".into())));
+        assert_eq!(verdict(&[]), "fine");
+        assert_eq!(verdict(std::slice::from_ref(&there)), "fine");
+        assert_eq!(verdict(&[there.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
+        assert_eq!(verdict(&[there, fetched, missing]), "1 of 3 things that it needs are missing");
+        assert_eq!(told(&State::Missing("wb data get x".into()), ""), "missing: wb data get x");
+        assert_eq!(told(&State::Fetched(1_500_000), "http://h"), "fetched when it runs: 1.5 MB from http://h");
+    }
+}

@@ -1,0 +1,98 @@
+//! The choices of one process that are far from where they are needed: the folder of runs, and how the hub is asked.
+
+use std::{
+    io::{BufRead, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use wb_core::Progress;
+use wb_hub::{Demand, Hub, LockFile, Observer, Settings, bytes};
+
+use crate::{
+    args::Downloads,
+    output::{self, Bars},
+};
+
+/// Downloads from here on are asked for.
+const ASKED_FOR: u64 = 1_000_000_000;
+
+static RUNS: OnceLock<PathBuf> = OnceLock::new();
+
+/// Takes the command line's word; before this, and without it, the defaults hold.
+pub fn begin(runs: Option<&Path>, downloads: &Downloads) {
+    let runs = RUNS.get_or_init(|| runs.unwrap_or(Path::new("runs")).to_owned());
+    let settings = Settings { locked: downloads.locked, ..Settings::of_environment() };
+    let observer = Terminal { bars: Mutex::new(Bars::new()), yes: downloads.yes };
+    Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer).install();
+}
+
+/// The folder of runs.
+pub fn runs() -> &'static Path {
+    RUNS.get().map_or(Path::new("runs"), PathBuf::as_path)
+}
+
+/// A person at a terminal, or a log.
+struct Terminal {
+    bars: Mutex<Bars>,
+    yes: bool,
+}
+
+impl Observer for Terminal {
+    fn progress(&self, progress: Progress) {
+        self.bars.lock().unwrap_or_else(PoisonError::into_inner).report(progress);
+    }
+
+    fn finished(&self) {
+        self.bars.lock().unwrap_or_else(PoisonError::into_inner).finish();
+    }
+
+    fn note(&self, text: &str) {
+        output::note(text);
+    }
+
+    fn refuses(&self, demand: &Demand) -> Option<(String, String)> {
+        let told = told(demand);
+        output::note(format!("fetching {told}"));
+        if demand.bytes < ASKED_FOR || self.yes {
+            return None;
+        }
+        if output::can_ask() && agrees(&told, &mut std::io::stdin().lock()) {
+            return None;
+        }
+        let refused = format!("{} are not fetched without a yes", bytes(demand.bytes));
+        Some((refused, "give the same command again with --yes".to_owned()))
+    }
+}
+
+/// `2 files, 4.7 GB, of o/n@0123`
+fn told(demand: &Demand) -> String {
+    let s = if demand.files == 1 { "" } else { "s" };
+    let size = if demand.bytes == 0 { String::new() } else { format!("{}, ", bytes(demand.bytes)) };
+    format!("{} file{s}, {size}of {}", demand.files, demand.what)
+}
+
+/// Asks once; anything but a yes is a no.
+fn agrees(told: &str, input: &mut dyn BufRead) -> bool {
+    // Where the question cannot be shown, nobody says yes.
+    let mut questions = output::questions();
+    if write!(questions, "fetch {told}? [y/N] ").and_then(|()| questions.flush()).is_err() {
+        return false;
+    }
+    let mut answer = String::new();
+    input.read_line(&mut answer).is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_downloads_are_asked_for_and_only_a_yes_is_one() {
+        for (typed, expected) in [("y\n", true), (" YES \n", true), ("\n", false), ("", false), ("no\n", false)] {
+            assert_eq!(agrees("x", &mut typed.as_bytes()), expected, "{typed:?}");
+        }
+        let demand = Demand { what: "o/n@0123".into(), files: 2, bytes: 4_700_000_000 };
+        assert_eq!(told(&demand), "2 files, 4.7 GB, of o/n@0123");
+    }
+}
