@@ -121,7 +121,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// The same place at another commit, branch or tag; a plain address has none.
+    /// This place at another commit, branch or tag; a plain address has none.
     #[must_use]
     pub fn at(&self, revision: &str) -> Self {
         match self {

@@ -63,11 +63,11 @@ impl<'a> Request<'a> {
 pub struct Done {
     /// Its folder.
     pub place: PathBuf,
-    /// What became of it.
+    /// Its end.
     pub outcome: Outcome,
 }
 
-/// What became of a part.
+/// The end of [`get`] for a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It was made, of so much; what was left out is counted by its reason.
@@ -80,15 +80,42 @@ pub enum Outcome {
     ByHand(PathBuf),
 }
 
-/// Bytes that are to come for a data set, and files of which nobody knows the size; asks the hub for lists of files.
-pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<(u64, usize)> {
-    let mut parts = Vec::new();
-    for part in &entry.parts {
-        if request.makes(&request.state(entry, part)?, part) {
-            parts.push(part);
+/// A part, and whether it is to be made.
+struct Planned<'a> {
+    part: &'a Part,
+    makes: bool,
+    state: State,
+}
+
+/// What is to be made of a data set; an error where something is missing for it that has another name.
+fn planned<'a>(entry: &'a Entry, request: &Request<'_>) -> Result<Vec<Planned<'a>>> {
+    let plan = |part: &'a Part| {
+        let state = request.state(entry, part)?;
+        let makes = request.makes(&state, part);
+        if makes {
+            part.conversion.ready(request.external)?;
         }
-    }
-    let (mut bytes, mut unknown) = (0, 0);
+        Ok(Planned { part, makes, state })
+    };
+    entry.parts.iter().map(plan).collect()
+}
+
+/// The work that a data set takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToCome {
+    /// Folders that are to be made.
+    pub folders: usize,
+    /// Bytes that are to be fetched for them.
+    pub bytes: u64,
+    /// Files to fetch of which nobody knows the size.
+    pub unknown: usize,
+}
+
+/// The work that a data set takes; asks the hub for lists of files, and fetches nothing else.
+pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<ToCome> {
+    let planned = planned(entry, request)?;
+    let parts: Vec<&Part> = planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
+    let (folders, mut bytes, mut unknown) = (parts.len(), 0, 0);
     for (server, wanted) in fetch::by_server(request, &parts) {
         if let Server::Hub { id, commit } = &server {
             let look = request.hub.look(&fetch::repository(id, commit)?, &|paths| fetch::chosen(paths, &wanted));
@@ -103,7 +130,7 @@ pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<(u64, usize)> {
             }
         }
     }
-    Ok((bytes, unknown))
+    Ok(ToCome { folders, bytes, unknown })
 }
 
 /// Fetches a data set and makes its folders; those that are there already stay, and cost nothing.
@@ -118,27 +145,19 @@ pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progre
             atomic::remove_leftovers(above)?;
         }
     }
-    let mut states = Vec::new();
-    for part in &entry.parts {
-        part.conversion.ready(request.external)?;
-        let state = request.state(entry, part)?;
-        states.push((request.makes(&state, part), state));
-    }
-    let to_make: Vec<&Part> =
-        entry.parts.iter().zip(&states).filter(|(_, (makes, _))| *makes).map(|(part, _)| part).collect();
+    let planned = planned(entry, request)?;
+    let to_make: Vec<&Part> = planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
     let incoming = request.external.join(".incoming").join(&entry.name);
     let fetched = match to_make.is_empty() {
         true => Vec::new(),
         false => fetch::fetch(request, &entry.name, &to_make, &incoming, progress)?,
     };
-    let mut fetched = fetched.iter();
+    let mut fetched = fetched.into_iter();
     let mut done = Vec::new();
-    for (part, (makes, state)) in entry.parts.iter().zip(states) {
-        let outcome = match (fetched.as_slice().first().filter(|_| makes), state) {
-            (Some(files), _) => {
-                fetched.next();
-                Outcome::Made(make(entry, part, files, request, progress)?)
-            }
+    for Planned { part, makes, state } in planned {
+        let files = if makes { fetched.next() } else { None };
+        let outcome = match (files, state) {
+            (Some(files), _) => Outcome::Made(make(entry, part, &files, request, progress)?),
             (None, State::Other) => Outcome::Other,
             (None, State::ByHand(path)) => Outcome::ByHand(path),
             (None, State::There | State::Missing) => Outcome::There,

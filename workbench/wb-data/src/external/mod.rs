@@ -18,7 +18,7 @@ pub use catalog::{catalog, find};
 pub use conversions::{Annotations, AsItIs, Beir, Column, Conversion, Counts, Docstrings, Kind, Output, Rows, Unzip};
 pub use entry::{Entry, Origin, Part, Server, Wanted};
 pub use fetch::MIRROR;
-pub use get::{Done, Outcome, Request, get, to_come};
+pub use get::{Done, Outcome, Request, ToCome, get, to_come};
 pub use record::{RECORD, Record, Taken};
 pub use state::{State, bytes_of, state};
 /// Numbers of bytes for people: `14 kB`, `90.9 MB`.

@@ -11,7 +11,7 @@ use crate::Result;
 /// The record's name. It is hidden: sources that take a whole folder read every `.json` in it that is not.
 pub const RECORD: &str = ".source.json";
 
-/// What made a folder.
+/// The record of a fetched folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The entry of the catalog.
@@ -26,7 +26,7 @@ pub struct Record {
     pub recipe: String,
     /// The files that were fetched.
     pub sources: Vec<Taken>,
-    /// What was written, and what was left out by its reason.
+    /// Numbers of what was written and, by its reason, of what was left out.
     pub counts: Counts,
 }
 

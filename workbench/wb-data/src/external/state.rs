@@ -1,4 +1,4 @@
-//! What of a data set is on this disk.
+//! The state of a data set's folders on this disk: missing, there, or put there by a person.
 
 use std::{
     fs,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_data::external::{self, Counts, Entry, Outcome, Request, State, bytes_of, state};
+use wb_data::external::{self, Counts, Entry, Outcome, Request, State, ToCome, bytes_of, readable, state};
 
 use super::End;
 use crate::{
@@ -32,11 +32,11 @@ pub fn get(arguments: &args::DataGet) -> Result<End> {
 
 /// One data set, told before and after.
 fn fetch(entry: &Entry, request: &Request<'_>) -> Result<()> {
-    let (bytes, unknown) = external::to_come(entry, request)?;
-    if bytes > 0 || unknown > 0 {
+    let to_come = external::to_come(entry, request)?;
+    if to_come.folders > 0 {
         output::note(format!("{}: {}", entry.name, entry.title));
         output::note(format!("  license  {}", entry.license));
-        output::note(format!("  to come  {}", size(bytes, unknown)));
+        output::note(format!("  to come  {}", size(to_come)));
         if !entry.note.is_empty() {
             output::note(format!("  note     {}", entry.note));
         }
@@ -64,12 +64,13 @@ fn fetch(entry: &Entry, request: &Request<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `12.3 MB`, `12.3 MB and 2 files of unknown size`
-fn size(bytes: u64, unknown: usize) -> String {
+/// `12.3 MB`, `12.3 MB and 2 files of unknown size`, `nothing: all of it is in the cache`
+fn size(ToCome { bytes, unknown, .. }: ToCome) -> String {
     match (bytes, unknown) {
-        (_, 0) => wb_data::external::readable(bytes),
+        (0, 0) => "nothing: all of it is in the cache".to_owned(),
+        (_, 0) => readable(bytes),
         (0, _) => format!("{unknown} files of unknown size"),
-        _ => format!("{} and {unknown} files of unknown size", wb_data::external::readable(bytes)),
+        _ => format!("{} and {unknown} files of unknown size", readable(bytes)),
     }
 }
 
@@ -81,7 +82,7 @@ fn counted(counts: &Counts) -> String {
 fn list(external: &Path) -> Result<()> {
     let mut rows = Vec::new();
     for entry in external::catalog() {
-        let size = entry.about.map_or_else(|| "?".to_owned(), |bytes| format!("~{}", external::readable(bytes)));
+        let size = entry.about.map_or_else(|| "?".to_owned(), |bytes| format!("~{}", readable(bytes)));
         let here = here(&entry, external)?;
         rows.push(vec![entry.name, here, size, entry.license.to_owned(), entry.used_by.to_owned()]);
     }
@@ -115,7 +116,7 @@ fn here(entry: &Entry, external: &Path) -> Result<String> {
         there += 1;
         bytes += if path.is_dir() { bytes_of(&path)? } else { path.metadata().map_or(0, |meta| meta.len()) };
     }
-    let bytes = external::readable(bytes);
+    let bytes = readable(bytes);
     Ok(match there {
         0 => "missing".to_owned(),
         n if n < entry.parts.len() => format!("partly, {n} of {} folders ({bytes})", entry.parts.len()),

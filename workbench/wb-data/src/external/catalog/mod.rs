@@ -106,6 +106,15 @@ mod tests {
     }
 
     #[test]
+    fn the_page_about_data_names_every_entry() {
+        let page = include_str!("../../../../../datasets/README.md");
+        for entry in catalog() {
+            let (before, task) = entry.name.split_once("coir-").unwrap_or(("", &entry.name));
+            assert!(before.is_empty() && page.contains(&format!("`{task}`")), "{} is not there", entry.name);
+        }
+    }
+
+    #[test]
     fn every_entry_can_be_asked_for() {
         let all = catalog();
         let places: BTreeSet<&str> =

@@ -9,7 +9,7 @@ use wb_core::Progress;
 
 use crate::{Error, Result};
 
-/// What was written and what was left out, by a few words each.
+/// Numbers of what was written and of what was left out, by a few words each.
 pub type Counts = BTreeMap<String, u64>;
 
 /// A fetched file under the name that its conversion asks for.

@@ -20,9 +20,9 @@ use crate::{
 pub struct Rows {
     /// The files.
     pub outputs: Vec<Output>,
-    /// What a line holds, in this order.
+    /// The fields of a line, in this order.
     pub columns: Vec<Column>,
-    /// What the counts call a line: `functions`, `questions`.
+    /// The counts' word for lines: `functions`, `questions`.
     pub unit: &'static str,
 }
 
@@ -42,11 +42,11 @@ pub struct Column {
     pub from: &'static str,
     /// The field's name.
     pub to: &'static str,
-    /// What has to be in it.
+    /// The content that it has to have.
     pub kind: Kind,
 }
 
-/// What a column has to hold.
+/// The content that a column has to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

@@ -25,7 +25,7 @@ pub struct Unzip {
     /// A file or (with a slash at the end) a folder of the archive: the folder that holds it is the data's, and what
     /// stands above or elsewhere is left out.
     pub root: &'static str,
-    /// What of the data is kept: files, and folders with a slash at the end; empty keeps all.
+    /// The files, and the folders with a slash at the end, that are kept of the data; empty keeps all.
     pub keep: Vec<&'static str>,
     /// Files and folders that have to be there when all is done.
     pub needs: Vec<&'static str>,

@@ -9,8 +9,8 @@ use wb_hub::{Digest, Hub, Patience, Settings};
 
 use super::{
     super::{
-        AsItIs, Conversion, Done, Entry, Origin, Outcome, Part, RECORD, Record, Request, Server, State, Wanted, get,
-        state, to_come,
+        AsItIs, Conversion, Done, Entry, Origin, Outcome, Part, RECORD, Record, Request, Server, State, ToCome, Wanted,
+        get, state, to_come,
     },
     told,
 };
@@ -102,7 +102,8 @@ fn outcomes(done: &[Done]) -> Vec<&Outcome> {
 fn a_data_set_is_fetched_once_and_says_where_it_comes_from() {
     let world = World::new();
     let entry = world.entry();
-    assert_eq!(to_come(&entry, &world.request(&world.external())).unwrap(), (A.len() as u64, 1));
+    let before = ToCome { folders: 2, bytes: A.len() as u64, unknown: 1 };
+    assert_eq!(to_come(&entry, &world.request(&world.external())).unwrap(), before);
     let done = world.get(&entry).unwrap();
     assert!(matches!(outcomes(&done)[..], [Outcome::Made(_), Outcome::Made(_)]), "{done:?}");
     assert_eq!(fs::read(world.external().join("made/one/a.jsonl")).unwrap(), A);
@@ -119,7 +120,8 @@ fn a_data_set_is_fetched_once_and_says_where_it_comes_from() {
     let again = world.get(&entry).unwrap();
     assert_eq!(outcomes(&again), [&Outcome::There, &Outcome::There]);
     assert!(world.fake.requests().is_empty(), "nothing is asked for a second time");
-    assert_eq!(to_come(&entry, &world.request(&world.external())).unwrap(), (0, 0));
+    let after = ToCome { folders: 0, bytes: 0, unknown: 0 };
+    assert_eq!(to_come(&entry, &world.request(&world.external())).unwrap(), after);
 }
 
 #[test]
