@@ -207,6 +207,7 @@ fn the_top_level_holds_what_everyone_expects_there() {
         "Cargo.toml",
         "Cargo.lock",
         "README.md",
+        "GUIDE.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",

@@ -5,6 +5,7 @@
 //! Reference numbers are those of sentence-transformers on the same texts; every number is printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
+mod documents;
 mod text_to_sql;
 
 use std::{
