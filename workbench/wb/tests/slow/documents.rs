@@ -112,7 +112,8 @@ impl Newcomer {
         let printed = self.path("printed");
         let file = fs::File::create(&printed).unwrap();
         let mut command = Command::new("sh");
-        let of_this_machine = |name: &str| ["WB_", "HF_", "XDG_", "TRANSFORMERS_"].iter().any(|at| name.starts_with(at));
+        let of_this_machine =
+            |name: &str| ["WB_", "HF_", "XDG_", "TRANSFORMERS_"].iter().any(|at| name.starts_with(at));
         for (name, _) in std::env::vars_os().filter(|(name, _)| of_this_machine(&name.to_string_lossy())) {
             command.env_remove(name);
         }
@@ -165,7 +166,8 @@ impl Newcomer {
 
 /// What git tracks here; `None` where this is no clone.
 fn tracked() -> Option<Vec<PathBuf>> {
-    let listed = Command::new("git").args(["ls-files", "configs", "datasets", "workbench"]).current_dir(root()).output();
+    let listed =
+        Command::new("git").args(["ls-files", "configs", "datasets", "workbench"]).current_dir(root()).output();
     let listed = listed.ok().filter(|output| output.status.success())?;
     let files: Vec<PathBuf> = String::from_utf8(listed.stdout).unwrap().lines().map(PathBuf::from).collect();
     // One that is deleted and not committed yet is listed too.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{data, engines, minilm, root, say, skip, wb};
 
+/// What is at hand of the training split, with which the figures were measured.
 const TRAINING: &str = "rag.training={questions: [train/spider_syn_train.json], gold: train/train_gold.sql}";
 
 /// A folder with the data as the recipes name them.
@@ -51,7 +52,7 @@ fn the_recipe_without_its_run_gives_the_figures_of_its_head_and_an_index_that_fa
     let folder = project(&data);
     let config = root().join("configs/spider-rag.yaml");
     let run = |retrievers: &str, more: &[&str]| {
-        let generate = ["bench", "spider", "--generate", config.to_str().unwrap(), retrievers];
+        let generate = ["bench", "spider", "--generate", config.to_str().unwrap(), TRAINING, retrievers];
         wb(folder.path(), &[&generate[..], more].concat())
     };
     let of_minilm = format!("{{encoder: {{model: {minilm}, max_tokens: 64, name: minilm}}}}");

@@ -7,6 +7,7 @@ mod print;
 use std::path::{Path, PathBuf};
 
 use wb_core::{EncoderRef, Place};
+use wb_data::external::{Entry, catalog};
 use wb_encoder::Folder;
 use wb_hub::{Hub, RepoKind, RepoRef, bytes};
 
@@ -74,9 +75,19 @@ fn encoder(key: &str, reference: &EncoderRef) -> Need {
             Ok(repo) => of_hub(&repo, &Folder::files_among),
             Err(error) => State::Missing(error.to_string()),
         },
-        Err(error) => State::Missing(output::in_one_line(&error.into())),
+        // A run that is not there yet is named like the recipe that makes it.
+        Err(error) => State::Missing(match recipe_of(&reference.name()) {
+            Some(recipe) => format!("wb train {recipe}"),
+            None => output::in_one_line(&error.into()),
+        }),
     };
     Need { key: key.to_owned(), what: reference.to_string(), state }
+}
+
+/// The recipe in `configs` that makes runs of this name.
+fn recipe_of(run: &str) -> Option<String> {
+    let recipe = format!("configs/{run}.yaml");
+    (!run.contains('/') && Path::new(&recipe).is_file()).then_some(recipe)
 }
 
 /// Files of a repository.
@@ -103,10 +114,26 @@ fn brings(path: &Path, config: &Path) -> String {
     let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        ["datasets", "external", name, ..] => format!("wb data get {name}"),
+        ["datasets", "external", place @ ..] => match data_set_of(&place.join("/")) {
+            Some(name) => format!("wb data get {name}"),
+            None => "data of your own, no data set that `wb data get` knows".to_owned(),
+        },
         ["datasets", "synthetic", _, ..] => format!("wb synth {}", config.display()),
         _ => "no such file or folder; paths begin where wb is started".to_owned(),
     }
+}
+
+/// The data set whose folder this is, or lies in it or around it: the first in the catalog's order.
+fn data_set_of(place: &str) -> Option<String> {
+    let is_in = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let catalog = catalog();
+    let holding = |holds: &dyn Fn(&str) -> bool| {
+        let has = |entry: &&Entry| entry.parts.iter().any(|part| holds(&part.place));
+        catalog.iter().find(has).map(|entry| entry.name.clone())
+    };
+    holding(&|part| is_in(place, part)).or_else(|| holding(&|part| is_in(part, place)))
 }
 
 /// Cargo's sources on this machine, which the source `code` reads where it names no folder.
@@ -117,4 +144,25 @@ fn registry(key: &str) -> Need {
     let missing = || State::Missing("cargo fetch, in any Rust project".to_owned());
     let state = if is_there { State::There } else { missing() };
     Need { key: key.to_owned(), what: "the crates of Cargo's registry".to_owned(), state }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_the_data_set_that_fills_it() {
+        for (place, name) in [
+            ("conala/conala-train.json", Some("conala")),
+            ("codesearchnet", Some("codesearchnet")),
+            ("codesearchnet/ruby/final/jsonl/valid", Some("codesearchnet")),
+            ("codesearchnet/php/final/jsonl/train", Some("codesearchnet-train")),
+            ("codesearchnet/annotated", Some("codesearchnet-annotations")),
+            ("code_docstring_corpus", Some("code_docstring_corpus")),
+            ("text-pairs", None),
+            ("con", None),
+        ] {
+            assert_eq!(data_set_of(place).as_deref(), name, "{place}");
+        }
+    }
 }
