@@ -1,6 +1,6 @@
 //! Data sets of others: fetched from where they are published, converted, and put where benchmarks and recipes read them.
 //!
-//! [`catalog()`] lists them. [`get`] makes one under `datasets/external/`: each of its folders appears whole or not at
+//! [`catalog()`] lists them. [`get()`] makes one under `datasets/external/`: each of its folders appears whole or not at
 //! all, with a record of where it comes from in [`RECORD`].
 
 mod catalog;

@@ -105,8 +105,8 @@ impl Unzip {
     }
 
     fn keeps(&self, inside: &str) -> bool {
-        let kept = |keep: &&str| if keep.ends_with('/') { inside.starts_with(*keep) } else { inside == *keep };
-        self.keep.is_empty() || self.keep.iter().any(|keep| kept(&keep))
+        let kept = |keep: &str| if keep.ends_with('/') { inside.starts_with(keep) } else { inside == keep };
+        self.keep.is_empty() || self.keep.iter().any(|keep| kept(keep))
     }
 }
 
