@@ -113,7 +113,7 @@ measured on this machine, and the commands that come next.")]
 Examples:
   wb synth configs/rules-python.yaml                               # no language model
   wb synth configs/coderag-40.yaml --dry-run                       # what it would take, from a probe of 20 items
-  wb synth configs/coderag-40.yaml llm.model=models/qwen2.5-coder-7b-instruct-q4_k_m.gguf
+  wb synth configs/coderag-40.yaml                                 # with the model of the hub that it names
   wb synth configs/coderag-40.yaml llm.base_url=http://127.0.0.1:8080
   wb synth configs/coderag-40.yaml review=review.jsonl             # without what a person rejected on the page
   wb synth configs/coderag-40.yaml --replay ledger.jsonl --out copy   # the same bytes again, with no model
@@ -145,7 +145,7 @@ Examples:
   wb mine-negatives configs/quickstart.yaml --retriever bm25 negatives.ranks='[10, 100]' negatives.sampling=random
   wb mine-negatives configs/minilm-lora.yaml negatives.mode=naive                  # for comparison: no filter
   wb mine-negatives configs/minilm-lora.yaml --out triples.jsonl --format triplet --scores
-  wb mine-negatives configs/minilm-lora.yaml --cross-encoder models/ms-marco-MiniLM-L6-v2
+  wb mine-negatives configs/minilm-lora.yaml --cross-encoder cross-encoder/ms-marco-MiniLM-L6-v2
   wb mine-negatives configs/minilm-lora.yaml --candidates candidates.jsonl         # score them with a stronger model ...
   wb mine-negatives configs/minilm-lora.yaml --rescore scores.jsonl                # ... and decide by its scores
 
@@ -156,7 +156,7 @@ The section `negatives:` of the YAML says how; without it, its defaults do (`wb 
 Examples:
   wb bench                                                         # the benchmarks, and whose data is there
   wb bench codesearchnet                                           # BM25 and the latest run's encoder
-  wb bench codesearchnet --encoder models/all-MiniLM-L6-v2
+  wb bench codesearchnet --encoder sentence-transformers/all-MiniLM-L6-v2
   wb bench codesearchnet --dataset data/codesearchnet --retriever bm25 --json bm25.json
   wb bench cosqa --encoder latest --trec run.trec
   wb bench pairs --dataset held-out.jsonl --encoder latest
@@ -173,7 +173,7 @@ Predicted SQL runs in child processes that can only read; `wb ls --benchmarks` t
     /// Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it.
     #[command(after_help = "\
 Examples:
-  wb ab configs/annotations.yaml llm.model=models/qwen2.5-coder-7b-instruct-q4_k_m.gguf
+  wb ab configs/annotations.yaml
   wb ab configs/annotations.yaml --encoder latest ab.arms='[code, both]'
   wb ab configs/annotations.yaml --encoder bm25
   wb ab configs/annotations.yaml ab.judgements=judged.jsonl          # with a person's grades of what was found
@@ -371,7 +371,7 @@ pub struct Ls {
     /// Every key of a YAML with its default.
     #[arg(long)]
     pub defaults: bool,
-    /// Benchmarks with their papers and licences, and whose data is there.
+    /// Benchmarks with their papers and licenses, and whose data is there.
     #[arg(long)]
     pub benchmarks: bool,
     /// The folder in which --benchmarks looks for data.
