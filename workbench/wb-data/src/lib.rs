@@ -1,7 +1,7 @@
 //! Pairs: read, cleaned, deduplicated, split, audited, balanced and kept.
 //!
-//! [`sources`] reads pairs out of files of others; [`mod@prepare`] turns what was read into train, validation and test
-//! with a data card that accounts for every pair; [`store`] keeps the result as Parquet.
+//! [`external`] fetches data sets of others; [`sources`] reads pairs out of them; [`mod@prepare`] turns what was read into
+//! train, validation and test with a data card that accounts for every pair; [`store`] keeps the result as Parquet.
 //! Arrow, Parquet and the hub are known here and nowhere else.
 
 pub mod balance;
@@ -9,6 +9,7 @@ pub mod card;
 pub mod content;
 pub mod dedupe;
 pub mod error;
+pub mod external;
 pub mod filter;
 mod gate;
 pub mod judge;

@@ -91,6 +91,13 @@ impl FakeHub {
         commit
     }
 
+    /// [`FakeHub::add`] under this commit, for clients that know which one they want.
+    pub fn add_at(&self, kind: &str, id: &str, commit: &str, files: &[(&str, &[u8])]) {
+        let files = files.iter().map(|(path, bytes)| File::new(path, bytes.to_vec())).collect();
+        let repository = Repository { commit: commit.to_owned(), ..Repository::new(kind, id, files) };
+        self.state().repositories.insert(0, repository);
+    }
+
     /// Adds a repository with the files of a folder, those in folders below included.
     pub fn add_folder(&self, kind: &str, id: &str, folder: &Path) -> io::Result<String> {
         let mut files = Vec::new();

@@ -25,8 +25,9 @@ pub use files::FilesConfig;
 pub use gather::Gather;
 pub use hub::HubConfig;
 pub use joined::{JoinedConfig, JoinedSide};
+pub(crate) use jsonl::open;
 pub use parallel_lines::ParallelLinesConfig;
-pub(crate) use parquet::batches;
+pub(crate) use parquet::{batches, columns, value};
 pub use source::{OnBad, Source, SourceRead};
 
 use crate::Result;

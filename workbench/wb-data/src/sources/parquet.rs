@@ -94,6 +94,16 @@ pub(crate) fn batches(
     Ok(())
 }
 
+/// The names of a file's columns.
+pub(crate) fn columns(path: &Path) -> Result<Vec<String>> {
+    let file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+    guard(path, || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, error))?;
+        let fields = builder.parquet_schema().root_schema().get_fields();
+        Ok(fields.iter().map(|field| field.name().to_owned()).collect())
+    })
+}
+
 /// Runs the decoder; a panic of it on a damaged file (there are such files) becomes an error about the file.
 /// Nothing that it leaves behind is used afterwards.
 fn guard<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -112,7 +122,7 @@ fn corrupt(path: &Path, cause: impl Into<Box<dyn std::error::Error + Send + Sync
 }
 
 /// A cell as JSON; what it is instead, where it is neither text, number, truth value, list nor struct of those.
-fn value(array: &dyn Array, at: usize) -> std::result::Result<Value, String> {
+pub(crate) fn value(array: &dyn Array, at: usize) -> std::result::Result<Value, String> {
     if array.is_null(at) {
         return Ok(Value::Null);
     }

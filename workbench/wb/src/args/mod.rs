@@ -1,6 +1,7 @@
 //! The command line, as types.
 
 mod bench;
+mod data;
 mod given;
 mod init;
 mod mine_negatives;
@@ -13,6 +14,7 @@ use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 
 pub use self::{
     bench::{Bench, BenchSql},
+    data::{Data, DataCommand, DataGet},
     given::{Experiment, Given, file_and_values},
     init::Init,
     mine_negatives::MineNegatives,
@@ -58,7 +60,7 @@ impl Command {
         let places = match self {
             Self::Run(training) | Self::Train(training) => &training.given.places,
             Self::Check(check) => &check.given.places,
-            Self::Data(given) => &given.places,
+            Self::Data(data) => &data.given.places,
             Self::MineNegatives(mining) => &mining.places,
             Self::Bench(bench) => &bench.places,
             Self::Ab(ab) => &ab.places,
@@ -118,9 +120,13 @@ Examples:
 
 Every answer is in the ledger before it counts: stopped or killed, the same command goes on and asks nothing twice.")]
     Synth(Synth),
-    /// Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited.
-    #[command(after_help = "Example:\n  wb data configs/quickstart.yaml")]
-    Data(Given),
+    /// Makes the pairs of a YAML's `data:` section; `wb data get` fetches data sets of others.
+    #[command(after_help = "\
+Examples:
+  wb data configs/quickstart.yaml
+  wb data get                        # data sets of others: what there is, and what is there
+  wb data get codesearchnet cosqa    # fetched to datasets/external")]
+    Data(Data),
     /// Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped.
     #[command(after_help = "\
 Examples:

@@ -162,7 +162,9 @@ fn instead(external: &Path, there: &[String]) -> String {
 /// The names of the folders with data of others.
 fn external_folders(external: &Path) -> Result<Vec<String>> {
     let folders = entries(external)?.into_iter().filter(|path| path.is_dir());
-    Ok(folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+    let names = folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    // What `wb data get` has begun is hidden.
+    Ok(names.filter(|name| !name.starts_with('.')).collect())
 }
 
 /// Folders in BEIR's layout among them.

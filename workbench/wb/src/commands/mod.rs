@@ -6,6 +6,7 @@ mod bench_sql;
 mod check;
 mod compare;
 mod contestants;
+mod data_get;
 mod data_lints;
 mod doctor;
 mod experiment;
@@ -24,7 +25,7 @@ mod test_pairs;
 use anyhow::Result;
 use clap::CommandFactory;
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, Command, Data, DataCommand};
 
 /// How a command ended, as the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Init(arguments) => init::init(&arguments),
         Command::Check(arguments) => check::check(arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
-        Command::Data(arguments) => experiment::data(arguments),
+        Command::Data(arguments) => data(arguments),
         Command::Train(arguments) => experiment::train(arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
@@ -64,6 +65,14 @@ pub fn run(command: Command) -> Result<End> {
             crate::output::line(String::from_utf8_lossy(&script).trim_end());
             Ok(End::Done)
         }
+    }
+}
+
+/// The pairs of a YAML, or data sets of others.
+fn data(arguments: Data) -> Result<End> {
+    match arguments.command {
+        Some(DataCommand::Get(arguments)) => data_get::get(&arguments),
+        None => experiment::data(arguments.given),
     }
 }
 

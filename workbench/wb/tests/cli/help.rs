@@ -44,7 +44,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   check           Reads a YAML and says what is wrong with it, or what it would do, without doing it
     out:   synth           Makes training pairs: with a language model (`synth:`), by rules (`rules:`), out of snippets
     out:                   (`snippets:`)
-    out:   data            Makes the pairs of a YAML's `data:` section: read, filtered, deduplicated, split, audited
+    out:   data            Makes the pairs of a YAML's `data:` section; `wb data get` fetches data sets of others
     out:   train           Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:   mine-negatives  Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers
     out:   bench           Measures an encoder, a run or BM25 under every protocol that the data can give; judges predicted SQL

@@ -6,6 +6,8 @@ mod bench_sql;
 mod commands;
 mod cost;
 mod curriculum;
+#[cfg(feature = "hub")]
+mod data_get;
 mod defaults;
 mod export;
 mod files;

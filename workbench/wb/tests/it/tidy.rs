@@ -78,7 +78,7 @@ fn arrows_point_downward() {
 }
 
 /// Crates that take long to build have one home each, so that the others are built and tested without them.
-const HOMES: [(&str, &[&str]); 27] = [
+const HOMES: [(&str, &[&str]); 28] = [
     ("burn", &["wb-encoder"]),
     ("burn-flex", &["wb-encoder"]),
     ("burn-cuda", &["wb-encoder"]),
@@ -96,6 +96,7 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("arrow", &["wb-data"]),
     ("parquet", &["wb-data"]),
     ("hf-hub", &["wb-hub"]),
+    ("zip", &["wb-data"]),
     ("polars", &["wb-report"]),
     ("plotters", &["wb-report"]),
     // Pages, prompts, and the chat templates of models.

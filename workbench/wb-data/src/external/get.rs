@@ -1,0 +1,215 @@
+//! One data set to its place: what is missing is fetched, converted, and put there whole or not at all.
+
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use wb_core::{Error as CoreError, Progress, atomic};
+use wb_hub::Hub;
+
+use super::{
+    conversions::{Counts, Inputs},
+    entry::{Entry, Part, Server},
+    fetch::{self, Fetched},
+    record::Record,
+    state::{State, recipe, state},
+};
+use crate::{Error, Result};
+
+/// Where to put a data set, and where from.
+pub struct Request<'a> {
+    /// The folder of all data sets of others.
+    pub external: &'a Path,
+    /// The client that fetches.
+    pub hub: &'a Hub,
+    /// Stands in place of `https://` of plain addresses; see [`super::MIRROR`].
+    pub mirror: Option<String>,
+    /// Another commit, branch or tag than the catalog's; what the catalog knows of contents does not count then.
+    pub revision: Option<String>,
+    /// Makes again what is there.
+    pub force: bool,
+}
+
+impl<'a> Request<'a> {
+    /// With the hub of this process and the mirror of its environment.
+    pub fn new(external: &'a Path) -> Self {
+        let mirror = fetch::mirror_of_environment();
+        Self { external, hub: Hub::session(), mirror, revision: None, force: false }
+    }
+
+    /// A server at the revision that is asked for.
+    pub(super) fn server(&self, server: &Server) -> Server {
+        self.revision.as_ref().map_or_else(|| server.clone(), |revision| server.at(revision))
+    }
+
+    fn state(&self, entry: &Entry, part: &Part) -> Result<State> {
+        state(entry, part, self.external, self.revision.as_deref())
+    }
+
+    /// Whether a part in this state is made.
+    fn makes(&self, state: &State, part: &Part) -> bool {
+        match state {
+            State::Missing => true,
+            State::There | State::Other => self.force,
+            // Beside what readers prefer nothing is put that nobody would read.
+            State::ByHand(path) => self.force && *path == self.external.join(&part.place),
+        }
+    }
+}
+
+/// A part of a data set after [`get`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// Its folder.
+    pub place: PathBuf,
+    /// Its end.
+    pub outcome: Outcome,
+}
+
+/// The end of [`get`] for a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was made, of so much; what was left out is counted by its reason.
+    Made(Counts),
+    /// It was there before, and stays.
+    There,
+    /// It was fetched before, of other files, and stays.
+    Other,
+    /// A person put this there, and it stays.
+    ByHand(PathBuf),
+}
+
+/// A part, and whether it is to be made.
+struct Planned<'a> {
+    part: &'a Part,
+    makes: bool,
+    state: State,
+}
+
+/// What is to be made of a data set; an error where something is missing for it that has another name.
+fn planned<'a>(entry: &'a Entry, request: &Request<'_>) -> Result<Vec<Planned<'a>>> {
+    let plan = |part: &'a Part| {
+        let state = request.state(entry, part)?;
+        let makes = request.makes(&state, part);
+        if makes {
+            part.conversion.ready(request.external)?;
+        }
+        Ok(Planned { part, makes, state })
+    };
+    entry.parts.iter().map(plan).collect()
+}
+
+/// The work that a data set takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToCome {
+    /// Folders that are to be made.
+    pub folders: usize,
+    /// Bytes that are to be fetched for them.
+    pub bytes: u64,
+    /// Files to fetch of which nobody knows the size.
+    pub unknown: usize,
+}
+
+/// The work that a data set takes; asks the hub for lists of files, and fetches nothing else.
+pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<ToCome> {
+    let planned = planned(entry, request)?;
+    let parts: Vec<&Part> = planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
+    let (folders, mut bytes, mut unknown) = (parts.len(), 0, 0);
+    for (server, wanted) in fetch::by_server(request, &parts) {
+        if let Server::Hub { id, commit } = &server {
+            let look = request.hub.look(&fetch::repository(id, commit)?, &|paths| fetch::chosen(paths, &wanted));
+            bytes += look.bytes();
+            unknown += if look.unknown.is_some() { wanted.len() } else { 0 };
+            continue;
+        }
+        for file in wanted {
+            match file.bytes.filter(|_| request.revision.is_none()) {
+                Some(count) => bytes += count,
+                None => unknown += 1,
+            }
+        }
+    }
+    Ok(ToCome { folders, bytes, unknown })
+}
+
+/// Fetches a data set and makes its folders; those that are there already stay, and cost nothing.
+pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Done>> {
+    fs::create_dir_all(request.external).map_err(CoreError::io("create", request.external))?;
+    let _held = hold(request.external)?;
+    for part in &entry.parts {
+        // What a killed process left is put back or taken out: nobody else writes here now.
+        let above = request.external.join(&part.place);
+        if let Some(above) = above.parent().filter(|above| above.is_dir()) {
+            atomic::restore_folders(above)?;
+            atomic::remove_leftovers(above)?;
+        }
+    }
+    let planned = planned(entry, request)?;
+    let to_make: Vec<&Part> = planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
+    let incoming = request.external.join(".incoming").join(&entry.name);
+    let fetched = match to_make.is_empty() {
+        true => Vec::new(),
+        false => fetch::fetch(request, &entry.name, &to_make, &incoming, progress)?,
+    };
+    let mut fetched = fetched.into_iter();
+    let mut done = Vec::new();
+    for Planned { part, makes, state } in planned {
+        let files = if makes { fetched.next() } else { None };
+        let outcome = match (files, state) {
+            (Some(files), _) => Outcome::Made(make(entry, part, &files, request, progress)?),
+            (None, State::Other) => Outcome::Other,
+            (None, State::ByHand(path)) => Outcome::ByHand(path),
+            (None, State::There | State::Missing) => Outcome::There,
+        };
+        done.push(Done { place: request.external.join(&part.place), outcome });
+    }
+    if incoming.is_dir() {
+        // All of it is in its place now.
+        atomic::remove_folder(&incoming)?;
+        // Of another data set something may be there still.
+        let _ = fs::remove_dir(request.external.join(".incoming"));
+    }
+    Ok(done)
+}
+
+/// Converts a part's files, and lets the folder appear when all of it is right.
+fn make(
+    entry: &Entry,
+    part: &Part,
+    fetched: &Fetched,
+    request: &Request<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Counts> {
+    let place = request.external.join(&part.place);
+    let inputs = Inputs { files: &fetched.inputs, external: request.external };
+    let mut counts = Counts::new();
+    atomic::replace_folder_with(&place, |into| -> Result<()> {
+        counts = part.conversion.convert(&inputs, into, progress)?;
+        let record = Record {
+            name: entry.name.clone(),
+            title: entry.title.clone(),
+            license: entry.license.to_owned(),
+            made: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            recipe: recipe(part, request.external, request.revision.as_deref())?,
+            sources: fetched.taken.clone(),
+            counts: counts.clone(),
+        };
+        record.write(into)
+    })?;
+    Ok(counts)
+}
+
+/// Holds the folder of data sets for this process.
+fn hold(external: &Path) -> Result<File> {
+    let path = external.join(".lock");
+    let file = File::create(&path).map_err(CoreError::io("create", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let error = Error::file(external, "another `wb data get` is working in this folder");
+            Err(error.with_hint("wait for it, or name another folder: --external DIR"))
+        }
+        Err(TryLockError::Error(source)) => Err(CoreError::Io { action: "lock", path, source }.into()),
+    }
+}

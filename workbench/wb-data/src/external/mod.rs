@@ -1,0 +1,25 @@
+//! Data sets of others: fetched from where they are published, converted, and put where benchmarks and recipes read them.
+//!
+//! [`catalog()`] lists them. [`get`] makes one under `datasets/external/`: each of its folders appears whole or not at
+//! all, with a record of where it comes from in [`RECORD`].
+
+mod catalog;
+mod conversions;
+mod entry;
+mod fetch;
+mod get;
+mod record;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+pub use catalog::{catalog, find};
+pub use conversions::{Annotations, AsItIs, Beir, Column, Conversion, Counts, Docstrings, Kind, Output, Rows, Unzip};
+pub use entry::{Entry, Origin, Part, Server, Wanted};
+pub use fetch::MIRROR;
+pub use get::{Done, Outcome, Request, ToCome, get, to_come};
+pub use record::{RECORD, Record, Taken};
+pub use state::{State, bytes_of, state};
+/// Numbers of bytes for people: `14 kB`, `90.9 MB`.
+pub use wb_hub::bytes as readable;
