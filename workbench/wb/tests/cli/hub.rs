@@ -180,7 +180,8 @@ fn proxies_of_the_environment_are_taken() {
     let project = Project::new();
     let train = ["train", "tiny.yaml", OF_HUB, LORA];
     // Nobody listens there, so that a client which asks the proxy fails.
-    let (code, _, err) = project.wb(&train, &[("HTTP_PROXY", "http://127.0.0.1:1"), ("http_proxy", "http://127.0.0.1:1")]);
+    let (code, _, err) =
+        project.wb(&train, &[("HTTP_PROXY", "http://127.0.0.1:1"), ("http_proxy", "http://127.0.0.1:1")]);
     assert_eq!(code, Some(2), "{err}");
     assert!(err.contains("cannot be reached"), "{err}");
     assert!(project.hub.requests().is_empty());

@@ -7,6 +7,7 @@ mod print;
 use std::path::{Path, PathBuf};
 
 use wb_core::{EncoderRef, Place};
+use wb_data::external::that_brings;
 use wb_encoder::Folder;
 use wb_hub::{Hub, RepoKind, RepoRef, bytes};
 
@@ -102,8 +103,14 @@ fn path(key: &str, path: &Path, config: &Path) -> Need {
 fn brings(path: &Path, config: &Path) -> String {
     let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let of_catalog = match parts.as_slice() {
+        ["datasets", "external", rest @ ..] => that_brings(&rest.join("/")),
+        _ => None,
+    };
+    if let Some(name) = of_catalog {
+        return format!("wb data get {name}");
+    }
     match parts.as_slice() {
-        ["datasets", "external", name, ..] => format!("wb data get {name}"),
         ["datasets", "synthetic", _, ..] => format!("wb synth {}", config.display()),
         _ => "no such file or folder; paths begin where wb is started".to_owned(),
     }
