@@ -35,6 +35,8 @@ pub enum State {
     There,
     /// It will be fetched when it is asked for: so many bytes.
     Fetched(u64),
+    /// A data set of the catalog that will be fetched when it is asked for: its name.
+    DataSet(String),
     /// It is not; the command that brings it, or the reason.
     Missing(String),
 }
@@ -59,6 +61,30 @@ impl Need {
     pub fn is_of_data(&self) -> bool {
         self.key.starts_with("data.")
     }
+}
+
+/// Tells everything that is missing at once, where that is more than one thing or a command brings it; one thing alone
+/// is told by who reads it.
+pub fn require(needs: &[Need], config: &Path) -> wb_core::Result<()> {
+    let missing: Vec<(&Need, &String)> = needs
+        .iter()
+        .filter_map(|need| if let State::Missing(how) = &need.state { Some((need, how)) } else { None })
+        .collect();
+    let is_told = missing.len() > 1 || missing.iter().any(|(_, how)| how.starts_with("wb data get "));
+    if !is_told {
+        return Ok(());
+    }
+    for (need, how) in &missing {
+        output::note(format!("missing: {} {}: {how}", need.key, need.what));
+    }
+    Err(wb_core::Error::data(config.display().to_string(), verdict(needs))
+        .with_hint(format!("wb check {} lists all that it needs", config.display())))
+}
+
+/// The names of data sets that are to be fetched, each once.
+pub fn data_sets(needs: &[Need]) -> Vec<String> {
+    let names = needs.iter().filter_map(|need| if let State::DataSet(name) = &need.state { Some(name) } else { None });
+    names.cloned().collect::<std::collections::BTreeSet<String>>().into_iter().collect()
 }
 
 /// The config path of the encoder that an experiment begins with.
@@ -95,12 +121,12 @@ fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> State {
 
 /// A file or folder.
 fn path(key: &str, path: &Path, config: &Path) -> Need {
-    let state = if path.exists() { State::There } else { State::Missing(brings(path, config)) };
+    let state = if path.exists() { State::There } else { brought(path, config) };
     Need { key: key.to_owned(), what: path.display().to_string(), state }
 }
 
-/// The command that brings a path, or the plain truth.
-fn brings(path: &Path, config: &Path) -> String {
+/// The way to a path that is not there.
+fn brought(path: &Path, config: &Path) -> State {
     let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let of_catalog = match parts.as_slice() {
@@ -108,12 +134,15 @@ fn brings(path: &Path, config: &Path) -> String {
         _ => None,
     };
     if let Some(name) = of_catalog {
-        return format!("wb data get {name}");
+        return match Hub::session().settings().offline {
+            Some(variable) => State::Missing(format!("wb data get {name}, without {variable}")),
+            None => State::DataSet(name),
+        };
     }
-    match parts.as_slice() {
+    State::Missing(match parts.as_slice() {
         ["datasets", "synthetic", _, ..] => format!("wb synth {}", config.display()),
         _ => "no such file or folder; paths begin where wb is started".to_owned(),
-    }
+    })
 }
 
 /// Cargo's sources on this machine, which the source `code` reads where it names no folder.
