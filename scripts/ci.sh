@@ -103,5 +103,5 @@ fi
 # The main job on this machine's own sources, and the benchmarks on real data with a real model.
 # They say what they measured; the binary is the one that the tests built.
 step slow cargo test --release --workspace --test slow -- --ignored --nocapture --test-threads=1
-step killed cargo test --release --workspace --test cli -- --ignored --nocapture killed
+step killed cargo test --release --workspace --test cli -- --ignored --nocapture killed python
 step untouched untouched

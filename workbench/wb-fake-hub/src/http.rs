@@ -30,11 +30,13 @@ pub(crate) struct Answer {
     pub(crate) cut: Option<usize>,
     /// Nothing comes for so long before the body.
     pub(crate) silence: Duration,
+    /// The body stays here: its length alone is told.
+    pub(crate) head_only: bool,
 }
 
 impl Answer {
     pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), cut: None, silence: Duration::ZERO }
+        Self { status, headers: Vec::new(), body: body.into(), cut: None, silence: Duration::ZERO, head_only: false }
     }
 
     #[must_use]
@@ -73,6 +75,9 @@ pub(crate) fn write(mut stream: TcpStream, answer: Answer) -> io::Result<()> {
         head += &format!("{name}: {value}\r\n");
     }
     stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
+    if answer.head_only {
+        return stream.flush();
+    }
     std::thread::sleep(answer.silence);
     let end = answer.cut.unwrap_or(answer.body.len()).min(answer.body.len());
     stream.write_all(&answer.body[..end])?;

@@ -157,6 +157,7 @@ fn answer(stream: TcpStream, state: &Mutex<State>, is_store: bool) {
         state.requests.push(request.clone());
         let mut answer = routes::answer(&state, &request);
         fault::apply(&mut state.faults, &request, &mut answer);
+        answer.head_only = request.method == "HEAD";
         answer
     };
     // A client that went away needs no answer.

@@ -103,18 +103,18 @@ pub(crate) fn refusal(status: u16, response: Response<Body>, about: &About, sett
         (416, _) => {
             // What came before is not the beginning of this file: the caller begins anew.
             let error = about.error(Why::WrongBytes, "the server has no more bytes, and more were expected");
-            return Trouble::Again { error: error.with_hint("give the same command again"), after: None, counts: 1 };
+            return Trouble::again(error.with_hint("give the same command again"), None);
         }
         (429, _) => {
             let error = about.error(Why::Busy, "the server has had too many requests (429)");
             let hint =
                 "wait some minutes and give the same command again: what came is kept; HF_TOKEN raises the limit";
-            return Trouble::Again { error: error.with_hint(hint), after, counts: 1 };
+            return Trouble::again(error.with_hint(hint), after);
         }
         (408 | 425 | 500..=599, _) => {
             let error = about.error(Why::Unreachable, format!("the server answers {status}: {told}"));
             let hint = "the fault is the server's; give the same command again later: what came is kept";
-            return Trouble::Again { error: error.with_hint(hint), after, counts: 1 };
+            return Trouble::again(error.with_hint(hint), after);
         }
         _ => (
             Why::Refused,
@@ -122,7 +122,7 @@ pub(crate) fn refusal(status: u16, response: Response<Body>, about: &About, sett
             format!("look at {page}; or {}", about.elsewhere()),
         ),
     };
-    Trouble::Final(about.error(why, message).with_hint(hint))
+    about.error(why, message).with_hint(hint).into()
 }
 
 /// The seconds in `"api";r=0;t=55`: after so many the count of requests begins anew.

@@ -136,6 +136,6 @@ impl<'a> Client<'a> {
              there already is used; or {}",
             about.elsewhere()
         );
-        Trouble::Again { error: told.with_hint(hint), after: None, counts: if nobody { 3 } else { 1 } }
+        Trouble::Again { error: Box::new(told.with_hint(hint)), after: None, counts: if nobody { 3 } else { 1 } }
     }
 }

@@ -139,7 +139,15 @@ impl Hub {
 
     /// The chosen files of a repository, all of them on this disk; `choose` gives the wanted of all paths.
     pub fn fetch(&self, repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> Result<Fetched> {
-        let pinned = self.pin(repo)?;
+        self.fetch_at(self.pin(repo)?, repo, choose)
+    }
+
+    /// The chosen files of a repository, for a look at them: no lock file learns its name.
+    pub fn peek(&self, repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> Result<Fetched> {
+        self.fetch_at(repo.at(&self.commit(repo, false)?), repo, choose)
+    }
+
+    fn fetch_at(&self, pinned: Pinned, repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> Result<Fetched> {
         let cache = self.cache()?;
         let folder = cache.snapshot(&pinned);
         let Some(listing) = self.listing(&pinned)? else {

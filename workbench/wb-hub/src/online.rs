@@ -166,11 +166,8 @@ impl<'a> Online<'a> {
             let opened = self.client.get(url, None, about)?;
             let mut bytes = Vec::new();
             let read = opened.body.into_with_config().limit(MAX_BYTES).reader().read_to_end(&mut bytes);
-            read.map_err(|source| Trouble::Again {
-                error: about.error(Why::Unreachable, "the answer was cut").with_cause(source),
-                after: None,
-                counts: 1,
-            })?;
+            let cut = || about.error(Why::Unreachable, "the answer was cut");
+            read.map_err(|source| Trouble::again(cut().with_cause(source), None))?;
             Ok((bytes, opened.last))
         })?;
         let nonsense = |error| {

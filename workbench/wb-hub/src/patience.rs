@@ -8,26 +8,33 @@ use crate::{Error, Observer, Patience, Why};
 pub(crate) enum Trouble {
     /// Another attempt may do.
     Again {
-        /// What is told where no attempt did.
-        error: Error,
+        /// Told where no attempt did.
+        error: Box<Error>,
         /// The wait that the server asked for.
         after: Option<Duration>,
         /// Attempts that it counts for: where no server is at all, few will do.
         counts: u32,
     },
     /// No attempt will do.
-    Final(Error),
+    Final(Box<Error>),
+}
+
+impl Trouble {
+    /// One attempt in vain, with the wait that the server asked for.
+    pub(crate) fn again(error: Error, after: Option<Duration>) -> Self {
+        Self::Again { error: Box::new(error), after, counts: 1 }
+    }
 }
 
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
-        Self::Final(error)
+        Self::Final(Box::new(error))
     }
 }
 
 impl From<wb_core::Error> for Trouble {
     fn from(error: wb_core::Error) -> Self {
-        Self::Final(error.into())
+        Self::Final(Box::new(error.into()))
     }
 }
 
@@ -51,18 +58,18 @@ impl<'a> Attempts<'a> {
     /// Waits before the next attempt, or gives up with the error of this one.
     pub(crate) fn wait(&mut self, trouble: Trouble) -> Result<(), Error> {
         let (error, after, counts) = match trouble {
-            Trouble::Final(error) => return Err(error),
+            Trouble::Final(error) => return Err(*error),
             Trouble::Again { error, after, counts } => (error, after, counts),
         };
         self.in_vain += counts;
         if self.in_vain >= self.patience.attempts {
-            return Err(error);
+            return Err(*error);
         }
         let own = self.patience.first_wait.saturating_mul(1 << (self.in_vain - 1).min(16));
         let wait = after.unwrap_or(own);
         if wait > self.patience.longest_wait {
             let message = format!("asks to wait {} s before the next request", wait.as_secs());
-            let what = match &error {
+            let what = match &*error {
                 Error::Hub { what, .. } => what.clone(),
                 Error::Core(error) => error.to_string(),
             };
@@ -95,7 +102,7 @@ mod tests {
 
     fn trouble(after: Option<u64>) -> Trouble {
         let error = Error::new(Why::Unreachable, "o/n", "no answer");
-        Trouble::Again { error, after: after.map(Duration::from_secs), counts: 1 }
+        Trouble::again(error, after.map(Duration::from_secs))
     }
 
     #[test]

@@ -210,7 +210,7 @@ fn cut(coming: &Coming<'_>, length: u64, expected: Option<u64>, source: Option<s
     if let Some(source) = source {
         error = error.with_cause(source);
     }
-    Trouble::Again { error: error.with_hint("give the same command again: what came is kept"), after: None, counts: 1 }
+    Trouble::again(error.with_hint("give the same command again: what came is kept"), None)
 }
 
 /// Whether the file that came is the one that was listed.

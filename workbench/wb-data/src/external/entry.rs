@@ -54,6 +54,9 @@ pub struct Part {
     /// The language that `--languages` chooses it by.
     #[serde(skip)]
     pub language: Option<&'static str>,
+    /// Records, as its publishers count them; none where they were not seen to.
+    #[serde(skip)]
+    pub records: Option<u64>,
     /// Where its files come from.
     pub origins: Vec<Origin>,
     /// The way from these files to the folder.
@@ -63,7 +66,7 @@ pub struct Part {
 impl Part {
     /// A part without languages that nobody puts elsewhere.
     pub(super) fn new(place: impl Into<String>, conversion: Conversion, origins: Vec<Origin>) -> Self {
-        Self { place: place.into(), instead: Vec::new(), language: None, origins, conversion }
+        Self { place: place.into(), instead: Vec::new(), language: None, records: None, origins, conversion }
     }
 }
 

@@ -14,7 +14,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use catalog::{catalog, find};
+pub use catalog::{catalog, find, records_at, that_brings};
 pub use conversions::{Annotations, AsItIs, Beir, Column, Conversion, Counts, Docstrings, Kind, Output, Rows, Unzip};
 pub use entry::{Entry, Origin, Part, Server, Wanted};
 pub use fetch::MIRROR;

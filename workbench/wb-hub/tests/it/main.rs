@@ -1,4 +1,5 @@
 //! Downloads against a server on this machine that speaks the hub's interface and breaks on purpose.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod broken;
 mod cache;

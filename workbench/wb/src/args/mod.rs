@@ -21,7 +21,7 @@ pub use self::{
 };
 
 /// Where data of others is put, and looked for where nothing is named.
-const EXTERNAL: &str = "datasets/external";
+pub const EXTERNAL: &str = "datasets/external";
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
 #[derive(Debug, Parser)]

@@ -36,7 +36,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     }
     let are_there = |of: &dyn Fn(&Need) -> bool| needs.iter().filter(|need| of(need)).all(Need::is_there);
     if are_there(&|_| true) {
-        preflight::preflight(&experiment)?;
+        preflight::preflight(&experiment, true)?;
     }
     let prepared = match are_there(&Need::is_of_data) {
         true => {
@@ -97,7 +97,7 @@ fn before_synthesis(
     // The pairs themselves are what comes of it.
     let needs: Vec<Need> = needs.iter().filter(|need| Path::new(&need.what) != pairs).cloned().collect();
     if needs.iter().all(Need::is_there) {
-        preflight::but_pairs(experiment)?;
+        preflight::but_pairs(experiment, true)?;
     }
     let file = arguments.config.display();
     let verdict = needs::verdict(&needs);

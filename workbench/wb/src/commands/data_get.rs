@@ -25,13 +25,22 @@ pub fn get(arguments: &args::DataGet) -> Result<End> {
     let request =
         Request { revision: arguments.revision.clone(), force: arguments.force, ..Request::new(&arguments.external) };
     for entry in &entries {
-        fetch(entry, &request)?;
+        fetch(entry, &request, &|line| output::line(line))?;
     }
     Ok(End::Done)
 }
 
+/// Fetches data sets that something else needs; none is no work.
+pub fn bring(names: &[String], external: &Path) -> Result<()> {
+    for entry in external::find(names, &[])? {
+        // It is no result of what needs it.
+        fetch(&entry, &Request::new(external), &|line| output::note(line))?;
+    }
+    Ok(())
+}
+
 /// One data set, told before and after.
-fn fetch(entry: &Entry, request: &Request<'_>) -> Result<()> {
+fn fetch(entry: &Entry, request: &Request<'_>, say: &dyn Fn(String)) -> Result<()> {
     let to_come = external::to_come(entry, request)?;
     if to_come.folders > 0 {
         output::note(format!("{}: {}", entry.name, entry.title));
@@ -47,15 +56,15 @@ fn fetch(entry: &Entry, request: &Request<'_>) -> Result<()> {
     for part in done? {
         let place = part.place.display();
         match part.outcome {
-            Outcome::Made(counts) => output::line(format!("{place}: {}", counted(&counts))),
-            Outcome::There => output::line(format!("{place}: there already")),
-            Outcome::Other => output::line(format!(
+            Outcome::Made(counts) => say(format!("{place}: {}", counted(&counts))),
+            Outcome::There => say(format!("{place}: there already")),
+            Outcome::Other => say(format!(
                 "{place}: there already, made of other files than would be taken now; --force makes it again"
             )),
             Outcome::ByHand(path) if path == part.place => {
-                output::line(format!("{place}: put there by hand, and left as it is; --force replaces it"));
+                say(format!("{place}: put there by hand, and left as it is; --force replaces it"));
             }
-            Outcome::ByHand(path) => output::line(format!(
+            Outcome::ByHand(path) => say(format!(
                 "{place}: not fetched, because {} was put there by hand and is read first; move it away to fetch",
                 path.display()
             )),

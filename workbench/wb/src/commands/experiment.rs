@@ -1,18 +1,18 @@
 //! `wb run`, `wb data`, `wb train`: an experiment, whole or in part.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
 use wb_core::{Error, RunDir};
 
-use super::{End, recipes, report};
+use super::{End, data_get, recipes, report};
 use crate::{
     args,
     config::Experiment,
     interrupt::Interrupt,
     output::{self, Bars},
     pipeline::{
-        bench, data, device, mine, preflight, resume,
+        bench, data, device, mine, needs, preflight, resume,
         train::{self, Trained},
         verdict,
     },
@@ -26,10 +26,19 @@ pub fn load(arguments: &args::Experiment) -> Result<Experiment> {
         .with_context(|| format!("cannot load {}", arguments.config.display()))
 }
 
+/// Fetches the data sets that sections of a file need, and tells everything that is missing for them at once.
+pub fn prepare(experiment: &Experiment, arguments: &args::Experiment, sections: &[&str]) -> Result<()> {
+    let mut needs = needs::of_experiment(experiment, &arguments.config);
+    needs.retain(|need| sections.iter().any(|section| need.key.starts_with(section)));
+    needs::require(&needs, &arguments.config)?;
+    data_get::bring(&needs::data_sets(&needs), Path::new(args::EXTERNAL))
+}
+
 /// `wb data`
 pub fn data(given: args::Given) -> Result<End> {
     let Some(arguments) = recipes::given_or_listed("data", given)? else { return Ok(End::Done) };
     let experiment = load(&arguments)?;
+    prepare(&experiment, &arguments, &["data."])?;
     preflight::judges(&experiment)?;
     let mut bars = Bars::new();
     let data = data::data(&experiment, &arguments.places.datasets, &mut |p| bars.report(p))?;
@@ -72,7 +81,10 @@ fn file(
 fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> Result<End> {
     let started = Instant::now();
     let experiment = load(arguments)?;
-    preflight::preflight(&experiment)?;
+    let of_training = ["data.", "encoder.", "negatives.", "train."];
+    let of_all = [&of_training[..], &["bench."]].concat();
+    prepare(&experiment, arguments, if measured { &of_all } else { &of_training })?;
+    preflight::preflight(&experiment, measured)?;
     let named = resume.map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
     let device = device::of_experiment(&experiment)?;
     let interrupt = Interrupt::listen()?;

@@ -8,8 +8,9 @@ use std::{
 use anyhow::Result;
 use wb_bench::{BenchmarkConfig, benchmarks::NAMES, layouts::files::entries};
 use wb_core::{Error, run_dir};
+use wb_hub::Hub;
 
-use super::{bench_sql::Kind, test_pairs};
+use super::{bench_sql::Kind, data_get, test_pairs};
 use crate::args;
 
 /// A benchmark, and what there is of its data.
@@ -109,7 +110,7 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
             missing.push(name);
         }
     }
-    if !missing.is_empty() {
+    if !missing.is_empty() && !fetched(&missing, external)? {
         return Err(not_there(&missing, external, "--dataset DIR names another place")?.into());
     }
     Ok(folders)
@@ -122,12 +123,31 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
 /// If it is not there; `elsewhere` is a sentence about another place.
 pub fn of_sql(kind: Kind, external: &Path, elsewhere: &str) -> Result<PathBuf> {
     let folder = external.join(kind.name());
+    if !folder.is_dir() {
+        fetched(&[kind.name()], external)?;
+    }
     match kind.data_in(&folder)? {
         Some(data) => Ok(data),
         // Its reader knows which file is missing.
         None if folder.is_dir() && kind != Kind::SyntheticSql => Ok(folder),
         None => Err(not_there(&[kind.name()], external, elsewhere)?.into()),
     }
+}
+
+/// Whether the data of a benchmark of text-to-SQL is where it is looked for.
+pub fn has_sql(kind: Kind, external: &Path) -> Result<bool> {
+    let folder = external.join(kind.name());
+    Ok(kind.data_in(&folder)?.is_some() || (folder.is_dir() && kind != Kind::SyntheticSql))
+}
+
+/// Fetches data that is missing, as `wb data get` does; not where nobody may be asked.
+fn fetched(names: &[&str], external: &Path) -> Result<bool> {
+    if Hub::session().settings().offline.is_some() {
+        return Ok(false);
+    }
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    data_get::bring(&names, external)?;
+    Ok(true)
 }
 
 /// What is said where data is missing: all of it, how to get it, and what there is instead.

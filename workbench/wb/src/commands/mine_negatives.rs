@@ -32,6 +32,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
              write them with --out FILE.jsonl --format n-tuple"
         );
     }
+    experiment::prepare(&experiment, &overridden, &["data.", "encoder.", "negatives."])?;
     preflight::negatives(&config)?;
     if let Some(line) = line {
         output::line(line);

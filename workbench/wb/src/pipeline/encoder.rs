@@ -87,7 +87,7 @@ fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Res
     if Hub::session().look(&repo, &Folder::files_among).missing.is_empty() {
         return pretrained_encoder(reference);
     }
-    let small = Hub::session().fetch(&repo, &Folder::small_files_among)?;
+    let small = Hub::session().peek(&repo, &Folder::small_files_among)?;
     let mut folder = Folder::sized_like(&small.folder, experiment.seed)?;
     folder.name = id;
     Ok(folder)

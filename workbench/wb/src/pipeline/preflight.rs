@@ -10,8 +10,9 @@ use wb_retrieval::mining::{MiningConfig, RescoreConfig};
 use super::{encoder, mine};
 use crate::config::{Experiment, SourceChoice};
 
-/// Refuses an experiment whose pretrained encoder or benchmarks' data are not there or do not fit.
-pub fn preflight(experiment: &Experiment) -> Result<()> {
+/// Refuses an experiment whose pretrained encoder, or benchmarks' data where it is to be measured, are not there or do
+/// not fit.
+pub fn preflight(experiment: &Experiment, measured: bool) -> Result<()> {
     if let Some(path) = unmade_pairs(experiment) {
         return Err(wb_core::Error::Unknown {
             kind: "file of pairs",
@@ -20,11 +21,11 @@ pub fn preflight(experiment: &Experiment) -> Result<()> {
         }
         .into());
     }
-    but_pairs(experiment)
+    but_pairs(experiment, measured)
 }
 
 /// The same without a look at pairs that `wb synth` is yet to make.
-pub fn but_pairs(experiment: &Experiment) -> Result<()> {
+pub fn but_pairs(experiment: &Experiment, measured: bool) -> Result<()> {
     let (max_tokens, special) = encoder::check(experiment)?;
     check_stage_lengths(&experiment.train, max_tokens, special)?;
     judges(experiment)?;
@@ -35,7 +36,8 @@ pub fn but_pairs(experiment: &Experiment) -> Result<()> {
     if let Some(negatives) = &experiment.negatives {
         self::negatives(negatives)?;
     }
-    for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
+    let benchmarks = if measured { experiment.bench.benchmarks.as_slice() } else { &[] };
+    for (at, entry) in benchmarks.iter().enumerate() {
         if let Some(folder) = entry.dataset.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(wb_core::Error::Unknown {
                 kind: "folder",

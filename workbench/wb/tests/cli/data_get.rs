@@ -345,3 +345,39 @@ fn pairs_of_a_yaml_are_made_as_before() {
     let (out, _) = world.sandbox.succeeds(&["data", "tiny.yaml", "seed=6"]);
     assert!(out.contains("pairs"), "{out}");
 }
+
+#[test]
+fn what_needs_a_data_set_fetches_it() {
+    let world = World::new();
+    let (test, valid) = (functions("test"), functions("validation"));
+    let files: Vec<(String, &[u8])> = ["go", "java", "javascript", "php", "python", "ruby"]
+        .into_iter()
+        .flat_map(|language| {
+            [("test", test.as_slice()), ("validation", valid.as_slice())]
+                .map(|(split, bytes)| (format!("{language}/{split}-00000-of-00001.parquet"), bytes))
+        })
+        .collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
+    world.hub.add_at("datasets", CODESEARCHNET.0, CODESEARCHNET.1, &files);
+    // Offline nobody is asked, and the command is told.
+    let said = world.sandbox.wb(&["bench", "codesearchnet", "--retriever", "bm25"]);
+    assert!(said.contains("hint: wb data get codesearchnet"), "{said}");
+    // As it is typed: in a folder without data and without runs.
+    let output = world.run(&["bench", "codesearchnet"]);
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert!(err.contains("codesearchnet: CodeSearchNet") && err.contains("license"), "{err}");
+    assert!(out.contains("measuring bm25 alone") && out.contains("csn-full"), "{out}");
+    world.hub.requests();
+    assert_eq!(world.run(&["bench", "codesearchnet", "--languages", "ruby"]).status.code(), Some(0));
+    assert!(world.hub.requests().is_empty(), "nothing is fetched twice");
+    // So does a recipe that names it.
+    let source = "data.sources=[{jsonl: {path: datasets/external/codesearchnet/ruby/final/jsonl/valid, fields: \
+                  {anchor: docstring, positive: code, id: null}}}]";
+    std::fs::remove_dir_all(world.sandbox.path("datasets/external")).unwrap();
+    let said = world.sandbox.wb(&["check", "tiny.yaml", source]);
+    assert!(said.contains("missing: wb data get codesearchnet, without WB_OFFLINE"), "{said}");
+    let output = world.run(&["data", "tiny.yaml", source, "data.split.by=pair"]);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{err}");
+}

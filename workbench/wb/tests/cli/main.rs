@@ -13,6 +13,7 @@ mod export;
 mod files;
 mod gates;
 mod help;
+mod hub;
 mod init;
 mod interrupted;
 mod killed;

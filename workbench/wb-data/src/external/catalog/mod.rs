@@ -54,6 +54,29 @@ pub fn find(names: &[String], languages: &[String]) -> Result<Vec<Entry>> {
     Ok(chosen.into_iter().map(|entry| entry.in_languages(languages)).collect())
 }
 
+/// Records of everything that the catalog puts at a place under `datasets/external` or inside of it; none where it puts
+/// nothing there, or their number is not known.
+pub fn records_at(place: &str) -> Option<u64> {
+    let inside = |part: &&super::entry::Part| {
+        part.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let all = catalog();
+    let parts: Vec<_> = all.iter().flat_map(|entry| &entry.parts).filter(inside).collect();
+    if parts.is_empty() { None } else { parts.iter().map(|part| part.records).sum() }
+}
+
+/// The name of the data set that brings a file or folder, by its place under `datasets/external`: the one with the folder
+/// around it, else one that has a folder inside of it.
+pub fn that_brings(place: &str) -> Option<String> {
+    let all = catalog();
+    let is_within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let parts = || all.iter().flat_map(|entry| entry.parts.iter().map(move |part| (entry, part.place.as_str())));
+    let around = parts().filter(|(_, own)| is_within(place, own)).max_by_key(|(_, own)| own.len());
+    around.or_else(|| parts().find(|(_, own)| is_within(own, place))).map(|(entry, _)| entry.name.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -69,6 +92,27 @@ mod tests {
 
     fn named(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn records_are_those_of_the_publishers() {
+        let train = |language: &str| records_at(&format!("codesearchnet/{language}/final/jsonl/train"));
+        assert_eq!(train("python"), Some(412_178));
+        let all: u64 = codesearchnet::LANGUAGES.into_iter().filter_map(train).sum();
+        assert_eq!(all, 1_880_853);
+        assert_eq!((records_at("cosqa"), records_at("nothing")), (None, None));
+    }
+
+    #[test]
+    fn a_place_is_brought_by_the_data_set_around_it() {
+        for (place, expected) in [
+            ("cosqa/cosqa-dev.json", Some("cosqa")),
+            ("codesearchnet", Some("codesearchnet")),
+            ("spider/train/train_gold.sql", Some("spider")),
+            ("text-pairs", None),
+        ] {
+            assert_eq!(that_brings(place).as_deref(), expected, "{place}");
+        }
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub(super) fn rows(
             take(fields)?;
         }
         let note = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        progress(Progress { note, total, ..Progress::new("converting rows", row, 0) });
+        progress(Progress { total, ..Progress::new("converting rows", row, 0).note(note) });
         Ok(())
     })
 }

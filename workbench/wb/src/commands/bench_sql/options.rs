@@ -107,14 +107,16 @@ fn named(kinds: &[Kind]) -> String {
 
 /// The data, where it is named or looked for, and the predictions, which have to be named.
 pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(PathBuf, &Path)> {
-    let dataset = match &arguments.dataset {
-        Some(dataset) => Ok(dataset.clone()),
-        None => external::of_sql(kind, &arguments.external, OTHER_DATA),
-    };
     let Some(predictions) = arguments.sql.predictions.as_deref() else {
-        return Err(without_predictions(kind, dataset.is_err()).into());
+        // Nothing is fetched for a command that is not whole.
+        let is_there = arguments.dataset.is_some() || external::has_sql(kind, &arguments.external)?;
+        return Err(without_predictions(kind, !is_there).into());
     };
-    Ok((dataset?, predictions))
+    let dataset = match &arguments.dataset {
+        Some(dataset) => dataset.clone(),
+        None => external::of_sql(kind, &arguments.external, OTHER_DATA)?,
+    };
+    Ok((dataset, predictions))
 }
 
 /// What names another place of the data.

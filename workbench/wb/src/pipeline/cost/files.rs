@@ -21,6 +21,9 @@ const HEAD: u64 = 1 << 18;
 /// Files that are looked for in a folder.
 const LINES: [&str; 3] = [".jsonl", ".json", ".csv"];
 
+/// Bytes of a record that nobody has seen yet.
+const RECORD_BYTES: f64 = 2000.0;
+
 /// Records, and the bytes that they stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Found {
@@ -53,7 +56,17 @@ pub fn of_source(source: &SourceChoice) -> Result<Option<Found>> {
         | SourceChoice::Hub(_)
         | SourceChoice::TextToSql(_) => return Ok(None),
     };
+    if !files.path.exists() {
+        return Ok(of_catalog(&files.path));
+    }
     Ok(Some(of_files(&files.path, &below(&files.path), |_| true)))
+}
+
+/// Records of data that is yet to be fetched, as its publishers count them.
+pub fn of_catalog(path: &Path) -> Option<Found> {
+    let place = path.strip_prefix("datasets/external").ok()?;
+    let records = wb_data::external::records_at(&place.to_string_lossy().replace('\\', "/"))? as f64;
+    Some(Found { records, bytes: records * RECORD_BYTES })
 }
 
 /// Records of the files below a folder whose path from there, in lower case, is wanted.

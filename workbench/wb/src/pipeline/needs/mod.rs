@@ -7,7 +7,7 @@ mod print;
 use std::path::{Path, PathBuf};
 
 use wb_core::{EncoderRef, Place};
-use wb_data::external::{Entry, catalog};
+use wb_data::external::that_brings;
 use wb_encoder::Folder;
 use wb_hub::{Hub, RepoKind, RepoRef, bytes};
 
@@ -35,6 +35,8 @@ pub enum State {
     There,
     /// It will be fetched when it is asked for: so many bytes.
     Fetched(u64),
+    /// A data set of the catalog that will be fetched when it is asked for: its name.
+    DataSet(String),
     /// It is not; the command that brings it, or the reason.
     Missing(String),
 }
@@ -59,6 +61,30 @@ impl Need {
     pub fn is_of_data(&self) -> bool {
         self.key.starts_with("data.")
     }
+}
+
+/// Tells everything that is missing at once, where that is more than one thing or a command brings it; one thing alone
+/// is told by who reads it.
+pub fn require(needs: &[Need], config: &Path) -> wb_core::Result<()> {
+    let missing: Vec<(&Need, &String)> = needs
+        .iter()
+        .filter_map(|need| if let State::Missing(how) = &need.state { Some((need, how)) } else { None })
+        .collect();
+    let is_told = missing.len() > 1 || missing.iter().any(|(_, how)| how.starts_with("wb data get "));
+    if !is_told {
+        return Ok(());
+    }
+    for (need, how) in &missing {
+        output::note(format!("missing: {} {}: {how}", need.key, need.what));
+    }
+    Err(wb_core::Error::data(config.display().to_string(), verdict(needs))
+        .with_hint(format!("wb check {} lists all that it needs", config.display())))
+}
+
+/// The names of data sets that are to be fetched, each once.
+pub fn data_sets(needs: &[Need]) -> Vec<String> {
+    let names = needs.iter().filter_map(|need| if let State::DataSet(name) = &need.state { Some(name) } else { None });
+    names.cloned().collect::<std::collections::BTreeSet<String>>().into_iter().collect()
 }
 
 /// The config path of the encoder that an experiment begins with.
@@ -105,35 +131,28 @@ fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> State {
 
 /// A file or folder.
 fn path(key: &str, path: &Path, config: &Path) -> Need {
-    let state = if path.exists() { State::There } else { State::Missing(brings(path, config)) };
+    let state = if path.exists() { State::There } else { brought(path, config) };
     Need { key: key.to_owned(), what: path.display().to_string(), state }
 }
 
-/// The command that brings a path, or the plain truth.
-fn brings(path: &Path, config: &Path) -> String {
+/// The way to a path that is not there.
+fn brought(path: &Path, config: &Path) -> State {
     let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    match parts.as_slice() {
-        ["datasets", "external", place @ ..] => match data_set_of(&place.join("/")) {
-            Some(name) => format!("wb data get {name}"),
-            None => "data of your own, no data set that `wb data get` knows".to_owned(),
-        },
+    let of_catalog = match parts.as_slice() {
+        ["datasets", "external", rest @ ..] => that_brings(&rest.join("/")),
+        _ => None,
+    };
+    if let Some(name) = of_catalog {
+        return match Hub::session().settings().offline {
+            Some(variable) => State::Missing(format!("wb data get {name}, without {variable}")),
+            None => State::DataSet(name),
+        };
+    }
+    State::Missing(match parts.as_slice() {
         ["datasets", "synthetic", _, ..] => format!("wb synth {}", config.display()),
         _ => "no such file or folder; paths begin where wb is started".to_owned(),
-    }
-}
-
-/// The data set whose folder this is, or lies in it or around it: the first in the catalog's order.
-fn data_set_of(place: &str) -> Option<String> {
-    let is_in = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let catalog = catalog();
-    let holding = |holds: &dyn Fn(&str) -> bool| {
-        let has = |entry: &&Entry| entry.parts.iter().any(|part| holds(&part.place));
-        catalog.iter().find(has).map(|entry| entry.name.clone())
-    };
-    holding(&|part| is_in(place, part)).or_else(|| holding(&|part| is_in(part, place)))
+    })
 }
 
 /// Cargo's sources on this machine, which the source `code` reads where it names no folder.
@@ -144,25 +163,4 @@ fn registry(key: &str) -> Need {
     let missing = || State::Missing("cargo fetch, in any Rust project".to_owned());
     let state = if is_there { State::There } else { missing() };
     Need { key: key.to_owned(), what: "the crates of Cargo's registry".to_owned(), state }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_has_the_data_set_that_fills_it() {
-        for (place, name) in [
-            ("conala/conala-train.json", Some("conala")),
-            ("codesearchnet", Some("codesearchnet")),
-            ("codesearchnet/ruby/final/jsonl/valid", Some("codesearchnet")),
-            ("codesearchnet/php/final/jsonl/train", Some("codesearchnet-train")),
-            ("codesearchnet/annotated", Some("codesearchnet-annotations")),
-            ("code_docstring_corpus", Some("code_docstring_corpus")),
-            ("text-pairs", None),
-            ("con", None),
-        ] {
-            assert_eq!(data_set_of(place).as_deref(), name, "{place}");
-        }
-    }
 }

@@ -20,6 +20,7 @@ fn told(state: &State, endpoint: &str) -> String {
     match state {
         State::There => "there".to_owned(),
         State::Fetched(count) => format!("fetched when it runs: {} from {endpoint}", bytes(*count)),
+        State::DataSet(name) => format!("fetched when it runs: wb data get {name}"),
         State::Missing(command) => format!("missing: {command}"),
     }
 }
@@ -28,9 +29,12 @@ fn told(state: &State, endpoint: &str) -> String {
 pub fn verdict(needs: &[Need]) -> String {
     let missing = needs.iter().filter(|need| need.is_missing()).count();
     let to_come: u64 = needs.iter().map(|need| if let State::Fetched(count) = need.state { count } else { 0 }).sum();
+    let sets = super::data_sets(needs);
     match (missing, to_come) {
-        (0, 0) => "fine".to_owned(),
-        (0, count) => format!("fine, once {} are fetched", bytes(count)),
+        (0, 0) if sets.is_empty() => "fine".to_owned(),
+        (0, 0) => format!("fine, once {} is fetched", sets.join(" and ")),
+        (0, count) if sets.is_empty() => format!("fine, once {} are fetched", bytes(count)),
+        (0, count) => format!("fine, once {} and {} are fetched", sets.join(" and "), bytes(count)),
         (missing, _) => format!("{missing} of {} things that it needs are missing", needs.len()),
     }
 }
