@@ -51,7 +51,8 @@ impl Newcomer {
             }
         }
         // `wb` and `cargo` by their names; nothing is built.
-        fs::create_dir_all(newcomer.path("bin")).unwrap();
+        fs::create_dir(newcomer.path("bin")).unwrap();
+        fs::create_dir(newcomer.path("home")).unwrap();
         symlink(env!("CARGO_BIN_EXE_wb"), newcomer.path("bin/wb")).unwrap();
         let cargo = "#!/bin/sh\n[ \"$1 $2 $3 $4 $5\" = \"run --release -p wb --\" ] && shift 5 && exec wb \"$@\"\n\
                      echo \"only cargo run --release -p wb -- ... is known here\" >&2\nexit 1\n";
@@ -142,7 +143,8 @@ impl Newcomer {
             match child.try_wait().unwrap() {
                 Some(status) => break status.code().or(Some(-1)),
                 None if started.elapsed() > LIMIT => {
-                    Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status().unwrap();
+                    // The shell's own word, which is there where the program is not; the line and all that it started.
+                    Command::new("sh").args(["-c", &format!("kill -9 -{}", child.id())]).status().unwrap();
                     child.wait().unwrap();
                     break None;
                 }
