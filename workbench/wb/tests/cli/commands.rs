@@ -13,9 +13,11 @@ fn an_empty_project_says_how_to_begin() {
     exit 0
     out: no runs under runs; make one: wb run configs/quickstart.yaml
     ");
-    insta::assert_snapshot!(sandbox.wb(&["check", "tiny.yaml"]), @r"
+    insta::assert_snapshot!(sandbox.wb(&["check", "tiny.yaml"]), @"
     exit 0
     out: tiny.yaml: fine
+    out: needs            what  state
+    out: data.sources[0]  code  there
     out: data      code code
     out:           to be prepared in datasets/prepared/pairs-[hash]
     out: encoder   a bag of token vectors from scratch: 6848 numbers, 6848 trained

@@ -32,9 +32,12 @@ fn a_check_shows_every_stage_with_its_steps() {
     let sandbox = Sandbox::new();
     staged(&sandbox);
     sandbox.succeeds(&["data", "staged.yaml"]);
-    insta::assert_snapshot!(sandbox.wb(&["check", "staged.yaml"]), @r"
+    insta::assert_snapshot!(sandbox.wb(&["check", "staged.yaml"]), @"
     exit 0
     out: staged.yaml: fine
+    out: needs            what             state
+    out: data.sources[0]  code             there
+    out: data.sources[1]  questions.jsonl  there
     out: data      code code
     out: data      jsonl questions.jsonl
     out:           292 training pairs, prepared already: datasets/prepared/pairs-[hash]

@@ -31,11 +31,11 @@ fn every_command_shows_an_example_of_itself() {
 #[test]
 fn the_first_help_names_every_command_and_where_to_start() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(sandbox.wb(&["--help"]), @r"
+    insta::assert_snapshot!(sandbox.wb(&["--help"]), @"
     exit 0
     out: A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report
     out:
-    out: Usage: wb <COMMAND>
+    out: Usage: wb [OPTIONS] <COMMAND>
     out:
     out: Commands:
     out:   run             Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not
@@ -61,6 +61,10 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   -h, --help     Print help
     out:   -V, --version  Print version
     out:
+    out: Downloads:
+    out:       --locked  Refuses names of models and data whose commit is not in RUNS/hub.lock yet
+    out:       --yes     Fetches more than 1 GB without asking
+    out:
     out: Start here:
     out:   wb run configs/quickstart.yaml      pairs, training, benchmark and report in one go
     out:   wb check configs/quickstart.yaml    what it would do, and what is wrong with the file
@@ -73,7 +77,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
 
 #[test]
 fn help_of_a_training_names_overrides_and_places() {
-    insta::assert_snapshot!(Sandbox::new().wb(&["train", "--help"]), @r"
+    insta::assert_snapshot!(Sandbox::new().wb(&["train", "--help"]), @"
     exit 0
     out: Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:
@@ -92,6 +96,10 @@ fn help_of_a_training_names_overrides_and_places() {
     out:                          differs, where the config, the data or the build is not what it began with. Without it, the run
     out:                          with the same config and data is gone on with, or a new one begun
     out:   -h, --help             Print help
+    out:
+    out: Downloads:
+    out:       --locked  Refuses names of models and data whose commit is not in RUNS/hub.lock yet
+    out:       --yes     Fetches more than 1 GB without asking
     out:
     out: Examples:
     out:   wb train                                                # the recipes in configs, and what they cost
@@ -124,13 +132,13 @@ fn shells_get_completions() {
 #[test]
 fn mistyped_commands_and_options_are_named() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(sandbox.wb(&["trian", "tiny.yaml"]), @r"
+    insta::assert_snapshot!(sandbox.wb(&["trian", "tiny.yaml"]), @"
     exit 2
     err: error: unrecognized subcommand 'trian'
     err:
     err:   tip: a similar subcommand exists: 'train'
     err:
-    err: Usage: wb <COMMAND>
+    err: Usage: wb [OPTIONS] <COMMAND>
     err:
     err: For more information, try '--help'.
     ");

@@ -15,15 +15,16 @@ fn unknown_names_get_a_hint() {
     err: error: no retriever `bm52`
     err:   hint: did you mean `bm25`?
     ");
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "nothing", "--dataset", "code"]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "nothing", "--dataset", "code"]), @"
     exit 2
     err: error: no folder or run `nothing`
-    err:   hint: name a folder, a run (`wb ls`), or a hub id owner/name@revision
+    err:   hint: name a folder, a run (`wb ls`), or an id of the hub, owner/name
     ");
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "owner/name", "--dataset", "code"]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "owner/name", "--dataset", "code"]), @"
     exit 2
-    err: error: no folder or run `owner/name`
-    err:   hint: name a folder, a run (`wb ls`), or a hub id owner/name@revision
+    err: error: there is no folder owner/name here, and it cannot be had from the hub
+    err:   cause: owner/name: [project]/.cache/huggingface/hub does not have which commit it is, and WB_OFFLINE forbids to ask for it
+    err:   hint: give the command once without WB_OFFLINE, or name a folder with config.json, model.safetensors and tokenizer.json
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--encoder", "code", "--dataset", "code"]), @r"
     exit 2
@@ -103,20 +104,21 @@ fn a_hub_id_is_refused_offline() {
     let sandbox = Sandbox::new();
     let revision = "0123456789012345678901234567890123456789";
     let model = format!("encoder.model={{pretrained: {{id: owner/name, revision: \"{revision}\"}}}}");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", &model]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", &model]), @"
     exit 2
-    err: error: cannot get owner/name
-    err:   cause: owner/name@0123456789012345678901234567890123456789: config.json: not in the hub's cache, and WB_OFFLINE forbids to ask for it
-    err:   hint: run once without WB_OFFLINE, or name a folder with config.json, model.safetensors and tokenizer.json
+    err: error: there is no folder owner/name here, and it cannot be had from the hub
+    err:   cause: owner/name@0123456789012345678901234567890123456789: [project]/.cache/huggingface/hub does not have its files, and WB_OFFLINE forbids to ask for it
+    err:   hint: give the command once without WB_OFFLINE, or name a folder with config.json, model.safetensors and tokenizer.json
     ");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: models/minilm/v2}}"]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: models/minilm/v2}}"]), @"
     exit 2
     err: error: no folder `models/minilm/v2`
-    err:   hint: a pretrained model is a folder with config.json, model.safetensors and tokenizer.json, or a hub id owner/name
+    err:   hint: name a folder with config.json, model.safetensors and tokenizer.json, a run (`wb ls`), or an id of the hub, owner/name
     ");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: owner/name}}"]), @r#"
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "encoder.model={pretrained: {id: owner/name}}"]), @"
     exit 2
-    err: error: encoder.model.pretrained.revision: got ``, expected a commit hash of 40 hex digits
-    err:   hint: the repository's page shows it under "History"; a branch would be other data tomorrow
-    "#);
+    err: error: there is no folder owner/name here, and it cannot be had from the hub
+    err:   cause: owner/name: [project]/.cache/huggingface/hub does not have which commit it is, and WB_OFFLINE forbids to ask for it
+    err:   hint: give the command once without WB_OFFLINE, or name a folder with config.json, model.safetensors and tokenizer.json
+    ");
 }

@@ -186,11 +186,11 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     let rescore = "negatives={encoder: bert, rescore: {cross_encoder: {model: cross}}}";
     let (out, _) = sandbox.succeeds(&["check", "plain.yaml", rescore]);
     assert!(out.contains("ranked by bert, 101 a query rescored by cross on the processor, within 2GB"), "{out}");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"]), @"
     exit 2
     err: error: cannot load plain.yaml
-    err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder: missing field `model`
-    err:   hint: rescore: { cross_encoder: { id: path/to/a/cross-encoder } }
+    err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder.model: is empty, expected an encoder: a folder, a run, or `owner/name` of the hub
+    err:   hint: negatives.rescore.cross_encoder.model: sentence-transformers/all-MiniLM-L6-v2
     ");
     insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: scores.jsonl}"]), @r"
     exit 2
@@ -203,11 +203,11 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     err:   cause: bert/modules.json: has Transformer, Pooling, Normalize, expected one Transformer in the folder itself
     err:   hint: sentence-transformers' CrossEncoder writes such a folder; an encoder (with Pooling) is none
     ");
-    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "absent"]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "absent"]), @"
     exit 2
     err: error: cannot read negatives.rescore.cross_encoder
-    err:   cause: no folder `absent`
-    err:   hint: a pretrained model is a folder with config.json, model.safetensors and tokenizer.json, or a hub id owner/name
+    err:   cause: no folder or run `absent`
+    err:   hint: name a folder, a run (`wb ls`), or an id of the hub, owner/name
     ");
     let both = ["mine-negatives", "plain.yaml", "--cross-encoder", "cross", "--rescore", "scores.jsonl"];
     insta::assert_snapshot!(sandbox.refuses(&both), @r"
