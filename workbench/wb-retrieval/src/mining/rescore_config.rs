@@ -32,7 +32,12 @@ impl RescoreConfig {
             Self::CrossEncoder(CrossEncoderConfig { max_tokens: Some(0), .. }) => {
                 Err(Error::value(format!("{key}.cross_encoder.max_tokens"), "got 0, expected at least 4"))
             }
-            Self::CrossEncoder(config) => config.model.validate(&format!("{key}.cross_encoder.model")),
+            Self::CrossEncoder(config) => {
+                let checked = config.model.validate(&format!("{key}.cross_encoder.model"));
+                checked.map_err(|error| {
+                    error.with_hint("rescore: { cross_encoder: { model: cross-encoder/ms-marco-MiniLM-L6-v2 } }")
+                })
+            }
             Self::File(_) => Ok(()),
         }
     }

@@ -88,8 +88,9 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
 
 fn config(file: &Synthesis, arguments: &args::Ab) -> Result<AbConfig> {
     let missing = || {
-        wb_core::Error::value("ab", "is missing, and says what is asked")
-            .with_hint("ab: { queries: queries.jsonl, judgements: judged.jsonl, encoder: models/all-MiniLM-L6-v2 }")
+        wb_core::Error::value("ab", "is missing, and says what is asked").with_hint(
+            "ab: { queries: queries.jsonl, judgements: judged.jsonl, encoder: sentence-transformers/all-MiniLM-L6-v2 }",
+        )
     };
     let mut config = file.ab.clone().ok_or_else(missing)?;
     if let Some(encoder) = &arguments.encoder {

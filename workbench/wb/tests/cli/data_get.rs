@@ -151,7 +151,7 @@ fn the_list_says_what_is_there_and_how_to_get_the_rest() {
 fn names_and_languages_that_are_nearly_right_are_offered() {
     let world = World::new();
     let err = world.refuses("codesearchnt");
-    assert!(err.contains("unknown data set `codesearchnt`") && err.contains("did you mean `codesearchnet`?"), "{err}");
+    assert!(err.contains("no data set `codesearchnt`") && err.contains("did you mean `codesearchnet`?"), "{err}");
     let err = world.refuses("codesearchnet --languages rubi");
     assert!(err.contains("did you mean `ruby`?"), "{err}");
     let err = world.refuses("spider bird --revision main");
@@ -377,7 +377,7 @@ fn what_needs_a_data_set_fetches_it() {
     std::fs::remove_dir_all(world.sandbox.path("datasets/external")).unwrap();
     let said = world.sandbox.wb(&["check", "tiny.yaml", source]);
     assert!(said.contains("missing: wb data get codesearchnet, without WB_OFFLINE"), "{said}");
-    let output = world.run(&["data", "tiny.yaml", source, "data.split.by=pair"]);
+    let output = world.run(&["data", "tiny.yaml", source, "data.split.by=pair", "data.filter.min_positive_chars=1"]);
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{err}");
 }

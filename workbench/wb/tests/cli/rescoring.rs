@@ -190,7 +190,7 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     exit 2
     err: error: cannot load plain.yaml
     err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder.model: is empty, expected an encoder: a folder, a run, or `owner/name` of the hub
-    err:   hint: negatives.rescore.cross_encoder.model: sentence-transformers/all-MiniLM-L6-v2
+    err:   hint: rescore: { cross_encoder: { model: cross-encoder/ms-marco-MiniLM-L6-v2 } }
     ");
     insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: scores.jsonl}"]), @r"
     exit 2

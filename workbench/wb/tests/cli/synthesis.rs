@@ -375,7 +375,10 @@ fn a_data_set_of_the_hub_gives_snippets_from_its_cache() {
     let made = pairs(&sandbox, "datasets/synthetic/made");
     assert!(!made.is_empty() && made.iter().all(|pair| pair["origin"]["group"] == "someone/sums"), "{made:?}");
     let block = sandbox.wb(&["synth", "made.yaml", &hub("data/test.jsonl")]);
-    assert!(block.starts_with("exit 2") && block.contains("not in the hub's cache, and WB_OFFLINE forbids"), "{block}");
+    assert!(
+        block.starts_with("exit 2") && block.contains("does not have data/test.jsonl, and WB_OFFLINE forbids"),
+        "{block}"
+    );
 }
 
 #[test]
@@ -393,11 +396,14 @@ fn mistakes_are_told_with_what_to_do() {
         assert!(block.starts_with("exit 2") && block.contains("hint: make it first: wb synth"), "{block}");
     }
     let llm = "llm={model: models/none.gguf}";
-    let (out, _) = sandbox.succeeds(&["check", "whole.yaml", llm, "synth={judge: {gold: gold.jsonl}}"]);
-    for told in
-        ["to be made first: wb synth whole.yaml", "lint: llm.model: there is no file", "lint: synth.judge.gold: there"]
-    {
-        assert!(out.contains(told), "{told}: {out}");
+    let block = sandbox.refuses(&["check", "whole.yaml", llm, "synth={judge: {gold: gold.jsonl}}"]);
+    for told in [
+        "whole.yaml: 2 of 3 things that it needs are missing",
+        "to be made first: wb synth whole.yaml",
+        "models/none.gguf  missing: no such file",
+        "gold.jsonl        missing: no such file",
+    ] {
+        assert!(block.contains(told), "{told}: {block}");
     }
     let block = sandbox.wb(&["synth", "made.yaml", "llm=null"]);
     assert!(block.starts_with("exit 2") && block.contains("hint: llm: {"), "{block}");

@@ -7,7 +7,11 @@ fn error(sandbox: &Sandbox, from: &str, to: &str) -> String {
     assert!(TINY.contains(from), "{from}");
     sandbox.write("bad.yaml", TINY.replacen(from, to, 1));
     let run = sandbox.refuses(&["run", "bad.yaml"]);
-    assert_eq!(sandbox.refuses(&["check", "bad.yaml"]), run);
+    let check = sandbox.refuses(&["check", "bad.yaml"]);
+    // Where only a file or folder is missing, the check goes on and tells all the rest.
+    if !check.contains("missing: ") {
+        assert_eq!(check, run);
+    }
     run
 }
 

@@ -1,5 +1,7 @@
 //! The needs of a file as a table for people.
 
+use std::collections::BTreeMap;
+
 use wb_hub::{Hub, bytes};
 
 use super::{Need, State};
@@ -28,7 +30,14 @@ fn told(state: &State, endpoint: &str) -> String {
 /// How it stands with all of them, in a few words: `fine`, `fine once 442.3 MB are fetched`, `2 of 5 needs are missing`.
 pub fn verdict(needs: &[Need]) -> String {
     let missing = needs.iter().filter(|need| need.is_missing()).count();
-    let to_come: u64 = needs.iter().map(|need| if let State::Fetched(count) = need.state { count } else { 0 }).sum();
+    // One model that two keys name comes once.
+    let coming: BTreeMap<&str, u64> = needs
+        .iter()
+        .filter_map(
+            |need| if let State::Fetched(count) = need.state { Some((need.what.as_str(), count)) } else { None },
+        )
+        .collect();
+    let to_come: u64 = coming.values().sum();
     let sets = super::data_sets(needs);
     match (missing, to_come) {
         (0, 0) if sets.is_empty() => "fine".to_owned(),
@@ -50,6 +59,7 @@ mod tests {
             (need(State::There), need(State::Fetched(442_300_000)), need(State::Missing("wb data get x".into())));
         assert_eq!(verdict(&[]), "fine");
         assert_eq!(verdict(std::slice::from_ref(&there)), "fine");
+        assert_eq!(verdict(&[fetched.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
         assert_eq!(verdict(&[there.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
         assert_eq!(verdict(&[there, fetched, missing]), "1 of 3 things that it needs are missing");
         assert_eq!(told(&State::Missing("wb data get x".into()), ""), "missing: wb data get x");
