@@ -42,17 +42,21 @@ impl From<wb_core::Error> for Trouble {
 pub(crate) struct Attempts<'a> {
     patience: Patience,
     observer: &'a dyn Observer,
+    /// Attempts that brought nothing, since the last that did; one where no server is counts for several.
     in_vain: u32,
+    /// Waits since then.
+    waits: u32,
 }
 
 impl<'a> Attempts<'a> {
     pub(crate) fn new(patience: Patience, observer: &'a dyn Observer) -> Self {
-        Self { patience, observer, in_vain: 0 }
+        Self { patience, observer, in_vain: 0, waits: 0 }
     }
 
     /// Something came: the count begins anew.
     pub(crate) fn progressed(&mut self) {
         self.in_vain = 0;
+        self.waits = 0;
     }
 
     /// Waits before the next attempt, or gives up with the error of this one.
@@ -65,7 +69,8 @@ impl<'a> Attempts<'a> {
         if self.in_vain >= self.patience.attempts {
             return Err(*error);
         }
-        let own = self.patience.first_wait.saturating_mul(1 << (self.in_vain - 1).min(16));
+        let own = self.patience.first_wait.saturating_mul(1 << self.waits.min(16));
+        self.waits += 1;
         let wait = after.unwrap_or(own);
         if wait > self.patience.longest_wait {
             let message = format!("asks to wait {} s before the next request", wait.as_secs());

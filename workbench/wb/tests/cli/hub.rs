@@ -136,6 +136,14 @@ fn without_a_network_everything_that_is_missing_is_told_at_once() {
         "{out}"
     );
     assert!(out.contains("\nlint") || out.contains("\ndata "), "the rest is told too: {out}");
+    // A hub that is not there is told with everything that it would have brought.
+    let nobody = [("HF_ENDPOINT", "http://127.0.0.1:1")];
+    let corpus = "negatives={corpus: datasets/external/cosqa/c.jsonl, retriever: bm25}";
+    let (code, _, err) = project.wb(&["train", "tiny.yaml", OF_HUB, LORA, corpus], &nobody);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("missing: encoder.model.pretrained o/base: http://127.0.0.1:1 cannot be reached"), "{err}");
+    assert!(err.contains("missing: negatives.corpus ") && err.contains("wb data get cosqa, with a network"), "{err}");
+    assert!(err.contains("error: tiny.yaml: 2 of 3 things that it needs are missing"), "{err}");
     let (code, _, err) = project.wb(&["train", "tiny.yaml", OF_HUB, LORA], &offline);
     assert_eq!(code, Some(2));
     assert!(

@@ -82,6 +82,7 @@ fn part(place: &str, server: Server, file: Wanted) -> Part {
     Part {
         place: place.into(),
         instead: vec![format!("{place}.by-hand")],
+        records: None,
         language: None,
         origins: vec![Origin { server, files: vec![file] }],
         conversion: Conversion::AsItIs(AsItIs),

@@ -7,7 +7,7 @@ use wb_llm::{EngineConfig, LlmConfig};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 use wb_synth::snippets::SnippetSourceConfig;
 
-use super::{Need, OWN_ENCODER, State, encoder, of_hub, path, registry};
+use super::{Need, OWN_ENCODER, State, encoder, of_hub, path, registry, without_network};
 use crate::{
     config::{BenchEntry, Experiment, ModelChoice, RagConfig, RetrieverChoice, SourceChoice, TextToSql},
     pipeline::model_file,
@@ -41,13 +41,16 @@ pub fn of_experiment(experiment: &Experiment, config: &Path) -> Vec<Need> {
         needs.extend(of_benchmark(&format!("bench.benchmarks[{at}]"), entry, config));
     }
     needs.extend(experiment.rag.iter().flat_map(|rag| of_rag(rag, config)));
+    without_network(&mut needs);
     needs
 }
 
 /// Everything that a file of text-to-SQL alone needs.
 pub fn of_text_to_sql(file: &TextToSql, config: &Path) -> Vec<Need> {
     let of_llm = file.llm.as_ref().and_then(of_llm);
-    of_llm.into_iter().chain(of_rag(&file.rag, config)).collect()
+    let mut needs: Vec<Need> = of_llm.into_iter().chain(of_rag(&file.rag, config)).collect();
+    without_network(&mut needs);
+    needs
 }
 
 /// A language model's file; none where a server is asked.

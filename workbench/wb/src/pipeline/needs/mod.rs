@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use wb_core::{EncoderRef, Place};
 use wb_data::external::that_brings;
 use wb_encoder::Folder;
-use wb_hub::{Hub, RepoKind, RepoRef, bytes};
+use wb_hub::{Hub, RepoKind, RepoRef, Why, bytes};
 
 pub use self::{
     collect::{of_experiment, of_text_to_sql},
@@ -37,6 +37,8 @@ pub enum State {
     Fetched(u64),
     /// A data set of the catalog that will be fetched when it is asked for: its name.
     DataSet(String),
+    /// It is not, and the server that has it cannot be reached; the server.
+    Unreachable(String),
     /// It is not; the command that brings it, or the reason.
     Missing(String),
 }
@@ -49,7 +51,7 @@ impl Need {
 
     /// Whether it is not, and nothing fetches it.
     pub fn is_missing(&self) -> bool {
-        matches!(self.state, State::Missing(_))
+        self.state.missing().is_some()
     }
 
     /// Whether it is an encoder that the experiment itself begins with.
@@ -63,13 +65,33 @@ impl Need {
     }
 }
 
+impl State {
+    /// The way to it or the reason, where it is not there and nothing fetches it.
+    pub fn missing(&self) -> Option<String> {
+        match self {
+            Self::Missing(how) => Some(how.clone()),
+            Self::Unreachable(server) => Some(format!("{server} cannot be reached: see whether there is a network")),
+            Self::There | Self::Fetched(_) | Self::DataSet(_) => None,
+        }
+    }
+}
+
+/// Where one server cannot be reached, data sets are not to be had either: that is told with all the rest.
+fn without_network(needs: &mut [Need]) {
+    if !needs.iter().any(|need| matches!(need.state, State::Unreachable(_))) {
+        return;
+    }
+    for need in needs {
+        if let State::DataSet(name) = &need.state {
+            need.state = State::Missing(format!("wb data get {name}, with a network"));
+        }
+    }
+}
+
 /// Tells everything that is missing at once, where that is more than one thing or a command brings it; one thing alone
 /// is told by who reads it.
 pub fn require(needs: &[Need], config: &Path) -> wb_core::Result<()> {
-    let missing: Vec<(&Need, &String)> = needs
-        .iter()
-        .filter_map(|need| if let State::Missing(how) = &need.state { Some((need, how)) } else { None })
-        .collect();
+    let missing: Vec<(&Need, String)> = needs.iter().filter_map(|need| Some((need, need.state.missing()?))).collect();
     let is_told = missing.len() > 1 || missing.iter().any(|(_, how)| how.starts_with("wb data get "));
     if !is_told {
         return Ok(());
@@ -120,7 +142,11 @@ fn recipe_of(run: &str) -> Option<String> {
 fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> State {
     let look = Hub::session().look(repo, choose);
     match look.unknown {
-        Some(error) => State::Missing(output::in_one_line(&error.into())),
+        Some(error) => match (error.why(), Hub::session().settings().offline) {
+            (Some(Why::Unreachable), _) => State::Unreachable(Hub::session().settings().endpoint.clone()),
+            (Some(Why::Offline), Some(variable)) => State::Missing(format!("{variable} forbids to fetch it")),
+            _ => State::Missing(output::in_one_line(&error.into())),
+        },
         None if look.missing.is_empty() => State::There,
         None => match Hub::session().settings().offline {
             Some(variable) => State::Missing(format!("{}; {variable} forbids to fetch them", bytes(look.bytes()))),

@@ -23,7 +23,7 @@ fn told(state: &State, endpoint: &str) -> String {
         State::There => "there".to_owned(),
         State::Fetched(count) => format!("fetched when it runs: {} from {endpoint}", bytes(*count)),
         State::DataSet(name) => format!("fetched when it runs: wb data get {name}"),
-        State::Missing(command) => format!("missing: {command}"),
+        State::Unreachable(_) | State::Missing(_) => format!("missing: {}", state.missing().unwrap_or_default()),
     }
 }
 
