@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use wb_core::{Error, faults, run_dir};
+use wb_core::run_dir;
+#[cfg(feature = "network")]
+use wb_core::{Error, faults};
 
 use crate::{Listing, Pinned, RemoteFile, RepoRef, Result, repo::is_commit};
 
@@ -93,6 +95,7 @@ impl Cache {
     }
 
     /// Names a content as a file of a commit.
+    #[cfg(feature = "network")]
     pub(crate) fn link(&self, repo: &Pinned, file: &RemoteFile) -> Result<()> {
         let path = self.snapshot(repo).join(&file.path);
         let folder = path.parent().unwrap_or(&self.0).to_owned();
@@ -115,13 +118,13 @@ pub(crate) fn part_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "network"))]
 fn link(relative: &Path, _: &Path, path: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(relative, path)
 }
 
 /// Where links need a privilege, the file has two names.
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "network"))]
 fn link(_: &Path, blob: &Path, path: &Path) -> std::io::Result<()> {
     fs::hard_link(blob, path).or_else(|_| fs::copy(blob, path).map(|_| ()))
 }

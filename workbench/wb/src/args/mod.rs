@@ -2,11 +2,12 @@
 
 mod bench;
 mod data;
+mod downloads;
 mod given;
 mod init;
 mod mine_negatives;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -15,6 +16,7 @@ use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 pub use self::{
     bench::{Bench, BenchSql},
     data::{Data, DataCommand, DataGet},
+    downloads::Downloads,
     given::{Experiment, Given, file_and_values},
     init::Init,
     mine_negatives::MineNegatives,
@@ -40,45 +42,6 @@ pub struct Arguments {
     pub command: Command,
     #[command(flatten)]
     pub downloads: Downloads,
-}
-
-/// How models and data of the hub are fetched.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Downloads")]
-pub struct Downloads {
-    /// Refuses names of models and data whose commit is not in RUNS/hub.lock yet.
-    #[arg(long, global = true)]
-    pub locked: bool,
-    /// Fetches more than 1 GB without asking.
-    #[arg(long, global = true)]
-    pub yes: bool,
-}
-
-impl Command {
-    /// The folder of runs that it was given.
-    pub fn runs(&self) -> Option<&Path> {
-        let places = match self {
-            Self::Run(training) | Self::Train(training) => &training.given.places,
-            Self::Check(check) => &check.given.places,
-            Self::Data(data) => &data.given.places,
-            Self::MineNegatives(mining) => &mining.places,
-            Self::Bench(bench) => &bench.places,
-            Self::Ab(ab) => &ab.places,
-            Self::Compare(compare) => &compare.places,
-            Self::Report(report) => &report.places,
-            Self::Export(export) => &export.places,
-            Self::Ls(ls) => &ls.places,
-            Self::Synth(_)
-            | Self::Init(_)
-            | Self::Doctor(_)
-            | Self::Completions { .. }
-            | Self::Probe(_)
-            | Self::SqlWorker => {
-                return None;
-            }
-        };
-        Some(&places.runs)
-    }
 }
 
 /// What to do.
