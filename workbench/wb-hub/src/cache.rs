@@ -9,7 +9,9 @@ use wb_core::run_dir;
 #[cfg(feature = "network")]
 use wb_core::{Error, faults};
 
-use crate::{Listing, Pinned, RemoteFile, RepoRef, Result, repo::is_commit};
+#[cfg(feature = "network")]
+use crate::Result;
+use crate::{Listing, Pinned, RemoteFile, RepoRef, repo::is_commit};
 
 /// The cache's folder.
 #[derive(Debug, Clone)]
