@@ -121,12 +121,15 @@ impl<'a> Client<'a> {
     /// Nobody answered.
     fn unanswered(&self, error: ureq::Error, url: &str, about: &About) -> Trouble {
         use ureq::Error as E;
-        let refused = matches!(&error, E::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused);
         // Where there is no such server, or no network, to try for long is to say late what is wrong.
-        let nobody = refused || matches!(error, E::HostNotFound | E::ConnectionFailed);
+        let nobody = match &error {
+            E::Io(error) => is_nobody(error),
+            E::HostNotFound | E::ConnectionFailed => true,
+            _ => false,
+        };
         let host = url.parse::<Uri>().ok().and_then(|uri| uri.authority().map(ToString::to_string));
         let host = host.unwrap_or_else(|| url.to_owned());
-        let message = format!("{host} cannot be reached: {error}");
+        let message = format!("{host} cannot be reached");
         let told = match error {
             E::BadUri(_) | E::InvalidProxyUrl => return about.error(Why::Nonsense, message).into(),
             error => about.error(Why::Unreachable, message).with_cause(error),
@@ -138,4 +141,15 @@ impl<'a> Client<'a> {
         );
         Trouble::Again { error: Box::new(told.with_hint(hint)), after: None, counts: if nobody { 3 } else { 1 } }
     }
+}
+
+/// Whether nobody is there at all: no name, no way, or a machine that refuses.
+fn is_nobody(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as Kind;
+    let by_kind = matches!(
+        error.kind(),
+        Kind::ConnectionRefused | Kind::NetworkUnreachable | Kind::HostUnreachable | Kind::NotFound
+    );
+    // A name that cannot be looked up has no kind of its own.
+    by_kind || error.to_string().contains("lookup address")
 }

@@ -308,6 +308,11 @@ impl Hub {
     }
 
     fn ask_listing(&self, repo: &Pinned, cache: &Cache) -> Result<Listing> {
+        let _held = cache.hold(repo, &format!("listing-{}", repo.commit))?;
+        // Another thread or process may have asked while this one waited.
+        if let Some(listing) = cache.listing(repo) {
+            return Ok(listing);
+        }
         let listing = self.online().listing(repo)?;
         cache.keep_listing(repo, &listing)?;
         Ok(listing)

@@ -145,11 +145,18 @@ fn silence_counts_as_a_cut() {
 #[test]
 fn nobody_there_is_told_soon() {
     let model = Model::new();
-    let mut settings = model.settings();
-    settings.endpoint = "http://127.0.0.1:1".into();
-    settings.patience.first_wait = Duration::from_millis(10);
-    let error = wb_hub::Hub::new(settings).fetch(&repo("o/n"), &crate::wanted).unwrap_err();
-    assert_eq!(error.why(), Some(Why::Unreachable));
-    assert!(error.to_string().starts_with("o/n: 127.0.0.1:1 cannot be reached: "), "{error}");
-    assert!(error.hint().unwrap().contains("WB_OFFLINE=1"));
+    // A machine that refuses, and a name that nobody has.
+    for endpoint in ["127.0.0.1:1", "no-such-host.invalid"] {
+        let mut settings = model.settings();
+        settings.endpoint = format!("http://{endpoint}");
+        settings.patience.attempts = 6;
+        settings.patience.first_wait = Duration::from_millis(300);
+        let begun = std::time::Instant::now();
+        let error = wb_hub::Hub::new(settings).fetch(&repo("o/n"), &crate::wanted).unwrap_err();
+        assert_eq!(error.why(), Some(Why::Unreachable));
+        assert_eq!(error.to_string(), format!("o/n: {endpoint} cannot be reached"));
+        assert!(error.hint().unwrap().contains("WB_OFFLINE=1"));
+        // One wait, not the five of a server that is busy.
+        assert!(begun.elapsed() < Duration::from_secs(4), "{endpoint}: {:?}", begun.elapsed());
+    }
 }
