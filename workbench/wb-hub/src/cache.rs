@@ -105,10 +105,16 @@ impl Cache {
         let blob = self.blob(repo, file.digest.hex());
         let up = "../".repeat(2 + file.path.matches('/').count());
         let relative = PathBuf::from(format!("{up}blobs/{}", file.digest.hex()));
-        if path.symlink_metadata().is_ok() {
-            fs::remove_file(&path).map_err(Error::io("write", &path))?;
+        if self.has(repo, file) && fs::read_link(&path).is_ok_and(|to| to == relative) {
+            return Ok(());
         }
-        faults::point().and_then(|()| link(&relative, &blob, &path)).map_err(Error::io("write", &path))?;
+        // Whoever reads meanwhile sees the old name or the new one, never none. Nobody else writes: the content is held.
+        let new = path.with_file_name(format!("{}.new", path.file_name().unwrap_or_default().to_string_lossy()));
+        if new.symlink_metadata().is_ok() {
+            fs::remove_file(&new).map_err(Error::io("write", &new))?;
+        }
+        let linked = faults::point().and_then(|()| link(&relative, &blob, &new)).and_then(|()| fs::rename(&new, &path));
+        linked.map_err(Error::io("write", &path))?;
         Ok(())
     }
 }
