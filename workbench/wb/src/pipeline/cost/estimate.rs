@@ -46,7 +46,7 @@ pub struct Mining {
     pub pairs: f64,
     /// Whether texts are embedded and compared; words are not reckoned.
     pub embeds: bool,
-    /// Whether it is by the encoder that is trained; another one is taken to be as fast.
+    /// Whether it is by the encoder that is trained; another one, which is not measured, is not reckoned.
     pub by_own: bool,
     /// Documents of each query that a cross-encoder reads.
     pub rescored: f64,
@@ -156,9 +156,10 @@ impl Work {
             push("data", (!reading.incomplete).then_some(seconds));
         }
         if let Some(mining) = self.mining {
-            let ranked = if mining.embeds { self.ranking(mining.pairs, mining.pairs, lengths, rates) } else { 0.0 };
+            let is_known = mining.embeds && mining.by_own;
+            let ranked = if is_known { self.ranking(mining.pairs, mining.pairs, lengths, rates) } else { 0.0 };
             let read = rates.rerank.map_or(0.0, |rate| mining.pairs * mining.rescored / rate);
-            push("mining", Some(mining.times * (ranked + read)).filter(|_| mining.embeds || mining.rescored > 0.0));
+            push("mining", Some(mining.times * (ranked + read)).filter(|_| is_known || mining.rescored > 0.0));
         }
         push("train", self.training.as_ref().map(|training| training.seconds(lengths, rates)));
         for bench in &self.benches {
@@ -270,6 +271,7 @@ pub(super) mod tests {
         is(seconds(Mining { rescored: 30.0, times: 2.0, ..mining }, false).seconds.unwrap(), 144.2);
         is(seconds(Mining { rescored: 30.0, embeds: false, ..mining }, false).seconds.unwrap(), 60.0);
         assert_eq!(seconds(Mining { embeds: false, ..mining }, false).seconds, None);
+        assert_eq!(seconds(Mining { by_own: false, ..mining }, false).seconds, None);
     }
 
     /// 8 MB of code by two threads at 4 MB a second and 20 MB of records: 1 s each.

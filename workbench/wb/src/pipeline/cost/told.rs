@@ -107,12 +107,7 @@ fn mining(mining: Mining) -> String {
     let mut told = match (mining.embeds, mining.by_own) {
         (false, _) => "not reckoned: no encoder ranks".to_owned(),
         (true, true) => format!("{} pairs embedded and searched", rough(mining.pairs)),
-        (true, false) => {
-            format!(
-                "{} pairs embedded and searched; another encoder, reckoned as fast as this one",
-                rough(mining.pairs)
-            )
-        }
+        (true, false) => format!("not reckoned: another encoder ranks {} pairs", rough(mining.pairs)),
     };
     if mining.rescored > 0.0 {
         told += &format!("; {} documents a query read by a cross-encoder", mining.rescored);
@@ -198,8 +193,7 @@ mod tests {
         assert_eq!(mining(own), "12,000 pairs embedded and searched");
         assert_eq!(
             mining(Mining { by_own: false, rescored: 101.0, times: 2.0, ..own }),
-            "12,000 pairs embedded and searched; another encoder, reckoned as fast as this one; 101 documents a query \
-             read by a cross-encoder; 2 times"
+            "not reckoned: another encoder ranks 12,000 pairs; 101 documents a query read by a cross-encoder; 2 times"
         );
         assert_eq!(mining(Mining { embeds: false, ..own }), "not reckoned: no encoder ranks");
     }
