@@ -170,9 +170,20 @@ fn one_question_that_a_server_fails_at_ends_the_run_after_the_others_and_is_aske
     assert_eq!(account.reasons.get("server"), None);
     assert_eq!(Ledger::open_read_only(&ledger).unwrap().account().total(), account);
     // The same as a run in which nothing failed; and nothing is asked any more, also not what the model's own fault was.
-    assert_eq!((run(&calm).0.unwrap(), replay(&ledger).unwrap()), (replies.clone(), replies.clone()));
+    assert_eq!(timeless(run(&calm).0.unwrap()), timeless(replies.clone()));
+    assert_eq!(replay(&ledger).unwrap(), replies);
     let before = server.prompts().len();
     assert_eq!((run(&ledger).0.unwrap(), server.prompts().len()), (replies, before));
+}
+
+/// Replies without the time that the server took, which is another in another run.
+fn timeless(mut replies: Vec<Reply>) -> Vec<Reply> {
+    for reply in &mut replies {
+        if let Reply::Answered(answer) = reply {
+            answer.milliseconds = None;
+        }
+    }
+    replies
 }
 
 #[test]

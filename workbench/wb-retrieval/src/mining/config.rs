@@ -379,7 +379,7 @@ mod tests {
                     rescore: Some(RescoreConfig::CrossEncoder(crate::mining::CrossEncoderConfig::default())),
                     ..d()
                 },
-                "negatives.rescore.cross_encoder.model: is empty, expected an encoder",
+                "negatives.rescore.cross_encoder.model: is empty, expected an encoder: a folder, a run, or `owner/name` of the hub",
             ),
             (MiningConfig { ram: ByteSize(1_000_000), ..d() }, "negatives.ram: got 1MB, expected at least 16MB"),
         ];

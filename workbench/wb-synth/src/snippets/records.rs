@@ -31,13 +31,14 @@ pub struct RecordSnippets {
     pub cut: Option<CutConfig>,
 }
 
-/// Files of a data set repository at a pinned revision.
+/// Files of a data set repository.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubFiles {
     /// `owner/name`.
     pub repo: String,
-    /// Commit hash, 40 hex digits.
+    /// A commit, a branch or a tag; without one, the main branch. What is no commit becomes one once, in the lock file.
+    #[serde(default)]
     pub revision: String,
     /// Files in the repository, read in this order; the ending says the format.
     pub files: Vec<String>,
@@ -51,6 +52,7 @@ impl SnippetSource for RecordSnippets {
     fn place(&self) -> String {
         match (&self.path, &self.hub) {
             (Some(path), _) => format!("records {}", path.display()),
+            (None, Some(hub)) if hub.revision.is_empty() => format!("records {}", hub.repo),
             (None, Some(hub)) => format!("records {}@{}", hub.repo, hub.revision.get(..12).unwrap_or(&hub.revision)),
             (None, None) => "records".to_owned(),
         }

@@ -269,8 +269,8 @@ fn values_that_make_no_sense_are_refused_with_their_key() {
         ("sources: [{ tree: { cut: { max_tokens: 10, overlap: 6 } } }]", "snippets.sources[0].tree.cut.overlap"),
         ("sources: [{ records: {} }]", "snippets.sources[0].records"),
         (
-            "sources: [{ records: { hub: { repo: a/b, revision: main, files: [a.csv] } } }]",
-            "snippets.sources[0].records.hub.revision",
+            "sources: [{ records: { hub: { repo: a/b, revision: a b, files: [a.csv] } } }]",
+            "snippets.sources[0].records.hub.repo",
         ),
         ("sources: [{ sqlite: { path: a, table: t } }]", "snippets.sources[0].sqlite.columns.text"),
         ("sources: [{ notebooks: { path: a, votes: {} } }]", "snippets.sources[0].notebooks.votes.path"),
