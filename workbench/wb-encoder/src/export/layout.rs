@@ -22,6 +22,8 @@ pub(super) enum Layout {
 pub(super) enum Module {
     Transformer,
     StaticEmbedding,
+    /// Of a file that the folder brings along.
+    WeightedStaticEmbedding,
     Pooling,
     Dense,
     Normalize,
@@ -112,6 +114,7 @@ impl Layout {
 
     fn class(self, module: Module) -> &'static str {
         match (self, module) {
+            (_, Module::WeightedStaticEmbedding) => "weighted_static_embedding.WeightedStaticEmbedding",
             (Self::Legacy, Module::Transformer) => "sentence_transformers.models.Transformer",
             (Self::Legacy, Module::StaticEmbedding) => "sentence_transformers.models.StaticEmbedding",
             (Self::Legacy, Module::Pooling) => "sentence_transformers.models.Pooling",

@@ -97,6 +97,8 @@ pub struct Exported {
     pub notes: Vec<String>,
     /// Longest text of the folder, in tokens.
     pub max_tokens: usize,
+    /// The folder brings a Python module along, which has to be trusted to be opened.
+    pub has_own_module: bool,
 }
 
 /// Writes an encoder into a new folder, reads it back with the strict reader and compares the embeddings of 32 texts.
@@ -139,7 +141,12 @@ pub fn export(
             ExportFormat::St6 => notes.extend(found),
             _ => {}
         }
-        let done = Exported { parity, notes: std::mem::take(&mut notes), max_tokens: folder.max_tokens.document };
+        let done = Exported {
+            parity,
+            notes: std::mem::take(&mut notes),
+            max_tokens: folder.max_tokens.document,
+            has_own_module: inside.join(static_embedding::MODULE_FILE).is_file(),
+        };
         atomic::write(&inside.join("README.md"), card(&done).as_bytes())?;
         exported = Some(done);
         Ok(())

@@ -59,7 +59,7 @@ impl Prepared {
         }
         if config.format != ExportFormat::Safetensors {
             if let Architecture::StaticEmbedding(shape) = folder.model.architecture.clone() {
-                static_embedding::fold(&mut folder, &shape, &mut notes)?;
+                static_embedding::fold(&mut folder, &shape, &mut notes);
             }
             let MaxTokens { query, document } = folder.max_tokens;
             if query != document {

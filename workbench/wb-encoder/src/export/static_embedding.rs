@@ -1,38 +1,52 @@
-//! A bag of token vectors as sentence-transformers' `StaticEmbedding`: the plain mean of vectors, no special tokens.
+//! A bag of token vectors out to sentence-transformers: as its `StaticEmbedding`, the plain mean of vectors without
+//! special tokens, where that says the same; else with a small module of its own beside the weights.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wb_core::run_dir::write_json;
+use wb_core::{atomic, run_dir::write_json};
 
 use super::{
     ExportConfig,
     layout::{Layout, Module},
 };
-use crate::{Architecture, Folder, Parameter, Parameters, Result, models::StaticConfig, weights};
+use crate::{
+    Architecture, Folder, Parameter, Parameters, Result, folder::sentence_transformers::WeightsOfBag,
+    models::StaticConfig, weights,
+};
 
-/// Makes the weighted mean a plain one, where that is possible, or says why it is not.
+/// The file of the module that a folder brings along, which is Python.
+pub(super) const MODULE_FILE: &str = "weighted_static_embedding.py";
+const MODULE: &str = include_str!("weighted_static_embedding.py");
+
+/// Why `StaticEmbedding` cannot hold a bag; none where it can.
+pub(super) fn beyond_static_embedding(folder: &Folder, config: &StaticConfig) -> Option<&'static str> {
+    if config.positions > 0 {
+        Some("weighs tokens by their place in a text")
+    } else if folder.tokenizer.special_tokens() > 0 {
+        Some("reads special tokens around every text")
+    } else if config.weighted && !folder.normalize {
+        Some("has weights of tokens, and its embeddings are not of length 1")
+    } else {
+        None
+    }
+}
+
+/// Makes the weighted mean a plain one, where that is possible, or says why the folder brings its own module.
 ///
 /// With length 1 at the end, Σ exp(wᵢ)·vᵢ / Σ exp(wᵢ) points where (1/n)·Σ exp(wᵢ)·vᵢ does,
 /// so a token's weight can be multiplied into its vector.
-pub(super) fn fold(folder: &mut Folder, config: &StaticConfig, notes: &mut Vec<String>) -> Result<()> {
-    let refuse = |why: &str| {
-        let message =
-            format!("{} {why}; sentence-transformers' StaticEmbedding is the plain mean of token vectors", folder.name);
-        let hint = "--format safetensors keeps everything, for wb itself";
-        Err(wb_core::Error::value("--format", message).with_hint(hint).into())
-    };
-    if config.positions > 0 {
-        return refuse("weighs tokens by their place in a text");
-    }
-    if folder.tokenizer.special_tokens() > 0 {
-        return refuse("reads special tokens around every text");
+pub(super) fn fold(folder: &mut Folder, config: &StaticConfig, notes: &mut Vec<String>) {
+    if let Some(why) = beyond_static_embedding(folder, config) {
+        notes.push(format!(
+            "{} {why}, which sentence-transformers' StaticEmbedding cannot hold: the folder brings a module of its own, \
+             {MODULE_FILE}, and is opened with trust_remote_code=True",
+            folder.name
+        ));
+        return;
     }
     if !config.weighted {
-        return Ok(());
-    }
-    if !folder.normalize {
-        return refuse("has weights of tokens, and its embeddings are not of length 1");
+        return;
     }
     let values = |name: &str| folder.model.parameters.get(name).map(|p| p.values.clone()).unwrap_or_default();
     let (mut vectors, weights) = (values("embeddings.weight"), values("token_weights"));
@@ -52,14 +66,18 @@ pub(super) fn fold(folder: &mut Folder, config: &StaticConfig, notes: &mut Vec<S
     notes.push(
         "the weights of tokens were multiplied into their vectors; after normalization that is the same".to_owned(),
     );
-    Ok(())
 }
 
 /// Writes the whole folder.
 pub(super) fn write(layout: Layout, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
-    let path = match layout {
-        Layout::Legacy => "0_StaticEmbedding",
-        Layout::New => "",
+    let Architecture::StaticEmbedding(shape) = &folder.model.architecture else {
+        return Err(wb_core::Error::data(folder.name.as_str(), "is no bag of token vectors").into());
+    };
+    let own_module = beyond_static_embedding(folder, shape).is_some();
+    let (module, path) = match layout {
+        _ if own_module => (Module::WeightedStaticEmbedding, "0_WeightedStaticEmbedding"),
+        Layout::Legacy => (Module::StaticEmbedding, "0_StaticEmbedding"),
+        Layout::New => (Module::StaticEmbedding, ""),
     };
     let inside = to.join(path);
     let name =
@@ -71,7 +89,13 @@ pub(super) fn write(layout: Layout, folder: &Folder, config: &ExportConfig, to: 
         config.dtype,
     )?;
     write_tokenizer(folder, &inside.join("tokenizer.json"))?;
-    let mut modules = vec![(Module::StaticEmbedding, path.to_owned())];
+    if own_module {
+        atomic::write(&to.join(MODULE_FILE), MODULE.as_bytes())?;
+        let add_special_tokens = folder.tokenizer.special_tokens() > 0;
+        let weights = WeightsOfBag { weighted: shape.weighted, positions: shape.positions, add_special_tokens };
+        write_json(&inside.join("config.json"), &weights)?;
+    }
+    let mut modules = vec![(module, path.to_owned())];
     if folder.normalize {
         modules.push((Module::Normalize, "1_Normalize".to_owned()));
     }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -49,7 +49,11 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
             let folder = path.join(&module.path);
             match (place, kind) {
                 (0, "Transformer") => transformer = folder,
-                (0, "StaticEmbedding") => return read_static(path, &folder, &modules[1..]),
+                (0, "StaticEmbedding") => return read_static(path, &folder, &modules[1..], WeightsOfBag::default()),
+                (0, "WeightedStaticEmbedding") => {
+                    let weights = json(&folder.join("config.json"))?;
+                    return read_static(path, &folder, &modules[1..], weights);
+                }
                 (1, "Pooling") => {
                     pooling = read_pooling(&folder.join("config.json"))?;
                     pooled = true;
@@ -153,8 +157,20 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     Ok(folder)
 }
 
-/// Sentence-transformers' `StaticEmbedding`: the mean of token vectors, no special tokens.
-fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
+/// `config.json` of the module that this project exports beside a bag of token vectors that `StaticEmbedding` cannot hold.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WeightsOfBag {
+    /// Every token has a weight.
+    pub weighted: bool,
+    /// Number of weights of places in a text.
+    pub positions: usize,
+    /// Special tokens stand around every text.
+    pub add_special_tokens: bool,
+}
+
+/// Reads sentence-transformers' `StaticEmbedding`, the mean of token vectors without special tokens, or one with weights.
+fn read_static(path: &Path, folder: &Path, rest: &[Module], weights_of: WeightsOfBag) -> Result<Folder> {
     let mut normalize = false;
     for module in rest {
         match module.class.rsplit('.').next() {
@@ -169,7 +185,10 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
         }
     }
     let tokenizer_file = folder.join("tokenizer.json");
-    let tokenizer = Tokenizer::read(&tokenizer_file)?.without_special_tokens();
+    let mut tokenizer = Tokenizer::read(&tokenizer_file)?;
+    if !weights_of.add_special_tokens {
+        tokenizer = tokenizer.without_special_tokens();
+    }
     // The module knows no length, but its tokenizer may cut texts by itself.
     let cut: Value = json(&tokenizer_file)?;
     let cut = cut["truncation"]["max_length"].as_u64().map(|tokens| tokens as usize);
@@ -179,7 +198,9 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module]) -> Result<Folder> {
     let [vocab_size, dim] = weights::shape(&file, "embedding.weight")?[..] else {
         return Err(model_error(&file, "has an `embedding.weight` that is no matrix, expected [tokens, dim]", ""));
     };
-    let architecture = Architecture::StaticEmbedding(StaticConfig { vocab_size, dim, weighted: false, positions: 0 });
+    let WeightsOfBag { weighted, positions, .. } = weights_of;
+    let shape = StaticConfig { vocab_size, dim, weighted, positions };
+    let architecture = Architecture::StaticEmbedding(shape);
     architecture.validate(&file.display().to_string())?;
     let loaded = weights::read(&file, &architecture.weights(), &rename)?;
     Ok(Folder {

@@ -250,24 +250,40 @@ fn bags_of_token_vectors_become_static_embeddings_where_that_is_possible() {
     }
     assert!(place.path().join("0/0_StaticEmbedding/model.safetensors").is_file());
     assert!(place.path().join("2/model.safetensors").is_file());
-    let refused = |source: &Folder, expected: &str| {
-        let to = place.path().join("refused");
-        let error = out(source, &ExportConfig::default(), &to).unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(error.hint(), Some("--format safetensors keeps everything, for wb itself"));
-        assert!(!to.exists());
-    };
-    refused(
-        &bag(true, 9, false),
-        "bag weighs tokens by their place in a text; sentence-transformers' StaticEmbedding is",
-    );
-    refused(&bag(false, 0, true), "bag reads special tokens around every text");
-    let mut unnormalized = bag(true, 0, false);
-    unnormalized.normalize = false;
-    refused(&unnormalized, "has weights of tokens, and its embeddings are not of length 1");
     let own = ExportConfig { format: ExportFormat::Safetensors, ..Default::default() };
     out(&bag(true, 9, true), &own, &place.path().join("own")).unwrap();
     same(&bag(true, 9, true), &Folder::read(&place.path().join("own")).unwrap());
+}
+
+#[test]
+fn a_bag_that_static_embedding_cannot_hold_brings_its_own_module() {
+    let place = tempfile::tempdir().unwrap();
+    let mut unnormalized = bag(true, 0, false);
+    unnormalized.normalize = false;
+    let cases = [
+        (bag(true, 9, false), "bag weighs tokens by their place in a text, which", [true, false]),
+        (bag(false, 9, false), "bag weighs tokens by their place in a text, which", [false, false]),
+        (bag(false, 0, true), "bag reads special tokens around every text, which", [false, true]),
+        (unnormalized, "bag has weights of tokens, and its embeddings are not of length 1, which", [true, false]),
+    ];
+    for (number, (source, why, [weighted, special])) in cases.into_iter().enumerate() {
+        for format in [ExportFormat::St, ExportFormat::St6] {
+            let to = place.path().join(format!("{format}-{number}"));
+            let exported = out(&source, &ExportConfig { format, ..Default::default() }, &to).unwrap();
+            assert!(exported.has_own_module && exported.notes[0].starts_with(why), "{:?}", exported.notes);
+            assert!(exported.notes[0].ends_with("is opened with trust_remote_code=True"), "{:?}", exported.notes);
+            assert!(to.join("weighted_static_embedding.py").is_file());
+            let read = |name: &str| fs::read_to_string(to.join(name)).unwrap();
+            assert!(read("modules.json").contains("\"weighted_static_embedding.WeightedStaticEmbedding\""));
+            let config: serde_json::Value =
+                serde_json::from_str(&read("0_WeightedStaticEmbedding/config.json")).unwrap();
+            assert_eq!(config["weighted"], weighted);
+            assert_eq!(config["add_special_tokens"], special);
+            let back = Folder::read(&to).unwrap();
+            assert_eq!(back.max_tokens, MaxTokens::both(12));
+            same(&source, &back);
+        }
+    }
 }
 
 #[test]

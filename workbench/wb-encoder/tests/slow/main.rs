@@ -207,8 +207,14 @@ fn folders_are_equal_in_sentence_transformers() {
                 push(&format!("{format}-{model}-{pooling:?}"), &source, config(WeightType::F32));
             }
         }
-        for (name, weighted) in [("bag", false), ("weighted-bag", true)] {
-            push(&format!("{format}-{name}"), &bag(weighted), config(WeightType::F32));
+        for (name, weighted, positions, special) in [
+            ("bag", false, 0, false),
+            ("weighted-bag", true, 0, false),
+            ("placed-bag", false, 9, false),
+            ("weighted-placed-bag", true, 9, false),
+            ("special-bag", true, 48, true),
+        ] {
+            push(&format!("{format}-{name}"), &bag(weighted, positions, special), config(WeightType::F32));
         }
         push(&format!("{format}-dense"), &dense(place.path()), config(WeightType::F32));
         let scratch = scratch();
@@ -325,12 +331,12 @@ fn tokenizer(special_tokens: bool) -> wb_encoder::Tokenizer {
 }
 
 /// A bag of token vectors from scratch, with weights that matter.
-fn bag(weighted: bool) -> Folder {
-    let tokenizer = tokenizer(false);
-    let shape = StaticConfig { vocab_size: tokenizer.vocab_size(), dim: 16, weighted, positions: 0 };
+fn bag(weighted: bool, positions: usize, special_tokens: bool) -> Folder {
+    let tokenizer = tokenizer(special_tokens);
+    let shape = StaticConfig { vocab_size: tokenizer.vocab_size(), dim: 16, weighted, positions };
     let architecture = Architecture::StaticEmbedding(shape);
     let mut folder = Folder::fresh("bag", architecture, tokenizer, MaxTokens::both(20), Seed(3)).unwrap();
-    for p in folder.model.parameters.iter_mut().filter(|p| p.name == "token_weights") {
+    for p in folder.model.parameters.iter_mut().filter(|p| p.name.ends_with("_weights")) {
         p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.9).sin());
     }
     folder

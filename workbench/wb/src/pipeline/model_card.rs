@@ -62,7 +62,7 @@ impl ModelCard {
     fn write(&self, subject: &Subject<'_>, exported: &Exported, text: &mut String) -> std::fmt::Result {
         self.front_matter(subject, text)?;
         self.what_it_is(subject, exported, text)?;
-        how_to_use(subject, text)?;
+        how_to_use(subject, exported, text)?;
         self.training(text)?;
         self.data(text)?;
         self.results(text)?;
@@ -262,7 +262,7 @@ impl ModelCard {
 }
 
 /// A few lines that work as they stand.
-fn how_to_use(subject: &Subject<'_>, text: &mut String) -> std::fmt::Result {
+fn how_to_use(subject: &Subject<'_>, exported: &Exported, text: &mut String) -> std::fmt::Result {
     let place = subject.out.display().to_string();
     let python = |lines: &str| format!("```python\n{lines}\n```\n");
     let encode = "queries = model.encode_query([\"sort a list of numbers\"])\n\
@@ -273,7 +273,8 @@ fn how_to_use(subject: &Subject<'_>, text: &mut String) -> std::fmt::Result {
     let class = if late { "MultiVectorEncoder" } else { "SentenceTransformer" };
     let lines = match subject.config.format {
         ExportFormat::St | ExportFormat::St6 => {
-            python(&format!("from sentence_transformers import {class}\n\nmodel = {class}({place:?})\n{encode}"))
+            let trust = if exported.has_own_module { ", trust_remote_code=True" } else { "" };
+            python(&format!("from sentence_transformers import {class}\n\nmodel = {class}({place:?}{trust})\n{encode}"))
         }
         ExportFormat::Peft => python(&format!(
             "from sentence_transformers import {class}  # with peft installed\n\nmodel = {class}({place:?})\n{encode}"
