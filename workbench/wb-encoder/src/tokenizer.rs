@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use tokenizers::{
     AddedToken, Model, NormalizerWrapper,
     normalizers::{Lowercase, Sequence},
+    processors::template::TemplateProcessing,
 };
 use wb_core::atomic;
 
@@ -84,6 +85,33 @@ impl Tokenizer {
         self.before.clear();
         self.after.clear();
         self
+    }
+
+    /// The same with other special tokens around every text, in what is written of it too.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is no token.
+    pub(crate) fn surrounded_by(mut self, before: &[&str], after: &[&str]) -> Result<Self> {
+        let named = before.iter().chain(after).map(|token| {
+            let id = self.id(token).ok_or_else(|| Error::Model {
+                path: self.path.clone(),
+                message: format!("has no token `{token}`"),
+                hint: None,
+            })?;
+            Ok(((*token).to_owned(), id))
+        });
+        let mut special: Vec<(String, u32)> = named.collect::<Result<_>>()?;
+        special.sort();
+        special.dedup();
+        let pieces: Vec<&str> = before.iter().copied().chain(["$A"]).chain(after.iter().copied()).collect();
+        let template = TemplateProcessing::builder()
+            .try_single(pieces)
+            .and_then(|builder| builder.special_tokens(special).build().map_err(|error| error.to_string()))
+            .map_err(|error| failed("putting special tokens around texts")(error.into()))?;
+        self.inner.with_post_processor(Some(template));
+        self.find_special_tokens()?;
+        Ok(self)
     }
 
     /// The same with texts in lower case, before all else that it does to them. Characters are taken one by one: a sigma at

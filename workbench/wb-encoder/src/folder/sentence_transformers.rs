@@ -110,6 +110,9 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
     }
     let mut tokenizer = vocabulary::read(&transformer, &architecture, &mut notes)?;
+    if bare {
+        tokenizer = vocabulary::in_own_form(tokenizer, &mut notes)?;
+    }
     let settings = settings(&transformer, path)?;
     if settings.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;

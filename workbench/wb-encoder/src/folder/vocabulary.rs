@@ -52,6 +52,20 @@ pub(super) fn read(folder: &Path, architecture: &Architecture, notes: &mut Vec<S
     Tokenizer::new(inner, &path)
 }
 
+/// UniXcoder's token for its encoder-only mode.
+const ENCODER_ONLY: &str = "<encoder-only>";
+
+/// Puts a model's own form around texts where its repository asks for one that no file of it says: UniXcoder is told by
+/// `<s> <encoder-only> </s> text </s>` that it is to embed (`unixcoder.py` of microsoft/CodeBERT). To be asked of folders
+/// without `modules.json`: sentence-transformers reads those that have one without this form.
+pub(super) fn in_own_form(tokenizer: Tokenizer, notes: &mut Vec<String>) -> Result<Tokenizer> {
+    if tokenizer.id(ENCODER_ONLY).is_none() {
+        return Ok(tokenizer);
+    }
+    notes.push(format!("a UniXcoder: texts are read as <s> {ENCODER_ONLY} </s> text </s>"));
+    tokenizer.surrounded_by(&["<s>", ENCODER_ONLY, "</s>"], &["</s>"])
+}
+
 /// `model_max_length` of `tokenizer_config.json`, where it is a length and not transformers' sign for "none".
 pub(super) fn model_max_length(folder: &Path) -> Result<Option<usize>> {
     let length = tokenizer_config(folder)?.get("model_max_length").and_then(Value::as_f64);

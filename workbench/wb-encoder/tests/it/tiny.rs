@@ -123,3 +123,32 @@ fn gradients_are_those_of_torch() {
         }
     }
 }
+
+#[derive(Deserialize)]
+struct Forms {
+    texts: Vec<String>,
+    ids: Vec<Vec<u32>>,
+    embeddings: Vec<Vec<f32>>,
+}
+
+#[test]
+fn a_unixcoder_is_read_in_its_encoder_only_form() {
+    let folder = Folder::read(&golden().join("tiny-unixcoder")).unwrap();
+    assert!(folder.notes.iter().any(|note| note.contains("<s> <encoder-only> </s> text </s>")), "{:?}", folder.notes);
+    let expected: Forms = golden_json("tiny-unixcoder.json");
+    let device = DeviceConfig::Cpu.open().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    // As read, and after it was written out and read again: the form is part of the tokenizer's file.
+    let out = place.path().join("out");
+    wb_encoder::export(&folder, &wb_encoder::ExportConfig::default(), &|_| String::new(), &out).unwrap();
+    for folder in [folder, Folder::read(&out).unwrap()] {
+        for (text, ids) in expected.texts.iter().zip(&expected.ids) {
+            assert_eq!(&folder.tokenizer.encode("", text, 24).unwrap(), ids, "{text:?}");
+        }
+        let texts: Vec<&str> = expected.texts.iter().map(String::as_str).collect();
+        let encoder = BiEncoder::open(folder, &device).unwrap();
+        let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
+        let (cosine, difference) = compare(found.view(), matrix(&expected.embeddings).view());
+        assert!(cosine >= 0.99999 && difference <= 1e-4, "{cosine} {difference}");
+    }
+}
