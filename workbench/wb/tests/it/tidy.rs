@@ -78,7 +78,7 @@ fn arrows_point_downward() {
 }
 
 /// Crates that take long to build have one home each, so that the others are built and tested without them.
-const HOMES: [(&str, &[&str]); 28] = [
+const HOMES: [(&str, &[&str]); 29] = [
     ("burn", &["wb-encoder"]),
     ("burn-flex", &["wb-encoder"]),
     ("burn-cuda", &["wb-encoder"]),
@@ -86,6 +86,7 @@ const HOMES: [(&str, &[&str]); 28] = [
     ("tokenizers", &["wb-encoder"]),
     ("rusqlite", &["wb-synth", "wb-sql"]),
     ("candle-core", &["wb-llm"]),
+    ("candle-nn", &["wb-llm"]),
     ("candle-transformers", &["wb-llm"]),
     ("llguidance", &["wb-llm"]),
     ("ureq", &["wb-llm", "wb-hub"]),

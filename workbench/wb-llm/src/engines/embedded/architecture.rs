@@ -24,12 +24,6 @@ pub enum Architecture {
     Qwen3,
 }
 
-/// The longest context that candle's tables of positions for Llama hold.
-const LLAMA_CONTEXT: u32 = 4096;
-
-/// The longest context that a table of positions is made for.
-const MAX_CONTEXT: u32 = 1 << 17;
-
 impl Architecture {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Llama, Self::Qwen2, Self::Qwen3];
@@ -40,14 +34,6 @@ impl Architecture {
             Self::Llama => "llama",
             Self::Qwen2 => "qwen2",
             Self::Qwen3 => "qwen3",
-        }
-    }
-
-    /// The longest context that can be run, whatever the model was trained for.
-    pub fn longest(self) -> u32 {
-        match self {
-            Self::Llama => LLAMA_CONTEXT,
-            Self::Qwen2 | Self::Qwen3 => MAX_CONTEXT,
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::io::{Read, Seek};
 
 use candle_core::{Device, Tensor};
-use candle_transformers::models::{quantized_llama, quantized_qwen2, quantized_qwen3};
+use candle_transformers::models::{quantized_qwen2, quantized_qwen3};
 
 use super::{
     architecture::{Architecture, Sizes},
     guarded::guarded,
     header::Header,
+    llama::Llama,
 };
 
 /// Tokens of a prompt that are worked on at once: the scores of all pairs of a step stay below
@@ -16,7 +17,7 @@ use super::{
 const STEP: usize = 256;
 
 enum Weights {
-    Llama(Box<quantized_llama::ModelWeights>),
+    Llama(Box<Llama>),
     Qwen2(Box<quantized_qwen2::ModelWeights>),
     Qwen3(Box<quantized_qwen3::ModelWeights>),
 }
@@ -34,9 +35,7 @@ impl Decoder {
         let device = Device::Cpu;
         let weights = run(|| {
             Ok(match sizes.architecture {
-                Architecture::Llama => {
-                    Weights::Llama(Box::new(quantized_llama::ModelWeights::from_gguf(content, reader, &device)?))
-                }
+                Architecture::Llama => Weights::Llama(Box::new(Llama::load(sizes, &content, context, reader)?)),
                 Architecture::Qwen2 => {
                     Weights::Qwen2(Box::new(quantized_qwen2::ModelWeights::from_gguf(content, reader, &device)?))
                 }
@@ -56,7 +55,7 @@ impl Decoder {
     /// far it came.
     pub fn prompt(&mut self, tokens: &[u32], late: &dyn Fn() -> bool) -> Result<Option<Vec<f32>>, String> {
         match &mut self.weights {
-            Weights::Llama(w) => w.clear_kv_cache(),
+            Weights::Llama(w) => w.clear(),
             Weights::Qwen2(w) => w.clear_kv_cache(),
             Weights::Qwen3(w) => w.clear_kv_cache(),
         }

@@ -38,6 +38,7 @@ mod architecture;
 mod decoder;
 mod guarded;
 pub mod header;
+mod llama;
 mod neutral;
 mod sampler;
 mod schema;
@@ -69,30 +70,24 @@ impl Default for EmbeddedConfig {
 }
 
 impl EmbeddedConfig {
-    /// Refuses what cannot be meant.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        let wrong = |name: &str, message: String, hint: &str| {
-            Err(wb_core::Error::Value { key: format!("{key}.{name}"), message, hint: Some(hint.into()) })
-        };
+    /// Refuses what cannot be meant, by the keys of the section `llm`.
+    fn validate(&self) -> Result<(), Error> {
+        let wrong = |key: &str, what: String| Err(Error::Config { key: key.into(), what });
         if self.model.as_os_str().is_empty() {
-            return wrong(
-                "model",
-                "empty, a GGUF file was expected".into(),
-                "model: qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            );
+            let what = "empty, expected a GGUF file, as in `llm.model=qwen2.5-coder-1.5b-instruct-q4_k_m.gguf`";
+            return wrong("llm.model", what.into());
         }
         if !(64..=131_072).contains(&self.context) {
-            return wrong(
-                "context",
-                format!("{} tokens, from 64 to 131072 were expected", self.context),
-                "context: 4096",
-            );
+            let what = format!("{}, expected 64 to 131072 tokens, as in `llm.context=4096`", self.context);
+            return wrong("llm.context", what);
         }
         if self.threads > MAX_THREADS {
-            return wrong("threads", format!("{}, from 0 to {MAX_THREADS} were expected", self.threads), "threads: 0");
+            let what = format!("{}, expected 0 to {MAX_THREADS}", self.threads);
+            return wrong("llm.engine.embedded.threads", what);
         }
         if self.limit_s.is_nan() || self.limit_s <= 0.0 {
-            return wrong("limit_s", format!("{}, more than 0 was expected", self.limit_s), "limit_s: 600");
+            let what = format!("{}, expected more than 0 seconds, as in `llm.timeouts.request_s=600`", self.limit_s);
+            return wrong("llm.timeouts.request_s", what);
         }
         Ok(())
     }
@@ -120,9 +115,7 @@ impl EmbeddedEngine {
     /// that is known to come out right here; a model without a chat template can only complete.
     pub fn open(config: &EmbeddedConfig) -> Result<Self, Error> {
         let path = config.model.display().to_string();
-        config
-            .validate("llm.embedded")
-            .map_err(|e| Error::Config { key: "llm.embedded".into(), what: e.to_string() })?;
+        config.validate()?;
         let io = |source| Error::Io { path: path.clone(), source };
         let refused = |what: String| Error::Engine(format!("{path}: {what}"));
         let file = File::open(&config.model).map_err(io)?;
@@ -132,13 +125,7 @@ impl EmbeddedEngine {
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let header = Header::read(&mut reader).map_err(refused)?;
         let sizes = Sizes::of(&header).map_err(refused)?;
-        let longest = sizes.architecture.longest();
-        if config.context > longest && sizes.context > longest {
-            let what =
-                format!("{} tokens, at most {longest} can be run with {}", config.context, sizes.architecture.name());
-            return Err(Error::Config { key: "llm.embedded.context".into(), what });
-        }
-        let context = config.context.min(sizes.context).min(longest);
+        let context = config.context.min(sizes.context);
         let tokens = Tokens::of(&header, sizes.vocabulary).map_err(refused)?;
         let controls = ControlTokens::of_metadata(&header.metadata).map_err(refused)?;
         let schemas = Schemas::new(&tokens).map_err(refused)?;
