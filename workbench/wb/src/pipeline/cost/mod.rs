@@ -85,7 +85,7 @@ pub fn reckon(experiment: &Experiment, known: Known<'_>, probe: bool) -> Result<
         rates: None,
         instead: None,
         unmeasured: "--no-probe".to_owned(),
-        streaming: experiment.data.streaming,
+        streaming: experiment.data()?.streaming,
     };
     if let Some((device, instead)) = opened {
         cost.instead = instead;

@@ -12,7 +12,7 @@ use wb_encoder::Folder;
 use wb_hub::{Hub, RepoKind, RepoRef, Why, bytes};
 
 pub use self::{
-    collect::{of_experiment, of_text_to_sql},
+    collect::{Asset, AssetKind, assets, of_experiment},
     print::{print, verdict},
 };
 use crate::{output, session};
