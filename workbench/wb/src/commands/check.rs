@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use wb_core::quantities;
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
@@ -159,8 +160,12 @@ fn plan(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>, ste
     if let Some(Size { what, all, trainable, .. }) = size {
         output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
         // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
-        let bytes = 4 * (all + 3 * trainable);
-        output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
+        let bytes = quantities::bytes(4 * (all + 3 * trainable) as u64);
+        output::line(format!("memory    {bytes} for weights, gradients and optimizer"));
+    }
+    // Training and benchmarks have defaults, which say nothing where there is no encoder.
+    if experiment.encoder.is_none() {
+        return;
     }
     let train = &experiment.train;
     match steps {

@@ -1,7 +1,10 @@
 //! `wb synth`: training pairs from a language model and from rules.
 
 use anyhow::{Result, bail};
-use wb_core::records::data::Gate;
+use wb_core::{
+    quantities::{about_bytes, about_duration},
+    records::data::Gate,
+};
 use wb_llm::Client;
 use wb_synth::{
     Estimate,
@@ -145,9 +148,7 @@ fn known(number: Option<u64>) -> String {
 fn time(seconds: Option<f64>) -> String {
     match seconds {
         None => "unknown: the probe's answers were in the ledger already".to_owned(),
-        Some(s) if s < 120.0 => format!("{s:.0} s"),
-        Some(s) if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        Some(s) => format!("{:.1} h", s / 3600.0),
+        Some(seconds) => about_duration(seconds),
     }
 }
 
@@ -183,9 +184,9 @@ fn print_estimate(estimate: &Estimate) {
     ));
     output::line(format!("time       {}", time(estimate.seconds)));
     output::line(format!(
-        "disk       {:.1} MB of answers, {:.1} MB of pairs",
-        estimate.ledger_bytes as f64 / 1e6,
-        estimate.output_bytes as f64 / 1e6
+        "disk       {} of answers, {} of pairs",
+        about_bytes(estimate.ledger_bytes as f64),
+        about_bytes(estimate.output_bytes as f64)
     ));
     output::line(format!("pairs      about {}", estimate.pairs));
 }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use wb_core::quantities::about_duration;
+
 use super::{
     choice::Choice,
     recipe::{Draft, MINILM, Recipe},
 };
-use crate::pipeline::cost::duration;
 
 /// The whole text; for the same draft and choice the same.
 pub fn text(draft: &Draft, choice: &Choice) -> String {
@@ -19,7 +20,8 @@ fn head(draft: &Draft, choice: &Choice) -> String {
     let asked = if *minutes == 1 { "1 minute was".to_owned() } else { format!("{minutes} minutes were") };
     let over = if choice.seconds() > 60.0 * f64::from(*minutes) { "; it does not get quicker than that" } else { "" };
     let reckoned = &choice.reckoned;
-    let (data, training, bench) = (duration(reckoned.data), duration(choice.training()), duration(reckoned.bench));
+    let (data, training, bench) =
+        (about_duration(reckoned.data), about_duration(choice.training()), about_duration(reckoned.bench));
     format!(
         "# {summary}.\n\
          #\n\

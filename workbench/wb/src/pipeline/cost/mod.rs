@@ -9,7 +9,6 @@ mod probe;
 mod rate;
 mod sizes;
 mod told;
-mod words;
 
 use std::path::Path;
 
@@ -19,7 +18,6 @@ use wb_encoder::{DeviceConfig, OpenDevice};
 pub use self::{
     estimate::{Stage, Training, Work},
     sizes::assumed_pairs,
-    words::{duration, rough},
 };
 use self::{
     lengths::Lengths,

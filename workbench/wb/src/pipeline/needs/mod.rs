@@ -6,10 +6,10 @@ mod print;
 
 use std::path::{Path, PathBuf};
 
-use wb_core::{EncoderRef, Place};
+use wb_core::{EncoderRef, Place, quantities::bytes};
 use wb_data::external::that_brings;
 use wb_encoder::Folder;
-use wb_hub::{Hub, RepoKind, RepoRef, Why, bytes};
+use wb_hub::{Hub, RepoKind, RepoRef, Why};
 
 pub use self::{
     collect::{Asset, AssetKind, assets, of_experiment},
