@@ -40,18 +40,20 @@ pub fn sections(experiment: &Experiment, sections: &[&str]) -> Result<()> {
 /// training pairs are read next.
 fn open(asset: &Asset<'_>) -> Result<()> {
     const HERE: &str = "paths are relative to the folder in which wb is started";
-    let opened = match &asset.kind {
-        AssetKind::File(file) if !file.is_file() => Err(not_there("file", file, HERE)),
-        AssetKind::Folder(folder) if !folder.is_dir() => Err(not_there("folder", folder, HERE)),
-        AssetKind::Source(source) if asset.key.starts_with("bench.") => source.fingerprint().map(|_| ()),
-        // These two have a sentence of their own.
-        AssetKind::Judge(reference, role) => {
-            return one_vector_a_text(&asset.key, role, &Folder::read(&encoder::locate(reference)?)?);
+    let cannot = || format!("cannot read {}", asset.key);
+    match &asset.kind {
+        AssetKind::File(file) if !file.is_file() => Err(not_there("file", file, HERE)).with_context(cannot),
+        AssetKind::Folder(folder) if !folder.is_dir() => Err(not_there("folder", folder, HERE)).with_context(cannot),
+        AssetKind::Source(source) if asset.key.starts_with("bench.") => {
+            source.fingerprint().map(|_| ()).with_context(cannot)
         }
-        AssetKind::CrossEncoder(config) => return mine::cross_encoder(config).map(|_| ()),
+        AssetKind::Judge(reference, role) => {
+            let read = || -> Result<Folder> { Ok(Folder::read(&encoder::locate(reference)?)?) };
+            one_vector_a_text(&asset.key, role, &read().with_context(cannot)?)
+        }
+        AssetKind::CrossEncoder(config) => mine::cross_encoder(config).map(|_| ()),
         _ => Ok(()),
-    };
-    opened.with_context(|| format!("cannot read {}", asset.key))
+    }
 }
 
 fn not_there(kind: &'static str, path: &Path, hint: &str) -> Error {
