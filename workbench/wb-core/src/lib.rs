@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod pair;
 pub mod paths;
 pub mod progress;
+pub mod quantities;
 pub mod ranking;
 pub mod records;
 pub mod reranker;

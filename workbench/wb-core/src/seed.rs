@@ -10,6 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
+impl Default for Seed {
+    /// The seed of a run whose YAML names none.
+    fn default() -> Self {
+        Self(17)
+    }
+}
+
 impl Seed {
     /// The stream of a purpose: `seed.stream("sampler")`.
     pub fn stream(self, purpose: &str) -> ChaCha8Rng {

@@ -247,7 +247,7 @@ impl Hub {
             let more = if missing.len() > 3 { ", ..." } else { "" };
             let message = format!(
                 "{} ({}{more}) are not in {}, and {variable} forbids to ask for them",
-                crate::bytes(bytes),
+                wb_core::quantities::bytes(bytes),
                 names.join(", "),
                 cache.folder().display()
             );

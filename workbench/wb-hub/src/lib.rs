@@ -19,7 +19,6 @@ mod place;
 mod repo;
 mod room;
 mod settings;
-mod sizes;
 
 #[cfg(feature = "network")]
 mod answers;
@@ -43,4 +42,3 @@ pub use observer::{Demand, Observer, Silent};
 pub use place::WebFile;
 pub use repo::{Pinned, RepoKind, RepoRef};
 pub use settings::{Patience, Settings};
-pub use sizes::bytes;

@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use wb_core::Progress;
+use wb_core::{
+    Progress,
+    quantities::{bytes, duration},
+};
 
-use crate::{Observer, bytes};
+use crate::Observer;
 
 /// Reports are at least so far apart.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -87,10 +90,8 @@ fn told(file: &str, done: u64, total: u64, rate: f64) -> String {
     if rate >= 1.0 {
         told += &format!(", {}/s", bytes(rate as u64));
         let left = total.saturating_sub(done) as f64 / rate;
-        match left as u64 {
-            0 => {}
-            seconds @ 1..120 => told += &format!(", {seconds} s left"),
-            seconds => told += &format!(", {} min left", seconds.div_ceil(60)),
+        if left >= 1.0 {
+            told += &format!(", {} left", duration(left));
         }
     }
     told
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn size_rate_and_time_left_are_told() {
         assert_eq!(told("a.bin", 12_300_000, 90_900_000, 4.5e6), "a.bin: 12.3 MB of 90.9 MB, 4.5 MB/s, 17 s left");
-        assert_eq!(told("a.bin", 0, 3_000_000_000, 1e6), "a.bin: 0 B of 3.0 GB, 1.0 MB/s, 50 min left");
+        assert_eq!(told("a.bin", 0, 3_000_000_000, 1e6), "a.bin: 0 B of 3 GB, 1 MB/s, 50 min 0 s left");
         assert_eq!(told("a.bin", 500, 0, 0.0), "a.bin: 500 B");
     }
 }

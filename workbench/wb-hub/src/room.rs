@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use wb_core::quantities;
+
 use crate::{Error, Result, Why};
 
 /// Bytes that a disk has left for this folder, or for the nearest one above that is there.
@@ -17,7 +19,7 @@ pub(crate) fn fits(what: &str, folder: &Path, bytes: u64, room: u64) -> Result<(
     if bytes + SPARE <= room {
         return Ok(());
     }
-    let (needs, has) = (crate::bytes(bytes), crate::bytes(room));
+    let (needs, has) = (quantities::bytes(bytes), quantities::bytes(room));
     let message = format!("{needs} are to come, and the disk of {} has {has} left", folder.display());
     let hint = "free some space, or set HF_HOME (or HF_HUB_CACHE) to a folder on another disk";
     Err(Error::new(Why::DiskFull, what, message).with_hint(hint))
@@ -31,7 +33,7 @@ mod tests {
     fn a_disk_without_room_is_told_before() {
         assert!(fits("o/n", Path::new("/c"), 1 << 20, 1 << 30).is_ok());
         let error = fits("o/n", Path::new("/c"), 2_000_000_000, 1_000_000_000).unwrap_err();
-        assert_eq!(error.to_string(), "o/n: 2.0 GB are to come, and the disk of /c has 1.0 GB left");
+        assert_eq!(error.to_string(), "o/n: 2 GB are to come, and the disk of /c has 1 GB left");
         assert_eq!(error.why(), Some(Why::DiskFull));
     }
 }

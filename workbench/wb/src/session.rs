@@ -6,8 +6,8 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use wb_core::Progress;
-use wb_hub::{Demand, Hub, LockFile, Observer, Settings, bytes};
+use wb_core::{Progress, quantities::bytes};
+use wb_hub::{Demand, Hub, LockFile, Observer, Settings};
 
 use crate::{
     args::Downloads,

@@ -21,5 +21,3 @@ pub use fetch::MIRROR;
 pub use get::{Done, Outcome, Request, ToCome, get, to_come};
 pub use record::{RECORD, Record, Taken};
 pub use state::{State, bytes_of, state};
-/// Numbers of bytes for people: `14 kB`, `90.9 MB`.
-pub use wb_hub::bytes as readable;

@@ -247,6 +247,11 @@ impl MiningConfig {
         Ok(())
     }
 
+    /// Whether documents are ranked by the encoder that the experiment begins with.
+    pub fn ranks_by_own_encoder(&self) -> bool {
+        self.retriever == MiningRetriever::Encoder && self.encoder.is_none() && self.vectors.is_none()
+    }
+
     /// The mode's values, and those that are given in their place.
     pub fn rules(&self) -> Rules {
         let (per_pair, ranks, whole_ranking, margin, sampling, fill) = match self.mode {

@@ -25,7 +25,7 @@ impl Command {
             Self::Run(training) | Self::Train(training) => &training.given.places,
             Self::Check(check) => &check.given.places,
             Self::Data(data) => &data.given.places,
-            Self::MineNegatives(mining) => &mining.places,
+            Self::MineNegatives(mining) => &mining.given.places,
             Self::Bench(bench) => &bench.places,
             Self::Ab(ab) => &ab.places,
             Self::Compare(compare) => &compare.places,

@@ -8,7 +8,7 @@ use wb_encoder::DeviceConfig;
 use super::Places;
 
 /// A YAML, or none, and values to set in it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Given {
     /// The experiment's YAML file; without one, the recipes in configs are listed.
     pub config: Option<PathBuf>,
@@ -20,6 +20,22 @@ pub struct Given {
     pub device: Option<DeviceConfig>,
     #[command(flatten)]
     pub places: Places,
+}
+
+/// A YAML with snippets, values to set in it, and where answers are written and read.
+#[derive(Debug, Args)]
+pub struct GivenSnippets {
+    /// The experiment's YAML file.
+    pub config: PathBuf,
+    /// Values to set in it, as key.path=value; the value is YAML.
+    #[arg(value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// The folder of what is made, with the ledger of answers [default: datasets/synthetic/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Takes every answer from this ledger, and asks nobody.
+    #[arg(long, value_name = "LEDGER")]
+    pub replay: Option<PathBuf>,
 }
 
 /// A YAML that is there, with overrides.

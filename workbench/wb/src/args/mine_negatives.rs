@@ -2,24 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use wb_encoder::DeviceConfig;
+use clap::{Arg, Args};
 
-use super::Places;
+use super::Given;
 
 /// What to mine, with what.
 #[derive(Debug, Args)]
+#[command(mut_args(with_default))]
 pub struct MineNegatives {
-    /// The experiment's YAML file [default: the latest run's, mined with its encoder; else configs/quickstart.yaml]
-    pub config: Option<PathBuf>,
-    /// Values to set in it, as key.path=value; the value is YAML.
-    #[arg(value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
-    #[arg(long, value_parser = super::device)]
-    pub device: Option<DeviceConfig>,
     #[command(flatten)]
-    pub places: Places,
+    pub given: Given,
     /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`. The same as negatives.encoder=...
     #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "retriever")]
     pub encoder: Option<String>,
@@ -46,4 +38,14 @@ pub struct MineNegatives {
     /// Writes every candidate with its texts, for a model that reads query and document together.
     #[arg(long, value_name = "FILE")]
     pub candidates: Option<PathBuf>,
+}
+
+/// Without a file this command lists no recipes.
+fn with_default(argument: Arg) -> Arg {
+    if argument.get_id() != "config" {
+        return argument;
+    }
+    argument.help(
+        "The experiment's YAML file [default: the latest run's, mined with its encoder; else configs/quickstart.yaml]",
+    )
 }

@@ -17,7 +17,7 @@ pub use self::{
     bench::{Bench, BenchSql},
     data::{Data, DataCommand, DataGet},
     downloads::Downloads,
-    given::{Experiment, Given, file_and_values},
+    given::{Experiment, Given, GivenSnippets, file_and_values},
     init::Init,
     mine_negatives::MineNegatives,
 };
@@ -209,20 +209,11 @@ pub struct Training {
 /// What to make pairs with, and where they go.
 #[derive(Debug, Args)]
 pub struct Synth {
-    /// The experiment's YAML file.
-    pub config: PathBuf,
-    /// Values to set in it, as key.path=value; the value is YAML.
-    #[arg(value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-    /// The folder of pairs, card, review page and ledger [default: datasets/synthetic/NAME]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub given: GivenSnippets,
     /// Says what it would take, measured on a probe of 20 items, whose answers are kept for the run.
     #[arg(long, conflicts_with = "replay")]
     pub dry_run: bool,
-    /// Takes every answer from this ledger, and asks nobody.
-    #[arg(long, value_name = "LEDGER")]
-    pub replay: Option<PathBuf>,
 }
 
 /// A YAML to look at.
@@ -255,20 +246,11 @@ pub struct Places {
 /// What to embed in two ways.
 #[derive(Debug, Args)]
 pub struct Ab {
-    /// The experiment's YAML file.
-    pub config: PathBuf,
-    /// Values to set in it, as key.path=value; the value is YAML.
-    #[arg(value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
+    #[command(flatten)]
+    pub given: GivenSnippets,
     /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`; or bm25. The same as ab.encoder=...
     #[arg(long, value_name = "DIR|ID|RUN|bm25")]
     pub encoder: Option<String>,
-    /// The folder of annotations, answers and the page [default: datasets/synthetic/NAME]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Takes every answer from this ledger, and asks nobody.
-    #[arg(long, value_name = "LEDGER")]
-    pub replay: Option<PathBuf>,
     /// Ends with exit code 1 where the candidate is surely worse.
     #[arg(long)]
     pub no_worse: bool,

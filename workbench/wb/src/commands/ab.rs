@@ -1,16 +1,16 @@
 //! `wb ab`: whether what a language model said of code is found better than the code.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use wb_bench::Contestant;
 use wb_core::{EncoderRef, records::ab::Ab};
 use wb_encoder::BiEncoder;
 use wb_retrieval::Bm25Config;
 use wb_synth::annotate::Annotated;
 
-use super::{End, recipes, synth::print_annotated, unless_stopped};
+use super::{End, experiment::of_file, synth::print_annotated, unless_stopped};
 use crate::{
     args,
-    config::{AbConfig, Synthesis},
+    config::{AbConfig, Experiment},
     interrupt::Interrupt,
     output::{self, Bars},
     pipeline::{ab as experiment, encoder, environment, synth},
@@ -24,22 +24,22 @@ pub fn ab(arguments: &args::Ab) -> Result<End> {
 }
 
 fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
-    recipes::there(&arguments.config)?;
-    let file = Synthesis::load(&arguments.config, &arguments.overrides)
-        .with_context(|| format!("cannot load {}", arguments.config.display()))?;
+    let given = &arguments.given;
+    let file = of_file("wb ab", &given.config, &given.overrides)?;
     let config = config(&file, arguments)?;
-    let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
+    file.snippets()?;
+    let out = given.out.clone().unwrap_or_else(|| synth::folder(&file.name));
     // Everything that can be wrong is looked at before a model is asked, which may take hours.
     let asked = experiment::asked(&config)?;
     // One of the two arms always embeds annotations.
-    if arguments.replay.is_none() {
+    if given.replay.is_none() {
         environment::complete(file.llm.as_ref())?;
     }
     let encoder = open(&config, &file, arguments)?;
     let interrupt = Interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
-    let client = interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?;
+    let client = interrupt.while_asking(|stop| synth::open(&file, &out, given.replay.as_deref(), stop))?;
     let snippets = synth::read(&file, &mut progress)?.snippets;
     let annotated = match (&file.annotate, &client) {
         (Some(annotate), Some(client)) => {
@@ -86,13 +86,8 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     Ok(())
 }
 
-fn config(file: &Synthesis, arguments: &args::Ab) -> Result<AbConfig> {
-    let missing = || {
-        wb_core::Error::value("ab", "is missing, and says what is asked").with_hint(
-            "ab: { queries: queries.jsonl, judgements: judged.jsonl, encoder: sentence-transformers/all-MiniLM-L6-v2 }",
-        )
-    };
-    let mut config = file.ab.clone().ok_or_else(missing)?;
+fn config(file: &Experiment, arguments: &args::Ab) -> Result<AbConfig> {
+    let mut config = file.ab()?.clone();
     if let Some(encoder) = &arguments.encoder {
         config.encoder = EncoderRef::from(encoder.as_str()).into();
     }
@@ -100,7 +95,7 @@ fn config(file: &Synthesis, arguments: &args::Ab) -> Result<AbConfig> {
 }
 
 /// The encoder that both arms are embedded by; none for BM25.
-fn open(config: &AbConfig, file: &Synthesis, arguments: &args::Ab) -> Result<Option<BiEncoder>> {
+fn open(config: &AbConfig, file: &Experiment, arguments: &args::Ab) -> Result<Option<BiEncoder>> {
     let Some(encoder) = config.encoder.encoder() else { return Ok(None) };
     let runs = &arguments.places.runs;
     encoder::open(encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))

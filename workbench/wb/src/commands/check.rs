@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use wb_core::quantities;
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 
 use super::{End, bench_sql::generate, data_lints, experiment, recipes};
 use crate::{
     args,
-    config::{Experiment, ModelChoice, TextToSql},
+    config::{EncoderConfig, Experiment, ModelChoice},
     output,
     pipeline::{
         cost, data, encoder,
@@ -22,10 +23,7 @@ use crate::{
 pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<End> {
     let Some(arguments) = recipes::given_or_listed("check", given)? else { return Ok(End::Done) };
     let arguments = &arguments;
-    if TextToSql::is_alone(&arguments.config) {
-        return text_to_sql(arguments, resolved);
-    }
-    let experiment = experiment::load(arguments)?;
+    let experiment = experiment::load("wb check", arguments)?;
     if resolved {
         output::line(wb_core::config::to_text(&experiment)?.trim_end());
         return Ok(End::Done);
@@ -36,9 +34,13 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     }
     let are_there = |of: &dyn Fn(&Need) -> bool| needs.iter().filter(|need| of(need)).all(Need::is_there);
     if are_there(&|_| true) {
-        preflight::preflight(&experiment, true)?;
+        preflight::preflight(&experiment, &experiment::WHOLE)?;
     }
-    let prepared = match are_there(&Need::is_of_data) {
+    let rag = experiment.rag.as_ref().filter(|_| are_there(&|need| need.key == "rag.dataset"));
+    if let Some(rag) = rag {
+        generate::check::data(rag)?;
+    }
+    let prepared = match experiment.data.is_some() && are_there(&Need::is_of_data) {
         true => {
             let fingerprint = data::fingerprint(&experiment)?;
             let folder = data::folder(&arguments.places.datasets, &fingerprint);
@@ -51,21 +53,21 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     let steps = steps.flatten();
     // Its sizes are enough, and those come with the first small files.
     let has_sizes = !needs.iter().any(|need| need.is_own_encoder() && need.is_missing());
-    let size = if has_sizes { Some(size(&experiment)?) } else { None };
+    let encoder = experiment.encoder.as_ref().filter(|_| has_sizes);
+    let size = encoder.map(|encoder| size(&experiment, encoder)).transpose()?;
     // Nothing was found wrong until here.
     output::line(format!("{}: {}", arguments.config.display(), needs::verdict(&needs)));
     needs::print(&needs);
     plan(&experiment, folder.as_deref(), size.as_ref(), steps.as_ref());
     lint(&experiment, size.as_ref(), steps.as_ref());
-    if steps.is_none() {
+    if experiment.data.is_some() && steps.is_none() {
         let file = arguments.config.display();
         output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
     }
-    if experiment.rag.is_some() && are_there(&|need| need.key.starts_with("rag.")) {
-        let file = TextToSql::load(&arguments.config, &arguments.overrides)?;
-        generate::check::lines(&file, &arguments.places.runs)?;
+    if let Some(rag) = rag {
+        generate::check::lines(rag, experiment.llm.as_ref());
     }
-    if has_sizes {
+    if experiment.data.is_some() && size.is_some() {
         let folder = folder.unwrap_or_default();
         cost::lines(&experiment, &folder, steps.as_ref(), !no_probe)?.into_iter().for_each(output::line);
     }
@@ -80,7 +82,8 @@ fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Plan
         (Some(facts), Some(per_pair)) => Some(facts.with_mined(per_pair)),
         (facts, _) => facts,
     };
-    let of_training = wb_encoder::train::lints(&experiment.train, facts.as_ref());
+    let of_training =
+        experiment.encoder.iter().flat_map(|_| wb_encoder::train::lints(&experiment.train, facts.as_ref()));
     let of_data = data_lints::lints(experiment, steps);
     for lint in lints(experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
@@ -97,7 +100,7 @@ fn before_synthesis(
     // The pairs themselves are what comes of it.
     let needs: Vec<Need> = needs.iter().filter(|need| Path::new(&need.what) != pairs).cloned().collect();
     if needs.iter().all(Need::is_there) {
-        preflight::but_pairs(experiment, true)?;
+        preflight::but_pairs(experiment, &experiment::WHOLE)?;
     }
     let file = arguments.config.display();
     let verdict = needs::verdict(&needs);
@@ -121,30 +124,9 @@ fn ended(needs: &[Need]) -> Result<End> {
     Ok(End::Error)
 }
 
-/// A file that trains nothing.
-fn text_to_sql(arguments: &args::Experiment, resolved: bool) -> Result<End> {
-    let file = TextToSql::load(&arguments.config, &arguments.overrides)
-        .with_context(|| format!("cannot load {}", arguments.config.display()))?;
-    if resolved {
-        output::line(wb_core::config::to_text(&file)?.trim_end());
-        return Ok(End::Done);
-    }
-    let needs = needs::of_text_to_sql(&file, &arguments.config);
-    let is_there = needs.iter().all(|need| need.is_there() || !need.key.ends_with("dataset"));
-    if is_there {
-        generate::check::data(&file.rag)?;
-    }
-    output::line(format!("{}: {}", arguments.config.display(), needs::verdict(&needs)));
-    needs::print(&needs);
-    if is_there {
-        generate::check::lines(&file, &arguments.places.runs)?;
-    }
-    ended(&needs)
-}
-
 /// What would be done, in a few lines.
 fn plan(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>, steps: Option<&steps::Planned>) {
-    for source in &experiment.data.sources {
+    for source in experiment.data.iter().flat_map(|data| &data.sources) {
         output::line(format!("data      {}", source.name()));
     }
     match (folder, steps) {
@@ -178,8 +160,12 @@ fn plan(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>, ste
     if let Some(Size { what, all, trainable, .. }) = size {
         output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
         // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
-        let bytes = 4 * (all + 3 * trainable);
-        output::line(format!("memory    {:.1} MB for weights, gradients and optimizer", bytes as f64 / 1e6));
+        let bytes = quantities::bytes(4 * (all + 3 * trainable) as u64);
+        output::line(format!("memory    {bytes} for weights, gradients and optimizer"));
+    }
+    // Training and benchmarks have defaults, which say nothing where there is no encoder.
+    if experiment.encoder.is_none() {
+        return;
     }
     let train = &experiment.train;
     match steps {
@@ -237,8 +223,7 @@ struct Size {
     dim: usize,
 }
 
-fn size(experiment: &Experiment) -> Result<Size> {
-    let config = &experiment.encoder;
+fn size(experiment: &Experiment, config: &EncoderConfig) -> Result<Size> {
     if let ModelChoice::Pretrained(_) = &config.model {
         let folder = encoder::made_up(experiment)?;
         let (all, trainable) = folder.model.parameters.counts();
@@ -266,14 +251,15 @@ fn lints(experiment: &Experiment) -> Vec<String> {
         });
     }
     let train = &experiment.train;
-    if train.keep == Keep::Best && experiment.data.split.validation == 0.0 {
+    if train.keep == Keep::Best && experiment.data.as_ref().is_some_and(|data| data.split.validation == 0.0) {
         lints.push(
             "train.keep: `best` is chosen by validation pairs, and data.split.validation is 0; training will refuse it: \
              train.keep=last"
                 .to_owned(),
         );
     }
-    let has_layers = !matches!(experiment.encoder.model, ModelChoice::StaticEmbedding(_));
+    let model = experiment.encoder.as_ref().map(|encoder| &encoder.model);
+    let has_layers = !matches!(model, Some(ModelChoice::StaticEmbedding(_)));
     let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);
     if asks_words && !has_layers {
         lints.push("train.objectives.mlm: a bag of token vectors has no context to tell a hidden token from; training will refuse it".to_owned());
@@ -298,7 +284,7 @@ fn lints(experiment: &Experiment) -> Vec<String> {
             lints.push(format!("negatives: {} a pair are mined, and {by}", rules.per_pair));
         }
     }
-    let is_fresh = !matches!(experiment.encoder.model, ModelChoice::Pretrained(_));
+    let is_fresh = model.is_some() && !experiment.has_pretrained();
     if is_fresh && train.optimizer.learning_rate() < 1e-4 {
         lints.push(format!(
             "train.optimizer.adamw.learning_rate: {} suits a pretrained model; fresh weights hardly move with it",

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_data::external::{self, Counts, Entry, Outcome, Request, State, ToCome, bytes_of, readable, state};
+use wb_core::quantities;
+use wb_data::external::{self, Counts, Entry, Outcome, Request, State, ToCome, bytes_of, state};
 
 use super::End;
 use crate::{
@@ -77,9 +78,9 @@ fn fetch(entry: &Entry, request: &Request<'_>, say: &dyn Fn(String)) -> Result<(
 fn size(ToCome { bytes, unknown, .. }: ToCome) -> String {
     match (bytes, unknown) {
         (0, 0) => "nothing: all of it is in the cache".to_owned(),
-        (_, 0) => readable(bytes),
+        (_, 0) => quantities::bytes(bytes),
         (0, _) => format!("{unknown} files of unknown size"),
-        _ => format!("{} and {unknown} files of unknown size", readable(bytes)),
+        _ => format!("{} and {unknown} files of unknown size", quantities::bytes(bytes)),
     }
 }
 
@@ -91,7 +92,7 @@ fn counted(counts: &Counts) -> String {
 fn list(external: &Path) -> Result<()> {
     let mut rows = Vec::new();
     for entry in external::catalog() {
-        let size = entry.about.map_or_else(|| "?".to_owned(), |bytes| format!("~{}", readable(bytes)));
+        let size = entry.about.map_or_else(|| "?".to_owned(), |bytes| format!("~{}", quantities::bytes(bytes)));
         let here = here(&entry, external)?;
         rows.push(vec![entry.name, here, size, entry.license.to_owned(), entry.used_by.to_owned()]);
     }
@@ -125,7 +126,7 @@ fn here(entry: &Entry, external: &Path) -> Result<String> {
         there += 1;
         bytes += if path.is_dir() { bytes_of(&path)? } else { path.metadata().map_or(0, |meta| meta.len()) };
     }
-    let bytes = readable(bytes);
+    let bytes = quantities::bytes(bytes);
     Ok(match there {
         0 => "missing".to_owned(),
         n if n < entry.parts.len() => format!("partly, {n} of {} folders ({bytes})", entry.parts.len()),

@@ -14,7 +14,7 @@ fn of_stages(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> 
     let stages = &experiment.train.curriculum;
     let mut lints = Vec::new();
     if !stages.is_empty() && stages.iter().all(|stage| !stage.datasets.is_empty()) {
-        let names = experiment.data.dataset_names().unwrap_or_default();
+        let names = experiment.data.as_ref().and_then(|data| data.dataset_names()).unwrap_or_default();
         let unused = names.iter().filter(|name| stages.iter().all(|stage| !stage.datasets.contains(name)));
         lints.extend(unused.map(|name| format!("train.curriculum: no stage uses the data set `{name}`")));
     }
@@ -32,7 +32,7 @@ fn of_stages(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> 
 /// Prompts that the exported encoder does not have.
 fn of_prompts(experiment: &Experiment) -> Option<String> {
     let trained = &experiment.train.prompts;
-    let own = experiment.encoder.prompts.clone().unwrap_or_default();
+    let own = experiment.encoder.as_ref()?.prompts.clone().unwrap_or_default();
     let differs = |trained: &Option<String>, own: &str| trained.as_deref().is_some_and(|trained| trained != own);
     let only_in_training = differs(&trained.query, &own.query)
         || differs(&trained.document, &own.document)

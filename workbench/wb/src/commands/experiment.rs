@@ -18,12 +18,20 @@ use crate::{
     },
 };
 
-/// The experiment of a command line.
-pub fn load(arguments: &args::Experiment) -> Result<Experiment> {
+/// Sections that `wb run` reads; the last is not for `wb train`.
+pub const WHOLE: [&str; 5] = ["data.", "encoder.", "negatives.", "train.", "bench."];
+
+/// The experiment of a command line, for a command such as `wb train`.
+pub fn load(command: &'static str, arguments: &args::Experiment) -> Result<Experiment> {
     let mut overrides = arguments.overrides.clone();
     overrides.extend(arguments.device.map(|device| format!("device={device}")));
-    Experiment::load(&arguments.config, &overrides)
-        .with_context(|| format!("cannot load {}", arguments.config.display()))
+    of_file(command, &arguments.config, &overrides)
+}
+
+/// The experiment of a file with values set in it.
+pub fn of_file(command: &'static str, file: &Path, overrides: &[String]) -> Result<Experiment> {
+    recipes::there(file)?;
+    Experiment::load(command, file, overrides).with_context(|| format!("cannot load {}", file.display()))
 }
 
 /// Fetches the data sets that sections of a file need, and tells everything that is missing for them at once.
@@ -37,9 +45,10 @@ pub fn prepare(experiment: &Experiment, arguments: &args::Experiment, sections: 
 /// `wb data`
 pub fn data(given: args::Given) -> Result<End> {
     let Some(arguments) = recipes::given_or_listed("data", given)? else { return Ok(End::Done) };
-    let experiment = load(&arguments)?;
+    let experiment = load("wb data", &arguments)?;
+    experiment.data()?;
     prepare(&experiment, &arguments, &["data."])?;
-    preflight::judges(&experiment)?;
+    preflight::sections(&experiment, &["data."])?;
     let mut bars = Bars::new();
     let data = data::data(&experiment, &arguments.places.datasets, &mut |p| bars.report(p))?;
     bars.finish();
@@ -80,11 +89,12 @@ fn file(
 
 fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> Result<End> {
     let started = Instant::now();
-    let experiment = load(arguments)?;
-    let of_training = ["data.", "encoder.", "negatives.", "train."];
-    let of_all = [&of_training[..], &["bench."]].concat();
-    prepare(&experiment, arguments, if measured { &of_all } else { &of_training })?;
-    preflight::preflight(&experiment, measured)?;
+    let experiment = load(if measured { "wb run" } else { "wb train" }, arguments)?;
+    experiment.data()?;
+    experiment.encoder()?;
+    let sections = if measured { &WHOLE[..] } else { &WHOLE[..4] };
+    prepare(&experiment, arguments, sections)?;
+    preflight::preflight(&experiment, sections)?;
     let named = resume.map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
     let device = device::of_experiment(&experiment)?;
     let interrupt = Interrupt::listen()?;

@@ -9,7 +9,7 @@ use wb_encoder::{ExportConfig, ExportFormat, export as write};
 use super::End;
 use crate::{
     args,
-    config::{Experiment, ModelChoice},
+    config::Experiment,
     output,
     pipeline::{
         encoder,
@@ -68,7 +68,7 @@ fn base(arguments: &args::Export, experiment: Option<&Experiment>) -> (Option<St
     if arguments.format != ExportFormat::Peft || arguments.base.is_some() {
         return (arguments.base.clone(), None, None);
     }
-    let Some(ModelChoice::Pretrained(pretrained)) = experiment.map(|experiment| &experiment.encoder.model) else {
+    let Some(pretrained) = experiment.and_then(Experiment::pretrained) else {
         return (None, None, None);
     };
     match pretrained.place(&arguments.places.runs) {

@@ -23,7 +23,8 @@ use crate::{
 pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
     // Everything typed is checked before anything is computed.
     let (overridden, line) = with_overrides(arguments)?;
-    let experiment = experiment::load(&overridden)?;
+    let experiment = experiment::load("wb mine-negatives", &overridden)?;
+    experiment.data()?;
     let out = arguments.out.as_deref().map(|path| Out::new(path, &arguments.format, arguments.scores)).transpose()?;
     let config = experiment.negatives.clone().unwrap_or_default();
     if config.include_positives && !out.as_ref().is_some_and(Out::keeps_order) {
@@ -32,8 +33,9 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
              write them with --out FILE.jsonl --format n-tuple"
         );
     }
+    experiment.check_encoder_to_mine_with(&config)?;
     experiment::prepare(&experiment, &overridden, &["data.", "encoder.", "negatives."])?;
-    preflight::negatives(&config)?;
+    preflight::sections(&experiment, &["negatives."])?;
     if let Some(line) = line {
         output::line(line);
     }
@@ -67,7 +69,8 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
 /// The file with its values, and a line that says so where it was not named. Options are values of the file: so they are
 /// checked and kept as such.
 fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::Experiment, Option<String>)> {
-    let (config, mut overrides) = args::file_and_values(arguments.config.clone(), arguments.overrides.clone());
+    let args::Given { config, overrides, device, places } = arguments.given.clone();
+    let (config, mut overrides) = args::file_and_values(config, overrides);
     // Quoted as JSON, which is YAML, so that no name is taken for something else.
     let quoted = |text: &str| serde_json::to_string(text);
     if let Some(retriever) = &arguments.retriever {
@@ -84,9 +87,8 @@ fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::Experiment, 
     if let Some(cross) = &arguments.cross_encoder {
         overrides.push(format!("negatives.rescore={{cross_encoder: {{model: {}}}}}", quoted(cross)?));
     }
-    let places = arguments.places.clone();
     let MinedFor { config, overrides, line } = mined_for(config, overrides, &places.runs)?;
-    Ok((args::Experiment { config, overrides, device: arguments.device, places }, line))
+    Ok((args::Experiment { config, overrides, device, places }, line))
 }
 
 /// The page of mined pairs; `None` where this build has no reports.

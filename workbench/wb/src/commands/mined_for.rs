@@ -30,7 +30,6 @@ const BM25: &str = "negatives.retriever=bm25";
 /// If there is none of them, or the file cannot be read.
 pub fn mined_for(config: Option<PathBuf>, overrides: Vec<String>, runs: &Path) -> Result<MinedFor> {
     if let Some(config) = config {
-        recipes::there(&config)?;
         return Ok(MinedFor { config, overrides, line: None });
     }
     if let Some(run) = run_dir::latest(runs)? {

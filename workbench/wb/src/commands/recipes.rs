@@ -11,7 +11,7 @@ use wb_core::{Error, suggest};
 
 use crate::{
     args,
-    config::{Experiment, Head, TextToSql},
+    config::{Experiment, Head},
     output,
     pipeline::{manifest::quoted, preflight},
 };
@@ -21,11 +21,11 @@ const FOLDER: &str = "configs";
 /// The recipe that needs nothing but what is on every machine that has built `wb`.
 pub const QUICKSTART: &str = "configs/quickstart.yaml";
 
-/// The file that was given, which is there; none where none was given, and the recipes were listed instead.
+/// The file that was given; none where none was given, and the recipes were listed instead.
 ///
 /// # Errors
 ///
-/// If the file is not there, if values are given without one, or if there is nothing to list.
+/// If values are given without a file, or if there is nothing to list.
 pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args::Experiment>> {
     let (config, overrides) = args::file_and_values(given.config, given.overrides);
     let Some(config) = config else {
@@ -38,7 +38,6 @@ pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args:
         list(command)?;
         return Ok(None);
     };
-    there(&config)?;
     Ok(Some(args::Experiment { config, overrides, device: given.device, places: given.places }))
 }
 
@@ -108,11 +107,11 @@ fn to_paste(command: &str, path: &Path) -> String {
     if command == "check" {
         return asked;
     }
-    if TextToSql::is_alone(path) {
-        return format!("wb bench spider --generate {file}");
-    }
     // A file that is wrong is listed too; the command tells what is wrong with it.
-    match Experiment::load(path, &[]) {
+    match Experiment::load("wb check", path, &[]) {
+        Ok(experiment) if experiment.data.is_none() && experiment.rag.is_some() => {
+            format!("wb bench spider --generate {file}")
+        }
         Ok(experiment) if preflight::unmade_pairs(&experiment).is_some() => format!("wb synth {file} && {asked}"),
         _ => asked,
     }

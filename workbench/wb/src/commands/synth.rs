@@ -1,7 +1,10 @@
 //! `wb synth`: training pairs from a language model and from rules.
 
-use anyhow::{Context, Result, bail};
-use wb_core::records::data::Gate;
+use anyhow::{Result, bail};
+use wb_core::{
+    quantities::{about_bytes, about_duration},
+    records::data::Gate,
+};
 use wb_llm::Client;
 use wb_synth::{
     Estimate,
@@ -9,10 +12,9 @@ use wb_synth::{
     review::Reviewed,
 };
 
-use super::{End, recipes, unless_stopped};
+use super::{End, experiment, unless_stopped};
 use crate::{
     args,
-    config::Synthesis,
     interrupt::Interrupt,
     output::{self, Bars},
     pipeline::{
@@ -27,17 +29,17 @@ pub fn synth(arguments: &args::Synth) -> Result<End> {
 }
 
 fn make(arguments: &args::Synth) -> Result<()> {
-    recipes::there(&arguments.config)?;
-    let file = Synthesis::load(&arguments.config, &arguments.overrides)
-        .with_context(|| format!("cannot load {}", arguments.config.display()))?;
+    let given = &arguments.given;
+    let file = experiment::of_file("wb synth", &given.config, &given.overrides)?;
+    file.snippets()?;
     file.check_makes_something()?;
     let reviews = synth::reviews(&file)?;
-    let out = arguments.out.clone().unwrap_or_else(|| synth::folder(&file.name));
+    let out = given.out.clone().unwrap_or_else(|| synth::folder(&file.name));
     let asks = file.synth.is_some() || file.annotate.is_some();
-    if arguments.replay.is_some() && !asks {
-        bail!("--replay takes the answers of a language model, and {} asks none", arguments.config.display());
+    if given.replay.is_some() && !asks {
+        bail!("--replay takes the answers of a language model, and {} asks none", given.config.display());
     }
-    if arguments.replay.is_none() && asks {
+    if given.replay.is_none() && asks {
         environment::complete(file.llm.as_ref())?;
     }
     let interrupt = Interrupt::listen()?;
@@ -47,10 +49,10 @@ fn make(arguments: &args::Synth) -> Result<()> {
         output::note(format!("warning: {warning}"));
     }
     if arguments.dry_run && !asks {
-        bail!("--dry-run measures what a language model takes, and {} asks none", arguments.config.display());
+        bail!("--dry-run measures what a language model takes, and {} asks none", given.config.display());
     }
     // Before the snippets are read: that may take minutes, and a model that is not there is known at once.
-    let client = interrupt.while_asking(|stop| synth::open(&file, &out, arguments.replay.as_deref(), stop))?;
+    let client = interrupt.while_asking(|stop| synth::open(&file, &out, given.replay.as_deref(), stop))?;
     let snippets = synth::read(&file, &mut progress)?;
     if let (true, Some(client)) = (arguments.dry_run, &client) {
         let estimates = interrupt.while_asking(|_| synth::estimates(&file, client, &snippets, &mut progress))?;
@@ -146,9 +148,7 @@ fn known(number: Option<u64>) -> String {
 fn time(seconds: Option<f64>) -> String {
     match seconds {
         None => "unknown: the probe's answers were in the ledger already".to_owned(),
-        Some(s) if s < 120.0 => format!("{s:.0} s"),
-        Some(s) if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        Some(s) => format!("{:.1} h", s / 3600.0),
+        Some(seconds) => about_duration(seconds),
     }
 }
 
@@ -184,9 +184,9 @@ fn print_estimate(estimate: &Estimate) {
     ));
     output::line(format!("time       {}", time(estimate.seconds)));
     output::line(format!(
-        "disk       {:.1} MB of answers, {:.1} MB of pairs",
-        estimate.ledger_bytes as f64 / 1e6,
-        estimate.output_bytes as f64 / 1e6
+        "disk       {} of answers, {} of pairs",
+        about_bytes(estimate.ledger_bytes as f64),
+        about_bytes(estimate.output_bytes as f64)
     ));
     output::line(format!("pairs      about {}", estimate.pairs));
 }

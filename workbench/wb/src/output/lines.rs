@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use wb_core::quantities::duration;
+
 use super::{
     stage::Stage,
-    text::{cut, duration, percent, rate},
+    text::{cut, percent, rate},
 };
 
 /// A stage that is quiet for longer says so.

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use wb_core::quantities::duration;
+
 use super::{
     lines::{course, remark, units},
     stage::Stage,
-    text::{cut, duration, percent, rate, width},
+    text::{cut, percent, rate, width},
 };
 
 /// Columns of the words that begin the lines of a training.

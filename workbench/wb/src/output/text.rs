@@ -1,21 +1,9 @@
-//! Numbers, times and texts in the width that there is.
+//! Rates, shares and texts in the width that there is.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands where a text was cut.
 const CUT: char = '…';
-
-/// A time in the two units that matter: `34 s`, `12 min 3 s`, `2 h 5 min`, `3 d 4 h`.
-pub fn duration(seconds: f64) -> String {
-    let all = seconds.max(0.0).round() as u64;
-    let (days, hours, minutes, seconds) = (all / 86_400, all / 3600 % 24, all / 60 % 60, all % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min {seconds} s"),
-        (0, ..) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
-    }
-}
 
 /// Units per second, or per minute where that says more.
 pub fn rate(per_second: f64, units: &str) -> String {
@@ -62,15 +50,6 @@ pub fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_by_hand() {
-        let rows = [(0.0, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (723.0, "12 min 3 s"), (3600.0, "1 h 0 min")];
-        let more = [(7530.0, "2 h 5 min"), (86_399.0, "23 h 59 min"), (273_600.0, "3 d 4 h"), (-5.0, "0 s")];
-        for (seconds, expected) in rows.into_iter().chain(more) {
-            assert_eq!(duration(seconds), expected);
-        }
-    }
 
     #[test]
     fn rates_by_hand() {

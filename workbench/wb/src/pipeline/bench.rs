@@ -123,7 +123,8 @@ fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -
 fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Plan> {
     let benchmark = entry.benchmark.benchmark();
     if !entry.sources.is_empty() {
-        return Ok(benchmark.plan(Dataset::Pairs(&pairs_of(&entry.sources, experiment.data.on_bad, progress)?))?);
+        let on_bad = experiment.data()?.on_bad;
+        return Ok(benchmark.plan(Dataset::Pairs(&pairs_of(&entry.sources, on_bad, progress)?))?);
     }
     let dataset = match &entry.dataset {
         Some(folder) => Dataset::Folder(folder),

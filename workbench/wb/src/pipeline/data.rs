@@ -44,7 +44,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     let sources = sources(experiment)?;
     let fingerprint = of_all(experiment, &sources)?;
     let folder = folder(datasets, &fingerprint);
-    let (streaming, stored) = (experiment.data.streaming, Stored::new(&folder, &fingerprint));
+    let (streaming, stored) = (experiment.data()?.streaming, Stored::new(&folder, &fingerprint));
     if folder.join("data.json").is_file() {
         progress(Progress::new("loading pairs", 0, 0));
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
@@ -64,23 +64,24 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
 }
 
 fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
-    let mut read = Vec::new();
-    for (at, source) in experiment.data.sources.iter().enumerate() {
-        let pairs = source.read(at, experiment.data.on_bad, progress);
+    let (config, mut read) = (experiment.data()?, Vec::new());
+    for (at, source) in config.sources.iter().enumerate() {
+        let pairs = source.read(at, config.on_bad, progress);
         read.push(pairs.with_context(|| format!("cannot read {}", source.name()))?);
     }
     let mut judges = Judges::new(experiment);
     let judge: Option<&mut dyn Judge> = Some(&mut judges);
-    Ok(prepare_with(read, &experiment.data.prepare(), experiment.seed, judge, progress)?)
+    Ok(prepare_with(read, &config.prepare(), experiment.seed, judge, progress)?)
 }
 
 fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     let failed: RefCell<Option<anyhow::Error>> = RefCell::new(None);
-    let sources = experiment.data.sources.iter().enumerate();
+    let config = experiment.data()?;
+    let sources = config.sources.iter().enumerate();
     let readers = sources.map(|(at, source)| -> ReadSource<'_> {
         let failed = &failed;
         Box::new(move |take, progress| {
-            source.each(at, experiment.data.on_bad, take, progress).map_err(|error| {
+            source.each(at, config.on_bad, take, progress).map_err(|error| {
                 let error = error.context(format!("cannot read {}", source.name()));
                 let message = error.to_string();
                 *failed.borrow_mut() = Some(error);
@@ -89,7 +90,7 @@ fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progr
         })
     });
     let readers = readers.collect();
-    let prepared = prepare_streaming(readers, &experiment.data.prepare(), experiment.seed, folder, progress);
+    let prepared = prepare_streaming(readers, &config.prepare(), experiment.seed, folder, progress);
     // A reader's own error, with all its causes, says more than what went through the gates.
     prepared.map_err(|error| failed.borrow_mut().take().unwrap_or_else(|| error.into()))
 }
@@ -165,17 +166,18 @@ pub fn fingerprint(experiment: &Experiment) -> Result<Fingerprint> {
 /// Of each source, in their order.
 pub fn sources(experiment: &Experiment) -> Result<Vec<Fingerprint>> {
     let of = |source: &SourceChoice| source.fingerprint().with_context(|| format!("cannot read {}", source.name()));
-    experiment.data.sources.iter().map(of).collect()
+    experiment.data()?.sources.iter().map(of).collect()
 }
 
 fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprint> {
+    let config = experiment.data()?;
     let mut all = Fingerprint::builder();
     all.text(env!("CARGO_PKG_VERSION")).number(experiment.seed.0);
-    all.text(Fingerprint::of_json(&experiment.data).as_str());
+    all.text(Fingerprint::of_json(config).as_str());
     sources.iter().for_each(|source| {
         all.text(source.as_str());
     });
-    for judge in experiment.data.prepare().encoders() {
+    for judge in config.prepare().encoders() {
         all.text(encoder::of_reference(judge)?.as_str());
     }
     Ok(all.finish())

@@ -9,10 +9,7 @@ use wb_encoder::{
 };
 
 use super::encoder;
-use crate::{
-    config::{Experiment, ModelChoice},
-    output,
-};
+use crate::{config::Experiment, output};
 
 /// How long a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
 pub fn limit() -> Result<Duration> {
@@ -47,12 +44,8 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
 /// To be asked for before anything is computed or written.
 pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
     experiment.device.require_compiled()?;
-    let model = match &experiment.encoder.model {
-        ModelChoice::Pretrained(pretrained) if experiment.device.needs_self_test() => {
-            Some(encoder::locate(pretrained)?)
-        }
-        _ => None,
-    };
+    let model = experiment.pretrained().filter(|_| experiment.device.needs_self_test());
+    let model = model.map(encoder::locate).transpose()?;
     open(experiment.device, model.as_deref())
 }
 

@@ -34,7 +34,7 @@ pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
 
 /// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
 pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
-    let config = &experiment.encoder;
+    let config = experiment.encoder()?;
     let folder = match &config.model {
         ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
@@ -49,7 +49,7 @@ pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut 
 
 /// The pretrained encoder that an experiment begins with, and its folder; none where it begins from scratch.
 pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> {
-    let ModelChoice::Pretrained(pretrained) = &experiment.encoder.model else { return Ok(None) };
+    let Some(pretrained) = experiment.pretrained() else { return Ok(None) };
     let place = locate(pretrained)?;
     Ok(Some((adapted(pretrained_encoder(pretrained)?, experiment)?, place)))
 }
@@ -57,7 +57,7 @@ pub fn pretrained(experiment: &Experiment) -> Result<Option<(Folder, PathBuf)>> 
 /// An encoder of the sizes that an experiment asks for, to be measured before its data is there: the pretrained one itself,
 /// or fresh weights with a tokenizer of a few made-up words, whose ids say nothing.
 pub fn made_up(experiment: &Experiment) -> Result<Folder> {
-    let config = &experiment.encoder;
+    let config = experiment.encoder()?;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         return adapted(pretrained_or_like_it(pretrained, experiment)?, experiment);
     }
@@ -72,7 +72,7 @@ pub fn made_up(experiment: &Experiment) -> Result<Folder> {
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
 /// Gives the encoder's limits, and how many special tokens stand around a text.
 pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
-    let config = &experiment.encoder;
+    let config = experiment.encoder()?;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         let folder = adapted(pretrained_encoder(pretrained)?, experiment)?;
         return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
@@ -100,7 +100,7 @@ fn pretrained_encoder(reference: &EncoderRef) -> Result<Folder> {
 
 /// With the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
-    let config = &experiment.encoder;
+    let config = experiment.encoder()?;
     if !folder.dense.is_empty() {
         let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
         return Err(wb_core::Error::value("encoder.model.pretrained", message)

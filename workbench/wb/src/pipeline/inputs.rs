@@ -22,7 +22,7 @@ pub fn inputs(experiment: &Experiment, data: &Data) -> Result<Inputs> {
     let mut all = Fingerprint::builder();
     all.text(env!("CARGO_PKG_VERSION")).text(&experiment.name).number(experiment.seed.0);
     all.text(&experiment.device.to_string()).text(data.fingerprint.as_str());
-    let of_encoder = encoder::fingerprint(&experiment.encoder)?;
+    let of_encoder = encoder::fingerprint(experiment.encoder()?)?;
     all.text(of_encoder.as_str());
     parts.insert("encoder".to_owned(), of_encoder.to_string());
     all.text(Fingerprint::of_json(&experiment.train).as_str());

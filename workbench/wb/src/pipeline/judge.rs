@@ -97,14 +97,6 @@ mod tests {
 
     use super::*;
 
-    fn experiment() -> Experiment {
-        let yaml = "name: x\ndata: { sources: [{ code: {} }] }\nencoder: { model: { static_embedding: {} } }\n";
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.yaml");
-        std::fs::write(&path, yaml).unwrap();
-        Experiment::load(&path, &[]).unwrap()
-    }
-
     fn pair(anchor: &str, positive: &str) -> Pair {
         Pair { anchor: anchor.into(), positive: positive.into(), ..Pair::default() }
     }
@@ -118,7 +110,7 @@ mod tests {
             pair("open a door", "fn open(file)"),
             pair("greet", "fn hello(name)"),
         ];
-        let experiment = experiment();
+        let experiment = Experiment::default();
         let ranks = Judges::new(&experiment).ranks(&Ranker::Bm25, &pairs, &mut silent).unwrap();
         assert_eq!(ranks, [1, 1, 1, 3]);
     }
@@ -132,7 +124,7 @@ mod tests {
             return;
         };
         let encoder = EncoderRef::from(model.to_str().unwrap());
-        let experiment = experiment();
+        let experiment = Experiment::default();
         let mut judges = Judges::new(&experiment);
         let texts = [
             "Returns the largest number of a list.",

@@ -15,7 +15,7 @@ use wb_core::{
 use wb_encoder::{Architecture, ExportConfig, ExportFormat, Exported, Folder};
 
 use super::manifest::quoted;
-use crate::config::{Experiment, ModelChoice};
+use crate::config::Experiment;
 
 /// What is written, how, and where.
 pub struct Subject<'a> {
@@ -253,11 +253,8 @@ impl ModelCard {
 
     /// The model that training began with.
     fn base(&self, subject: &Subject<'_>) -> Option<String> {
-        let of_run = self.experiment.as_ref().and_then(|experiment| match &experiment.encoder.model {
-            ModelChoice::Pretrained(pretrained) => Some(pretrained.id.clone()),
-            _ => None,
-        });
-        subject.config.base.clone().or(of_run)
+        let of_run = self.experiment.as_ref().and_then(Experiment::pretrained);
+        subject.config.base.clone().or_else(|| of_run.map(|reference| reference.id.clone()))
     }
 }
 

@@ -98,7 +98,7 @@ pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &Inputs) -
 
 /// What is not as it was when the run began: keys of the YAML, files outside of it, the build.
 fn differences(run: &RunDir, experiment: &Experiment, parts: &BTreeMap<String, String>) -> Result<Vec<String>> {
-    let before = Experiment::load(&run.config(), &[])
+    let before = Experiment::load("wb train", &run.config(), &[])
         .with_context(|| format!("cannot read the config of the run {}", run.id()))?;
     let mut found = checkpoint::differences("", &deciding(&before), &deciding(experiment));
     let manifest: Manifest = read_json(&run.manifest())?;

@@ -24,7 +24,7 @@ use wb_synth::{
 };
 
 use super::{manifest, model_file};
-use crate::{config::Synthesis, output};
+use crate::{config::Experiment, output};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
@@ -66,12 +66,12 @@ struct Record<'a> {
 }
 
 /// The snippets of a file.
-pub fn read(file: &Synthesis, progress: &mut dyn FnMut(Progress)) -> Result<SnippetSet> {
-    snippets::read(&file.snippets, &WordsAndMarks, file.seed, progress).context("cannot read snippets")
+pub fn read(file: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<SnippetSet> {
+    snippets::read(file.snippets()?, &WordsAndMarks, file.seed, progress).context("cannot read snippets")
 }
 
 /// Opens the model, where a file asks one; with `replay`, a ledger in its place.
-pub fn open(file: &Synthesis, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Option<Client>> {
+pub fn open(file: &Experiment, out: &Path, replay: Option<&Path>, stop: Arc<AtomicBool>) -> Result<Option<Client>> {
     let asks = file.synth.is_some() || file.annotate.is_some();
     let (Some(llm), true) = (&file.llm, asks) else { return Ok(None) };
     let client = open_model(llm, file.seed, out, replay, stop)?;
@@ -114,7 +114,7 @@ pub fn folder(name: &str) -> PathBuf {
 
 /// Asks probes and scales them up: pairs, and annotations.
 pub fn estimates(
-    file: &Synthesis,
+    file: &Experiment,
     client: &Client,
     snippets: &SnippetSet,
     progress: &mut dyn FnMut(Progress),
@@ -146,7 +146,7 @@ fn spent(client: &Client) -> Spent {
 
 /// Annotates the snippets of a file, and writes what was said of them.
 pub fn annotated(
-    (file, config): (&Synthesis, &AnnotateConfig),
+    (file, config): (&Experiment, &AnnotateConfig),
     client: &Client,
     snippets: &[Snippet],
     out: &Path,
@@ -159,14 +159,14 @@ pub fn annotated(
 }
 
 /// A person's word, where a file names one.
-pub fn reviews(file: &Synthesis) -> Result<Reviews> {
+pub fn reviews(file: &Experiment) -> Result<Reviews> {
     let Some(path) = &file.review else { return Ok(Reviews::default()) };
     review::read(path).context("cannot read the review")
 }
 
 /// Makes all pairs of a file and writes them.
 pub fn synthesize(
-    file: &Synthesis,
+    file: &Experiment,
     client: Option<&Client>,
     snippets: SnippetSet,
     reviews: &Reviews,
@@ -210,7 +210,7 @@ pub fn synthesize(
     Ok(made)
 }
 
-fn write(file: &Synthesis, client: Option<&Client>, made: &Made, snippets: Fingerprint, out: &Path) -> Result<()> {
+fn write(file: &Experiment, client: Option<&Client>, made: &Made, snippets: Fingerprint, out: &Path) -> Result<()> {
     let text = |name: &str, text: &str| atomic::write(&out.join(name), text.as_bytes());
     // Gone first: while the other files change, nothing says that they belong together.
     let record = out.join("synthesis.json");

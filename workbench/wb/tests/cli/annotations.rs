@@ -204,7 +204,7 @@ fn mistakes_are_told_before_a_model_is_asked() {
         (vec!["ab", "said.yaml", "ab.arms=[both, both]"], "`both` stands there twice", ""),
         (vec!["ab", "said.yaml", "annotate=null"], "an arm of `ab` embeds annotations", "annotate: {}"),
         (vec!["ab", "said.yaml", "llm=null"], "`annotate` asks a language model", "llm: {"),
-        (vec!["ab", "bare.yaml"], "ab: is missing", "ab: { queries:"),
+        (vec!["ab", "bare.yaml"], "wb ab: needs `ab:`, which bare.yaml does not have", "ab: { queries:"),
         (vec!["ab", "said.yaml", "--encoder", "no-such-run"], "no folder or run `no-such-run`", ""),
     ];
     for (command, message, hint) in rows {

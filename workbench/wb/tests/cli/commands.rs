@@ -21,7 +21,7 @@ fn an_empty_project_says_how_to_begin() {
     out: data      code code
     out:           to be prepared in datasets/prepared/pairs-[hash]
     out: encoder   a bag of token vectors from scratch: 6848 numbers, 6848 trained
-    out: memory    0.1 MB for weights, gradients and optimizer
+    out: memory    110 kB for weights, gradients and optimizer
     out: train     2 epochs in batches of 16
     out: bench     pairs
     out: lints about the pairs come after `wb data tiny.yaml`; they are not prepared yet

@@ -42,7 +42,7 @@ fn a_check_shows_every_stage_with_its_steps() {
     out: data      jsonl questions.jsonl
     out:           292 training pairs, prepared already: datasets/prepared/pairs-[hash]
     out: encoder   a bag of token vectors from scratch: 6848 numbers, 6848 trained
-    out: memory    0.1 MB for weights, gradients and optimizer
+    out: memory    110 kB for weights, gradients and optimizer
     out: train     36 steps of 16 pairs, 4.6 epochs
     out:           steps 1 to 18: easy, 82 pairs of questions, 0 hard negatives, temperature 0.100, rate × 1
     out:           steps 19 to 36: all, 292 pairs of code-1, questions, 0 hard negatives, temperature 0.050, rate × 1

@@ -124,11 +124,15 @@ fn a_judge_with_one_vector_a_token_is_refused_before_anything_is_done() {
     for gate in ["consistency", "difficulty"] {
         let by = format!("data.{gate}={{by: judge}}");
         let block = sandbox.refuses(&["data", "gated.yaml", "data.semantic=null", &by]);
-        assert!(block.contains(&format!("data.{gate}.by.encoder: what judges pairs")), "{block}");
+        assert!(block.contains(&format!("data.{gate}.by: what judges pairs")), "{block}");
     }
+    // One that is not there is told by its key.
+    let block = sandbox.refuses(&["data", "gated.yaml", "data.semantic.encoder=nobody"]);
+    assert!(block.contains("error: cannot read data.semantic.encoder\n"), "{block}");
+    assert!(block.contains("cause: no folder or run `nobody`"), "{block}");
     let guide = "train.loss={gist: {guide: judge}}";
     for loss in [guide.to_owned(), "train.loss={matryoshka: {dims: [8], loss: {gist: {guide: judge}}}}".to_owned()] {
         let block = sandbox.refuses(&["check", "tiny.yaml", &loss]);
-        assert!(block.contains("train.loss: the guide has to give one vector a text"), "{block}");
+        assert!(block.contains("train.loss.guide: the guide has to give one vector a text"), "{block}");
     }
 }

@@ -101,6 +101,44 @@ fn duplicate_and_missing_keys_are_told() {
     ");
 }
 
+/// Every section may be left out: the command that cannot do without it shows the shortest one that works.
+#[test]
+fn a_command_says_which_section_it_needs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bare.yaml", "name: bare\n");
+    insta::assert_snapshot!(sandbox.refuses(&["data", "bare.yaml"]), @r"
+    exit 2
+    err: error: wb data: needs `data:`, which bare.yaml does not have
+    err:   hint: data: { sources: [{ code: { path: src } }] }
+    ");
+    insta::assert_snapshot!(sandbox.refuses(&["synth", "bare.yaml"]), @r"
+    exit 2
+    err: error: wb synth: needs `snippets:`, which bare.yaml does not have
+    err:   hint: snippets: { sources: [{ tree: { files: { path: src } } }] }
+    ");
+    sandbox.write("pairs.yaml", "name: pairs\ndata: { sources: [{ code: { path: code } }] }\n");
+    for command in ["train", "run"] {
+        let block = sandbox.refuses(&[command, "pairs.yaml"]);
+        assert!(block.contains(&format!("wb {command}: needs `encoder:`, which pairs.yaml does not have")), "{block}");
+        assert!(block.contains("hint: encoder: { model: { static_embedding: {} } }"), "{block}");
+    }
+    let block = sandbox.refuses(&["mine-negatives", "pairs.yaml"]);
+    assert!(block.contains("wb mine-negatives: needs `encoder:`"), "{block}");
+    // What the sections that are there need is told, and nothing is said of the others.
+    let (out, _) = sandbox.succeeds(&["check", "bare.yaml"]);
+    assert_eq!(out, "bare.yaml: fine\n");
+    let (out, _) = sandbox.succeeds(&["check", "pairs.yaml"]);
+    assert!(out.contains("data      code code") && !out.contains("train ") && !out.contains("encoder"), "{out}");
+    // A section that is there is checked, whichever command reads the file.
+    sandbox.write(
+        "wrong.yaml",
+        "name: wrong\nsnippets: { sources: [{ tree: { files: { path: code } } }] }\nrules: {}\n\
+        train: { epochs: 0 }\n",
+    );
+    let block = sandbox.refuses(&["synth", "wrong.yaml"]);
+    assert!(block.contains("wrong.yaml:4:10: train.epochs: got 0, expected at least 1"), "{block}");
+}
+
 #[test]
 fn what_is_no_yaml_is_told() {
     let sandbox = Sandbox::new();

@@ -3,4 +3,5 @@
 
 mod configs;
 mod devices;
+mod repeated_fields;
 mod tidy;

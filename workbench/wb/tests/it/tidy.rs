@@ -124,7 +124,7 @@ fn heavy_crates_are_at_home() {
 }
 
 /// Every Rust file of the project: its path from the root, and its text.
-fn sources() -> Vec<(String, String)> {
+pub fn sources() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (_, package) in crates() {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();

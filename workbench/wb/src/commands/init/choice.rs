@@ -1,9 +1,9 @@
 //! Which recipe fits the time, and for how long it trains.
 
 use anyhow::Result;
+use wb_core::quantities::about_duration;
 
 use super::recipe::Recipe;
-use crate::pipeline::cost::duration;
 
 /// The share of the time that is spent: reckoned from a probe, a time may be off by a quarter.
 const SPENT: f64 = 0.8;
@@ -59,7 +59,7 @@ impl Choice {
 
     /// Time in all, for people.
     pub fn time(&self) -> String {
-        format!("{} here", duration(self.seconds()))
+        format!("{} here", about_duration(self.seconds()))
     }
 }
 

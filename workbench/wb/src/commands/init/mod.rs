@@ -106,5 +106,5 @@ fn reckon(draft: &Draft, recipe: Recipe) -> Result<Reckoned> {
 
 /// The experiment that a text is; a text that is none is an error before anything is written.
 fn checked(text: &str, file: &Path) -> Result<Experiment> {
-    Experiment::of_text(text, file).with_context(|| format!("cannot put {} together", file.display()))
+    Experiment::of_text("wb init", text, file).with_context(|| format!("cannot put {} together", file.display()))
 }

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use wb_core::quantities;
 use wb_encoder::DeviceConfig;
 
 use super::{choice::Choice, material::Material};
-use crate::{
-    output,
-    pipeline::{cost, encoder},
-};
+use crate::{output, pipeline::encoder};
 
 /// all-MiniLM-L6-v2 on the hub.
 pub const MINILM: &str = "sentence-transformers/all-MiniLM-L6-v2";
@@ -88,7 +86,7 @@ impl Draft {
     /// The data in a few words, with its size.
     pub fn data(&self) -> String {
         let Material { what, pairs, counted, .. } = &self.material;
-        let pairs = if *counted { format!("{pairs:.0}") } else { format!("about {}", cost::rough(*pairs)) };
+        let pairs = if *counted { format!("{pairs:.0}") } else { format!("about {}", quantities::about(*pairs)) };
         format!("{what}: {pairs} pairs before any gate")
     }
 }

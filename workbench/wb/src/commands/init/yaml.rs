@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use wb_core::quantities::about_duration;
+
 use super::{
     choice::Choice,
     recipe::{Draft, MINILM, Recipe},
 };
-use crate::pipeline::cost::duration;
 
 /// The whole text; for the same draft and choice the same.
 pub fn text(draft: &Draft, choice: &Choice) -> String {
@@ -19,7 +20,8 @@ fn head(draft: &Draft, choice: &Choice) -> String {
     let asked = if *minutes == 1 { "1 minute was".to_owned() } else { format!("{minutes} minutes were") };
     let over = if choice.seconds() > 60.0 * f64::from(*minutes) { "; it does not get quicker than that" } else { "" };
     let reckoned = &choice.reckoned;
-    let (data, training, bench) = (duration(reckoned.data), duration(choice.training()), duration(reckoned.bench));
+    let (data, training, bench) =
+        (about_duration(reckoned.data), about_duration(choice.training()), about_duration(reckoned.bench));
     format!(
         "# {summary}.\n\
          #\n\
@@ -157,7 +159,7 @@ mod tests {
     }
 
     fn experiment(text: &str) -> Experiment {
-        Experiment::of_text(text, Path::new("mine.yaml")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        Experiment::of_text("wb init", text, Path::new("mine.yaml")).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     #[test]
@@ -201,19 +203,19 @@ mod tests {
           benchmarks:
             - benchmark: { pairs: {} }
         "#);
-        assert!(matches!(experiment(&text).encoder.model, ModelChoice::StaticEmbedding(_)));
+        assert!(matches!(experiment(&text).encoder.unwrap().model, ModelChoice::StaticEmbedding(_)));
     }
 
     #[test]
     fn every_recipe_is_a_valid_experiment() {
         let made = experiment(&text(&draft(9000.0, 30), &choice(Recipe::Lora)));
-        let ModelChoice::Pretrained(pretrained) = &made.encoder.model else { panic!("{:?}", made.encoder) };
+        let Some(pretrained) = made.pretrained() else { panic!("{:?}", made.encoder) };
         assert_eq!(pretrained.to_string(), MINILM);
         assert_eq!((made.train.batch.pairs, made.train.epochs, made.name.as_str()), (64, 3, "mine"));
         let cut = Choice { epochs: 1, max_steps: 400, ..choice(Recipe::Transformer) };
         let made = experiment(&text(&draft(2e5, 30), &cut));
         assert_eq!((made.train.max_steps, made.train.batch.pairs), (400, 256));
-        assert_eq!(made.data.split.validation, 0.02);
+        assert_eq!(made.data.as_ref().unwrap().split.validation, 0.02);
     }
 
     #[test]

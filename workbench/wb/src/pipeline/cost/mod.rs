@@ -9,7 +9,6 @@ mod probe;
 mod rate;
 mod sizes;
 mod told;
-mod words;
 
 use std::path::Path;
 
@@ -19,7 +18,6 @@ use wb_encoder::{DeviceConfig, OpenDevice};
 pub use self::{
     estimate::{Stage, Training, Work},
     sizes::assumed_pairs,
-    words::{duration, rough},
 };
 use self::{
     lengths::Lengths,
@@ -85,7 +83,7 @@ pub fn reckon(experiment: &Experiment, known: Known<'_>, probe: bool) -> Result<
         rates: None,
         instead: None,
         unmeasured: "--no-probe".to_owned(),
-        streaming: experiment.data.streaming,
+        streaming: experiment.data()?.streaming,
     };
     if let Some((device, instead)) = opened {
         cost.instead = instead;

@@ -25,8 +25,9 @@ pub fn planning(experiment: &Experiment, known: &Known<'_>, lengths: Lengths, di
     let (reading, sizes) = match known.steps {
         Some(_) => (None, Some(Sizes::prepared(known.folder)?)),
         None => {
-            let (reading, assumed) = sizes::sources(&experiment.data.sources)?;
-            (Some(reading), known.pairs.or(assumed).map(|pairs| Sizes::of(experiment, pairs)))
+            let data = experiment.data()?;
+            let (reading, assumed) = sizes::sources(&data.sources)?;
+            (Some(reading), known.pairs.or(assumed).map(|pairs| Sizes::of(&data.split, pairs)))
         }
     };
     let training = sizes.map(|sizes| training(experiment, sizes, known.steps));

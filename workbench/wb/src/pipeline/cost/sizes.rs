@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
+use wb_data::split::SplitConfig;
 
 use super::{
     estimate::{Bench, Reading},
@@ -40,9 +41,8 @@ impl Sizes {
         Ok(Self { train: of("train"), validation: of("validation"), test: of("test"), assumed: false })
     }
 
-    /// Those that the splits of an experiment make of so many pairs, none of which a gate throws away.
-    pub fn of(experiment: &Experiment, pairs: f64) -> Self {
-        let split = &experiment.data.split;
+    /// Those that splits make of so many pairs, none of which a gate throws away.
+    pub fn of(split: &SplitConfig, pairs: f64) -> Self {
         let at_most = |pairs: f64, most: usize| if most == 0 { pairs } else { pairs.min(most as f64) };
         Self {
             train: pairs * (1.0 - split.validation - split.test).max(0.0),
@@ -120,17 +120,9 @@ fn texts(entry: &BenchEntry, test: Option<f64>) -> Result<Option<(f64, f64)>> {
 mod tests {
     use super::*;
 
-    fn experiment(data: &str) -> Experiment {
-        let json = format!(
-            r#"{{"name": "t", "data": {{"sources": [{{"code": {{}}}}], {data}}},
-                "encoder": {{"model": {{"static_embedding": {{}}}}}}}}"#
-        );
-        serde_json::from_str(&json).unwrap()
-    }
-
     #[test]
     fn splits_are_shares_of_all_pairs_and_have_limits() {
-        let shares = experiment(r#""split": {"validation": 0.1, "test": 0.2, "max_test": 150}"#);
+        let shares = serde_json::from_str(r#"{"validation": 0.1, "test": 0.2, "max_test": 150}"#).unwrap();
         let sizes = Sizes::of(&shares, 1000.0);
         assert!((sizes.train - 700.0).abs() < 1e-9, "{sizes:?}");
         assert_eq!((sizes.validation, sizes.test, sizes.assumed), (100.0, 150.0, true));
@@ -139,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_benchmark_is_counted_once_for_each_encoder() {
-        let mut experiment = experiment(r#""split": {}"#);
+        let mut experiment = Experiment::default();
         let found = benches(&experiment, Some(80.0)).unwrap();
         assert_eq!(found, [Bench { name: "pairs".to_owned(), texts: Some((80.0, 80.0)), encoders: 2.0 }]);
         experiment.bench.contestants = vec![ContestantName::Bm25, ContestantName::Fused];

@@ -1,5 +1,7 @@
 //! The cost of an experiment in lines for people.
 
+use wb_core::quantities::{DAY, about, about_bytes, about_duration, count};
+
 use super::{
     Cost,
     estimate::{self, Bench, Mining, Reading, Stage, Training},
@@ -7,7 +9,6 @@ use super::{
     memory::Memory,
     probe::Rates,
     sizes::Sizes,
-    words::{DAY, bytes, count, duration, rough},
 };
 
 /// What each line begins with.
@@ -39,7 +40,7 @@ pub fn lines(cost: &Cost) -> Vec<String> {
 pub fn in_all(stages: &[Stage], rates: &Rates, by_tokens: bool) -> String {
     let total = estimate::total(stages);
     let known = if stages.iter().all(|stage| stage.seconds.is_some()) { "" } else { ", as far as it is known" };
-    let mut told = format!("{} here{known}", duration(total));
+    let mut told = format!("{} here{known}", about_duration(total));
     if total > DAY && rates.is_cpu {
         let (recipe, time) =
             if by_tokens { ("configs/xtr-tiny.yaml", "2 minutes") } else { ("configs/quickstart.yaml", "a minute") };
@@ -52,8 +53,8 @@ pub fn in_all(stages: &[Stage], rates: &Rates, by_tokens: bool) -> String {
 pub fn speed(rates: &Rates) -> String {
     format!(
         "{} tokens/s embedded, {} tokens/s trained, by {}, measured in {:.1} s",
-        rough(rates.embed),
-        rough(rates.train),
+        about(rates.embed),
+        about(rates.train),
         rates.device,
         rates.took
     )
@@ -67,13 +68,14 @@ fn memory(memory: &Memory, texts: f64) -> String {
     let parts = [
         (memory.weights, "weights, gradients and optimizer".to_owned()),
         (memory.copies, "weights as they are computed with".to_owned()),
-        (memory.kept, format!("activations of {} tokens", rough(memory.part_tokens))),
+        (memory.kept, format!("activations of {} tokens", about(memory.part_tokens))),
         (memory.buffers, "buffers".to_owned()),
         (memory.batch, "vectors and scores of a batch".to_owned()),
         (texts, "texts of pairs".to_owned()),
     ];
-    let told = parts.iter().filter(|(size, _)| *size >= 1e3).map(|(size, what)| format!("{} {what}", bytes(*size)));
-    format!("about {} while training: {}", bytes(memory.total() + texts), told.collect::<Vec<_>>().join(", "))
+    let told =
+        parts.iter().filter(|(size, _)| *size >= 1e3).map(|(size, what)| format!("{} {what}", about_bytes(*size)));
+    format!("about {} while training: {}", about_bytes(memory.total() + texts), told.collect::<Vec<_>>().join(", "))
 }
 
 fn of_stage(stage: &Stage, bench: Option<&Bench>, cost: &Cost) -> String {
@@ -87,27 +89,27 @@ fn of_stage(stage: &Stage, bench: Option<&Bench>, cost: &Cost) -> String {
             }),
             _ => bench.and_then(|bench| {
                 let (queries, documents) = bench.texts?;
-                let (queries, documents) = (rough(queries), rough(documents));
+                let (queries, documents) = (about(queries), about(documents));
                 Some(format!("{queries} queries, {documents} documents, embedded by {} encoders", bench.encoders))
             }),
         };
     match (stage.seconds, what) {
-        (Some(seconds), Some(what)) => format!("{} ({what})", duration(seconds)),
-        (Some(seconds), None) => duration(seconds),
+        (Some(seconds), Some(what)) => format!("{} ({what})", about_duration(seconds)),
+        (Some(seconds), None) => about_duration(seconds),
         (None, Some(what)) if stage.name == "mining" => what,
         (None, _) => "unknown until its data is there".to_owned(),
     }
 }
 
 fn reading(reading: Reading) -> String {
-    format!("assumed, from {} of files", bytes(reading.code + reading.records))
+    format!("assumed, from {} of files", about_bytes(reading.code + reading.records))
 }
 
 fn mining(mining: Mining) -> String {
     let mut told = match (mining.embeds, mining.by_own) {
         (false, _) => "not reckoned: no encoder ranks".to_owned(),
-        (true, true) => format!("{} pairs embedded and searched", rough(mining.pairs)),
-        (true, false) => format!("not reckoned: another encoder ranks {} pairs", rough(mining.pairs)),
+        (true, true) => format!("{} pairs embedded and searched", about(mining.pairs)),
+        (true, false) => format!("not reckoned: another encoder ranks {} pairs", about(mining.pairs)),
     };
     if mining.rescored > 0.0 {
         told += &format!("; {} documents a query read by a cross-encoder", mining.rescored);
@@ -127,7 +129,7 @@ fn training(training: &Training, lengths: Lengths) -> String {
 fn assumed(sizes: Option<Sizes>, lengths: Lengths) -> String {
     let mut told = Vec::new();
     if let Some(sizes) = sizes.filter(|sizes| sizes.assumed) {
-        told.push(format!("{} pairs by the sizes of their files, before any gate", rough(sizes.train)));
+        told.push(format!("{} pairs by the sizes of their files, before any gate", about(sizes.train)));
     }
     if lengths.assumed {
         told.push(format!("{} tokens a query and {} a document", lengths.query, lengths.document));

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use wb_core::{Encoder, Error, Progress, Side, fingerprint::Fingerprint};
 use wb_encoder::BiEncoder;
 use wb_retrieval::{
@@ -129,9 +129,7 @@ fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> 
     if let Some(name) = &config.encoder {
         return Ok(encoder::open(name, runs, None, experiment.device)?.0);
     }
-    let Some((folder, place)) = encoder::pretrained(experiment)? else {
-        bail!(experiment.no_encoder_to_mine_with());
-    };
+    let (folder, place) = encoder::pretrained(experiment)?.context("there is no encoder to mine with")?;
     let device = device::open(experiment.device, place.is_dir().then_some(place.as_path()))?;
     Ok(BiEncoder::open(folder, &device)?)
 }

@@ -1,56 +1,173 @@
-//! The needs of a file, section by section, in the order in which they are met.
+//! Everything outside of a YAML that its sections name, in the order of the sections: walked once, for the table of needs
+//! and for what opens it before a command begins.
 
 use std::path::{Path, PathBuf};
 
+use wb_core::EncoderRef;
 use wb_hub::{RepoKind, RepoRef};
 use wb_llm::{EngineConfig, LlmConfig};
-use wb_retrieval::mining::{MiningConfig, MiningRetriever};
+use wb_retrieval::mining::{CrossEncoderConfig, MiningConfig, MiningRetriever};
 use wb_synth::snippets::SnippetSourceConfig;
 
 use super::{Need, OWN_ENCODER, State, encoder, of_hub, path, registry, without_network};
 use crate::{
-    config::{BenchEntry, Experiment, ModelChoice, RagConfig, RetrieverChoice, SourceChoice, TextToSql},
+    config::{Experiment, RetrieverChoice, SourceChoice},
     pipeline::model_file,
 };
 
+/// One thing outside of a YAML, by the config path that names it.
+pub struct Asset<'a> {
+    /// The config path.
+    pub key: String,
+    /// The thing.
+    pub kind: AssetKind<'a>,
+}
+
+/// The kinds of things that sections name.
+pub enum AssetKind<'a> {
+    /// A file.
+    File(&'a Path),
+    /// A folder.
+    Folder(PathBuf),
+    /// A source of pairs.
+    Source(&'a SourceChoice),
+    /// A source of snippets.
+    Snippets(&'a SnippetSourceConfig),
+    /// A language model.
+    LanguageModel(&'a LlmConfig),
+    /// An encoder whose cosines judge pairs or guide a loss, with its role in a sentence.
+    Judge(&'a EncoderRef, &'static str),
+    /// Any other encoder.
+    Encoder(&'a EncoderRef),
+    /// A model that reads query and document together.
+    CrossEncoder(&'a CrossEncoderConfig),
+}
+
 /// Everything that an experiment needs; `config` is its file, for commands to paste.
 pub fn of_experiment(experiment: &Experiment, config: &Path) -> Vec<Need> {
-    let mut needs = Vec::new();
-    needs.extend(experiment.llm.as_ref().and_then(of_llm));
-    for (at, source) in experiment.snippets.iter().flat_map(|snippets| snippets.sources.iter().enumerate()) {
-        needs.extend(of_snippets(&format!("snippets.sources[{at}]"), source, config));
-    }
-    let mut files: Vec<(&str, PathBuf)> = Vec::new();
-    if let Some(synth) = &experiment.synth {
-        files.extend(synth.judge.iter().filter_map(|judge| Some(("synth.judge.gold", judge.gold.clone()?))));
-        files.extend(synth.task_files.iter().map(|file| ("synth.task_files", file.clone())));
-    }
-    files.extend(experiment.review.clone().map(|file| ("review", file)));
-    if let Some(ab) = &experiment.ab {
-        files.push(("ab.queries", ab.queries.clone()));
-        files.extend(ab.judgements.clone().map(|file| ("ab.judgements", file)));
-        needs.extend(ab.encoder.encoder().map(|reference| encoder("ab.encoder", reference)));
-    }
-    needs.extend(files.iter().map(|(key, file)| path(key, file, config)));
-    for (at, source) in experiment.data.sources.iter().enumerate() {
-        needs.extend(of_source(&format!("data.sources[{at}]"), source, config));
-    }
-    needs.extend(of_encoders(experiment));
-    needs.extend(experiment.negatives.iter().flat_map(|negatives| of_negatives(negatives, config)));
-    for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
-        needs.extend(of_benchmark(&format!("bench.benchmarks[{at}]"), entry, config));
-    }
-    needs.extend(experiment.rag.iter().flat_map(|rag| of_rag(rag, config)));
+    let mut needs: Vec<Need> = assets(experiment).iter().flat_map(|asset| needs_of(asset, config)).collect();
     without_network(&mut needs);
     needs
 }
 
-/// Everything that a file of text-to-SQL alone needs.
-pub fn of_text_to_sql(file: &TextToSql, config: &Path) -> Vec<Need> {
-    let of_llm = file.llm.as_ref().and_then(of_llm);
-    let mut needs: Vec<Need> = of_llm.into_iter().chain(of_rag(&file.rag, config)).collect();
-    without_network(&mut needs);
-    needs
+/// Everything that the sections of an experiment name.
+pub fn assets(experiment: &Experiment) -> Vec<Asset<'_>> {
+    let mut all = Assets(Vec::new());
+    all.of_synthesis(experiment);
+    all.of_data(experiment);
+    if let Some(guide) = experiment.train.loss.guide() {
+        all.add("train.loss.guide", AssetKind::Judge(guide, "the guide"));
+    }
+    if let Some(reference) = experiment.pretrained() {
+        all.add(OWN_ENCODER, AssetKind::Encoder(reference));
+        let adapter = reference.adapter.as_deref().map(wb_core::paths::expand_home);
+        all.extend(&format!("{OWN_ENCODER}.adapter"), adapter.map(AssetKind::Folder));
+    }
+    if let Some(negatives) = &experiment.negatives {
+        all.of_negatives(negatives);
+    }
+    for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
+        let key = format!("bench.benchmarks[{at}]");
+        all.extend(&format!("{key}.dataset"), entry.dataset.clone().map(AssetKind::Folder));
+        all.of_sources(&key, &entry.sources);
+    }
+    if let Some(rag) = &experiment.rag {
+        all.add("rag.dataset", AssetKind::Folder(rag.dataset.clone()));
+        for (at, retriever) in rag.retrievers.iter().enumerate() {
+            if let RetrieverChoice::Encoder(arm) = retriever {
+                all.add(&format!("rag.retrievers[{at}].encoder.model"), AssetKind::Encoder(&arm.model));
+            }
+        }
+    }
+    all.0
+}
+
+/// What was found on the way.
+struct Assets<'a>(Vec<Asset<'a>>);
+
+impl<'a> Assets<'a> {
+    fn add(&mut self, key: &str, kind: AssetKind<'a>) {
+        self.0.push(Asset { key: key.to_owned(), kind });
+    }
+
+    fn extend(&mut self, key: &str, kinds: impl IntoIterator<Item = AssetKind<'a>>) {
+        kinds.into_iter().for_each(|kind| self.add(key, kind));
+    }
+
+    /// What `wb synth` and `wb ab` read.
+    fn of_synthesis(&mut self, experiment: &'a Experiment) {
+        self.extend("llm.model", experiment.llm.as_ref().map(AssetKind::LanguageModel));
+        for (at, source) in experiment.snippets.iter().flat_map(|snippets| snippets.sources.iter().enumerate()) {
+            self.add(&format!("snippets.sources[{at}]"), AssetKind::Snippets(source));
+        }
+        if let Some(synth) = &experiment.synth {
+            let gold = synth.judge.as_ref().and_then(|judge| judge.gold.as_deref());
+            self.extend("synth.judge.gold", gold.map(AssetKind::File));
+            self.extend("synth.task_files", synth.task_files.iter().map(|file| AssetKind::File(file)));
+        }
+        self.extend("review", experiment.review.as_deref().map(AssetKind::File));
+        if let Some(ab) = &experiment.ab {
+            self.add("ab.queries", AssetKind::File(&ab.queries));
+            self.extend("ab.judgements", ab.judgements.as_deref().map(AssetKind::File));
+            self.extend("ab.encoder", ab.encoder.encoder().map(AssetKind::Encoder));
+        }
+    }
+
+    /// Sources of pairs, and encoders that judge them.
+    fn of_data(&mut self, experiment: &'a Experiment) {
+        let Some(data) = &experiment.data else { return };
+        self.of_sources("data", &data.sources);
+        let judges = [
+            ("data.semantic.encoder", data.semantic.as_ref().map(|gate| &gate.encoder)),
+            ("data.consistency.by", data.consistency.as_ref().and_then(|gate| gate.by.encoder())),
+            ("data.difficulty.by", data.difficulty.as_ref().and_then(|gate| gate.by.encoder())),
+        ];
+        for (key, judge) in judges {
+            self.extend(key, judge.map(|judge| AssetKind::Judge(judge, "what judges pairs")));
+        }
+    }
+
+    fn of_sources(&mut self, key: &str, sources: &'a [SourceChoice]) {
+        for (at, source) in sources.iter().enumerate() {
+            self.add(&format!("{key}.sources[{at}]"), AssetKind::Source(source));
+        }
+    }
+
+    fn of_negatives(&mut self, negatives: &'a MiningConfig) {
+        if negatives.retriever == MiningRetriever::Encoder && negatives.vectors.is_none() {
+            self.extend("negatives.encoder", negatives.encoder.as_ref().map(AssetKind::Encoder));
+        }
+        let rescore = negatives.rescore.as_ref();
+        let cross = rescore.and_then(|rescore| rescore.cross_encoder());
+        self.extend("negatives.rescore.cross_encoder", cross.map(AssetKind::CrossEncoder));
+        self.extend("negatives.corpus", negatives.corpus.as_deref().map(AssetKind::File));
+        if let Some(vectors) = &negatives.vectors {
+            for (key, file) in [
+                ("negatives.vectors.queries", &vectors.queries),
+                ("negatives.vectors.query_ids", &vectors.query_ids),
+                ("negatives.vectors.documents", &vectors.documents),
+                ("negatives.vectors.document_ids", &vectors.document_ids),
+            ] {
+                self.add(key, AssetKind::File(file));
+            }
+        }
+        let file = rescore.and_then(|rescore| rescore.file());
+        self.extend("negatives.rescore.file", file.map(|file| AssetKind::File(file)));
+    }
+}
+
+/// How it stands with a thing, which may be several files; nothing where nothing has to be there.
+fn needs_of(asset: &Asset<'_>, config: &Path) -> Vec<Need> {
+    let key = asset.key.as_str();
+    match &asset.kind {
+        AssetKind::File(file) => vec![path(key, file, config)],
+        AssetKind::Folder(folder) => vec![path(key, folder, config)],
+        AssetKind::Source(source) => of_source(key, source, config),
+        AssetKind::Snippets(source) => of_snippets(key, source, config),
+        AssetKind::LanguageModel(llm) => of_llm(llm).into_iter().collect(),
+        AssetKind::Judge(reference, _) | AssetKind::Encoder(reference) => vec![encoder(key, reference)],
+        AssetKind::CrossEncoder(cross) => vec![encoder(key, &cross.model)],
+    }
 }
 
 /// A language model's file; none where a server is asked.
@@ -121,63 +238,4 @@ fn of_data_set(key: &str, repo: &str, revision: &str, files: &[String]) -> Vec<N
         Err(error) => State::Missing(error.to_string()),
     };
     vec![Need { key: key.to_owned(), what: repo.to_owned(), state }]
-}
-
-/// The encoder that is trained, and those that judge pairs or guide the loss.
-fn of_encoders(experiment: &Experiment) -> Vec<Need> {
-    let gates = experiment.data.prepare();
-    let judges = [
-        ("data.semantic.encoder", gates.semantic.as_ref().map(|gate| &gate.encoder)),
-        ("data.consistency.by", gates.consistency.as_ref().and_then(|gate| gate.by.encoder())),
-        ("data.difficulty.by", gates.difficulty.as_ref().and_then(|gate| gate.by.encoder())),
-        ("train.loss.guide", experiment.train.loss.guide()),
-    ];
-    let mut needs: Vec<Need> =
-        judges.into_iter().filter_map(|(key, reference)| Some(encoder(key, reference?))).collect();
-    if let ModelChoice::Pretrained(reference) = &experiment.encoder.model {
-        needs.push(encoder(OWN_ENCODER, reference));
-        let adapter = reference.adapter.as_deref().map(wb_core::paths::expand_home);
-        needs.extend(adapter.map(|adapter| path(&format!("{OWN_ENCODER}.adapter"), &adapter, Path::new(""))));
-    }
-    needs
-}
-
-fn of_negatives(negatives: &MiningConfig, config: &Path) -> Vec<Need> {
-    let mut needs = Vec::new();
-    if negatives.retriever == MiningRetriever::Encoder && negatives.vectors.is_none() {
-        needs.extend(negatives.encoder.iter().map(|reference| encoder("negatives.encoder", reference)));
-    }
-    let mut files: Vec<(&str, &PathBuf)> = negatives.corpus.iter().map(|file| ("negatives.corpus", file)).collect();
-    if let Some(vectors) = &negatives.vectors {
-        files.extend([
-            ("negatives.vectors.queries", &vectors.queries),
-            ("negatives.vectors.query_ids", &vectors.query_ids),
-            ("negatives.vectors.documents", &vectors.documents),
-            ("negatives.vectors.document_ids", &vectors.document_ids),
-        ]);
-    }
-    if let Some(rescore) = &negatives.rescore {
-        files.extend(rescore.file().map(|file| ("negatives.rescore.file", file)));
-        let cross = rescore.cross_encoder();
-        needs.extend(cross.map(|cross| encoder("negatives.rescore.cross_encoder", &cross.model)));
-    }
-    needs.extend(files.into_iter().map(|(key, file)| path(key, file, config)));
-    needs
-}
-
-fn of_benchmark(key: &str, entry: &BenchEntry, config: &Path) -> Vec<Need> {
-    let folder = entry.dataset.iter().map(|folder| path(&format!("{key}.dataset"), folder, config));
-    let sources = entry.sources.iter().enumerate();
-    let of_sources = sources.flat_map(|(at, source)| of_source(&format!("{key}.sources[{at}]"), source, config));
-    folder.chain(of_sources).collect()
-}
-
-fn of_rag(rag: &RagConfig, config: &Path) -> Vec<Need> {
-    let mut needs = vec![path("rag.dataset", &rag.dataset, config)];
-    for (at, retriever) in rag.retrievers.iter().enumerate() {
-        if let RetrieverChoice::Encoder(arm) = retriever {
-            needs.push(encoder(&format!("rag.retrievers[{at}].encoder.model"), &arm.model));
-        }
-    }
-    needs
 }

@@ -6,13 +6,13 @@ mod print;
 
 use std::path::{Path, PathBuf};
 
-use wb_core::{EncoderRef, Place};
+use wb_core::{EncoderRef, Place, quantities::bytes};
 use wb_data::external::that_brings;
 use wb_encoder::Folder;
-use wb_hub::{Hub, RepoKind, RepoRef, Why, bytes};
+use wb_hub::{Hub, RepoKind, RepoRef, Why};
 
 pub use self::{
-    collect::{of_experiment, of_text_to_sql},
+    collect::{Asset, AssetKind, assets, of_experiment},
     print::{print, verdict},
 };
 use crate::{output, session};

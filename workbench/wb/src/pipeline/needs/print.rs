@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wb_hub::{Hub, bytes};
+use wb_core::quantities::bytes;
+use wb_hub::Hub;
 
 use super::{Need, State};
 use crate::output;

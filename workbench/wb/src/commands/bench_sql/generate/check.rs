@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
-use wb_core::paths::expand_home;
-use wb_llm::EngineConfig;
+use wb_llm::LlmConfig;
 use wb_sql::rag::Prompt;
 
 use super::super::files;
 use crate::{
-    config::{GeneratorChoice, RagConfig, RetrieverChoice, TextToSql},
+    config::{GeneratorChoice, RagConfig, RetrieverChoice},
     output,
     pipeline::encoder,
 };
@@ -43,33 +42,17 @@ pub fn encoders(config: &RagConfig, runs: &Path) -> Vec<(String, Error)> {
     config.retrievers.iter().filter_map(of).collect()
 }
 
-/// The lines of `wb check`.
-pub fn lines(file: &TextToSql, runs: &Path) -> Result<()> {
-    let config = &file.rag;
-    data(config)?;
+/// The lines of `wb check`: arms and who writes the queries. Its table says what of it is not there.
+pub fn lines(config: &RagConfig, llm: Option<&LlmConfig>) {
     let arms: Vec<String> = config.retrievers.iter().map(RetrieverChoice::name).collect();
     output::line(format!("rag       {}, without retrieval and by {}", config.dataset.display(), arms.join(", ")));
-    let GeneratorChoice::Model(model) = &config.generator else {
-        output::line("          queries by rules: no language model");
-        return missing(config, runs);
-    };
-    let name = file.llm.as_ref().map(|llm| llm.model.as_str()).unwrap_or_default();
-    output::line(format!(
-        "          queries by {name}, {} a question, {} repairs at most",
-        model.samples, model.repair
-    ));
-    let is_file = |llm: &&wb_llm::LlmConfig| llm.base_url.is_empty() && !matches!(llm.engine, EngineConfig::Http(_));
-    if let Some(llm) = file.llm.as_ref().filter(is_file)
-        && !expand_home(Path::new(&llm.model)).is_file()
-    {
-        output::line(format!("lint: llm.model: {} is not there yet", llm.model));
-    }
-    missing(config, runs)
-}
-
-fn missing(config: &RagConfig, runs: &Path) -> Result<()> {
-    for (name, error) in encoders(config, runs) {
-        output::line(format!("lint: retriever {name}: {error:#}; a run is made by `wb train`"));
-    }
-    Ok(())
+    output::line(match &config.generator {
+        GeneratorChoice::Model(model) => format!(
+            "          queries by {}, {} a question, {} repairs at most",
+            llm.map(|llm| llm.model.as_str()).unwrap_or_default(),
+            model.samples,
+            model.repair
+        ),
+        GeneratorChoice::Nearest(_) => "          queries by rules: no language model".to_owned(),
+    });
 }

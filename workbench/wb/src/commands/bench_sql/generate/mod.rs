@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use wb_core::{
-    atomic,
+    Seed, atomic,
     records::rag::{Rag, RagShare},
     run_dir::write_json,
 };
@@ -43,12 +43,15 @@ use super::{
 };
 use crate::{
     args,
-    commands::{End, external, recipes, unless_stopped},
-    config::{EncoderArm, GeneratorChoice, RagConfig, RetrieverChoice, TextToSql, WITHOUT, WordsArm},
+    commands::{End, experiment::of_file, external, unless_stopped},
+    config::{EncoderArm, Experiment, GeneratorChoice, RagConfig, ReadBy, RetrieverChoice, WITHOUT, WordsArm},
     interrupt::Interrupt,
     output::{self, Bars},
     pipeline::{encoder, environment, synth},
 };
+
+/// The command, for messages.
+const GENERATE: &str = "wb bench spider --generate";
 
 /// Runs the experiment, prints and writes what came out, and looks at what is required of it.
 pub fn generate(arguments: &args::Bench, requirements: &[(String, f64)]) -> Result<End> {
@@ -59,7 +62,7 @@ pub fn generate(arguments: &args::Bench, requirements: &[(String, f64)]) -> Resu
 
 fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -> Result<()> {
     let file = file(arguments)?;
-    let config = &file.rag;
+    let config = file.rag()?;
     let out = arguments.sql.out.clone().unwrap_or_else(|| Path::new("reports").join(&file.name));
     let asks = matches!(config.generator, GeneratorChoice::Model(_));
     if arguments.sql.replay.is_some() && !asks {
@@ -127,7 +130,7 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
         arms.push(Arm { name, retrieved, answered, judged, cost });
     }
     bars.finish();
-    let facts = facts(&file, &inputs, client.as_ref());
+    let facts = facts(config, file.seed, &inputs, client.as_ref());
     let rag = record(
         (&file.name, protocols(options, inputs.databases.is_suite()), facts),
         config,
@@ -148,7 +151,7 @@ fn run(arguments: &args::Bench, requirements: &[(String, f64)], end: &mut End) -
 const OTHER_DATA: &str = "--dataset DIR, or --generate FILE with `rag.dataset`, names another place";
 
 /// The YAML that was named; without one the defaults over the data that is named or found, by rules.
-fn file(arguments: &args::Bench) -> Result<TextToSql> {
+fn file(arguments: &args::Bench) -> Result<Experiment> {
     let overrides = &arguments.names[1..];
     let Some(Some(path)) = &arguments.sql.generate else {
         if let Some(first) = overrides.first() {
@@ -174,16 +177,19 @@ fn file(arguments: &args::Bench) -> Result<TextToSql> {
         let mut rag = RagConfig::over(dataset, vec![retriever]);
         rag.compat = arguments.sql.compat.unwrap_or_default();
         rag.validate("rag")?;
-        return Ok(TextToSql::without_file(rag, arguments.device));
+        let read_by = ReadBy { command: GENERATE, ..ReadBy::default() };
+        let (name, device) = ("spider".to_owned(), arguments.device);
+        return Ok(Experiment { name, device, rag: Some(rag), read_by, ..Experiment::default() });
     };
-    recipes::there(path)?;
-    let mut file = TextToSql::load(path, overrides).with_context(|| format!("cannot load {}", path.display()))?;
+    let mut file = of_file(GENERATE, path, overrides)?;
+    let mut rag = file.rag()?.clone();
     if let Some(dataset) = &arguments.dataset {
-        file.rag.dataset.clone_from(dataset);
+        rag.dataset.clone_from(dataset);
     }
     if let Some(compat) = arguments.sql.compat {
-        file.rag.compat = compat;
+        rag.compat = compat;
     }
+    file.rag = Some(rag);
     Ok(file)
 }
 
@@ -217,14 +223,13 @@ fn judge(
 }
 
 /// What was measured, in sentences.
-fn facts(file: &TextToSql, inputs: &Inputs, client: Option<&Client>) -> Vec<String> {
-    let config = &file.rag;
+fn facts(config: &RagConfig, seed: Seed, inputs: &Inputs, client: Option<&Client>) -> Vec<String> {
     let by = match (&config.generator, client) {
         (GeneratorChoice::Model(model), Some(client)) => {
             let info = client.info();
             format!(
                 "queries by {} on {}, temperature {}, {} a question, {} repairs at most, seed {}",
-                info.model, info.engine, model.temperature, model.samples, model.repair, file.seed.0
+                info.model, info.engine, model.temperature, model.samples, model.repair, seed.0
             )
         }
         _ => "queries by rules that fit the nearest examples' to the question's database: no language model".to_owned(),

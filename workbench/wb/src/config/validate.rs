@@ -1,0 +1,157 @@
+//! What is wrong with a YAML: the values of each section that is there, and sections that do not suit each other.
+
+use wb_core::{Error, Result};
+use wb_retrieval::mining::MiningConfig;
+use wb_synth::annotate::EmbedText;
+
+use super::{Experiment, GeneratorChoice, ModelChoice};
+
+impl Experiment {
+    pub(super) fn validate(&self) -> Result<()> {
+        check_name(&self.name)?;
+        self.validate_synthesis()?;
+        self.validate_language_model()?;
+        if let Some(data) = &self.data {
+            data.validate("data")?;
+        }
+        if let Some(negatives) = &self.negatives {
+            self.validate_negatives(negatives)?;
+        }
+        if let Some(encoder) = &self.encoder {
+            encoder.validate("encoder")?;
+        }
+        self.train.validate("train")?;
+        self.validate_similarity()?;
+        self.validate_refresh()?;
+        if let Some(names) = self.data.as_ref().and_then(|data| data.dataset_names()) {
+            self.train.check_datasets(&names)?;
+        }
+        self.bench.validate("bench")
+    }
+
+    /// The sections that pairs and annotations are made by, and those that measure with them.
+    fn validate_synthesis(&self) -> Result<()> {
+        if let Some(llm) = &self.llm {
+            llm.validate("llm")?;
+        }
+        if let Some(snippets) = &self.snippets {
+            snippets.validate("snippets")?;
+        }
+        if let Some(rules) = &self.rules {
+            rules.validate("rules")?;
+        }
+        if let Some(synth) = &self.synth {
+            synth.validate("synth")?;
+        }
+        if let Some(annotate) = &self.annotate {
+            annotate.validate("annotate")?;
+        }
+        if let Some(ab) = &self.ab {
+            ab.validate("ab")?;
+            if self.annotate.is_none() && ab.arms.iter().any(|arm| *arm != EmbedText::Code) {
+                return Err(Error::value("annotate", "is missing, and an arm of `ab` embeds annotations")
+                    .with_hint("annotate: {}"));
+            }
+        }
+        match &self.rag {
+            Some(rag) => rag.validate("rag"),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses sections that ask a language model where the file names none.
+    fn validate_language_model(&self) -> Result<()> {
+        let by_model = |generator: &GeneratorChoice| matches!(generator, GeneratorChoice::Model(_));
+        let asking = [
+            ("synth", self.synth.is_some()),
+            ("annotate", self.annotate.is_some()),
+            ("rag.generator", self.rag.as_ref().is_some_and(|rag| by_model(&rag.generator))),
+        ];
+        match asking.iter().find(|(_, asks)| *asks) {
+            Some((name, _)) if self.llm.is_none() => {
+                Err(Error::value("llm", format!("is missing, and `{name}` asks a language model"))
+                    .with_hint("llm: { model: path/to/model.gguf }, or llm: { base_url: http://127.0.0.1:8080 }"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_negatives(&self, negatives: &MiningConfig) -> Result<()> {
+        negatives.validate("negatives")?;
+        if self.data.as_ref().is_some_and(|data| data.streaming) {
+            let message = "pairs are mined in memory, and `data.streaming` keeps them on the disk";
+            return Err(Error::value("negatives", message).with_hint(
+                "mine first: wb mine-negatives CONFIG data.streaming=false --out FILE, and name FILE as the source",
+            ));
+        }
+        if self.encoder.is_some() { self.check_encoder_to_mine_with(negatives) } else { Ok(()) }
+    }
+
+    /// Refuses a mining that ranks by the encoder of this file, where that is yet to be trained or is not there.
+    pub fn check_encoder_to_mine_with(&self, negatives: &MiningConfig) -> Result<()> {
+        if !negatives.ranks_by_own_encoder() || matches!(self.encoder()?.model, ModelChoice::Pretrained(_)) {
+            return Ok(());
+        }
+        let message = "is missing: the encoder of this file begins from scratch and has nothing to mine with";
+        Err(Error::value("negatives.encoder", message)
+            .with_hint("name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25"))
+    }
+
+    /// What this file alone tells of a similarity that does not suit the encoder; a pretrained one may bring its own
+    /// late interaction.
+    fn validate_similarity(&self) -> Result<()> {
+        let by_tokens = self.train.similarity.of_tokens().is_some();
+        let Some(encoder) = &self.encoder else { return Ok(()) };
+        match &encoder.late_interaction {
+            Some(_) => self.check_similarity(true),
+            None if by_tokens && !self.has_pretrained() => self.check_similarity(false),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a similarity that does not compare what the encoder gives.
+    pub fn check_similarity(&self, one_vector_a_token: bool) -> Result<()> {
+        let (message, hint) = match (one_vector_a_token, self.train.similarity.of_tokens().is_some()) {
+            (true, false) => (
+                "compares one vector a text, and the encoder gives one a token",
+                "train.similarity=maxsim, or train.similarity={xtr: {}}",
+            ),
+            (false, true) => (
+                "compares texts token by token, and the encoder gives one vector a text",
+                "encoder.late_interaction={}, or train.similarity=cosine",
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::value("train.similarity", message).with_hint(hint))
+    }
+
+    /// Hard negatives can be mined again only of pairs in memory, by the encoder's own vectors.
+    fn validate_refresh(&self) -> Result<()> {
+        if self.train.refresh.is_none() {
+            return Ok(());
+        }
+        let refuse = |message: &str| Err(Error::value("train.refresh", message));
+        if self.data.as_ref().is_some_and(|data| data.streaming) {
+            return refuse("pairs are mined in memory, and `data.streaming` keeps them on the disk");
+        }
+        match &self.negatives {
+            Some(config) if config.vectors.is_some() => {
+                refuse("`negatives.vectors` are those of other weights, and cannot be mined with again")
+            }
+            Some(config) if config.include_positives => {
+                refuse("`negatives.include_positives` makes rankings with positives in them, which are no negatives")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a name that cannot be part of a folder's.
+pub fn check_name(name: &str) -> Result<()> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(fine) {
+        let message = format!("`{name}`, expected letters, digits, `-` and `_`: it becomes part of a folder's name");
+        return Err(Error::value("name", message));
+    }
+    Ok(())
+}
