@@ -11,7 +11,7 @@ use wb_core::{
 use wb_data::OnBad;
 use wb_encoder::{BiEncoder, Folder};
 
-use super::{data::Data, device, documents::Documents, train::Run};
+use super::{data::Data, device, documents::Documents, manifest::this_build, train::Run};
 use crate::{
     config::{BenchEntry, ContestantName, Experiment, SourceChoice},
     output,
@@ -102,7 +102,7 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
 
 fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
-    all.text(env!("CARGO_PKG_VERSION")).text(Fingerprint::of_json(entry).as_str());
+    all.text(&this_build()).text(Fingerprint::of_json(entry).as_str());
     all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
     let bench = &experiment.bench;
     all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());
@@ -110,13 +110,8 @@ fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -
         all.text(documents.embed.as_str()).text(Fingerprint::of_file(&documents.annotations)?.as_str());
     }
     all.text(plan.dataset.as_str());
-    all.text(Fingerprint::of_file(&run.dir.encoder().join("model.safetensors"))?.as_str());
-    for beside in ["adapter.safetensors", "late_interaction.safetensors"] {
-        let file = run.dir.encoder().join(beside);
-        if file.is_file() {
-            all.text(Fingerprint::of_file(&file)?.as_str());
-        }
-    }
+    all.text(&device::resolved(experiment.device)?.to_string());
+    all.text(Folder::fingerprint(&run.dir.encoder())?.as_str());
     Ok(all.finish())
 }
 

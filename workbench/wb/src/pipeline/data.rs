@@ -14,7 +14,7 @@ use wb_data::{
 };
 use wb_encoder::train::{PairStream, TrainPairs};
 
-use super::{encoder, judge::Judges};
+use super::{device, encoder, judge::Judges, manifest::this_build};
 use crate::{
     config::{Experiment, SourceChoice},
     output,
@@ -172,13 +172,15 @@ pub fn sources(experiment: &Experiment) -> Result<Vec<Fingerprint>> {
 fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprint> {
     let config = experiment.data()?;
     let mut all = Fingerprint::builder();
-    all.text(env!("CARGO_PKG_VERSION")).number(experiment.seed.0);
+    all.text(&this_build()).number(experiment.seed.0);
     all.text(Fingerprint::of_json(config).as_str());
     sources.iter().for_each(|source| {
         all.text(source.as_str());
     });
     for judge in config.prepare().encoders() {
-        all.text(encoder::of_reference(judge)?.as_str());
+        // Devices agree up to rounding, and rounding decides who is above a threshold.
+        let device = device::resolved(experiment.device)?;
+        all.text(encoder::of_reference(judge)?.as_str()).text(&device.to_string());
     }
     Ok(all.finish())
 }

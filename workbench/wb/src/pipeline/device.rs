@@ -1,6 +1,11 @@
 //! Devices: tried in a process of their own before they are trusted.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{
+    path::Path,
+    process::Command,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
 use wb_encoder::{
@@ -23,21 +28,42 @@ pub fn limit() -> Result<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
+/// The device that `auto` stands for on this machine, looked for once; any other is itself. Names of what was computed hold
+/// this one: vectors of a processor and of a GPU differ in rounding, and `auto` is the one here and the other there.
+pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
+    static FOUND: Mutex<Option<DeviceConfig>> = Mutex::new(None);
+    if device != DeviceConfig::Auto {
+        return Ok(device);
+    }
+    if !device.needs_self_test() {
+        return Ok(DeviceConfig::Cpu);
+    }
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = *found {
+        return Ok(found);
+    }
+    // In a process of its own: a driver that hangs or dies takes nothing with it.
+    let report = guarded(device, None, limit()?)?;
+    report.require()?;
+    Ok(*found.insert(report.device.parse()?))
+}
+
 /// Opens a device; one that is not the processor is compared with it first, on this model.
 pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
+    let is_auto = device == DeviceConfig::Auto && device.needs_self_test();
+    let device = resolved(device)?;
+    if device == DeviceConfig::Cpu && is_auto {
+        let open = device.open()?;
+        output::note(format!("device: {}; found no other that this wb can use", open.description));
+        return Ok(open);
+    }
     if !device.needs_self_test() {
         return Ok(device.open()?);
     }
     let report = guarded(device, model, limit()?)?;
     report.require()?;
-    // The one that was tested: `auto` is not looked for again, and no driver runs here that was not tried there.
-    let open = report.device.parse::<DeviceConfig>()?.open()?;
-    if open.is_cpu() {
-        output::note(format!("device: {}; found no other that this wb can use", open.description));
-    } else {
-        output::note(format!("device: {} passed its self-test in {:.1} s", report.description, report.seconds));
-    }
-    Ok(open)
+    output::note(format!("device: {} passed its self-test in {:.1} s", report.description, report.seconds));
+    Ok(device.open()?)
 }
 
 /// Opens the device of an experiment, tried with the model that the experiment begins with if that is a pretrained one.

@@ -9,18 +9,18 @@ use wb_core::{
     manifest::Manifest,
     run_dir::{list, read_json},
 };
-use wb_encoder::train::checkpoint;
+use wb_encoder::{DeviceConfig, train::checkpoint};
 
 use super::{
-    data,
+    data, device,
     inputs::{Inputs, of_sources},
     manifest::{build, this_build},
     stages::Stages,
 };
 use crate::config::Experiment;
 
-/// The sections of a YAML that decide the weights.
-const DECIDE: [&str; 7] = ["name", "seed", "device", "data", "negatives", "encoder", "train"];
+/// The sections of a YAML that decide the weights. The device does, too, as it was found: `auto` may be any.
+const DECIDE: [&str; 6] = ["name", "seed", "data", "negatives", "encoder", "train"];
 /// Differences that a note lists.
 const LISTED: usize = 4;
 
@@ -110,6 +110,7 @@ fn differences(run: &RunDir, experiment: &Experiment, parts: &BTreeMap<String, S
             found.push(format!("{name}: other content than when it began"));
         }
     }
+    found.extend(other_device(&manifest, device::resolved(experiment.device)?));
     found.extend(other_build(&manifest));
     Ok(found)
 }
@@ -120,6 +121,12 @@ fn deciding(experiment: &Experiment) -> Value {
         sections.retain(|name, _| DECIDE.contains(&name.as_str()));
     }
     all
+}
+
+/// Both devices, where they are two. The manifest describes its own as `cpu (2 threads)`.
+fn other_device(manifest: &Manifest, now: DeviceConfig) -> Option<String> {
+    let before = manifest.device.split(" (").next().unwrap_or_default();
+    (before != now.to_string()).then(|| format!("device: {before}, now {now}"))
 }
 
 /// Both builds, where they are two.

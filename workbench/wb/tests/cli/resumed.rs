@@ -44,8 +44,6 @@ fn a_named_run_is_gone_on_with_only_as_it_was_begun() {
     {
         assert!(block.contains(told), "{told}\n{block}");
     }
-    let block = sandbox.refuses(&[&resume[..], &["device=auto"]].concat());
-    assert!(block.contains("device: \"cpu\", now \"auto\""), "{block}");
 
     // Another file of the tree.
     let file = sandbox.path("code/alder/src/lib.rs");
@@ -68,6 +66,14 @@ fn a_named_run_is_gone_on_with_only_as_it_was_begun() {
         assert!(block.contains(&format!("code: {version} (0123456789ab), now {version}")), "{block}");
         assert!(block.contains("hint: "), "{block}");
     }
+    // As if it had begun on a GPU, whatever name the YAML has for that.
+    let mut other: Value = serde_json::from_slice(&text).unwrap();
+    other["device"] = "cuda (NVIDIA H200)".into();
+    fs::write(&manifest, serde_json::to_vec(&other).unwrap()).unwrap();
+    for device in ["device=cpu", "device=auto"] {
+        let block = sandbox.refuses(&[&resume[..], &[device]].concat());
+        assert!(block.contains("device: cuda, now cpu"), "{block}");
+    }
     fs::write(&manifest, text).unwrap();
 
     let block = sandbox.refuses(&[&LONG[..], &["--resume", "nothing"]].concat());
@@ -77,6 +83,10 @@ fn a_named_run_is_gone_on_with_only_as_it_was_begun() {
     let config = format!("runs/{id}/config.yaml");
     let (_, err) = sandbox.succeeds(&["train", &config, "bench.benchmarks=[]", "--resume", &id]);
     assert!(!err.contains("new run"), "{err}");
+    // `auto` is the processor here, and the same run.
+    let (_, err) = sandbox.succeeds(&[&LONG[..], &["device=auto"]].concat());
+    assert!(err.contains("training: unchanged"), "{err}");
+    sandbox.only_run("runs");
     sandbox.succeeds(&[&LONG[..], &["--runs", "reference"]].concat());
     assert!(sandbox.weights("runs") == sandbox.weights("reference"), "weights differ");
     // Done, it is named and left as it is.

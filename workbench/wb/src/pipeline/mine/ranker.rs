@@ -20,7 +20,7 @@ use wb_retrieval::{
 use super::Search;
 use crate::{
     config::Experiment,
-    pipeline::{device, encoder},
+    pipeline::{device, encoder, manifest::this_build},
 };
 
 /// What ranks, and what else may judge.
@@ -64,7 +64,8 @@ impl Ranker {
         match self {
             Self::Encoder(encoder) => {
                 // Devices agree up to rounding, and rounding decides ties.
-                all.text("encoder").text(encoder.fingerprint().as_str()).text(&experiment.device.to_string());
+                let device = device::resolved(experiment.device)?.to_string();
+                all.text("encoder").text(encoder.fingerprint().as_str()).text(&device);
                 all.text(Fingerprint::of_json(&experiment.bench.bm25).as_str());
             }
             Self::Vectors(vectors) => {
@@ -98,7 +99,8 @@ impl Ranker {
         match self {
             Self::Encoder(encoder) if encoder.token_vectors().is_some() => match TokenSearch::new(&**encoder, ram) {
                 Some(source) => {
-                    let folder = rankings(&**encoder, texts, &search.experiment.device.to_string());
+                    let device = device::resolved(search.experiment.device)?;
+                    let folder = rankings(&**encoder, texts, &device.to_string());
                     then(&mut source.keeping(datasets.join("rankings").join(folder)), progress)
                 }
                 None => bail!("{} gives one vector a text", encoder.name()),
@@ -107,7 +109,8 @@ impl Ranker {
                 let blocks = Blocks::within(ram, search.taken, sizes(encoder.dim()), depth)?;
                 let encoder: &dyn Encoder = &**encoder;
                 // Devices agree up to rounding, so each has vectors of its own.
-                let files = (datasets.join("vectors"), search.experiment.device.to_string());
+                let device = device::resolved(search.experiment.device)?.to_string();
+                let files = (datasets.join("vectors"), device);
                 let queries = encoded(encoder, texts.queries(), Side::Query, &files, progress)?;
                 let documents = encoded(encoder, texts.documents(), Side::Document, &files, progress)?;
                 then(&mut VectorSearch::new(texts, queries, documents, blocks)?, progress)
@@ -137,7 +140,7 @@ fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> 
 /// The name of all that decides an encoder's ranking of texts token by token.
 fn rankings(encoder: &dyn Encoder, texts: &Texts<'_>, device: &str) -> String {
     let mut all = Fingerprint::builder();
-    all.text(env!("CARGO_PKG_VERSION")).text(device).text(encoder.fingerprint().as_str());
+    all.text(&this_build()).text(device).text(encoder.fingerprint().as_str());
     for (query, text) in texts.queries().iter().enumerate() {
         all.text(text).number(texts.positives(query).len() as u64);
         texts.positives(query).iter().for_each(|document| {
@@ -159,7 +162,7 @@ fn encoded(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<VectorFile> {
     let mut all = Fingerprint::builder();
-    all.text(env!("CARGO_PKG_VERSION")).text(device).text(encoder.fingerprint().as_str()).number(side as u64);
+    all.text(&this_build()).text(device).text(encoder.fingerprint().as_str()).number(side as u64);
     texts.iter().for_each(|text| {
         all.text(text);
     });

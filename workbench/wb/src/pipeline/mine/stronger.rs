@@ -10,7 +10,10 @@ use wb_core::{Reranker, fingerprint::Fingerprint};
 use wb_encoder::CrossEncoder;
 use wb_retrieval::mining::{CrossEncoderConfig, KeptScores, MiningConfig, RescoreConfig, Rescored, Rescorer, Texts};
 
-use crate::{output, pipeline::encoder};
+use crate::{
+    output,
+    pipeline::{encoder, manifest::this_build},
+};
 
 /// The config path of a cross-encoder.
 const KEY: &str = "negatives.rescore.cross_encoder";
@@ -47,7 +50,7 @@ impl<'a> Stronger<'a> {
                     output::note(format!("cross-encoder: {note}"));
                 }
                 let mut all = Fingerprint::builder();
-                all.text(env!("CARGO_PKG_VERSION")).text(model.fingerprint().as_str());
+                all.text(&this_build()).text(model.fingerprint().as_str());
                 let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
                 Some(Self::CrossEncoder(Box::new(KeptScores::open(model, &file)?)))
             }
