@@ -18,7 +18,10 @@ use parquet::{
     errors::ParquetError,
     file::properties::WriterProperties,
 };
-use wb_core::{Origin, Pair, PairSet, Task, atomic};
+use wb_core::{
+    Origin, Pair, PairSet, Task, atomic,
+    publish::{self, Published},
+};
 
 use crate::{Error, Prepared, Result, card, sources::batches};
 
@@ -28,10 +31,13 @@ const BATCH: (usize, usize) = (8192, 64 << 20);
 /// Bytes of a row group; it is in memory until it is written.
 const ROW_GROUP: usize = 64 << 20;
 
-/// Writes everything; the folder appears whole or not at all, and one that is there already is an error.
-/// The same pairs give the same bytes.
-pub fn write(prepared: &Prepared, folder: &Path) -> Result<()> {
-    atomic::folder_with(folder, |inside| {
+/// A file that every whole folder of prepared pairs has: the data card.
+pub const PROOF: &str = "data.json";
+
+/// Writes everything into a folder that is named by all that decides the pairs; it appears whole or not at all, and one
+/// that is there already is taken. The same pairs give the same bytes.
+pub fn write(prepared: &Prepared, folder: &Path) -> Result<Published<()>> {
+    publish::folder(folder, PROOF, |inside| {
         write_pairs(&inside.join("train.parquet"), prepared.train.pairs())?;
         write_rest(prepared, inside)
     })
@@ -42,9 +48,9 @@ pub(crate) fn write_rest(prepared: &Prepared, inside: &Path) -> Result<()> {
     write_pairs(&inside.join("validation.parquet"), prepared.validation.pairs())?;
     write_pairs(&inside.join("test.parquet"), prepared.test.pairs())?;
     let mut json = serde_json::to_vec_pretty(&prepared.card)
-        .map_err(|error| Error::file(&inside.join("data.json"), "not written").with_cause(error))?;
+        .map_err(|error| Error::file(&inside.join(PROOF), "not written").with_cause(error))?;
     json.push(b'\n');
-    atomic::write(&inside.join("data.json"), &json)?;
+    atomic::write(&inside.join(PROOF), &json)?;
     atomic::write(&inside.join("README.md"), card::render(&prepared.card).as_bytes())?;
     Ok(())
 }
@@ -58,7 +64,7 @@ pub fn load(folder: &Path) -> Result<Prepared> {
 /// Reads what [`write()`] wrote, without the training pairs.
 pub fn load_held_out(folder: &Path) -> Result<Prepared> {
     let pairs = |name: &str| Ok::<_, Error>(PairSet::new(read_pairs(&folder.join(name))?)?);
-    let path = folder.join("data.json");
+    let path = folder.join(PROOF);
     let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &path))?;
     let card =
         serde_json::from_slice(&bytes).map_err(|error| Error::file(&path, "not a data card").with_cause(error))?;
