@@ -26,6 +26,7 @@ pub mod retry_after;
 pub mod run_dir;
 pub mod scores;
 pub mod seed;
+pub mod statistics;
 pub mod suggest;
 pub mod token_embeddings;
 

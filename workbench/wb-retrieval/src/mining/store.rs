@@ -37,19 +37,18 @@ fn encode_into(
     part: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let (stage, what) = match side {
-        Side::Query => ("encoding queries", "queries"),
-        Side::Document => ("encoding documents", "documents"),
-    };
     let header = header(texts.len(), encoder.dim());
     let (mut file, done) = begin(part, &header, encoder.dim()).map_err(CoreError::io("write", part))?;
     for (at, block) in texts.chunks(BLOCK).enumerate().skip(done / BLOCK) {
         let before = at * BLOCK;
         let mut within = |part: Progress| {
-            progress(Progress::new(stage, before + (part.done as usize).min(block.len()), texts.len()).note(part.note));
+            progress(
+                Progress::new(side.encoding(), before + (part.done as usize).min(block.len()), texts.len())
+                    .note(part.note),
+            );
         };
         let vectors = encoder.encode(block, side, &mut within).map_err(|source| Error::Encoder {
-            what,
+            what: side.plural(),
             encoder: encoder.name(),
             source,
         })?;
