@@ -246,7 +246,10 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
             };
             take(Pair {
                 id: id.value(row).to_owned(),
-                task: task_of(task.value(row)).ok_or_else(|| not_ours(path, "task"))?,
+                task: Task::ALL
+                    .into_iter()
+                    .find(|known| known.as_str() == task.value(row))
+                    .ok_or_else(|| not_ours(path, "task"))?,
                 language: language.value(row).to_owned(),
                 anchor: anchor.value(row).to_owned(),
                 positive: positive.value(row).to_owned(),
@@ -282,7 +285,7 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
     }
     let columns: [(&str, ArrayRef); 13] = [
         ("id", text(|pair| &pair.id)),
-        ("task", text(|pair| task_name(pair.task))),
+        ("task", text(|pair| pair.task.as_str())),
         ("language", text(|pair| &pair.language)),
         ("anchor", text(|pair| &pair.anchor)),
         ("positive", text(|pair| &pair.positive)),
@@ -296,21 +299,6 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
         ("dataset", text(|pair| &pair.origin.dataset)),
     ];
     Ok(RecordBatch::try_from_iter(columns)?)
-}
-
-const TASKS: [(Task, &str); 4] = [
-    (Task::Text2code, "text2code"),
-    (Task::Code2text, "code2text"),
-    (Task::Code2code, "code2code"),
-    (Task::Hybrid, "hybrid"),
-];
-
-fn task_name(task: Task) -> &'static str {
-    TASKS.iter().find(|(other, _)| *other == task).map_or("text2code", |(_, name)| name)
-}
-
-fn task_of(name: &str) -> Option<Task> {
-    TASKS.iter().find(|(_, other)| *other == name).map(|(task, _)| *task)
 }
 
 fn not_ours(path: &Path, column: &str) -> Error {
