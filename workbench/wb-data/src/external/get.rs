@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use wb_core::{Error as CoreError, Progress, atomic, lock::FileLock};
+use wb_core::{Progress, atomic, lock::FileLock};
 use wb_hub::Hub;
 
 use super::{
@@ -135,7 +135,6 @@ pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<ToCome> {
 
 /// Fetches a data set and makes its folders; those that are there already stay, and cost nothing.
 pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Done>> {
-    fs::create_dir_all(request.external).map_err(CoreError::io("create", request.external))?;
     let held = FileLock::take(&request.external.join(".lock"), request.external);
     let _held = held.map_err(|error| error.with_hint("wait for it, or name another folder: --external DIR"))?;
     for part in &entry.parts {
