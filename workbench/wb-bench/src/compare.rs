@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use wb_core::{
     Seed,
     records::outcome::{Outcome, ProtocolScore},
+    statistics,
 };
-use wb_retrieval::significance;
 
 use crate::{Error, Result, runner::CONTESTANT_SETTING};
 
@@ -188,7 +188,7 @@ fn row(baseline: &ProtocolScore, candidate: &ProtocolScore, seed: Seed, remarks:
             candidate.queries.len()
         ));
     }
-    let compared = significance::compare(&a, &b, seed)?;
+    let compared = statistics::compare(&a, &b, seed)?;
     Ok(Row {
         id: candidate.id.clone(),
         language: candidate.language.clone(),

@@ -135,10 +135,7 @@ fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn F
     if list.is_empty() {
         return Ok(Array2::zeros((0, encoder.dim())));
     }
-    let what = match side {
-        Side::Query => "queries",
-        Side::Document => "documents",
-    };
+    let what = side.plural();
     let embeddings = encoder.encode(&list, side, progress).map_err(|source| Error::Encoder {
         encoder: encoder.name(),
         what,

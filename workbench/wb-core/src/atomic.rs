@@ -2,11 +2,13 @@
 
 use std::{
     fs::{self, File},
+    hash::{BuildHasher, RandomState},
     io::Write,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use crate::{Error, Result, faults};
+use crate::{Error, Result, faults, lock};
 
 /// Writes a file so that a reader, or a crash, sees the old content or the new, never a part:
 /// a temporary file beside it, flushed to the disk, renamed, and the folder flushed.
@@ -30,8 +32,9 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<(
     fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
     let temporary = temporary_name(path);
     let filled = faults::point()
-        .and_then(|()| File::create(&temporary))
+        .and_then(|()| File::create_new(&temporary))
         .and_then(|mut file| {
+            hold(&file);
             faults::point()?;
             fill(&mut file)?;
             faults::point()?;
@@ -48,17 +51,13 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<(
 }
 
 /// Makes a folder appear whole: `fill` writes into a temporary folder beside it, which is renamed when all is written.
-/// A folder that is already there is an error.
+/// A folder that is already there is an error; one that is named by its content is [`crate::publish::folder`]'s.
 pub fn folder_with<E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let temporary = filled_folder(path, fill)?;
-    let renamed = rename(&temporary, path);
-    if renamed.is_err() {
-        let _ = fs::remove_dir_all(&temporary);
-    }
-    renamed?;
+    let (temporary, ()) = TemporaryFolder::filled(path, fill)?;
+    temporary.rename(path)?;
     Ok(sync_folder(&parent(path))?)
 }
 
@@ -68,7 +67,7 @@ pub fn replace_folder_with<E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let temporary = filled_folder(path, fill)?;
+    let (temporary, ()) = TemporaryFolder::filled(path, fill)?;
     let replaced = replaced_name(path);
     let exchange = || -> Result<()> {
         if path.exists() && !path.is_dir() {
@@ -80,7 +79,7 @@ pub fn replace_folder_with<E: From<Error>>(
             }
             rename(path, &replaced)?;
         }
-        if let Err(error) = rename(&temporary, path) {
+        if let Err(error) = temporary.rename(path) {
             // What cannot be put back here is put back by `restore_folders`.
             let _ = if replaced.exists() { fs::rename(&replaced, path) } else { Ok(()) };
             return Err(error);
@@ -88,11 +87,7 @@ pub fn replace_folder_with<E: From<Error>>(
         sync_folder(&parent(path))?;
         if replaced.exists() { remove_folder(&replaced) } else { Ok(()) }
     };
-    let exchanged = exchange();
-    if exchanged.is_err() {
-        let _ = fs::remove_dir_all(&temporary);
-    }
-    Ok(exchanged?)
+    Ok(exchange()?)
 }
 
 /// Puts back folders inside `folder` that a crash caught between two names in [`replace_folder_with`], and takes out
@@ -111,10 +106,6 @@ pub fn restore_folders(folder: &Path) -> Result<()> {
 /// Takes out what processes that were killed left half-written in `folder` and in the folders right inside it. Nobody
 /// else may be writing there.
 pub fn remove_leftovers(folder: &Path) -> Result<()> {
-    let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
-        let entries = fs::read_dir(folder).map_err(Error::io("read", folder))?;
-        entries.map(|entry| Ok(entry.map_err(Error::io("read", folder))?.path())).collect()
-    };
     let mut found = entries(folder)?;
     for inside in found.clone().iter().filter(|path| path.is_dir() && !is_temporary(path)) {
         found.extend(entries(inside)?);
@@ -125,11 +116,48 @@ pub fn remove_leftovers(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether [`write()`] or [`folder_with`] named it, and did not get to rename it.
+/// Takes out what processes that ended left half-written in a folder that others may be writing in now. What cannot be
+/// looked at or removed stays: it does no harm but for its size.
+pub fn remove_abandoned(folder: &Path) {
+    for path in entries(folder).unwrap_or_default().iter().filter(|path| is_temporary(path) && is_abandoned(path)) {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(Error::io("read", folder))?;
+    entries.map(|entry| Ok(entry.map_err(Error::io("read", folder))?.path())).collect()
+}
+
+/// Whether [`temporary_name`] named it, and nobody got to rename it.
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let pid = name.strip_suffix(".tmp").and_then(|name| name.rsplit_once('.')).map(|(_, pid)| pid);
     name.starts_with('.') && pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether nobody is going to finish a temporary file or folder. Its maker holds a lock on it for as long as it lives,
+/// which tells more than the number of its process: containers on one disk each have a process 1. Locks need not reach
+/// other hosts, so what comes from there is given a day without a change; and what was made a moment ago may not be
+/// locked yet.
+fn is_abandoned(path: &Path) -> bool {
+    const MOMENT: Duration = Duration::from_secs(60);
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_ours = name.rsplit('.').nth(3) == Some(host_name().as_str());
+    let unchanged = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).ok()?.elapsed().ok();
+    let inside = if path.is_dir() { entries(path).unwrap_or_default() } else { Vec::new() };
+    let ages = std::iter::once(path).chain(inside.iter().map(PathBuf::as_path)).map(unchanged);
+    // What cannot be told, such as a time in the future, counts as just now.
+    let least = ages.map(Option::unwrap_or_default).min().unwrap_or_default();
+    let most = if is_ours { MOMENT } else { DAY };
+    least > most && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+}
+
+/// Holds a temporary for as long as the file is open. Where there are no locks, nobody else gets one either, and
+/// nothing counts as abandoned.
+fn hold(file: &File) {
+    let _ = file.try_lock();
 }
 
 /// Takes out a folder with all that is in it.
@@ -142,23 +170,44 @@ pub fn remove_file(path: &Path) -> Result<()> {
     faults::point().and_then(|()| fs::remove_file(path)).map_err(Error::io("remove", path))
 }
 
-/// A folder of a temporary name beside `path`, filled and flushed; nothing where that failed.
-fn filled_folder<E: From<Error>>(
-    path: &Path,
-    fill: impl FnOnce(&Path) -> std::result::Result<(), E>,
-) -> std::result::Result<PathBuf, E> {
-    let above = parent(path);
-    fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
-    let temporary = temporary_name(path);
-    faults::point().and_then(|()| fs::create_dir_all(&temporary)).map_err(Error::io("create", &temporary))?;
-    let filled = fill(&temporary).and_then(|()| Ok(sync_folder(&temporary)?));
-    if filled.is_err() {
-        let _ = fs::remove_dir_all(&temporary);
-    }
-    filled.map(|()| temporary)
+/// A folder of a temporary name, which goes with this value unless it was renamed.
+pub(crate) struct TemporaryFolder {
+    path: PathBuf,
+    _held: Option<File>,
 }
 
-fn rename(from: &Path, to: &Path) -> Result<()> {
+impl TemporaryFolder {
+    /// A folder beside `path`, filled and flushed.
+    pub(crate) fn filled<T, E: From<Error>>(
+        path: &Path,
+        fill: impl FnOnce(&Path) -> std::result::Result<T, E>,
+    ) -> std::result::Result<(Self, T), E> {
+        let above = parent(path);
+        fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
+        let temporary = temporary_name(path);
+        faults::point().and_then(|()| fs::create_dir(&temporary)).map_err(Error::io("create", &temporary))?;
+        let held = File::open(&temporary).ok().inspect(hold);
+        let temporary = Self { path: temporary, _held: held };
+        let filled = fill(&temporary.path)?;
+        sync_folder(&temporary.path)?;
+        Ok((temporary, filled))
+    }
+
+    /// Gives it its name; the folder above is yet to be flushed.
+    pub(crate) fn rename(&self, to: &Path) -> Result<()> {
+        rename(&self.path, to)
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // Nothing half-written stays behind; where it was renamed there is nothing of this name.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Renames a file or folder.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
     faults::point().and_then(|()| fs::rename(from, to)).map_err(Error::io("rename", to))
 }
 
@@ -170,18 +219,30 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
         .map_err(Error::io("write", folder))
 }
 
-fn parent(path: &Path) -> PathBuf {
+pub(crate) fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
     }
 }
 
-fn temporary_name(path: &Path) -> PathBuf {
+/// The name of something unfinished beside `path`, another one at each call: `.NAME.HOST.RANDOM.PID.tmp`. Processes of
+/// several hosts and containers may share a disk, and their numbers are not different.
+pub fn temporary_name(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
+    // The standard library's hash maps draw a key of their own from the system.
+    let random = RandomState::new().hash_one(()) as u32;
+    name.push(format!(".{}.{random:08x}.{}.tmp", host_name(), std::process::id()));
     path.with_file_name(name)
+}
+
+/// The host's name as part of a file's name: its first letters and digits, or `host` where nobody knows it.
+fn host_name() -> String {
+    let host = lock::host();
+    let letters = host.split('.').next().unwrap_or_default().chars().filter(char::is_ascii_alphanumeric);
+    let name: String = letters.take(16).collect();
+    if name.is_empty() { "host".into() } else { name }
 }
 
 fn replaced_name(path: &Path) -> PathBuf {
@@ -259,6 +320,59 @@ mod tests {
         remove_leftovers(folder.path()).unwrap();
         assert!(stay.iter().all(|name| path(name).is_file()));
         assert!(go.iter().all(|name| !path(name).exists()) && !path(".encoder.12.tmp").exists());
+    }
+
+    #[test]
+    fn no_two_temporaries_have_one_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let names: std::collections::BTreeSet<PathBuf> = (0..100).map(|_| temporary_name(&path)).collect();
+        assert_eq!(names.len(), 100);
+        assert!(names.iter().all(|name| is_temporary(name) && name.parent() == path.parent()));
+        // Two threads of one process that write one file at once: it is one of the two, and nothing else is there.
+        std::thread::scope(|scope| {
+            for text in ["one", "two"] {
+                let path = &path;
+                scope.spawn(move || (0..50).for_each(|_| write(path, text.as_bytes()).unwrap()));
+            }
+        });
+        assert!(["one", "two"].contains(&fs::read_to_string(&path).unwrap().as_str()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_somebody_holds_is_not_abandoned() {
+        let folder = tempfile::tempdir().unwrap();
+        let temporary = temporary_name(&folder.path().join("pairs"));
+        fs::create_dir(&temporary).unwrap();
+        fs::write(temporary.join("train.parquet"), "half").unwrap();
+        let of_another_host = folder.path().join(".pairs.other.00000000.1.tmp");
+        fs::write(&of_another_host, "half").unwrap();
+        let is_there = || {
+            remove_abandoned(folder.path());
+            [temporary.is_dir(), of_another_host.is_file()]
+        };
+        let age = |path: &Path, seconds: u64| {
+            let then = std::time::SystemTime::now() - Duration::from_secs(seconds);
+            File::open(path).unwrap().set_modified(then).unwrap();
+        };
+        let age_all = |seconds| {
+            let all = [temporary.join("train.parquet"), temporary.clone(), of_another_host.clone()];
+            all.iter().filter(|path| path.exists()).for_each(|path| age(path, seconds));
+        };
+        assert_eq!(is_there(), [true, true], "made a moment ago");
+        age_all(3600);
+        let held = File::open(&temporary).unwrap();
+        hold(&held);
+        assert_eq!(is_there(), [true, true], "held");
+        drop(held);
+        age(&temporary, 3600);
+        fs::write(temporary.join("train.parquet"), "more").unwrap();
+        assert_eq!(is_there(), [true, true], "written to a moment ago");
+        age_all(3600);
+        assert_eq!(is_there(), [false, true], "another host's locks are not seen here");
+        age_all(2 * 24 * 3600);
+        assert_eq!(is_there(), [false, false]);
     }
 
     #[test]

@@ -14,6 +14,32 @@ pub enum Side {
     Document,
 }
 
+impl Side {
+    /// One text of this side, in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Document => "document",
+        }
+    }
+
+    /// Several texts of this side, in words.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Query => "queries",
+            Self::Document => "documents",
+        }
+    }
+
+    /// Turning texts of this side into vectors, as a stage of progress.
+    pub fn encoding(self) -> &'static str {
+        match self {
+            Self::Query => "encoding queries",
+            Self::Document => "encoding documents",
+        }
+    }
+}
+
 /// Anything that turns texts into vectors.
 pub trait Encoder {
     /// A short name for tables and files.

@@ -89,13 +89,15 @@ pub enum Error {
         /// The near name or the full list.
         hint: Option<String>,
     },
-    /// Another process holds the run folder.
+    /// Another process holds a place that one at a time works in.
     #[error("{} is in use by {holder}", path.display())]
     Locked {
-        /// The run folder.
+        /// The run's folder, or what else is held.
         path: PathBuf,
         /// `pid N on HOST since TIME (COMMAND)`.
         holder: String,
+        /// Another way out than to wait.
+        hint: Option<String>,
     },
 }
 
@@ -108,7 +110,7 @@ impl Error {
             | Self::Value { hint, .. }
             | Self::Data { hint, .. }
             | Self::Unknown { hint, .. } => hint.as_deref(),
-            Self::Locked { .. } => Some("wait for it, or stop it, or give this run another name"),
+            Self::Locked { hint, .. } => Some(hint.as_deref().unwrap_or("wait for it, or stop it")),
             Self::DiskFull { .. } => {
                 Some("free some space and give the same command again: what was written before is whole")
             }
@@ -139,7 +141,8 @@ impl Error {
         | Self::Override { hint, .. }
         | Self::Value { hint, .. }
         | Self::Data { hint, .. }
-        | Self::Unknown { hint, .. } = &mut self
+        | Self::Unknown { hint, .. }
+        | Self::Locked { hint, .. } = &mut self
         {
             *hint = Some(text.into());
         }

@@ -21,6 +21,21 @@ pub enum Task {
     Hybrid,
 }
 
+impl Task {
+    /// Every task, in the order of everything that is listed by task.
+    pub const ALL: [Self; 4] = [Self::Text2code, Self::Code2text, Self::Code2code, Self::Hybrid];
+
+    /// The name in files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text2code => "text2code",
+            Self::Code2text => "code2text",
+            Self::Code2code => "code2code",
+            Self::Hybrid => "hybrid",
+        }
+    }
+}
+
 /// Where a pair came from, so that it can be found again and split without leaks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -1,25 +1,19 @@
 //! The one place that knows the layout of `runs/`.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
+    fs,
     path::{Path, PathBuf},
 };
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, Result, atomic, fingerprint::Fingerprint, suggest};
+use crate::{Error, Result, atomic, fingerprint::Fingerprint, lock::FileLock, suggest};
 
 /// The folder of one run. A run is finished when [`RunDir::done`] is there, which is written last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDir {
     folder: PathBuf,
 }
-
-/// Holds a run folder for this process; the operating system lets go when the process ends, however it ends.
-#[derive(Debug)]
-#[must_use = "the folder is free again when this is dropped"]
-pub struct RunLock(#[expect(dead_code, reason = "held for its lock, which ends with it")] File);
 
 impl RunDir {
     /// The folder of the run with this name and fingerprint: the one that exists, or a new one dated today.
@@ -84,36 +78,9 @@ impl RunDir {
     }
 
     /// Takes the folder for this process, or says who holds it.
-    pub fn lock(&self) -> Result<RunLock> {
-        let path = self.folder.join("lock");
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(Error::io("lock", &path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                // Who it is is a help, not a need.
-                let _ = file.read_to_string(&mut holder);
-                let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
-                return Err(Error::Locked { path: self.folder.clone(), holder });
-            }
-            Err(TryLockError::Error(source)) => return Err(Error::Io { action: "lock", path, source }),
-        }
-        let command: Vec<String> = std::env::args().collect();
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
-        let holder = format!("pid {} on {} since {now} ({})", std::process::id(), host.trim(), command.join(" "));
-        file.set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(holder.as_bytes()))
-            .and_then(|()| file.sync_all())
-            .map_err(Error::io("write", &path))?;
-        Ok(RunLock(file))
+    pub fn lock(&self) -> Result<FileLock> {
+        let held = FileLock::take(&self.folder.join("lock"), &self.folder);
+        held.map_err(|error| error.with_hint("wait for it, or stop it, or give this run another name"))
     }
 
     /// The resolved config.

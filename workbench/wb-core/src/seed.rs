@@ -48,6 +48,23 @@ impl Seed {
     }
 }
 
+/// The step of SplitMix64 (Steele, Lea and Flood 2014): 2^64 over the golden ratio.
+pub const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finalizer of SplitMix64: every bit of `x` moves every bit of the result, and 0 stays 0.
+#[inline(always)]
+pub fn mix64(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The next number of SplitMix64 after a state; the state after it is [`GAMMA`] more.
+#[inline(always)]
+pub fn split_mix64(state: u64) -> u64 {
+    mix64(state.wrapping_add(GAMMA))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +77,14 @@ mod tests {
         assert_ne!(draw("sampler", 0), draw("mask", 0));
         assert_ne!(draw("sampler", 0), draw("sampler", 1));
         assert_ne!(draw("sampler", 0), Seed(18).number_at("sampler", 0));
+    }
+
+    #[test]
+    fn split_mix64_draws_what_its_authors_published() {
+        // The first numbers of java.util.SplittableRandom's mix from the state 0.
+        let drawn: Vec<u64> = (0..3).map(|at| split_mix64(GAMMA.wrapping_mul(at))).collect();
+        assert_eq!(drawn, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+        assert_eq!(mix64(0), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! would stop at the estimate, candidates here are always confirmed by the true similarity of their shingle sets.
 
 use rayon::prelude::*;
-use wb_core::Seed;
+use wb_core::{Seed, seed::split_mix64};
 
 use rand::RngExt;
 
@@ -102,7 +102,7 @@ impl Bands {
             .chunks_exact(self.rows)
             .take(self.bands)
             .zip(0_u64..)
-            .map(|(rows, band)| rows.iter().fold(mix(band), |key, row| mix(key ^ u64::from(*row))))
+            .map(|(rows, band)| rows.iter().fold(split_mix64(band), |key, row| split_mix64(key ^ u64::from(*row))))
             .collect()
     }
 }
@@ -156,7 +156,7 @@ fn shingles(text: &str) -> Vec<u32> {
 }
 
 fn fold_tokens(tokens: &[u64]) -> u32 {
-    (tokens.iter().fold(0, |key, token| mix(key ^ token)) >> 32) as u32
+    (tokens.iter().fold(0, |key, token| split_mix64(key ^ token)) >> 32) as u32
 }
 
 /// Runs of letters, digits and `_`; every other visible character by itself.
@@ -173,17 +173,11 @@ pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// FNV-1a over bytes, finished by [`mix`].
+/// FNV-1a over bytes, finished by [`split_mix64`].
 fn hash(bytes: &[u8]) -> u64 {
-    mix(bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)))
-}
-
-/// The finalizer of SplitMix64: every input bit moves every output bit.
-fn mix(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    split_mix64(
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)),
+    )
 }
 
 #[cfg(test)]

@@ -18,7 +18,10 @@ use parquet::{
     errors::ParquetError,
     file::properties::WriterProperties,
 };
-use wb_core::{Origin, Pair, PairSet, Task, atomic};
+use wb_core::{
+    Origin, Pair, PairSet, Task, atomic,
+    publish::{self, Published},
+};
 
 use crate::{Error, Prepared, Result, card, sources::batches};
 
@@ -28,10 +31,13 @@ const BATCH: (usize, usize) = (8192, 64 << 20);
 /// Bytes of a row group; it is in memory until it is written.
 const ROW_GROUP: usize = 64 << 20;
 
-/// Writes everything; the folder appears whole or not at all, and one that is there already is an error.
-/// The same pairs give the same bytes.
-pub fn write(prepared: &Prepared, folder: &Path) -> Result<()> {
-    atomic::folder_with(folder, |inside| {
+/// A file that every whole folder of prepared pairs has: the data card.
+pub const PROOF: &str = "data.json";
+
+/// Writes everything into a folder that is named by all that decides the pairs; it appears whole or not at all, and one
+/// that is there already is taken. The same pairs give the same bytes.
+pub fn write(prepared: &Prepared, folder: &Path) -> Result<Published<()>> {
+    publish::folder(folder, PROOF, |inside| {
         write_pairs(&inside.join("train.parquet"), prepared.train.pairs())?;
         write_rest(prepared, inside)
     })
@@ -42,9 +48,9 @@ pub(crate) fn write_rest(prepared: &Prepared, inside: &Path) -> Result<()> {
     write_pairs(&inside.join("validation.parquet"), prepared.validation.pairs())?;
     write_pairs(&inside.join("test.parquet"), prepared.test.pairs())?;
     let mut json = serde_json::to_vec_pretty(&prepared.card)
-        .map_err(|error| Error::file(&inside.join("data.json"), "not written").with_cause(error))?;
+        .map_err(|error| Error::file(&inside.join(PROOF), "not written").with_cause(error))?;
     json.push(b'\n');
-    atomic::write(&inside.join("data.json"), &json)?;
+    atomic::write(&inside.join(PROOF), &json)?;
     atomic::write(&inside.join("README.md"), card::render(&prepared.card).as_bytes())?;
     Ok(())
 }
@@ -58,7 +64,7 @@ pub fn load(folder: &Path) -> Result<Prepared> {
 /// Reads what [`write()`] wrote, without the training pairs.
 pub fn load_held_out(folder: &Path) -> Result<Prepared> {
     let pairs = |name: &str| Ok::<_, Error>(PairSet::new(read_pairs(&folder.join(name))?)?);
-    let path = folder.join("data.json");
+    let path = folder.join(PROOF);
     let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &path))?;
     let card =
         serde_json::from_slice(&bytes).map_err(|error| Error::file(&path, "not a data card").with_cause(error))?;
@@ -240,7 +246,10 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
             };
             take(Pair {
                 id: id.value(row).to_owned(),
-                task: task_of(task.value(row)).ok_or_else(|| not_ours(path, "task"))?,
+                task: Task::ALL
+                    .into_iter()
+                    .find(|known| known.as_str() == task.value(row))
+                    .ok_or_else(|| not_ours(path, "task"))?,
                 language: language.value(row).to_owned(),
                 anchor: anchor.value(row).to_owned(),
                 positive: positive.value(row).to_owned(),
@@ -276,7 +285,7 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
     }
     let columns: [(&str, ArrayRef); 13] = [
         ("id", text(|pair| &pair.id)),
-        ("task", text(|pair| task_name(pair.task))),
+        ("task", text(|pair| pair.task.as_str())),
         ("language", text(|pair| &pair.language)),
         ("anchor", text(|pair| &pair.anchor)),
         ("positive", text(|pair| &pair.positive)),
@@ -290,21 +299,6 @@ fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
         ("dataset", text(|pair| &pair.origin.dataset)),
     ];
     Ok(RecordBatch::try_from_iter(columns)?)
-}
-
-const TASKS: [(Task, &str); 4] = [
-    (Task::Text2code, "text2code"),
-    (Task::Code2text, "code2text"),
-    (Task::Code2code, "code2code"),
-    (Task::Hybrid, "hybrid"),
-];
-
-fn task_name(task: Task) -> &'static str {
-    TASKS.iter().find(|(other, _)| *other == task).map_or("text2code", |(_, name)| name)
-}
-
-fn task_of(name: &str) -> Option<Task> {
-    TASKS.iter().find(|(_, other)| *other == name).map(|(task, _)| *task)
 }
 
 fn not_ours(path: &Path, column: &str) -> Error {

@@ -11,8 +11,9 @@ use std::{
 
 use rayon::prelude::*;
 use wb_core::{
-    Pair, PairSet, Progress, Seed, atomic,
+    Pair, PairSet, Progress, Seed,
     fingerprint::text_key,
+    publish::{self, Published},
     records::data::{DataCard, SourceCount},
 };
 
@@ -23,7 +24,7 @@ use crate::{
     leak::{Kind, Match, audit, leaking, leaks},
     prepare::{PrepareConfig, SplitCounter, count_source, nothing_left},
     split::{HeldOut, Part},
-    store::{PairWriter, each_pair, write_rest},
+    store::{PROOF, PairWriter, each_pair, load_held_out, write_rest},
     text::folded_hash,
 };
 
@@ -55,8 +56,8 @@ pub fn check(config: &PrepareConfig, key: &str) -> wb_core::Result<()> {
     }
 }
 
-/// [`crate::prepare()`] into a folder as [`crate::store::write()`] leaves it. The training pairs are in it, and not in what
-/// is returned.
+/// [`crate::prepare()`] into a folder as [`crate::store::write()`] leaves it, and that another process may have put there
+/// first. The training pairs are in it, and not in what is returned.
 pub fn prepare_streaming(
     sources: Vec<ReadSource<'_>>,
     config: &PrepareConfig,
@@ -66,8 +67,7 @@ pub fn prepare_streaming(
 ) -> Result<Prepared> {
     config.validate("data")?;
     check(config, "data")?;
-    let mut prepared = None;
-    atomic::folder_with(folder, |inside| -> Result<()> {
+    let published = publish::folder(folder, PROOF, |inside| -> Result<Prepared> {
         let spill = inside.join("all.parquet");
         let mut gates = Gates::new(config, seed, &spill)?;
         let mut card = DataCard::default();
@@ -81,10 +81,12 @@ pub fn prepare_streaming(
         write_train(&spill, &inside.join("train.parquet"), config, &mut held_out, progress)?;
         fs::remove_file(&spill).map_err(wb_core::Error::io("remove", &spill))?;
         write_rest(&held_out, inside)?;
-        prepared = Some(held_out);
-        Ok(())
+        Ok(held_out)
     })?;
-    prepared.ok_or_else(|| Error::Empty { what: "nothing was prepared".into(), hint: None })
+    match published {
+        Published::Ours(held_out) => Ok(held_out),
+        Published::Theirs => load_held_out(folder),
+    }
 }
 
 /// Filter, duplicates and split, pair by pair.

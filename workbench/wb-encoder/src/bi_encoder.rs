@@ -155,7 +155,7 @@ impl BiEncoder {
             let message = "gives one vector a text, and one a token is wanted here";
             return Err(wb_core::Error::data(self.name.as_str(), message).into());
         };
-        let stage = stage(side);
+        let stage = side.encoding();
         progress(Progress::new(stage, 0, texts.len()));
         let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
         thread::scope(|scope| {
@@ -199,7 +199,7 @@ impl BiEncoder {
             let message = "gives one vector a token, and one a text is wanted here";
             return Err(wb_core::Error::data(self.name.as_str(), message).into());
         }
-        let stage = stage(side);
+        let stage = side.encoding();
         let mut all = Array2::zeros((texts.len(), self.backbone.dim()));
         progress(Progress::new(stage, 0, texts.len()));
         let mut done = 0;
@@ -230,13 +230,6 @@ impl BiEncoder {
         let beginning: String = text.chars().take(60).collect();
         let message = format!("the embedding of {beginning:?} is not finite");
         Error::Core(wb_core::Error::data(self.name.as_str(), message))
-    }
-}
-
-fn stage(side: Side) -> &'static str {
-    match side {
-        Side::Query => "encoding queries",
-        Side::Document => "encoding documents",
     }
 }
 

@@ -3,6 +3,7 @@
 //! Devices' own random numbers depend on what else runs there; these can be drawn again, in any order, on any thread.
 
 use rayon::prelude::*;
+use wb_core::seed::{GAMMA, mix64};
 
 use crate::Dropout;
 
@@ -32,8 +33,8 @@ pub fn attention_element(head: usize, query: usize) -> u64 {
 /// How a batch is cut into parts has no say in it.
 #[inline(always)]
 pub fn key(dropout: Dropout, site: u64, text: u64) -> u64 {
-    let of_site = scramble(dropout.seed ^ scramble(site.wrapping_add(0x5851_f42d_4c95_7f2d)));
-    scramble(of_site ^ scramble(text.wrapping_add(0x1405_7b7e_f767_814f)))
+    let of_site = mix64(dropout.seed ^ mix64(site.wrapping_add(0x5851_f42d_4c95_7f2d)));
+    mix64(of_site ^ mix64(text.wrapping_add(0x1405_7b7e_f767_814f)))
 }
 
 /// Below this a drawn number drops its element.
@@ -44,7 +45,7 @@ pub fn limit(probability: f64) -> u64 {
 /// The number drawn for an element, below 2^32.
 #[inline(always)]
 pub fn draw(key: u64, element: u64) -> u64 {
-    scramble(key.wrapping_add(element.wrapping_mul(0x9e37_79b9_7f4a_7c15))) >> 32
+    mix64(key.wrapping_add(element.wrapping_mul(GAMMA))) >> 32
 }
 
 /// Which elements of texts are dropped, each with the given probability: text after text, `n` of each,
@@ -73,14 +74,6 @@ pub fn adapter_site(layer: &str) -> u64 {
     // FNV-1a: fixed for ever, unlike the standard library's hash. The high bit keeps it apart from the other places.
     let hash = layer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     hash | 1 << 63
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every input bit changes every output bit.
-#[inline(always)]
-fn scramble(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 
 use wb_core::run_dir;
 #[cfg(feature = "network")]
-use wb_core::{Error, faults};
+use wb_core::{Error, atomic, faults, lock::FileLock};
 
 #[cfg(feature = "network")]
 use crate::Result;
@@ -87,13 +87,9 @@ impl Cache {
 
     /// Holds a file's content for this process, as Python's client does, so that two never write one part.
     #[cfg(feature = "network")]
-    pub(crate) fn hold(&self, repo: &Pinned, hash: &str) -> Result<fs::File> {
+    pub(crate) fn hold(&self, repo: &Pinned, hash: &str) -> Result<FileLock> {
         let folder = self.0.join(".locks").join(repo.of_hub().folder_name());
-        let path = folder.join(format!("{hash}.lock"));
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
-        let file = fs::File::create(&path).map_err(Error::io("create", &path))?;
-        file.lock().map_err(Error::io("lock", &path))?;
-        Ok(file)
+        Ok(FileLock::wait(&folder.join(format!("{hash}.lock")), |_| {})?)
     }
 
     /// Names a content as a file of a commit.
@@ -109,13 +105,14 @@ impl Cache {
             return Ok(());
         }
         // Whoever reads meanwhile sees the old name or the new one, never none. Nobody else writes: the content is held.
-        let new = path.with_file_name(format!("{}.new", path.file_name().unwrap_or_default().to_string_lossy()));
-        if new.symlink_metadata().is_ok() {
-            fs::remove_file(&new).map_err(Error::io("write", &new))?;
+        let new = atomic::temporary_name(&path);
+        faults::point().and_then(|()| link(&relative, &blob, &new)).map_err(Error::io("write", &path))?;
+        let renamed = atomic::rename(&new, &path);
+        if renamed.is_err() {
+            // The next attempt has a name of its own.
+            let _ = fs::remove_file(&new);
         }
-        let linked = faults::point().and_then(|()| link(&relative, &blob, &new)).and_then(|()| fs::rename(&new, &path));
-        linked.map_err(Error::io("write", &path))?;
-        Ok(())
+        Ok(renamed?)
     }
 }
 

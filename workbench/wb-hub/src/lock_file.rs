@@ -2,12 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, run_dir};
+use wb_core::{Error, lock::FileLock, run_dir};
 
 use crate::{Result, repo::is_commit};
 
@@ -56,12 +55,8 @@ impl LockFile {
 
     /// Takes a name's commit, unless another process has done so before: then that one's. Gives the one that holds.
     pub fn take(&self, key: &str, commit: &str) -> Result<String> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         // Several processes may learn names at once, and none of them may be forgotten.
-        let guard_path = folder.join(".hub.lock.guard");
-        let guard = File::create(&guard_path).map_err(Error::io("create", &guard_path))?;
-        guard.lock().map_err(Error::io("lock", &guard_path))?;
+        let _guard = FileLock::wait(&self.path.with_file_name(".hub.lock.guard"), |_| {})?;
         let mut content = self.read()?;
         let resolved = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let entry = content.repositories.entry(key.to_owned());
@@ -86,6 +81,8 @@ impl LockFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const ONE: &str = "1111111111111111111111111111111111111111";

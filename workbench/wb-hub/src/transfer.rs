@@ -62,8 +62,7 @@ pub(crate) fn fetch(
             return Err(wrong);
         }
     }
-    let renamed = faults::point().and_then(|()| fs::rename(coming.part, coming.to));
-    renamed.map_err(CoreError::io("rename", coming.to))?;
+    atomic::rename(coming.part, coming.to)?;
     Ok(atomic::sync_folder(coming.to.parent().unwrap_or(Path::new(".")))?)
 }
 

@@ -42,6 +42,23 @@ impl Default for Sampling {
     }
 }
 
+impl Sampling {
+    /// Refuses values that make no sense for answers of at least `least` tokens; `key` is where they stand.
+    pub fn validate(&self, key: &str, least: u32) -> wb_core::Result<()> {
+        let wrong = |name: &str, message: String| Err(wb_core::Error::value(format!("{key}.{name}"), message));
+        if !(0.0..=5.0).contains(&self.temperature) {
+            return wrong("temperature", format!("got {}, expected 0 to 5", self.temperature));
+        }
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            return wrong("top_p", format!("got {}, expected more than 0, at most 1", self.top_p));
+        }
+        if !(least..=65_536).contains(&self.max_tokens) {
+            return wrong("max_tokens", format!("got {}, expected {least} to 65536", self.max_tokens));
+        }
+        Ok(())
+    }
+}
+
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {

@@ -38,12 +38,8 @@ impl<'a> Dense<'a> {
 
 /// Encodes texts and checks that every text got its vector.
 fn encode(encoder: &dyn Encoder, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
-    let what = match side {
-        Side::Query => "queries",
-        Side::Document => "documents",
-    };
     let vectors = encoder.encode(texts, side, progress).map_err(|source| Error::Encoder {
-        what,
+        what: side.plural(),
         encoder: encoder.name(),
         source,
     })?;

@@ -44,16 +44,12 @@ pub fn encode_tokens(
     side: Side,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<TokenEmbeddings> {
-    let (what, one) = match side {
-        Side::Query => ("queries", "query"),
-        Side::Document => ("documents", "document"),
-    };
     let found = encoder.encode_tokens(texts, side, progress);
-    let found = found.map_err(|source| Error::Encoder { what, encoder: name.to_owned(), source })?;
+    let found = found.map_err(|source| Error::Encoder { what: side.plural(), encoder: name.to_owned(), source })?;
     if found.len() != texts.len() {
         return Err(Error::Lengths { what: "token embeddings and texts", given: found.len(), expected: texts.len() });
     }
-    check(one, found.view())?;
+    check(side.as_str(), found.view())?;
     Ok(found)
 }
 

@@ -3,7 +3,7 @@
 //! negatives.
 //!
 //! A [`retriever::Retriever`] ranks a corpus for queries; [`metric`] measures rankings and [`ties`] says how much of
-//! a number is luck with equal scores; [`significance`] says how much of it is luck with queries. [`mining`] turns
+//! a number is luck with equal scores; [`wb_core::statistics`] says how much of it is luck with queries. [`mining`] turns
 //! rankings into hard negatives.
 //! Nothing here knows a model, a benchmark or a terminal.
 
@@ -25,7 +25,6 @@ pub mod mining;
 pub mod own_ranks;
 pub mod remembered;
 pub mod retriever;
-pub mod significance;
 mod stem;
 pub mod ties;
 pub mod token_index;

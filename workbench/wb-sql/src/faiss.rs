@@ -14,7 +14,7 @@
 //! | 4 each | the floats, row by row |
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
@@ -23,7 +23,10 @@ use std::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be read or written.
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] wb_core::Error),
+    /// It cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -99,12 +102,11 @@ impl FlatIp {
     /// If it cannot be written, or the vectors have no dimension.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         Self::new(self.dimension, Vec::new())?;
-        let io = |source| Error::Io { path: path.to_owned(), source };
-        let mut name = path.as_os_str().to_owned();
-        name.push(".part");
-        let beside = PathBuf::from(name);
-        let mut out = BufWriter::new(File::create(&beside).map_err(io)?);
-        self.encode(&mut out).and_then(|()| out.flush()).and_then(|()| fs::rename(&beside, path)).map_err(io)
+        Ok(wb_core::atomic::write_with(path, |file| {
+            let mut out = BufWriter::new(file);
+            self.encode(&mut out)?;
+            out.flush()
+        })?)
     }
 
     fn encode(&self, out: &mut impl Write) -> std::io::Result<()> {
@@ -192,6 +194,8 @@ impl FlatIp {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use std::fs;
 
     use super::*;
 

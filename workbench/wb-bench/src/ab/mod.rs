@@ -11,12 +11,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 pub use wb_core::records::ab::{Ab, AbErrors, AbFound, AbMetric, AbRow, ErrorClass};
-use wb_core::{Qrels, Seed};
-use wb_retrieval::{
-    EvaluateConfig, Metric,
-    evaluate::evaluate_ordered,
-    significance::{self, RESAMPLES},
+use wb_core::{
+    Qrels, Seed,
+    statistics::{self, RESAMPLES},
 };
+use wb_retrieval::{EvaluateConfig, Metric, evaluate::evaluate_ordered};
 
 pub use arm::{Arm, ArmTexts};
 
@@ -192,8 +191,8 @@ fn compared(name: String, values: &[Vec<f64>; 2], seed: Seed) -> Result<AbMetric
     let [baseline, candidate] = values;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let means = [mean(baseline), mean(candidate)];
-    let compared = significance::compare(candidate, baseline, seed)?;
-    let differences = significance::differences(candidate, baseline)?;
+    let compared = statistics::compare(candidate, baseline, seed)?;
+    let differences = statistics::differences(candidate, baseline)?;
     let difference = means[1] - means[0];
     Ok(AbMetric {
         name,
@@ -203,7 +202,7 @@ fn compared(name: String, values: &[Vec<f64>; 2], seed: Seed) -> Result<AbMetric
         low: compared.interval.low,
         high: compared.interval.high,
         p_value: compared.p_value,
-        p_bootstrap: significance::bootstrap_test(&differences, RESAMPLES, seed),
+        p_bootstrap: statistics::bootstrap_test(&differences, RESAMPLES, seed),
         wins_ties_losses: compared.wins_ties_losses.map(|count| count as u64),
         perfect: values.each_ref().map(|values| values.iter().filter(|value| **value == 1.0).count() as u64),
     })

@@ -22,8 +22,8 @@ use rayon::prelude::*;
 use wb_core::{
     Side,
     records::outcome::{ProtocolScore, QueryRank},
+    statistics::Interval,
 };
-use wb_retrieval::significance::Interval;
 
 use super::protocol::{Context, Measured, Protocol};
 use crate::{

@@ -21,8 +21,8 @@ use rand::RngExt;
 use wb_core::{
     Seed, Side,
     records::outcome::{AuditLine, ProtocolScore, QueryRank},
+    statistics::Interval,
 };
-use wb_retrieval::significance::Interval;
 
 use super::{
     protocol::{Context, Measured, Protocol},

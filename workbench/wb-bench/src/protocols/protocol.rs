@@ -3,8 +3,8 @@
 use wb_core::{
     Seed,
     records::outcome::{AuditLine, ProtocolScore},
+    statistics::{Interval, RESAMPLES, bootstrap_interval},
 };
-use wb_retrieval::significance::{Interval, RESAMPLES, bootstrap_interval};
 
 use crate::{Result, contestant::Scorer};
 

@@ -14,8 +14,9 @@ use std::collections::HashMap;
 use wb_core::{
     Side,
     records::outcome::{ProtocolScore, QueryRank},
+    statistics::Interval,
 };
-use wb_retrieval::{Judged, Metric, TieRule, metric::Tied, significance::Interval};
+use wb_retrieval::{Judged, Metric, TieRule, metric::Tied};
 
 use super::protocol::{Context, Measured, Protocol};
 use crate::{

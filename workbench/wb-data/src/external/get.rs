@@ -1,11 +1,11 @@
 //! One data set to its place: what is missing is fetched, converted, and put there whole or not at all.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs,
     path::{Path, PathBuf},
 };
 
-use wb_core::{Error as CoreError, Progress, atomic};
+use wb_core::{Progress, atomic, lock::FileLock};
 use wb_hub::Hub;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     record::Record,
     state::{State, recipe, state},
 };
-use crate::{Error, Result};
+use crate::Result;
 
 /// Where to put a data set, and where from.
 pub struct Request<'a> {
@@ -135,8 +135,8 @@ pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<ToCome> {
 
 /// Fetches a data set and makes its folders; those that are there already stay, and cost nothing.
 pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Done>> {
-    fs::create_dir_all(request.external).map_err(CoreError::io("create", request.external))?;
-    let _held = hold(request.external)?;
+    let held = FileLock::take(&request.external.join(".lock"), request.external);
+    let _held = held.map_err(|error| error.with_hint("wait for it, or name another folder: --external DIR"))?;
     for part in &entry.parts {
         // What a killed process left is put back or taken out: nobody else writes here now.
         let above = request.external.join(&part.place);
@@ -198,18 +198,4 @@ fn make(
         record.write(into)
     })?;
     Ok(counts)
-}
-
-/// Holds the folder of data sets for this process.
-fn hold(external: &Path) -> Result<File> {
-    let path = external.join(".lock");
-    let file = File::create(&path).map_err(CoreError::io("create", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            let error = Error::file(external, "another `wb data get` is working in this folder");
-            Err(error.with_hint("wait for it, or name another folder: --external DIR"))
-        }
-        Err(TryLockError::Error(source)) => Err(CoreError::Io { action: "lock", path, source }.into()),
-    }
 }

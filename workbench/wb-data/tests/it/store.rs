@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use proptest::prelude::*;
-use wb_core::{Origin, Pair, PairSet, Task, records::data::DataCard};
+use wb_core::{Origin, Pair, PairSet, Task, publish::Published, records::data::DataCard};
 use wb_data::{Prepared, store};
 
 fn odd() -> Vec<Pair> {
@@ -61,7 +61,11 @@ fn a_folder_comes_back_and_is_not_overwritten() {
     assert_eq!(loaded.train.pairs(), prepared.train.pairs());
     assert_eq!((loaded.validation.len(), loaded.test.pairs()), (0, prepared.test.pairs()));
     assert_eq!(loaded.card, prepared.card);
-    assert!(store::write(&prepared, &path).is_err());
+    // Whoever was first has named it.
+    let bytes = fs::read(path.join("train.parquet")).unwrap();
+    let later = Prepared { train: PairSet::default(), ..prepared };
+    assert_eq!(store::write(&later, &path).unwrap(), Published::Theirs);
+    assert!(fs::read(path.join("train.parquet")).unwrap() == bytes);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     fs::write(path.join("data.json"), "{\"sources\": 3").unwrap();
     assert!(store::load(&path).unwrap_err().to_string().ends_with("data.json: not a data card"));

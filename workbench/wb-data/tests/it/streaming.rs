@@ -88,6 +88,27 @@ fn pairs_come_in_the_order_and_with_the_counts_of_memory() {
 }
 
 #[test]
+fn a_folder_that_another_process_was_quicker_with_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("one.jsonl"), folder.path().join("out"));
+    write(&path, 1, 600);
+    let sources = [source(json!({"jsonl": {"path": path}}))];
+    let config = config(|_| {});
+    let slow: ReadSource<'_> = Box::new(|take, progress| {
+        let read = sources[0].each(OnBad::Stop, take, progress)?;
+        // All of it is written by somebody else between this one's reading and its end.
+        prepare_streaming(readers(&sources), &config, Seed(3), &out, &mut silent)?;
+        Ok(read)
+    });
+    let ours = prepare_streaming(vec![slow], &config, Seed(3), &out, &mut silent).unwrap();
+    let there = store::load(&out).unwrap();
+    assert!(there.train.len() > 100 && ours.train.is_empty());
+    assert_eq!((ours.validation.pairs(), ours.test.pairs()), (there.validation.pairs(), there.test.pairs()));
+    assert_eq!(ours.card, there.card);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the own work is gone");
+}
+
+#[test]
 fn gates_that_need_all_pairs_are_refused() {
     let check = |change: fn(&mut PrepareConfig), expected: &str| {
         let error = wb_data::streaming::check(&config(change), "data").unwrap_err().to_string();

@@ -2,7 +2,7 @@
 //!
 //! A token is left out of a text wherever it stands in it: a bag of token vectors would hardly notice one occurrence less.
 
-use wb_core::Seed;
+use wb_core::{Seed, seed::split_mix64};
 
 use crate::TokenBatch;
 
@@ -19,11 +19,11 @@ pub fn drop_tokens(batch: TokenBatch, probability: f64, keep_ends: bool, seed: S
     let mut ends = vec![0];
     for (at, text) in batch.texts().enumerate() {
         let begin = kept.len();
-        let of_text = scramble(key ^ scramble(at as u64));
+        let of_text = split_mix64(key ^ split_mix64(at as u64));
         let last = text.len().saturating_sub(1);
         kept.extend(text.iter().enumerate().filter_map(|(place, id)| {
             let is_end = keep_ends && (place == 0 || place == last);
-            (is_end || scramble(of_text ^ u64::from(*id)) >> 32 >= limit).then_some(*id)
+            (is_end || split_mix64(of_text ^ u64::from(*id)) >> 32 >= limit).then_some(*id)
         }));
         if kept.len() == begin {
             kept.extend_from_slice(text);
@@ -31,14 +31,6 @@ pub fn drop_tokens(batch: TokenBatch, probability: f64, keep_ends: bool, seed: S
         ends.push(kept.len());
     }
     TokenBatch::new(ends.windows(2).map(|ends| &kept[ends[0]..ends[1]]))
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
-fn scramble(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// How many different tokens a text has.

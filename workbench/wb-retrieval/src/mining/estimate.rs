@@ -6,7 +6,11 @@
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use wb_core::{Encoder, Seed, Side, TokenEncoder, progress::silent};
+use wb_core::{
+    Encoder, Seed, Side, TokenEncoder,
+    progress::silent,
+    statistics::{Interval, wilson},
+};
 
 use super::{Mined, Texts};
 use crate::{Bm25Config, Error, Result, Retriever, late_interaction::encode_tokens, maxsim::max_sim};
@@ -28,16 +32,8 @@ impl Share {
 
     /// The 95 % interval; of none, everything is possible.
     pub fn interval(self) -> [f64; 2] {
-        if self.of == 0 {
-            return [0.0, 1.0];
-        }
         const Z: f64 = 1.959_963_984_540_054;
-        let (n, p) = (self.of as f64, self.value());
-        let middle = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-        let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        // Where none or all are hits, an end is exact, and rounding must not move it.
-        let low = if self.hits == 0 { 0.0 } else { (middle - half).max(0.0) };
-        let high = if self.hits == self.of { 1.0 } else { (middle + half).min(1.0) };
+        let Interval { low, high } = wilson(self.hits as usize, self.of as usize, Z);
         [low, high]
     }
 }
@@ -153,16 +149,17 @@ pub fn above_positive_by_vectors(
     if let Some(tokens) = encoder.late_interaction() {
         return above_positive_by_tokens(texts, sample, &encoder.name(), tokens, progress);
     }
-    let mut encode = |texts: &[&str], side, what| {
+    let mut encode = |texts: &[&str], side: Side| {
         let vectors = encoder.encode(texts, side, progress);
-        let vectors = vectors.map_err(|source| Error::Encoder { what, encoder: encoder.name(), source })?;
+        let vectors =
+            vectors.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })?;
         Ok::<_, Error>(vectors.normalized())
     };
     let documents = documents_of(texts, sample);
     let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
     let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
-    let queries = encode(&of_queries, Side::Query, "queries")?;
-    let vectors = encode(&of_documents, Side::Document, "documents")?;
+    let queries = encode(&of_queries, Side::Query)?;
+    let vectors = encode(&of_documents, Side::Document)?;
     let mut row = 0;
     Ok(above_positive(texts, sample, |_, wanted| {
         let query = queries.row(row);

@@ -46,8 +46,7 @@ impl KeptRankings {
         if !all && self.written.elapsed() < self.every {
             return Ok(());
         }
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
+        atomic::remove_abandoned(self.path.parent().unwrap_or(Path::new(".")));
         atomic::write(&self.path, &bytes(seen, ranked))?;
         self.written = Instant::now();
         Ok(())

@@ -1,7 +1,8 @@
 //! A cross-encoder's scores, kept in a file as they are made: what was scored once is not scored again.
 //!
 //! The file is a line of letters and then records of 24 bytes: 16 for the two texts, 4 for the score, 4 to see whether
-//! the record is whole. Records are appended in blocks; one that a stopped process left half written is cut off.
+//! the record is whole. Records are appended in blocks; one that a stopped process left half written is cut off. Several
+//! processes may add to one file: each has it for itself while it reads or writes, and knows then what the others added.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,15 +35,48 @@ pub struct KeptScores<'a, R> {
     kept: Mutex<Kept>,
 }
 
+#[derive(Default)]
 struct Kept {
     scores: HashMap<u128, f32>,
-    file: Option<(PathBuf, File)>,
+    file: Option<ScoreFile>,
+}
+
+impl Kept {
+    /// Reads what other processes have added.
+    fn catch_up(&mut self) -> Result<()> {
+        let Self { scores, file } = self;
+        let Some(file) = file else { return Ok(()) };
+        let read = file.alone(|file| file.read(scores));
+        Ok(read.map_err(CoreError::io("read", &file.path))?)
+    }
+
+    /// Keeps scores, in the file after what other processes have added.
+    fn add(&mut self, new: &[(u128, f32)]) -> Result<()> {
+        let Self { scores, file } = self;
+        if let Some(file) = file {
+            let written = file.alone(|file| {
+                file.read(scores)?;
+                file.append(new.iter().filter(|(key, _)| !scores.contains_key(key)))
+            });
+            written.map_err(CoreError::io("write", &file.path))?;
+        }
+        scores.extend(new.iter().copied());
+        Ok(())
+    }
+}
+
+/// A file that is read and appended to.
+struct ScoreFile {
+    path: PathBuf,
+    file: File,
+    /// Up to where it is read.
+    end: u64,
 }
 
 impl<'a, R: Reranker> KeptScores<'a, R> {
     /// Keeps scores in memory alone.
     pub fn in_memory(reranker: R) -> Self {
-        Self { reranker, stop: None, kept: Mutex::new(Kept { scores: HashMap::new(), file: None }) }
+        Self { reranker, stop: None, kept: Mutex::default() }
     }
 
     /// Reads the scores of a file, which is made where it is not there, and keeps new ones there. The path must be named
@@ -50,8 +84,12 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
     pub fn open(reranker: R, path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
-        let (file, scores) = read(path).map_err(CoreError::io("write", path))?;
-        Ok(Self { reranker, stop: None, kept: Mutex::new(Kept { scores, file: Some((path.to_owned(), file)) }) })
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let file = open.map_err(CoreError::io("write", path))?;
+        let file = ScoreFile { path: path.to_owned(), file, end: 0 };
+        let mut kept = Kept { scores: HashMap::new(), file: Some(file) };
+        kept.catch_up()?;
+        Ok(Self { reranker, stop: None, kept: Mutex::new(kept) })
     }
 
     /// The same, which gives up soon after the flag is set; what was scored until then is kept.
@@ -84,13 +122,8 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
         if scores.len() != block.len() {
             return Err(Error::Lengths { what: "scores and pairs", given: scores.len(), expected: block.len() });
         }
-        let records = block.iter().zip(&scores).flat_map(|((key, _), score)| record(*key, *score));
-        let records: Vec<u8> = records.collect();
-        if let Some((path, file)) = &mut kept.file {
-            file.write_all(&records).and_then(|()| file.sync_data()).map_err(CoreError::io("write", &*path))?;
-        }
-        kept.scores.extend(block.iter().zip(scores).map(|((key, _), score)| (*key, score)));
-        Ok(())
+        let new: Vec<(u128, f32)> = block.iter().zip(scores).map(|((key, _), score)| (*key, score)).collect();
+        kept.add(&new)
     }
 }
 
@@ -102,6 +135,7 @@ impl<R: Reranker> Rescorer for KeptScores<'_, R> {
         done: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<Option<f32>>>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.catch_up()?;
         let keys: Vec<Vec<u128>> = asked.iter().map(|asked| keys(texts, asked)).collect();
         let mut seen = HashSet::new();
         let mut missing = Vec::new();
@@ -116,7 +150,11 @@ impl<R: Reranker> Rescorer for KeptScores<'_, R> {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(CoreError::data(self.reranker.name(), "was stopped while it scored").into());
             }
-            self.add(&mut kept, block)?;
+            // Another process may have scored some of them meanwhile.
+            let new: Vec<_> = block.iter().filter(|(key, _)| !kept.scores.contains_key(key)).copied().collect();
+            if !new.is_empty() {
+                self.add(&mut kept, &new)?;
+            }
             done(asked.len() * (at * BLOCK + block.len()) / missing.len());
         }
         let scores = |keys: &Vec<u128>| keys.iter().map(|key| kept.scores.get(key).copied()).collect();
@@ -158,29 +196,51 @@ fn of_record(bytes: &[u8]) -> Option<(u128, f32)> {
     is_whole.then_some((key, score))
 }
 
-/// The file to append to, and what is whole in it. What does not begin as such a file is begun anew.
-fn read(path: &Path) -> std::io::Result<(File, HashMap<u128, f32>)> {
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    let is_ours = bytes.starts_with(HEADER);
-    if !is_ours {
-        file.set_len(0)?;
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(HEADER)?;
-        return Ok((file, HashMap::new()));
+impl ScoreFile {
+    /// Does something while no other process reads or writes the file.
+    fn alone<T>(&mut self, then: impl FnOnce(&mut Self) -> std::io::Result<T>) -> std::io::Result<T> {
+        self.file.lock()?;
+        let done = then(self);
+        self.file.unlock()?;
+        done
     }
-    let records = bytes[HEADER.len()..].chunks(RECORD).map_while(of_record);
-    let mut scores = HashMap::new();
-    let mut whole = 0;
-    for (key, score) in records {
-        scores.insert(key, score);
-        whole += 1;
+
+    /// Reads what was added since the last time; what is not whole after it is cut off, and what does not begin as such
+    /// a file is begun anew.
+    fn read(&mut self, scores: &mut HashMap<u128, f32>) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        let length = self.file.metadata()?.len();
+        // It is shorter than it was where another process found damage in it.
+        self.end = self.end.min(length);
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.read_to_end(&mut bytes)?;
+        let mut rest = &bytes[..];
+        if self.end == 0 {
+            let Some(records) = rest.strip_prefix(HEADER) else {
+                self.file.set_len(0)?;
+                self.file.rewind()?;
+                self.file.write_all(HEADER)?;
+                self.end = HEADER.len() as u64;
+                return Ok(());
+            };
+            (rest, self.end) = (records, HEADER.len() as u64);
+        }
+        for (key, score) in rest.chunks(RECORD).map_while(of_record) {
+            scores.insert(key, score);
+            self.end += RECORD as u64;
+        }
+        if self.end < length { self.file.set_len(self.end) } else { Ok(()) }
     }
-    let end = (HEADER.len() + whole * RECORD) as u64;
-    file.set_len(end)?;
-    file.seek(SeekFrom::Start(end))?;
-    Ok((file, scores))
+
+    /// Adds records at the end, up to where it is read.
+    fn append<'s>(&mut self, new: impl Iterator<Item = &'s (u128, f32)>) -> std::io::Result<()> {
+        let records: Vec<u8> = new.flat_map(|(key, score)| record(*key, *score)).collect();
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(&records)?;
+        self.file.sync_data()?;
+        self.end += records.len() as u64;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -265,6 +325,37 @@ mod tests {
         let again = KeptScores::open(Lengths::default(), &path).unwrap();
         assert_eq!(again.rescore(&texts, &asked, &mut |_| {}).unwrap(), expected);
         assert_eq!(again.reranker().pairs.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn several_processes_add_to_one_file() {
+        let pairs = pairs();
+        let texts = Texts::new(&pairs, &[]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let asked = all(&texts);
+        let expected = KeptScores::in_memory(Lengths::default()).rescore(&texts, &asked, &mut |_| {}).unwrap();
+        let open = |path: &Path| KeptScores::open(Lengths::default(), path).unwrap();
+        let scored = |kept: &KeptScores<'_, Lengths>| kept.reranker().pairs.load(Ordering::Relaxed);
+        let is_whole = |path: &Path| {
+            assert_eq!(fs::metadata(path).unwrap().len() as usize, HEADER.len() + 1600 * RECORD);
+            assert_eq!(open(path).len(), 1600);
+        };
+        // One after the other, each open while the other writes.
+        let path = folder.path().join("a.bin");
+        let (one, other) = (open(&path), open(&path));
+        one.rescore(&texts, &asked[..20], &mut |_| {}).unwrap();
+        assert_eq!(other.rescore(&texts, &asked, &mut |_| {}).unwrap(), expected);
+        assert_eq!(one.rescore(&texts, &asked, &mut |_| {}).unwrap(), expected);
+        assert_eq!((scored(&one), scored(&other)), (800, 800));
+        is_whole(&path);
+        // At once.
+        let path = folder.path().join("b.bin");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert_eq!(open(&path).rescore(&texts, &asked, &mut |_| {}).unwrap(), expected));
+            }
+        });
+        is_whole(&path);
     }
 
     #[test]

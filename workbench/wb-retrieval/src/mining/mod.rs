@@ -137,12 +137,12 @@ pub fn mine<'a>(
         let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
         return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
     }
-    let mut encode = |texts: &[&str], side, what| {
+    let mut encode = |texts: &[&str], side: Side| {
         let vectors = encoder.encode(texts, side, progress);
-        vectors.map_err(|source| Error::Encoder { what, encoder: encoder.name(), source })
+        vectors.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })
     };
-    let queries = encode(texts.queries(), Side::Query, "queries")?;
-    let documents = encode(texts.documents(), Side::Document, "documents")?;
+    let queries = encode(texts.queries(), Side::Query)?;
+    let documents = encode(texts.documents(), Side::Document)?;
     // The vectors are in memory already, so blocks save nothing; between them it is looked whether to stop.
     let blocks = Blocks { queries: texts.queries().len().max(1), documents: BETWEEN_LOOKS };
     let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?;

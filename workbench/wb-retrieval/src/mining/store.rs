@@ -1,12 +1,12 @@
 //! Embeddings written to a file as they are made, so that they need no memory and are made once.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
-use wb_core::{Encoder, Error as CoreError, Progress, Side, atomic};
+use wb_core::{Encoder, Error as CoreError, Progress, Side, publish};
 
 use crate::{Error, Result};
 
@@ -15,8 +15,9 @@ pub(super) const BLOCK: usize = 4096;
 /// Bytes before the first number: a multiple of 64, as NumPy wants it.
 const HEADER: usize = 128;
 
-/// Encodes texts into a `.npy` file, row `i` for text `i`. The file appears when it is whole; what a stopped process
-/// left beside it is gone on with, so a path must be named by all that decides the vectors.
+/// Encodes texts into a `.npy` file, row `i` for text `i`, unless it is there. It appears when it is whole; what a
+/// stopped process left beside it is gone on with, and one that another process is making is waited for, so a path must
+/// be named by all that decides the vectors.
 pub fn encode_to_file(
     encoder: &dyn Encoder,
     texts: &[&str],
@@ -24,22 +25,30 @@ pub fn encode_to_file(
     path: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let (stage, what) = match side {
-        Side::Query => ("encoding queries", "queries"),
-        Side::Document => ("encoding documents", "documents"),
-    };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
-    let part = path.with_extension("npy.part");
+    publish::file(path, progress, |part, progress| encode_into(encoder, texts, side, part, progress))?;
+    Ok(())
+}
+
+/// Encodes the texts that are not in an unfinished file yet.
+fn encode_into(
+    encoder: &dyn Encoder,
+    texts: &[&str],
+    side: Side,
+    part: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
     let header = header(texts.len(), encoder.dim());
-    let (mut file, done) = begin(&part, &header, encoder.dim()).map_err(CoreError::io("write", &part))?;
+    let (mut file, done) = begin(part, &header, encoder.dim()).map_err(CoreError::io("write", part))?;
     for (at, block) in texts.chunks(BLOCK).enumerate().skip(done / BLOCK) {
         let before = at * BLOCK;
         let mut within = |part: Progress| {
-            progress(Progress::new(stage, before + (part.done as usize).min(block.len()), texts.len()).note(part.note));
+            progress(
+                Progress::new(side.encoding(), before + (part.done as usize).min(block.len()), texts.len())
+                    .note(part.note),
+            );
         };
         let vectors = encoder.encode(block, side, &mut within).map_err(|source| Error::Encoder {
-            what,
+            what: side.plural(),
             encoder: encoder.name(),
             source,
         })?;
@@ -47,11 +56,9 @@ pub fn encode_to_file(
             return Err(Error::Lengths { what: "vectors and texts", given: vectors.len(), expected: block.len() });
         }
         let bytes: Vec<u8> = vectors.view().iter().flat_map(|number| number.to_le_bytes()).collect();
-        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(CoreError::io("write", &part))?;
+        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(CoreError::io("write", part))?;
     }
-    file.sync_all().map_err(CoreError::io("write", &part))?;
-    fs::rename(&part, path).map_err(CoreError::io("rename", path))?;
-    Ok(atomic::sync_folder(folder)?)
+    Ok(file.sync_all().map_err(CoreError::io("write", part))?)
 }
 
 fn header(rows: usize, dim: usize) -> Vec<u8> {
@@ -86,7 +93,7 @@ fn begin(part: &Path, header: &[u8], dim: usize) -> std::io::Result<(File, usize
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::{cell::Cell, fs};
 
     use ndarray::Array2;
     use wb_core::{Embeddings, fingerprint::Fingerprint, progress::silent};
@@ -148,6 +155,7 @@ mod tests {
         assert_eq!(encode(&resumed, 0), (true, 4), "two of three blocks are kept");
         assert_eq!(fs::read(&whole).unwrap(), fs::read(&resumed).unwrap());
         assert!(!part.exists());
+        assert_eq!(encode(&whole, 1), (true, 0), "what is there is taken");
         let mut read = VectorFile::open(&whole).unwrap();
         let mut row = Vec::new();
         read.read(5 * BLOCK + 3..5 * BLOCK + 4, &mut row).unwrap();

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, io::Write, path::PathBuf};
 
 use serde_json::Value;
 use wb_core::progress::silent;
-use wb_retrieval::{Bm25Config, Retriever, significance::bootstrap_interval, ties::rank_of};
+use wb_core::statistics::bootstrap_interval;
+use wb_retrieval::{Bm25Config, Retriever, ties::rank_of};
 
 fn shared(test: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");

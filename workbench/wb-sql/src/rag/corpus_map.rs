@@ -52,8 +52,7 @@ impl CorpusMap {
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::data(path, None, error.to_string()))?;
-        let beside = path.with_extension("json.part");
-        fs::write(&beside, text).and_then(|()| fs::rename(&beside, path)).map_err(Error::io(path))
+        Ok(wb_core::atomic::write(path, &text)?)
     }
 
     /// Reads a map and checks it against the number of vectors.

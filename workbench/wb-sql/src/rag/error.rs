@@ -11,7 +11,10 @@ pub enum Error {
     /// A schema cannot be read or is not there.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// A file cannot be read or written.
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] wb_core::Error),
+    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.

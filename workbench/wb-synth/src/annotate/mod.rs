@@ -70,20 +70,8 @@ impl AnnotateConfig {
                 return Err(CoreError::value(format!("{key}.{name}"), format!("got {value}, expected {expected}")));
             }
         }
-        let sampling = &self.sampling;
-        if !(0.0..=2.0).contains(&sampling.temperature) {
-            let message = format!("got {}, expected 0 to 2", sampling.temperature);
-            return Err(CoreError::value(format!("{key}.sampling.temperature"), message));
-        }
-        if !(sampling.top_p > 0.0 && sampling.top_p <= 1.0) {
-            let message = format!("got {}, expected more than 0, at most 1", sampling.top_p);
-            return Err(CoreError::value(format!("{key}.sampling.top_p"), message));
-        }
-        if sampling.max_tokens < 64 {
-            let message = format!("got {}, expected 64 or more for an annotation", sampling.max_tokens);
-            return Err(CoreError::value(format!("{key}.sampling.max_tokens"), message));
-        }
-        Ok(())
+        // Fewer cannot hold a summary, keywords and questions.
+        self.sampling.validate(&format!("{key}.sampling"), 64)
     }
 }
 

@@ -16,7 +16,6 @@ use crate::{
     Account, SynthConfig, Synthesis,
     account::Costs,
     annotate::{Annotated, AnnotationPairs},
-    config::kind_name,
     provenance::{Maker, Provenance},
     review::Reviewed,
     rules::{RulesConfig, RulesOutput},
@@ -236,7 +235,7 @@ fn origins(pairs: &[Pair], page: &mut String) -> fmt::Result {
         groups.insert(&pair.origin.group);
         let license = if pair.origin.license.is_empty() { "unknown" } else { &pair.origin.license };
         *licenses.entry(license.to_owned()).or_default() += 1;
-        *kinds.entry(kind_name(pair.task).to_owned()).or_default() += 1;
+        *kinds.entry(pair.task.as_str().to_owned()).or_default() += 1;
     }
     writeln!(page, "\n## Origins\n\nKinds: {}. Groups: {}.", listed(&kinds), groups.len())?;
     writeln!(page, "\n| license of the snippet | pairs |\n|---|---:|")?;

@@ -6,7 +6,7 @@ use wb_llm::EngineInfo;
 use super::{Stage, candidate::Candidate};
 use crate::{
     Result,
-    config::{DatasetNames, kind_name},
+    config::DatasetNames,
     provenance::{Maker, Provenance},
     tasks::Role,
 };
@@ -29,7 +29,7 @@ fn pair(stage: &Stage, candidate: &Candidate) -> Pair {
     };
     let dataset = match stage.config.datasets {
         DatasetNames::Task => chosen.name(),
-        DatasetNames::Kind => kind_name(chosen.kind).to_owned(),
+        DatasetNames::Kind => chosen.kind.as_str().to_owned(),
     };
     Pair {
         id: candidate.id.clone(),

@@ -8,7 +8,7 @@ use wb_llm::{Question, Reply};
 use super::{Desk, desk::reason, gates::drop_one};
 use crate::{
     Result,
-    config::{BrainstormConfig, KINDS, kind_name},
+    config::BrainstormConfig,
     prompts::Prompts,
     tasks::{Catalog, ChosenTask, Output, Role, Source, Step, TaskFile, TaskType},
 };
@@ -47,7 +47,7 @@ struct Instruction {
 /// Asks for tasks of every kind that takes part, then for the words of each.
 pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk) -> Result<Proposed> {
     let kinds: Vec<Task> =
-        KINDS.into_iter().filter(|kind| catalog.tasks.iter().any(|task| task.kind == *kind)).collect();
+        Task::ALL.into_iter().filter(|kind| catalog.tasks.iter().any(|task| task.kind == *kind)).collect();
     let mut gate = Gate { name: "brainstorm".into(), ..Gate::default() };
     let replies = desk.ask("proposing tasks", kinds.len(), &|at| {
         let kind = kinds[at];
@@ -68,7 +68,7 @@ pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk)
         let proposed = match typed::<Ideas>(&reply) {
             Ok(proposed) => proposed.tasks,
             Err(why) => {
-                (0..config.per_kind).for_each(|_| drop_one(&mut gate, why.clone(), kind_name(kind), ""));
+                (0..config.per_kind).for_each(|_| drop_one(&mut gate, why.clone(), kind.as_str(), ""));
                 continue;
             }
         };
@@ -85,7 +85,7 @@ pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk)
                     continue;
                 }
             };
-            drop_one(&mut gate, why.to_owned(), kind_name(kind), "");
+            drop_one(&mut gate, why.to_owned(), kind.as_str(), "");
         }
     }
     let replies = desk.ask("instructing tasks", ideas.len(), &|at| {
@@ -111,7 +111,7 @@ pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk)
 /// One file a kind, in the format of task files (JSON is YAML): to be read, edited, and named in `synth.task_files`.
 pub(super) fn files(tasks: &[ChosenTask]) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
-    for kind in KINDS {
+    for kind in Task::ALL {
         let own: Vec<TaskType> = tasks.iter().filter(|task| task.kind == kind).map(|task| task.task.clone()).collect();
         if own.is_empty() {
             continue;
@@ -119,7 +119,7 @@ pub(super) fn files(tasks: &[ChosenTask]) -> Result<Vec<(String, String)>> {
         let file = TaskFile { version: 1, kind, tasks: own };
         let text =
             serde_json::to_string_pretty(&file).map_err(|error| Error::data("proposed tasks", error.to_string()))?;
-        files.push((format!("proposed-{}.json", kind_name(kind)), text + "\n"));
+        files.push((format!("proposed-{}.json", kind.as_str()), text + "\n"));
     }
     Ok(files)
 }
@@ -133,7 +133,7 @@ fn question(
     schema: Value,
 ) -> Question {
     Question {
-        recipe: format!("{}/brainstorm@{VERSION}/{stage}", kind_name(kind)),
+        recipe: format!("{}/brainstorm@{VERSION}/{stage}", kind.as_str()),
         item: item.to_owned(),
         sample: 0,
         messages,

@@ -98,19 +98,6 @@ impl Default for SynthConfig {
     }
 }
 
-/// The four kinds, in the order of everything that is listed by kind.
-pub const KINDS: [Task; 4] = [Task::Text2code, Task::Code2text, Task::Code2code, Task::Hybrid];
-
-/// A kind's name.
-pub fn kind_name(kind: Task) -> &'static str {
-    match kind {
-        Task::Text2code => "text2code",
-        Task::Code2text => "code2text",
-        Task::Code2code => "code2code",
-        Task::Hybrid => "hybrid",
-    }
-}
-
 impl SynthConfig {
     /// Refuses values that make no sense; `key` is where this section stands.
     pub fn validate(&self, key: &str) -> Result<()> {

@@ -31,7 +31,7 @@ impl GenerateConfig {
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {
-        drawing(key, self.temperature, self.top_p, self.max_tokens)
+        self.sampling().validate(key, 1)
     }
 }
 
@@ -82,7 +82,7 @@ impl JudgeConfig {
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {
-        drawing(key, self.temperature, self.top_p, self.max_tokens)?;
+        self.sampling().validate(key, 1)?;
         if self.keep.is_empty() || self.keep.iter().any(|label| *label > 2) {
             return Err(Error::value(
                 format!("{key}.keep"),
@@ -173,7 +173,7 @@ impl NegativesConfig {
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {
-        drawing(key, self.temperature, self.top_p, self.max_tokens)?;
+        self.sampling().validate(key, 1)?;
         match self.per_pair {
             1..=32 => Ok(()),
             n => Err(Error::value(format!("{key}.per_pair"), format!("{n}, expected 1 to 32"))),
@@ -210,23 +210,10 @@ impl BrainstormConfig {
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {
-        drawing(key, self.temperature, self.top_p, self.max_tokens)?;
+        self.sampling().validate(key, 1)?;
         match self.per_kind {
             1..=32 => Ok(()),
             n => Err(Error::value(format!("{key}.per_kind"), format!("{n}, expected 1 to 32"))),
         }
     }
-}
-
-fn drawing(key: &str, temperature: f32, top_p: f32, max_tokens: u32) -> Result<()> {
-    if !(temperature.is_finite() && temperature >= 0.0) {
-        return Err(Error::value(format!("{key}.temperature"), format!("{temperature}, expected 0 or more")));
-    }
-    if !(top_p > 0.0 && top_p <= 1.0) {
-        return Err(Error::value(format!("{key}.top_p"), format!("{top_p}, expected above 0, at most 1")));
-    }
-    if max_tokens == 0 {
-        return Err(Error::value(format!("{key}.max_tokens"), "0, expected at least 1"));
-    }
-    Ok(())
 }

@@ -4,10 +4,7 @@ use serde_json::json;
 use wb_core::Task;
 use wb_llm::{Message, Role, neutral::RULE};
 
-use crate::{
-    config::kind_name,
-    tasks::{ChosenTask, Output, Step},
-};
+use crate::tasks::{ChosenTask, Output, Step};
 
 /// What a judge can say.
 pub const LABELS: [u8; 3] = [0, 1, 2];
@@ -115,7 +112,7 @@ pub(super) fn brainstorm(kind: Task, known: &[String], count: usize) -> Vec<Mess
         .to_owned();
     let user = format!(
         "Kind of task: {} ({}).\nKnown tasks: {}.\nPropose {count} new task(s).",
-        kind_name(kind),
+        kind.as_str(),
         kind_words(kind),
         json!(known)
     );
@@ -132,7 +129,7 @@ pub(super) fn instruct(kind: Task, title: &str, query: &str, document: &str) -> 
     let user = format!(
         "The task, as data: {}\nKind of task: {} ({}).",
         json!({ "title": title, "query": query, "document": document }),
-        kind_name(kind),
+        kind.as_str(),
         kind_words(kind)
     );
     vec![Message { role: Role::System, content: system }, Message { role: Role::User, content: user }]

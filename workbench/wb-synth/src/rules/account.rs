@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wb_code::RewriteKind;
 use wb_core::Task;
 
-use crate::{config::kind_name, review::Reviewed};
+use crate::review::Reviewed;
 
 /// Counts, all by names that can be printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Account {
 
     /// Counts a pair that was made and does not stay.
     pub(super) fn leave_out(&mut self, task: Task, reason: String) {
-        if let Some(count) = self.pairs.get_mut(kind_name(task)) {
+        if let Some(count) = self.pairs.get_mut(task.as_str()) {
             *count = count.saturating_sub(1);
         }
         *self.refused.entry(reason).or_default() += 1;

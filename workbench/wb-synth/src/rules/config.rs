@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use wb_code::RewriteKind;
 use wb_core::{Error, Result, Task};
 
-use crate::config::kind_name;
-
 /// `rules:` of a synthesis: pairs without a language model.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -113,7 +111,7 @@ impl RulesConfig {
             return value("pairs_per_task", "0, expected at least 1, or null for all".to_owned());
         }
         if let Some(at) = (1..self.tasks.len()).find(|at| self.tasks[..*at].contains(&self.tasks[*at])) {
-            return value("tasks", format!("{} stands there twice", kind_name(self.tasks[at])));
+            return value("tasks", format!("{} stands there twice", self.tasks[at].as_str()));
         }
         if self.min_chars > self.max_chars {
             return value("min_chars", format!("{}, expected at most max_chars ({})", self.min_chars, self.max_chars));

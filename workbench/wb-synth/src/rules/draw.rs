@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use wb_core::{Seed, Task};
 
 use super::{RulePair, RulesConfig, RulesOutput};
-use crate::{
-    config::kind_name,
-    review::{Reviews, Verdict},
-};
+use crate::review::{Reviews, Verdict};
 
 /// Marks what a person said, and drops what was rejected and what is beyond `pairs_per_task`. The order stays.
 ///
@@ -32,7 +29,7 @@ pub(super) fn draw(config: &RulesConfig, mut output: RulesOutput, reviews: &Revi
     for (task, mut places) in of_task {
         if places.len() < wanted {
             let missing = (wanted - places.len()) as u64;
-            output.account.missing.insert(kind_name(task).to_owned(), missing);
+            output.account.missing.insert(task.as_str().to_owned(), missing);
         }
         places.sort_by_cached_key(|at| {
             let RulePair { pair, provenance } = &output.pairs[*at];
@@ -41,7 +38,7 @@ pub(super) fn draw(config: &RulesConfig, mut output: RulesOutput, reviews: &Revi
         });
         for at in places.into_iter().skip(wanted) {
             stays[at] = false;
-            output.account.leave_out(task, format!("{}: beyond pairs_per_task", kind_name(task)));
+            output.account.leave_out(task, format!("{}: beyond pairs_per_task", task.as_str()));
         }
     }
     let mut stays = stays.into_iter();

@@ -21,7 +21,6 @@ pub use verify::{Interpreter, Verdict, compare};
 
 use crate::{
     Snippet,
-    config::kind_name,
     provenance::{Maker as MadeBy, Provenance},
     review::Reviews,
 };
@@ -247,7 +246,7 @@ impl<'m> Maker<'m> {
 
     fn pair(&self, piece: &Piece, task: Task, rule: &str, [anchor, positive]: [String; 2]) -> Pair {
         Pair {
-            id: format!("{}#{}:{}-{rule}", self.snippet.id, piece.index, kind_name(task)),
+            id: format!("{}#{}:{}-{rule}", self.snippet.id, piece.index, task.as_str()),
             task,
             language: self.snippet.language.clone(),
             anchor,
@@ -258,7 +257,7 @@ impl<'m> Maker<'m> {
     }
 
     fn push(&mut self, pair: Pair, rule: &str, number: usize, mut applied: Applied) {
-        let kind = kind_name(pair.task);
+        let kind = pair.task.as_str();
         *self.output.account.pairs.entry(kind.to_owned()).or_default() += 1;
         if applied.drawn == 0 {
             applied.drawn = self.seed.0;

@@ -68,7 +68,7 @@ fn every_task_makes_its_pair_with_its_provenance() {
             (from.made_by.name(), from.seed, from.prompt_hash.as_str(), from.model.as_str()),
             ("rules", 7, "", "")
         );
-        assert!(from.task.starts_with(kind_name(made.pair.task)) && applied(made).drawn != 0, "{from:?}");
+        assert!(from.task.starts_with(made.pair.task.as_str()) && applied(made).drawn != 0, "{from:?}");
     }
     let pairs: Vec<Pair> = output.pairs.into_iter().map(|made| made.pair).collect();
     assert!(wb_core::PairSet::new(pairs).is_ok(), "ids are unique");

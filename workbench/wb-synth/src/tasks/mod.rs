@@ -9,7 +9,7 @@ use wb_core::{Error, Result, Task, suggest};
 pub(crate) use task::environment;
 pub use task::{Output, Role, Source, Step, TaskFile, TaskType, VARIABLES};
 
-use crate::config::{KINDS, TaskChoice, kind_name};
+use crate::config::TaskChoice;
 
 /// The built-in files, with the names that errors give them.
 const BUILT_IN: [(&str, &str); 4] = [
@@ -38,7 +38,7 @@ pub struct ChosenTask {
 impl ChosenTask {
     /// `text2code/web_query`.
     pub fn name(&self) -> String {
-        format!("{}/{}", kind_name(self.kind), self.task.id)
+        format!("{}/{}", self.kind.as_str(), self.task.id)
     }
 }
 
@@ -82,7 +82,7 @@ impl Catalog {
     /// How many of `items` each kind gets: its share, rounded so that the sum is exact (the largest remainders first).
     pub fn items_by_kind(&self, choice: &TaskChoice, items: usize) -> Vec<(Task, usize)> {
         let present: Vec<Task> =
-            KINDS.into_iter().filter(|kind| self.tasks.iter().any(|task| task.kind == *kind)).collect();
+            Task::ALL.into_iter().filter(|kind| self.tasks.iter().any(|task| task.kind == *kind)).collect();
         let share = |kind: &Task| match choice {
             TaskChoice::Kinds(shares) => shares.get(kind).copied().unwrap_or(0.0),
             _ => 1.0,
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn the_built_in_files_load_and_every_kind_has_tasks() {
         let catalog = Catalog::load(&[]).unwrap();
-        for kind in KINDS {
+        for kind in Task::ALL {
             assert!(catalog.tasks.iter().any(|task| task.kind == kind), "{kind:?}");
         }
         assert!(catalog.tasks.is_sorted_by_key(|task| task.kind));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
+use wb_llm::Sampling;
 use wb_retrieval::Bm25Config;
 use wb_sql::{
     Compat,
@@ -162,17 +163,14 @@ impl Default for ModelConfig {
 }
 
 impl ModelConfig {
+    /// As the engine takes it.
+    pub fn sampling(&self) -> Sampling {
+        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    }
+
     fn validate(&self, key: &str) -> Result<()> {
         let wrong = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
-        if !(self.temperature.is_finite() && (0.0..=5.0).contains(&self.temperature)) {
-            return wrong("temperature", format!("got {}, expected 0 to 5", self.temperature));
-        }
-        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
-            return wrong("top_p", format!("got {}, expected more than 0 and at most 1", self.top_p));
-        }
-        if !(32..=65_536).contains(&self.max_tokens) {
-            return wrong("max_tokens", format!("got {}, expected 32 to 65536", self.max_tokens));
-        }
+        self.sampling().validate(key, 32)?;
         if !(1..=64).contains(&self.samples) {
             return wrong("samples", format!("got {}, expected 1 to 64", self.samples));
         }

@@ -45,7 +45,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     let fingerprint = of_all(experiment, &sources)?;
     let folder = folder(datasets, &fingerprint);
     let (streaming, stored) = (experiment.data()?.streaming, Stored::new(&folder, &fingerprint));
-    if folder.join("data.json").is_file() {
+    if folder.join(store::PROOF).is_file() {
         progress(Progress::new("loading pairs", 0, 0));
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
         let prepared = loaded.with_context(|| format!("cannot load {}", folder.display()))?;
@@ -57,6 +57,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     } else {
         let prepared = in_memory(experiment, progress)?;
         progress(Progress::new("writing pairs", 0, 0));
+        // Where another process was quicker, it has written the same.
         store::write(&prepared, &folder)?;
         prepared
     };
@@ -203,5 +204,5 @@ pub fn describe(data: &Data) {
 
 /// The card of a folder of prepared pairs.
 pub fn card(folder: &Path) -> Result<wb_core::records::data::DataCard> {
-    Ok(read_json(&folder.join("data.json"))?)
+    Ok(read_json(&folder.join(store::PROOF))?)
 }

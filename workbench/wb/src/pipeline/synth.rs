@@ -242,7 +242,7 @@ fn write(file: &Experiment, client: Option<&Client>, made: &Made, snippets: Fing
     text(PAIRS, &lines)?;
     let mut by_task = BTreeMap::new();
     for pair in pairs.pairs() {
-        *by_task.entry(wb_synth::config::kind_name(pair.task).to_owned()).or_default() += 1;
+        *by_task.entry(pair.task.as_str().to_owned()).or_default() += 1;
     }
     let of = Record {
         version: env!("CARGO_PKG_VERSION"),

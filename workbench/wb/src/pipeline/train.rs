@@ -3,11 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::{
-    Progress, RunDir, atomic,
-    fingerprint::Fingerprint,
-    run_dir::{RunLock, write_json},
-};
+use wb_core::{Progress, RunDir, atomic, fingerprint::Fingerprint, lock::FileLock, run_dir::write_json};
 use wb_encoder::{
     Backbone, BiEncoder, Folder, OpenDevice, Stop,
     train::{CodeTokens, Guide, Refresh, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
@@ -32,7 +28,7 @@ pub struct Run {
     /// Its finished stages.
     pub stages: Stages,
     inputs: Inputs,
-    _lock: RunLock,
+    _lock: FileLock,
 }
 
 /// How training ended.

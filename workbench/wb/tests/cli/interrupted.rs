@@ -152,6 +152,24 @@ fn a_second_wb_on_the_same_run_is_refused_and_told_who_holds_it() {
 }
 
 #[test]
+fn several_wb_that_prepare_the_same_pairs_at_once_all_end_well() {
+    for more in ["data.streaming=false", "data.streaming=true"] {
+        let sandbox = Sandbox::new();
+        let arguments = ["data", "tiny.yaml", "data.dedupe.near=0", more];
+        let start = |_| sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        for child in [(); 4].map(start) {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{more}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let prepared = std::fs::read_dir(sandbox.path("datasets/prepared")).unwrap();
+        let names: Vec<String> = prepared.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(names.len() == 1 && names[0].starts_with("pairs-"), "{more}: {names:?}");
+        let (_, err) = sandbox.succeeds(&arguments);
+        assert!(err.contains("data: unchanged"), "{err}");
+    }
+}
+
+#[test]
 fn a_torn_checkpoint_is_told_and_the_one_before_it_is_used() {
     let sandbox = Sandbox::new();
     let mut child = start(&sandbox);

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use serde_json::Value;
@@ -100,6 +101,32 @@ fn what_was_mined_is_not_mined_again() {
     let (third, _) = sandbox.succeeds(&[&MINE[..], &["negatives.per_pair=2"]].concat());
     assert_ne!(third, first);
     assert_eq!(vectors(), before);
+}
+
+#[test]
+fn several_that_mine_the_same_at_once_all_end_well() {
+    let sandbox = project();
+    let start = |at: usize| {
+        let out = format!("of{at}.jsonl");
+        let mut command = sandbox.command(&[&MINE[..], &["--out", &out]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for child in [0, 1, 2].map(start) {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let mined = |at: usize| fs::read(sandbox.path(&format!("of{at}.jsonl"))).unwrap();
+    assert!(mined(0) == mined(1) && mined(0) == mined(2));
+    let names = |folder: &str| -> Vec<String> {
+        let entries = fs::read_dir(sandbox.path(folder)).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let kinds: Vec<String> = names("datasets/prepared").iter().map(|name| name[..5].to_owned()).collect();
+    assert_eq!(kinds, ["mined", "pairs", "vecto"]);
+    let vectors = names("datasets/prepared/vectors");
+    assert!(vectors.len() == 2 && vectors.iter().all(|name| name.ends_with(".npy")), "{vectors:?}");
 }
 
 #[test]

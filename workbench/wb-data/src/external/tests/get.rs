@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use tempfile::TempDir;
-use wb_core::progress::silent;
+use wb_core::{lock::FileLock, progress::silent};
 use wb_fake_hub::{FakeHub, Fault};
 use wb_hub::{Digest, Hub, Patience, Settings};
 
@@ -213,8 +213,11 @@ fn two_processes_do_not_work_in_one_folder() {
     let world = World::new();
     let entry = world.entry();
     fs::create_dir_all(world.external()).unwrap();
-    let held = fs::File::create(world.external().join(".lock")).unwrap();
-    held.lock().unwrap();
+    let held = FileLock::take(&world.external().join(".lock"), &world.external()).unwrap();
     let error = world.get(&entry).unwrap_err();
-    assert!(error.to_string().contains("another `wb data get`"), "{error}");
+    let who = format!("is in use by pid {} on ", std::process::id());
+    assert!(error.to_string().contains(&who), "{error}");
+    assert_eq!(error.hint().as_deref(), Some("wait for it, or name another folder: --external DIR"));
+    drop(held);
+    world.get(&entry).unwrap();
 }

@@ -204,9 +204,7 @@ struct EmptyFolder(std::path::PathBuf);
 
 impl EmptyFolder {
     fn new() -> std::io::Result<Self> {
-        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("wb-verify-{}-{number}", std::process::id()));
+        let path = wb_core::atomic::temporary_name(&std::env::temp_dir().join("wb-verify"));
         std::fs::create_dir(&path)?;
         Ok(Self(path))
     }

@@ -46,7 +46,7 @@ pub fn writable(path: &Path) -> Result<()> {
         let message = format!("cannot be written: {} is not a folder", above.display());
         return Err(Error::data(path.display().to_string(), message).with_hint(hint).into());
     }
-    let probe = above.join(format!(".wb-{}", std::process::id()));
+    let probe = wb_core::atomic::temporary_name(&above.join("wb"));
     fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(Error::io("write in", above))?;
     Ok(())
 }

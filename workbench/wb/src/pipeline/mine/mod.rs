@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{
-    PairSet, Progress, atomic,
+    PairSet, Progress,
     fingerprint::Fingerprint,
+    publish::{self, Published},
     records::negatives::NegativesCard,
     run_dir::{read_json, write_json},
 };
@@ -29,6 +30,9 @@ pub use files::Out;
 use files::write_out;
 pub use refresh::Refresher;
 pub use stronger::cross_encoder;
+
+/// The account of a mining, which every whole folder of mined pairs has.
+const CARD: &str = "negatives.json";
 
 /// Mined pairs and where they lie.
 pub struct MinedStage {
@@ -63,7 +67,7 @@ pub fn mine(
     let stronger = Stronger::open(&config, &places.datasets)?;
     let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
     let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
-    let file = folder.join("negatives.json");
+    let file = folder.join(CARD);
     let is_there = file.is_file();
     if is_there && extras.candidates.is_none() && extras.out.is_none() {
         output::note(format!("negatives: unchanged, {}", folder.display()));
@@ -81,13 +85,16 @@ pub fn mine(
         false => {
             let card = account::card(&search, &mined, &mut ranker, progress)?;
             progress(Progress::new("writing negatives", 0, 0));
-            atomic::folder_with(&folder, |inside| {
+            let published = publish::folder(&folder, CARD, |inside| {
                 store::write_pairs_from(&inside.join("train.parquet"), files::pairs(&texts, &mined))?;
                 files::write_scores(&inside.join("scores.jsonl"), &texts, &mined)?;
-                write_json(&inside.join("negatives.json"), &card)?;
+                write_json(&inside.join(CARD), &card)?;
                 Ok::<_, anyhow::Error>(())
             })?;
-            card
+            match published {
+                Published::Ours(()) => card,
+                Published::Theirs => read_json(&file)?,
+            }
         }
     };
     if let Some(out) = extras.out {

@@ -167,9 +167,7 @@ fn encoded(
         all.text(text);
     });
     let path = folder.join(format!("{}.npy", all.finish().short()));
-    if !path.is_file() {
-        encode_to_file(encoder, texts, side, &path, progress)?;
-    }
+    encode_to_file(encoder, texts, side, &path, progress)?;
     Ok(VectorFile::open(&path)?)
 }
 

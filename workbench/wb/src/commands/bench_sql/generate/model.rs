@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde_json::{Value as Json, json};
 use wb_core::{Progress, Ranking, Seed, fingerprint::Fingerprint, records::rag::RagCost};
 use wb_llm::{
-    Answer, Ask, Client, Message, Question, Reply, Role, Sampling,
+    Answer, Ask, Client, Message, Question, Reply, Role,
     neutral::{self, between},
 };
 use wb_sql::{
@@ -124,14 +124,13 @@ impl Model<'_> {
     fn question(&self, at: usize, sample: u32, round: &str, messages: Vec<Message>) -> Question {
         let of = Fingerprint::of_json(&(self.template, self.config.json));
         let file = self.questions.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let ModelConfig { temperature, top_p, max_tokens, .. } = *self.config;
         Question {
             recipe: format!("text-to-sql@{}{round}", &of.as_str()[..8]),
             item: format!("{file}-{:05}", self.inputs.places[at]),
             sample,
             messages,
-            sampling: Sampling { temperature, top_p, max_tokens },
-            schema: self.config.json.then(|| schema(max_tokens)),
+            sampling: self.config.sampling(),
+            schema: self.config.json.then(|| schema(self.config.max_tokens)),
         }
     }
 

@@ -1,21 +1,21 @@
-//! How much of a number is luck with the queries: bootstrap intervals, and paired tests of two systems.
+//! How much of a number is luck with the queries: intervals, and paired tests of two systems.
 //!
-//! Values are per query (reciprocal ranks, nDCG); what is judged is their mean. All draws come from named streams of
+//! Values are per query: numbers (reciprocal ranks, nDCG), or right and wrong; what is judged is their mean. All draws come from named streams of
 //! one seed, one for each resample, so results do not depend on the number of threads.
 
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
-use wb_core::Seed;
+use serde::Serialize;
 
-use crate::{Error, Result};
+use crate::{Error, Result, Seed};
 
 /// Resamples unless told otherwise. The ends of a 95 % interval then stand on about 25 resamples each.
 pub const RESAMPLES: usize = 1000;
 /// Sign flips unless told otherwise; the least p-value that can come out is 1 / (this + 1).
 pub const PERMUTATIONS: usize = 9999;
 
-/// An interval of a mean.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// An interval of a mean, of a share, or of a difference of two.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -62,7 +62,8 @@ pub fn compare(a: &[f64], b: &[f64], seed: Seed) -> Result<Comparison> {
 /// Query by query, `a` minus `b`.
 pub fn differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
     if a.len() != b.len() {
-        return Err(Error::Lengths { what: "queries of two systems", given: a.len(), expected: b.len() });
+        let message = format!("{} and {} given, expected the same", a.len(), b.len());
+        return Err(Error::data("queries of two systems", message));
     }
     Ok(a.iter().zip(b).map(|(a, b)| a - b).collect())
 }
@@ -118,6 +119,62 @@ pub fn bootstrap_test(differences: &[f64], resamples: usize, seed: Seed) -> f64 
     (far + 1) as f64 / (resamples + 1) as f64
 }
 
+/// What McNemar's test came to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Mcnemar {
+    /// Questions that only the first system has right.
+    pub only_first: usize,
+    /// Questions that only the second has right.
+    pub only_second: usize,
+    /// Questions on which both are alike.
+    pub alike: usize,
+    /// The two-sided p-value.
+    pub p_value: f64,
+}
+
+/// McNemar's exact test (McNemar 1947; exact form as in Agresti, "Categorical Data Analysis"): if neither system is
+/// better, each question on which they differ is as likely won by one as by the other, so that the wins of the first
+/// are binomial with n = wins + losses and 1/2. p = min(1, 2 · P(X <= min(wins, losses))); 1 where they never differ.
+/// Lists that are not equally long are an error.
+pub fn mcnemar(first: &[bool], second: &[bool]) -> Result<Mcnemar> {
+    if first.len() != second.len() {
+        let message = format!("{} and {} questions, expected the same ones for both", first.len(), second.len());
+        return Err(Error::value("pairs", message));
+    }
+    let count = |wanted: (bool, bool)| first.iter().zip(second).filter(|(a, b)| (**a, **b) == wanted).count();
+    let (only_first, only_second) = (count((true, false)), count((false, true)));
+    let alike = first.len() - only_first - only_second;
+    let p_value = binomial_two_sided(only_first.min(only_second), only_first + only_second);
+    Ok(Mcnemar { only_first, only_second, alike, p_value })
+}
+
+/// min(1, 2 · P(X <= `least`)) for X binomial with `n` and 1/2; terms are summed by their logarithms.
+fn binomial_two_sided(least: usize, n: usize) -> f64 {
+    let mut log_term = -(n as f64) * std::f64::consts::LN_2;
+    let mut sum = log_term.exp();
+    for k in 1..=least {
+        log_term += ((n + 1 - k) as f64 / k as f64).ln();
+        sum += log_term.exp();
+    }
+    (2.0 * sum).min(1.0)
+}
+
+/// Wilson's score interval of a share (Wilson 1927), with `z` standard errors (1.96 for 95 %):
+/// (p + z²/2n ± z·sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n). No questions give 0 to 1.
+pub fn wilson(right: usize, all: usize, z: f64) -> Interval {
+    if all == 0 {
+        return Interval { low: 0.0, high: 1.0 };
+    }
+    let (n, p) = (all as f64, right as f64 / all as f64);
+    let middle = p + z * z / (2.0 * n);
+    let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + z * z / n;
+    // Where none or all are right, an end is exact, and rounding must not move it.
+    let low = if right == 0 { 0.0 } else { ((middle - half) / scale).max(0.0) };
+    let high = if right == all { 1.0 } else { ((middle + half) / scale).min(1.0) };
+    Interval { low, high }
+}
+
 /// The differences' sum where those with a set bit change sign.
 fn signed_sum(differences: &[f64], signs: u64) -> f64 {
     let flip = |(index, d): (u64, &f64)| f64::from_bits(d.to_bits() ^ ((signs >> index & 1) << 63));
@@ -162,6 +219,46 @@ mod tests {
     fn random_reciprocal_ranks(n: usize, seed: u64, purpose: &str) -> Vec<f64> {
         let mut rng = Seed(seed).stream(purpose);
         (0..n).map(|_| 1.0 / f64::from(rng.random_range(1..20))).collect()
+    }
+
+    fn close(one: f64, other: f64) {
+        assert!((one - other).abs() < 1e-9, "{one} {other}");
+    }
+
+    #[test]
+    fn exact_p_values() {
+        // 2 · (1 + 10) / 2^10.
+        close(binomial_two_sided(1, 10), 22.0 / 1024.0);
+        // 2 · (1 + 5 + 10) / 2^5 is 1.
+        close(binomial_two_sided(2, 5), 1.0);
+        close(binomial_two_sided(0, 0), 1.0);
+        close(binomial_two_sided(0, 6), 2.0 / 64.0);
+        // Even counts are capped at 1.
+        close(binomial_two_sided(5, 10), 1.0);
+        assert!(binomial_two_sided(400, 2000) < 1e-100 && binomial_two_sided(400, 2000) > 0.0);
+        let pairs = |only_first: usize, only_second: usize| {
+            let first = [vec![true; only_first], vec![false; only_second], vec![true, false]].concat();
+            let second = [vec![false; only_first], vec![true; only_second], vec![true, false]].concat();
+            mcnemar(&first, &second).unwrap()
+        };
+        let test = pairs(1, 9);
+        assert_eq!((test.only_first, test.only_second, test.alike), (1, 9, 2));
+        close(test.p_value, 22.0 / 1024.0);
+        close(pairs(9, 1).p_value, test.p_value);
+        assert!(mcnemar(&[true], &[]).unwrap_err().to_string().contains("1 and 0 questions"));
+    }
+
+    #[test]
+    fn wilson_by_hand() {
+        // p = 0.5, n = 4, z = 2: middle 0.5 + 0.5 = 1, half 2·sqrt(0.0625 + 0.0625) = 0.70710678, scale 2.
+        let interval = wilson(2, 4, 2.0);
+        close(interval.low, (1.0 - 0.5_f64.sqrt()) / 2.0);
+        close(interval.high, (1.0 + 0.5_f64.sqrt()) / 2.0);
+        // p = 0: from 0 to (z²/n) / (1 + z²/n).
+        let none = wilson(0, 4, 2.0);
+        close(none.low, 0.0);
+        close(none.high, 0.5);
+        assert_eq!(wilson(0, 0, 2.0), Interval { low: 0.0, high: 1.0 });
     }
 
     #[test]
