@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
 use ndarray::Array2;
 
 use super::{labels::Labels, sides::Block};
@@ -62,27 +61,6 @@ impl Blocked {
         for cell in &self.cells {
             scores[*cell] = f32::NEG_INFINITY;
         }
-    }
-
-    /// The same in tensors. Not minus infinity: its gradient would be 0·inf on some devices, and exp(-1e9) is 0 too.
-    pub fn apply_on(&self, scores: Tensor<2>) -> Tensor<2> {
-        let [rows, columns] = scores.dims();
-        match self.tensor(rows, columns, &scores.device()) {
-            Some(blocked) => scores.mask_fill(blocked, -1e9),
-            None => scores,
-        }
-    }
-
-    /// As a tensor of truth values, `[rows, columns]`; nothing where all scores count.
-    fn tensor(&self, rows: usize, columns: usize, device: &Device) -> Option<Tensor<2, Bool>> {
-        if self.cells.is_empty() {
-            return None;
-        }
-        let mut blocked = vec![false; rows * columns];
-        for (row, column) in &self.cells {
-            blocked[row * columns + column] = true;
-        }
-        Some(Tensor::from_data(TensorData::new(blocked, [rows, columns]), device))
     }
 }
 

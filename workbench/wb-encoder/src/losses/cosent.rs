@@ -1,14 +1,14 @@
 //! CoSENT: scored pairs in the right order.
 
-use burn::tensor::{Bool, Tensor, TensorData, activation::log_softmax};
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
 use super::{
+    LossConfig,
     labels::Labels,
-    loss::{Loss, Needs},
-    mnrl_config::positive,
-    sides::{HostSides, TensorSides},
+    loss::{Loss, LossSpec, Needs},
+    mnrl::positive,
+    sides::BatchSides,
 };
 
 /// CoSENT (consistent sentence embedding) for pairs with scores.
@@ -25,14 +25,24 @@ impl Default for CosentConfig {
     }
 }
 
-impl CosentConfig {
-    /// The loss, ready to use.
-    pub fn init(&self) -> Cosent {
-        Cosent { scale: self.scale }
+impl LossSpec for CosentConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "cosent", scores: true, ..Needs::default() }
     }
 
-    /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn init(&self) -> Box<dyn Loss> {
+        Box::new(Cosent { scale: self.scale })
+    }
+
+    fn scale(&self) -> Option<f64> {
+        Some(self.scale)
+    }
+
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        Some(LossConfig::Cosent(Self { scale }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
         positive(&format!("{key}.scale"), Some(self.scale), "20 suits cosines; it is the inverse of a temperature")
     }
 }
@@ -48,29 +58,12 @@ impl CosentConfig {
 ///
 /// Su 2022; Huang et al. 2024, 10.1109/TASLP.2024.3402087. Equals sentence-transformers' `CoSENTLoss`.
 #[derive(Debug, Clone)]
-pub struct Cosent {
+struct Cosent {
     scale: f64,
 }
 
 impl Loss for Cosent {
-    fn needs(&self) -> Needs {
-        Needs { loss: "cosent", scores: true, ..Needs::default() }
-    }
-
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-        let (targets, n) = (targets(labels), labels.owners().len());
-        let z = sides.own_scores(labels.owners()).mul_scalar(self.scale);
-        let apart = z.clone().reshape([1, n]) - z.reshape([n, 1]);
-        let out_of_order = |at: usize| targets[at / n] > targets[at % n];
-        let hidden = TensorData::new((0..n * n).map(|at| !out_of_order(at)).collect::<Vec<bool>>(), [n, n]);
-        let hidden = Tensor::<2, Bool>::from_data(hidden, &sides.device());
-        let apart = apart.mask_fill(hidden, -1e9).reshape([n * n]);
-        // log(1 + Σ exp) is minus the log-softmax of a zero among them.
-        let with_zero = Tensor::cat(vec![Tensor::zeros([1], &sides.device()), apart], 0);
-        log_softmax(with_zero, 0).narrow(0, 0, 1).neg()
-    }
-
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let z: Vec<f64> =
             sides.own_scores(labels.owners()).iter().map(|score| f64::from(*score) * self.scale).collect();
         let targets = targets(labels);

@@ -1,14 +1,14 @@
 //! Distillation by Kullback–Leibler divergence: which of its own documents answers an anchor best, as a teacher says.
 
-use burn::tensor::{Bool, Tensor, TensorData, activation::log_softmax};
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
 use super::{
+    LossConfig,
     labels::Labels,
-    loss::{Loss, Needs},
-    mnrl_config::positive,
-    sides::{HostSides, TensorSides, numbers},
+    loss::{Loss, LossSpec, Needs},
+    mnrl::positive,
+    sides::BatchSides,
 };
 use crate::similarities::rows::by_owner;
 
@@ -31,16 +31,30 @@ impl Default for DistillKlConfig {
 }
 
 impl DistillKlConfig {
-    /// The loss, ready to use.
-    pub fn init(&self) -> DistillKl {
-        DistillKl {
-            student: self.student_temperature.unwrap_or(self.temperature),
-            teacher: self.teacher_temperature.unwrap_or(self.temperature),
-        }
+    fn student(&self) -> f64 {
+        self.student_temperature.unwrap_or(self.temperature)
+    }
+}
+
+impl LossSpec for DistillKlConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "distill_kl", negatives: true, scores: true, ..Needs::default() }
     }
 
-    /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn init(&self) -> Box<dyn Loss> {
+        Box::new(DistillKl { student: self.student(), teacher: self.teacher_temperature.unwrap_or(self.temperature) })
+    }
+
+    fn scale(&self) -> Option<f64> {
+        Some(self.student().recip())
+    }
+
+    /// A teacher's temperature stays.
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        Some(LossConfig::DistillKl(Self { student_temperature: Some(scale.recip()), ..self.clone() }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
         let hint = "1 leaves scores as they are; cosines want about 0.05";
         positive(&format!("{key}.temperature"), Some(self.temperature), hint)?;
         positive(&format!("{key}.student_temperature"), self.student_temperature, hint)?;
@@ -60,37 +74,13 @@ impl DistillKlConfig {
 /// Lin et al. 2020, arXiv 2010.11386. Equals sentence-transformers' `DistillKLDivLoss`, whose default similarity is the
 /// dot product.
 #[derive(Debug, Clone)]
-pub struct DistillKl {
-    pub(super) student: f64,
+struct DistillKl {
+    student: f64,
     teacher: f64,
 }
 
 impl Loss for DistillKl {
-    fn needs(&self) -> Needs {
-        Needs { loss: "distill_kl", negatives: true, scores: true, ..Needs::default() }
-    }
-
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-        let owned = by_owner(labels.owners(), labels.pairs());
-        let width = owned.iter().map(Vec::len).max().unwrap_or(0);
-        let shape = [owned.len(), width];
-        let cells = owned.iter().flat_map(|own| (0..width).map(move |rank| own.get(rank)));
-        // A pair with fewer documents has its first one again, hidden.
-        let at = cells.clone().map(|document| document.copied().unwrap_or(0));
-        let hidden = TensorData::new(cells.map(|document| document.is_none()).collect::<Vec<bool>>(), shape);
-        let hidden = Tensor::<2, Bool>::from_data(hidden, &sides.device());
-        let scores = sides.own_scores(labels.owners()).select(0, numbers(at, &sides.device())).reshape(shape);
-        let log_q = log_softmax(scores.div_scalar(self.student).mask_fill(hidden, -1e9), 1);
-        let teachers: Vec<Vec<f64>> = owned.iter().map(|own| self.of_teacher(own, labels)).collect();
-        let padded = teachers.iter().flat_map(|log_p| (0..width).map(|rank| log_p.get(rank).map_or(0.0, |x| x.exp())));
-        let p = TensorData::new(padded.map(|p| p as f32).collect::<Vec<f32>>(), shape);
-        let p = Tensor::<2>::from_data(p, &sides.device());
-        let entropy: f64 = teachers.iter().flatten().filter(|log_p| log_p.is_finite()).map(|x| x.exp() * x).sum();
-        let factor = self.student * self.student / labels.pairs() as f64;
-        (p * log_q).sum().neg().add_scalar(entropy).mul_scalar(factor)
-    }
-
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let scores = sides.own_scores(labels.owners());
         let pairs = labels.pairs() as f64;
         let mut at_scores = vec![0.0; scores.len()];

@@ -1,17 +1,17 @@
 //! GISTEmbed: a second encoder says which negatives of a batch are probably none.
 
-use burn::tensor::{Bool, Tensor, TensorData};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
 use super::{
+    LossConfig,
     blocked::Blocked,
     labels::Labels,
-    loss::{Loss, Needs},
-    mnrl_config::positive,
-    sides::{Block, HostSides, TensorSides},
-    softmax::{pick_own_jointly, pick_own_on},
+    loss::{Loss, LossSpec, Needs},
+    mnrl::positive,
+    sides::{BatchSides, Block},
+    softmax::pick_own_jointly,
 };
 use crate::similarities::Dense;
 
@@ -66,14 +66,28 @@ impl Margin {
     }
 }
 
-impl GistConfig {
-    /// The loss, ready to use.
-    pub fn init(&self) -> Gist {
-        Gist { config: self.clone() }
+impl LossSpec for GistConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "gist", in_batch: true, guide: true, ..Needs::default() }
     }
 
-    /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn init(&self) -> Box<dyn Loss> {
+        Box::new(Gist { config: self.clone() })
+    }
+
+    fn guide(&self) -> Option<&EncoderRef> {
+        Some(&self.guide)
+    }
+
+    fn scale(&self) -> Option<f64> {
+        Some(self.temperature.recip())
+    }
+
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        Some(LossConfig::Gist(Self { temperature: scale.recip(), ..self.clone() }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
         self.guide.validate(&format!("{key}.guide"))?;
         positive(&format!("{key}.temperature"), Some(self.temperature), "0.01 to 0.05 suit cosines")?;
         let (Margin::Absolute(margin) | Margin::Relative(margin)) = self.margin;
@@ -99,26 +113,12 @@ impl GistConfig {
 /// Two differences: there, a text counts against itself where the guide's score for the positive is above 1 + margin
 /// (with a margin below 0, that is); and masked duplicates are ours, as the guide scores them no higher than the positive.
 #[derive(Debug, Clone)]
-pub struct Gist {
+struct Gist {
     config: GistConfig,
 }
 
 impl Loss for Gist {
-    fn needs(&self) -> Needs {
-        Needs { loss: "gist", in_batch: true, guide: true, ..Needs::default() }
-    }
-
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-        let logits = self.blocks().into_iter().zip(self.masks(labels)).map(|(block, masked)| {
-            let scores = sides.scores(block);
-            let data = TensorData::new(masked.iter().copied().collect::<Vec<bool>>(), scores.dims());
-            let masked = Tensor::<2, Bool>::from_data(data, &sides.device());
-            scores.div_scalar(self.config.temperature).mask_fill(masked, -1e9)
-        });
-        pick_own_on(Tensor::cat(logits.collect(), 1))
-    }
-
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let of_blocks = self.blocks();
         let candidates = |(block, masked): (&Block, Array2<bool>)| {
             let mut scores = sides.scores(*block);
@@ -148,7 +148,7 @@ impl Gist {
     fn masks(&self, labels: &Labels) -> Vec<Array2<bool>> {
         let Some(guide) = labels.guide() else { return Vec::new() };
         let cosine = Dense::cosine();
-        let guide = HostSides::new(&cosine, guide.anchors.view(), guide.documents.view(), false);
+        let guide = BatchSides::new(&cosine, guide.anchors.view(), guide.documents.view(), false);
         let of_documents = guide.scores(Block::AnchorsDocuments);
         let limits: Vec<f32> = of_documents.diag().iter().map(|positive| self.config.margin.limit(*positive)).collect();
         let mask = |block: Block| {

@@ -1,31 +1,81 @@
-//! What a loss is: the scores of a batch to one number, and its gradient at the scores.
+//! What a loss is: its config with what training has to know of it, and the way from scores to one number.
 
 use std::fmt::Debug;
 
-use burn::tensor::Tensor;
-use wb_core::{Error, Pair, Result};
+use wb_core::{EncoderRef, Error, Pair, Result};
 
-use super::{
-    labels::Labels,
-    sides::{HostSides, TensorSides},
-};
+use super::{LossConfig, labels::Labels, sides::BatchSides};
+use crate::similarities::{Similarity, SimilarityConfig};
 
 /// The scores of a batch to one number, to be made small.
 ///
 /// A loss asks the sides for the scores that it needs: everyone against everyone
 /// ([`Block`](super::Block)), or each document with its own anchor. What the sides are made of and what turns them
-/// into scores is the matter of the [`Similarity`](crate::similarities::Similarity).
+/// into scores is the matter of the [`Similarity`].
 ///
-/// Each loss is written twice, like each similarity: composed of tensors, and by hand for host memory.
+/// It is computed in host memory whatever device the encoder is on: it is a small part of a step, and is so the same
+/// with every device.
 pub trait Loss: Debug + Send + Sync {
+    /// The loss. Its gradient at the scores goes to the sides.
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64;
+}
+
+/// The config of a loss: the loss itself, and what the training around it has to know.
+pub trait LossSpec {
     /// What the data must have for it.
     fn needs(&self) -> Needs;
 
-    /// The loss, `[1]`.
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1>;
+    /// The loss at one length of embeddings, ready to use; [`LossOnEmbeddings`](super::LossOnEmbeddings) is the whole of it.
+    fn init(&self) -> Box<dyn Loss>;
 
-    /// The loss in host memory. Its gradient at the scores goes to the sides.
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64;
+    /// The lengths that embeddings are cut to, with what the loss at each counts.
+    fn cuts(&self) -> Vec<Cut> {
+        vec![Cut { dim: usize::MAX, weight: 1.0 }]
+    }
+
+    /// The similarity that vectors are compared by: a distance of its own, or the given one.
+    fn similarity(&self, given: SimilarityConfig) -> Box<dyn Similarity> {
+        given.init()
+    }
+
+    /// The reason why it cannot compare texts token by token; nothing where it can.
+    fn not_by_tokens(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The same loss with what suits a similarity where nothing was given; nothing where it stays as it is.
+    fn suited(&self, _similarity: SimilarityConfig) -> Option<LossConfig> {
+        None
+    }
+
+    /// The encoder that has to embed the texts too, where the loss asks one.
+    fn guide(&self) -> Option<&EncoderRef> {
+        None
+    }
+
+    /// The number that scores are multiplied by before a softmax, where the loss has one: the inverse of a temperature.
+    fn scale(&self) -> Option<f64> {
+        None
+    }
+
+    /// The same loss with another scale; nothing where it has no such number.
+    fn with_scale(&self, _scale: f64) -> Option<LossConfig> {
+        None
+    }
+
+    /// Refuses values that make no sense.
+    fn validate(&self, _key: &str) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A length that embeddings are cut to, and what the loss there counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cut {
+    /// The first so many numbers; `usize::MAX` for all.
+    pub dim: usize,
+    /// The loss is multiplied by this.
+    pub weight: f64,
 }
 
 /// What a loss needs of the data.

@@ -1,13 +1,11 @@
 //! Margin-MSE: how much better the positive is than each hard negative, as a teacher says.
 
-use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::{
     labels::Labels,
-    loss::{Loss, Needs},
-    sides::{HostSides, TensorSides},
-    triplet::{beside_sides, own_margins},
+    loss::{Loss, LossSpec, Needs},
+    sides::BatchSides,
 };
 
 /// Margin-MSE from a teacher's scores.
@@ -15,10 +13,13 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct MarginMseConfig {}
 
-impl MarginMseConfig {
-    /// The loss, ready to use.
-    pub fn init(&self) -> MarginMse {
-        MarginMse
+impl LossSpec for MarginMseConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "margin_mse", negatives: true, scores: true, ..Needs::default() }
+    }
+
+    fn init(&self) -> Box<dyn Loss> {
+        Box::new(MarginMse)
     }
 }
 
@@ -34,19 +35,10 @@ impl MarginMseConfig {
 /// Hofstätter et al. 2021, arXiv 2010.02666. Equals sentence-transformers' `MarginMSELoss`, whose default similarity is
 /// the dot product.
 #[derive(Debug, Clone)]
-pub struct MarginMse;
+struct MarginMse;
 
 impl Loss for MarginMse {
-    fn needs(&self) -> Needs {
-        Needs { loss: "margin_mse", negatives: true, scores: true, ..Needs::default() }
-    }
-
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-        let wanted = margins(labels).into_iter().map(|margin| margin as f32).collect();
-        (own_margins(sides, labels) - beside_sides(wanted, sides)).square().mean()
-    }
-
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let owners = labels.owners();
         let scores = sides.own_scores(owners);
         let wanted = margins(labels);

@@ -1,9 +1,13 @@
 //! Matryoshka: a loss on the first numbers of each embedding too, so that embeddings can be cut.
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::{EncoderRef, Error, Result};
 
-use super::LossConfig;
+use super::{
+    LossConfig,
+    loss::{Cut, Loss, LossSpec, Needs},
+};
+use crate::similarities::{Similarity, SimilarityConfig};
 
 /// A loss on the first `d` numbers of each embedding, for several d.
 ///
@@ -24,24 +28,42 @@ pub struct MatryoshkaConfig {
     pub loss: Box<LossConfig>,
 }
 
-/// A length that embeddings are cut to, and what the loss there counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
-    /// The first so many numbers; `usize::MAX` for all.
-    pub dim: usize,
-    /// The loss is multiplied by this.
-    pub weight: f64,
-}
+impl LossSpec for MatryoshkaConfig {
+    fn needs(&self) -> Needs {
+        self.loss.needs()
+    }
 
-impl MatryoshkaConfig {
-    /// The lengths with their weights.
-    pub fn cuts(&self) -> Vec<Cut> {
+    fn init(&self) -> Box<dyn Loss> {
+        self.loss.spec().init()
+    }
+
+    fn cuts(&self) -> Vec<Cut> {
         let weight = |at: usize| self.weights.get(at).copied().unwrap_or(1.0);
         self.dims.iter().enumerate().map(|(at, dim)| Cut { dim: *dim, weight: weight(at) }).collect()
     }
 
-    /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn similarity(&self, given: SimilarityConfig) -> Box<dyn Similarity> {
+        self.loss.spec().similarity(given)
+    }
+
+    fn not_by_tokens(&self) -> Option<&'static str> {
+        Some("`matryoshka` shortens one vector a text")
+    }
+
+    fn guide(&self) -> Option<&EncoderRef> {
+        self.loss.guide()
+    }
+
+    fn scale(&self) -> Option<f64> {
+        self.loss.scale()
+    }
+
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        let loss = Box::new(self.loss.with_scale(scale)?);
+        Some(LossConfig::Matryoshka(Self { loss, ..self.clone() }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
         let refuse = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
         if self.dims.is_empty() {
             let error = Error::value(format!("{key}.dims"), "got none, expected lengths of embeddings");

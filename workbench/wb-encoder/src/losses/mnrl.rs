@@ -1,16 +1,194 @@
 //! Multiple Negatives Ranking Loss: pick the own positive among all documents of the batch.
 
-use burn::tensor::{Tensor, TensorData};
 use ndarray::{Array2, ArrayView2, s};
+use serde::{Deserialize, Serialize};
+use wb_core::{Error, Result};
 
 use super::{
+    LossConfig,
     blocked::Blocked,
     labels::Labels,
-    loss::{Loss, Needs},
-    mnrl_config::{Direction, Hardness, MnrlConfig, Partition},
-    sides::{Block, HostSides, TensorSides},
-    softmax::{pick_own, pick_own_jointly, pick_own_on},
+    loss::{Loss, LossSpec, Needs},
+    sides::{BatchSides, Block},
+    softmax::{pick_own, pick_own_jointly},
 };
+use crate::similarities::SimilarityConfig;
+
+/// The scale where neither a scale nor a temperature is given: a temperature of 0.05.
+const SCALE: f64 = 20.0;
+
+/// Multiple Negatives Ranking Loss (InfoNCE with in-batch negatives).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MnrlConfig {
+    /// Scores are multiplied by this: 20 for cosines; bigger is stricter. 20 where `temperature` is not given either.
+    pub scale: Option<f64>,
+    /// Scores are divided by this: the inverse of `scale`, and another way to give it.
+    pub temperature: Option<f64>,
+    /// Who has to tell whom apart. `query_to_doc` is always among them: it holds the right answer.
+    pub directions: Vec<Direction>,
+    /// Whether one choice is made among the candidates of all directions, or one in each.
+    pub partition: Partition,
+    /// Makes negatives that look like answers count more.
+    pub hardness: Option<Hardness>,
+    /// Takes texts out of the candidates that are right answers too: see [`Blocked::of`](super::Blocked::of).
+    pub mask_duplicates: bool,
+}
+
+/// Whose scores are candidates beside the own positive's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// An anchor against all documents of the batch.
+    QueryToDoc,
+    /// An anchor against the other anchors.
+    QueryToQuery,
+    /// A positive against all anchors.
+    DocToQuery,
+    /// A positive against all documents but those of its own anchor.
+    DocToDoc,
+}
+
+/// How the scores of several directions become a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Partition {
+    /// One softmax over the candidates of all directions.
+    #[default]
+    Joint,
+    /// A softmax in each direction, and the mean of the losses.
+    PerDirection,
+}
+
+/// Which negatives count more the more they look like an answer: α·s is added to their logits, without a gradient.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hardness {
+    /// Documents of other pairs; LLaVE has α = 9 (Lan et al. 2025, arXiv 2503.04812).
+    InBatchNegatives(f64),
+    /// The pair's own hard negatives; EmbeddingGemma has α = 5 (Schechter Vera et al. 2025, arXiv 2509.20354).
+    HardNegatives(f64),
+    /// Both.
+    AllNegatives(f64),
+}
+
+impl Hardness {
+    /// α.
+    pub fn strength(self) -> f64 {
+        match self {
+            Self::InBatchNegatives(strength) | Self::HardNegatives(strength) | Self::AllNegatives(strength) => strength,
+        }
+    }
+
+    /// Whether it touches the score of anchor `row` with document `column`, which belongs to pair `owner`.
+    pub fn touches(self, row: usize, column: usize, owner: usize) -> bool {
+        match self {
+            Self::InBatchNegatives(_) => owner != row,
+            Self::HardNegatives(_) => owner == row && column != row,
+            Self::AllNegatives(_) => column != row,
+        }
+    }
+}
+
+impl Default for MnrlConfig {
+    fn default() -> Self {
+        Self {
+            scale: None,
+            temperature: None,
+            directions: vec![Direction::QueryToDoc],
+            partition: Partition::Joint,
+            hardness: None,
+            mask_duplicates: true,
+        }
+    }
+}
+
+impl MnrlConfig {
+    /// What scores are multiplied by.
+    pub fn scale(&self) -> f64 {
+        self.scale.or(self.temperature.map(f64::recip)).unwrap_or(SCALE)
+    }
+}
+
+impl LossSpec for MnrlConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "mnrl", in_batch: true, ..Needs::default() }
+    }
+
+    fn init(&self) -> Box<dyn Loss> {
+        Box::new(Mnrl { config: self.clone() })
+    }
+
+    /// Sums over tokens are multiplied by 1 and not by 20, as in sentence-transformers and PyLate.
+    fn suited(&self, similarity: SimilarityConfig) -> Option<LossConfig> {
+        let given = self.scale.is_some() || self.temperature.is_some();
+        if given || similarity.of_tokens().is_none() { None } else { self.with_scale(1.0) }
+    }
+
+    fn scale(&self) -> Option<f64> {
+        Some(self.scale())
+    }
+
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        Some(LossConfig::Mnrl(Self { scale: Some(scale), temperature: None, ..self.clone() }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
+        if let (Some(scale), Some(temperature)) = (self.scale, self.temperature) {
+            let message =
+                format!("the temperature stands here twice: `scale` {scale} is a temperature of {}", 1.0 / scale);
+            return Err(Error::value(format!("{key}.temperature"), message)
+                .with_hint(format!("keep one of `scale: {scale}` and `temperature: {temperature}`")));
+        }
+        positive(
+            &format!("{key}.scale"),
+            self.scale,
+            "20 suits cosines, 1 dot products; it is the inverse of a temperature",
+        )?;
+        positive(&format!("{key}.temperature"), self.temperature, "0.05 suits cosines, 1 dot products")?;
+        let refuse = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
+        if !self.directions.contains(&Direction::QueryToDoc) {
+            return refuse("directions", "expected `query_to_doc` among them: it holds the right answer".into());
+        }
+        for (at, direction) in self.directions.iter().enumerate() {
+            if self.directions[..at].contains(direction) {
+                return refuse("directions", format!("`{}` stands there twice", direction.name()));
+            }
+            let has_no_answer = matches!(direction, Direction::QueryToQuery | Direction::DocToDoc);
+            if has_no_answer && self.partition == Partition::PerDirection {
+                let message = format!("got `per_direction`, but `{}` alone holds no right answer", direction.name());
+                return Err(Error::value(format!("{key}.partition"), message).with_hint("`partition: joint`"));
+            }
+        }
+        if let Some(strength) = self.hardness.map(Hardness::strength)
+            && !(strength.is_finite() && strength > 0.0)
+        {
+            return refuse("hardness", format!("got {strength}, expected a number above 0, or no `hardness`"));
+        }
+        Ok(())
+    }
+}
+
+impl Direction {
+    fn name(self) -> &'static str {
+        match self {
+            Self::QueryToDoc => "query_to_doc",
+            Self::QueryToQuery => "query_to_query",
+            Self::DocToQuery => "doc_to_query",
+            Self::DocToDoc => "doc_to_doc",
+        }
+    }
+}
+
+/// Refuses a number that is not above 0.
+pub(super) fn positive(key: &str, value: Option<f64>, hint: &str) -> Result<()> {
+    match value {
+        Some(value) if !(value.is_finite() && value > 0.0) => {
+            Err(Error::value(key, format!("got {value}, expected a number above 0")).with_hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Multiple Negatives Ranking Loss, ready to use.
 ///
@@ -28,53 +206,12 @@ use super::{
 /// Equals sentence-transformers' `MultipleNegativesRankingLoss`, with `partition_mode`, `hardness_mode` and
 /// `hardness_strength`. Masked duplicates are ours.
 #[derive(Debug, Clone)]
-pub struct Mnrl {
+struct Mnrl {
     config: MnrlConfig,
 }
 
-impl MnrlConfig {
-    /// The loss, ready to use.
-    pub fn init(&self) -> Mnrl {
-        Mnrl { config: self.clone() }
-    }
-}
-
 impl Loss for Mnrl {
-    fn needs(&self) -> Needs {
-        Needs { loss: "mnrl", in_batch: true, ..Needs::default() }
-    }
-
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-        let scores = sides.scores(Block::AnchorsDocuments);
-        let logits: Vec<Tensor<2>> = self
-            .config
-            .directions
-            .iter()
-            .map(|direction| match block_of(*direction) {
-                Some(Block::AnchorsDocuments) => {
-                    let logits = self.harder_on(scores.clone(), labels);
-                    self.blocked(*direction, labels).apply_on(logits)
-                }
-                Some(block) => {
-                    let logits = sides.scores(block).mul_scalar(self.config.scale());
-                    self.blocked(*direction, labels).apply_on(logits)
-                }
-                None => {
-                    let back = scores.clone().slice([0..labels.pairs(), 0..labels.pairs()]).transpose();
-                    self.blocked(*direction, labels).apply_on(back.mul_scalar(self.config.scale()))
-                }
-            })
-            .collect();
-        match self.config.partition {
-            Partition::Joint => pick_own_on(Tensor::cat(self.own_first(logits), 1)),
-            Partition::PerDirection => {
-                let count = logits.len() as f64;
-                Tensor::cat(logits.into_iter().map(pick_own_on).collect(), 0).sum().div_scalar(count)
-            }
-        }
-    }
-
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let scale = self.config.scale() as f32;
         let scores = sides.scores(Block::AnchorsDocuments);
         let pairs = labels.pairs();
@@ -157,18 +294,49 @@ impl Mnrl {
         }
         scores
     }
+}
 
-    /// The logits of anchors and documents in tensors.
-    fn harder_on(&self, scores: Tensor<2>, labels: &Labels) -> Tensor<2> {
-        let logits = scores.clone().mul_scalar(self.config.scale());
-        let Some(hardness) = self.config.hardness else { return logits };
-        let [rows, columns] = scores.dims();
-        let alpha = |row: usize, column: usize| {
-            let touches = Hardness::touches(hardness, row, column, labels.owners()[column] as usize);
-            if touches { hardness.strength() as f32 } else { 0.0 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_values_are_named_by_their_key() {
+        let check = |json: &str| {
+            let config: MnrlConfig = serde_json::from_str(json).unwrap();
+            config.validate("loss.mnrl").map_err(|error| error.to_string())
         };
-        let alphas: Vec<f32> = (0..rows * columns).map(|at| alpha(at / columns, at % columns)).collect();
-        let alphas = Tensor::<2>::from_data(TensorData::new(alphas, [rows, columns]), &scores.device());
-        logits + scores.detach() * alphas
+        let cases = [
+            (r#"{"scale": 20, "temperature": 0.05}"#, "loss.mnrl.temperature: the temperature stands here twice"),
+            (r#"{"scale": 0}"#, "loss.mnrl.scale: got 0, expected a number above 0"),
+            (r#"{"temperature": -1}"#, "loss.mnrl.temperature: got -1"),
+            (r#"{"directions": ["doc_to_query"]}"#, "loss.mnrl.directions: expected `query_to_doc` among them"),
+            (
+                r#"{"directions": ["query_to_doc", "query_to_doc"]}"#,
+                "loss.mnrl.directions: `query_to_doc` stands there twice",
+            ),
+            (
+                r#"{"directions": ["query_to_doc", "doc_to_doc"], "partition": "per_direction"}"#,
+                "loss.mnrl.partition: got `per_direction`, but `doc_to_doc` alone",
+            ),
+            (r#"{"hardness": {"all_negatives": 0}}"#, "loss.mnrl.hardness: got 0"),
+        ];
+        for (json, expected) in cases {
+            let found = check(json).unwrap_err();
+            assert!(found.starts_with(expected), "{found}");
+        }
+        for good in [r#"{"temperature": 0.07}"#, r#"{"hardness": {"hard_negatives": 5}}"#, "{}"] {
+            check(good).unwrap();
+        }
+        assert!(serde_json::from_str::<MnrlConfig>(r#"{"symmetric": true}"#).is_err());
+    }
+
+    #[test]
+    fn a_temperature_is_the_inverse_of_a_scale() {
+        let config: MnrlConfig = serde_json::from_str(r#"{"temperature": 0.1}"#).unwrap();
+        assert_eq!((config.scale(), MnrlConfig::default().scale()), (10.0, 20.0));
+        let other = config.with_scale(2.0).unwrap();
+        assert_eq!(other.scale(), Some(2.0));
+        other.validate("x").unwrap();
     }
 }

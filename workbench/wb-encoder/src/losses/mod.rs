@@ -9,7 +9,6 @@ pub mod loss;
 pub mod margin_mse;
 pub mod matryoshka;
 pub mod mnrl;
-pub mod mnrl_config;
 pub mod on_embeddings;
 pub mod sides;
 mod softmax;
@@ -28,16 +27,15 @@ pub use cosent::CosentConfig;
 pub use distill_kl::DistillKlConfig;
 pub use gist::{GistConfig, Margin};
 pub use labels::{GuideEmbeddings, Labels, PairLabels};
-pub use loss::{Loss, Needs};
+pub use loss::{Loss, LossSpec, Needs};
 pub use margin_mse::MarginMseConfig;
 pub use matryoshka::MatryoshkaConfig;
-pub use mnrl::Mnrl;
-pub use mnrl_config::{Direction, Hardness, MnrlConfig, Partition};
+pub use mnrl::{Direction, Hardness, MnrlConfig, Partition};
 pub use on_embeddings::{LossGradients, LossOnEmbeddings};
-pub use sides::{Block, HostSides, TensorCompare, TensorSides};
+pub use sides::{BatchSides, Block};
 pub use triplet::{TripletConfig, TripletDistance};
 
-use crate::similarities::{Similarity, SimilarityConfig};
+use crate::similarities::SimilarityConfig;
 
 /// Which loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,107 +64,64 @@ impl Default for LossConfig {
 }
 
 impl LossConfig {
-    /// The loss at one length of embeddings, ready to use; [`LossOnEmbeddings`] is the whole of it.
-    pub fn init(&self) -> Box<dyn Loss> {
+    /// The config inside: what the loss is and what it needs.
+    pub fn spec(&self) -> &dyn LossSpec {
         match self {
-            Self::Mnrl(config) => Box::new(config.init()),
-            Self::Gist(config) => Box::new(config.init()),
-            Self::Triplet(config) => Box::new(config.init()),
-            Self::MarginMse(config) => Box::new(config.init()),
-            Self::DistillKl(config) => Box::new(config.init()),
-            Self::Cosent(config) => Box::new(config.init()),
-            Self::Matryoshka(config) => config.loss.init(),
+            Self::Mnrl(config) => config,
+            Self::Gist(config) => config,
+            Self::Triplet(config) => config,
+            Self::MarginMse(config) => config,
+            Self::DistillKl(config) => config,
+            Self::Cosent(config) => config,
+            Self::Matryoshka(config) => config,
         }
     }
 
-    /// What it compares embeddings by: a distance of its own, or the given similarity.
-    pub fn similarity(&self, given: SimilarityConfig) -> Box<dyn Similarity> {
-        match self {
-            Self::Matryoshka(config) => config.loss.similarity(given),
-            Self::Triplet(config) => config.similarity(),
-            Self::Mnrl(_) | Self::Gist(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => given.init(),
-        }
+    /// The loss's name in YAML.
+    fn name(&self) -> String {
+        let json = serde_json::to_value(self).unwrap_or_default();
+        json.as_object().and_then(|map| map.keys().next().cloned()).unwrap_or_default()
     }
 
-    /// The same loss with what suits a similarity where nothing was given: sums over tokens are multiplied by 1 and not
-    /// by 20 before a softmax, as in sentence-transformers and PyLate.
+    /// The same loss with what suits a similarity where nothing was given.
     #[must_use]
     pub fn suited(&self, similarity: SimilarityConfig) -> Self {
-        match self {
-            Self::Mnrl(MnrlConfig { scale: None, temperature: None, .. }) if similarity.of_tokens().is_some() => {
-                self.with_scale(1.0).unwrap_or_else(|| self.clone())
-            }
-            _ => self.clone(),
-        }
+        self.spec().suited(similarity).unwrap_or_else(|| self.clone())
     }
 
     /// Refuses a similarity that the loss cannot be computed with.
     pub fn check_similarity(&self, key: &str, similarity: SimilarityConfig) -> wb_core::Result<()> {
-        if similarity.of_tokens().is_none() {
-            return Ok(());
+        match self.spec().not_by_tokens() {
+            Some(reason) if similarity.of_tokens().is_some() => {
+                let message = format!("{reason}, and `train.similarity` compares texts token by token");
+                Err(wb_core::Error::value(key, message).with_hint("loss: { mnrl: {} }"))
+            }
+            _ => Ok(()),
         }
-        let (name, reason) = match self {
-            Self::Triplet(_) => ("triplet", "has a distance of its own between two vectors"),
-            Self::Matryoshka(_) => ("matryoshka", "shortens one vector a text"),
-            Self::Mnrl(_) | Self::Gist(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => return Ok(()),
-        };
-        let message = format!("`{name}` {reason}, and `train.similarity` compares texts token by token");
-        Err(wb_core::Error::value(key, message).with_hint("mnrl, gist, margin_mse, distill_kl and cosent can"))
     }
 
     /// What the data must have for it.
     pub fn needs(&self) -> Needs {
-        self.init().needs()
+        self.spec().needs()
     }
 
     /// The encoder that has to embed the texts too, where the loss asks one.
     pub fn guide(&self) -> Option<&wb_core::EncoderRef> {
-        match self {
-            Self::Gist(config) => Some(&config.guide),
-            Self::Matryoshka(config) => config.loss.guide(),
-            Self::Mnrl(_) | Self::Triplet(_) | Self::MarginMse(_) | Self::DistillKl(_) | Self::Cosent(_) => None,
-        }
+        self.spec().guide()
     }
 
-    /// What scores are multiplied by before a softmax, where the loss has such a number: the inverse of a temperature.
+    /// The number that scores are multiplied by before a softmax, where the loss has one.
     pub fn scale(&self) -> Option<f64> {
-        match self {
-            Self::Mnrl(config) => Some(config.scale()),
-            Self::Gist(config) => Some(config.temperature.recip()),
-            Self::DistillKl(config) => Some(config.init().student.recip()),
-            Self::Cosent(config) => Some(config.scale),
-            Self::Matryoshka(config) => config.loss.scale(),
-            Self::Triplet(_) | Self::MarginMse(_) => None,
-        }
+        self.spec().scale()
     }
 
-    /// The same loss with another scale; nothing where it has no such number. A teacher's temperature stays.
+    /// The same loss with another scale; nothing where it has no such number.
     pub fn with_scale(&self, scale: f64) -> Option<Self> {
-        match self {
-            Self::Mnrl(config) => Some(Self::Mnrl(config.with_scale(scale))),
-            Self::Gist(config) => Some(Self::Gist(GistConfig { temperature: scale.recip(), ..config.clone() })),
-            Self::DistillKl(config) => {
-                Some(Self::DistillKl(DistillKlConfig { student_temperature: Some(scale.recip()), ..config.clone() }))
-            }
-            Self::Cosent(_) => Some(Self::Cosent(CosentConfig { scale })),
-            Self::Matryoshka(config) => {
-                let loss = Box::new(config.loss.with_scale(scale)?);
-                Some(Self::Matryoshka(MatryoshkaConfig { loss, ..config.clone() }))
-            }
-            Self::Triplet(_) | Self::MarginMse(_) => None,
-        }
+        self.spec().with_scale(scale)
     }
 
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        match self {
-            Self::Mnrl(config) => config.validate(&format!("{key}.mnrl")),
-            Self::Gist(config) => config.validate(&format!("{key}.gist")),
-            Self::Triplet(config) => config.validate(&format!("{key}.triplet")),
-            Self::MarginMse(_) => Ok(()),
-            Self::DistillKl(config) => config.validate(&format!("{key}.distill_kl")),
-            Self::Cosent(config) => config.validate(&format!("{key}.cosent")),
-            Self::Matryoshka(config) => config.validate(&format!("{key}.matryoshka")),
-        }
+        self.spec().validate(&format!("{key}.{}", self.name()))
     }
 }

@@ -1,15 +1,13 @@
 //! A similarity and a loss together: embeddings of a batch to the loss and its gradients at the embeddings.
 
-use burn::tensor::{Device, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2, s};
 use wb_core::TokenEmbeddings;
 
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Loss, Needs},
-    matryoshka::Cut,
-    sides::{HostSides, TensorCompare, TensorSides},
+    loss::{Cut, Loss, Needs},
+    sides::BatchSides,
 };
 use crate::{
     Result,
@@ -33,19 +31,22 @@ pub struct LossOnEmbeddings {
     similarity: Box<dyn Similarity>,
     tokens: Option<TokenSimilarity>,
     loss: Box<dyn Loss>,
+    needs: Needs,
     cuts: Vec<Cut>,
 }
 
 impl LossOnEmbeddings {
     /// A similarity and a loss. A loss that has a distance of its own takes that instead of the similarity.
     pub fn new(similarity: SimilarityConfig, loss: &LossConfig) -> Self {
-        let whole = || vec![Cut { dim: usize::MAX, weight: 1.0 }];
-        let (inner, cuts) = match &loss.suited(similarity) {
-            LossConfig::Matryoshka(config) => ((*config.loss).clone(), config.cuts()),
-            other => (other.clone(), whole()),
-        };
-        let tokens = similarity.of_tokens();
-        Self { similarity: inner.similarity(similarity), tokens, loss: inner.init(), cuts }
+        let loss = loss.suited(similarity);
+        let spec = loss.spec();
+        Self {
+            similarity: spec.similarity(similarity),
+            tokens: similarity.of_tokens(),
+            loss: spec.init(),
+            needs: spec.needs(),
+            cuts: spec.cuts(),
+        }
     }
 
     /// The similarity of two vectors.
@@ -67,8 +68,8 @@ impl LossOnEmbeddings {
         labels: &Labels,
     ) -> Result<LossGradients> {
         let similarity = self.check_tokens(anchors, documents, labels)?;
-        let mut sides = HostSides::of_tokens(similarity, anchors, documents, true);
-        let loss = self.loss.forward_backward_host(&mut sides, labels);
+        let mut sides = BatchSides::of_tokens(similarity, anchors, documents, true);
+        let loss = self.loss.forward_backward(&mut sides, labels);
         let (at_anchors, at_documents) = sides.finish();
         Ok(LossGradients { loss, at_anchors, at_documents })
     }
@@ -81,8 +82,8 @@ impl LossOnEmbeddings {
         labels: &Labels,
     ) -> Result<f64> {
         let similarity = self.check_tokens(anchors, documents, labels)?;
-        let mut sides = HostSides::of_tokens(similarity, anchors, documents, false);
-        Ok(self.loss.forward_backward_host(&mut sides, labels))
+        let mut sides = BatchSides::of_tokens(similarity, anchors, documents, false);
+        Ok(self.loss.forward_backward(&mut sides, labels))
     }
 
     fn check_tokens(
@@ -102,7 +103,7 @@ impl LossOnEmbeddings {
 
     /// What the data must have for the loss.
     pub fn needs(&self) -> Needs {
-        self.loss.needs()
+        self.needs
     }
 
     /// Loss and gradients, computed by hand in host memory.
@@ -123,8 +124,8 @@ impl LossOnEmbeddings {
         };
         for (cut, columns) in self.columns(anchors.ncols()) {
             let [a, d] = [&anchors, &documents].map(|side| side.slice(s![.., ..columns]));
-            let mut sides = HostSides::new(self.similarity(), a, d, true);
-            sum.loss += cut.weight * self.loss.forward_backward_host(&mut sides, labels);
+            let mut sides = BatchSides::new(self.similarity(), a, d, true);
+            sum.loss += cut.weight * self.loss.forward_backward(&mut sides, labels);
             let (at_anchors, at_documents) = sides.finish();
             sum.at_anchors.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_anchors);
             sum.at_documents.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_documents);
@@ -143,46 +144,10 @@ impl LossOnEmbeddings {
         let mut sum = 0.0;
         for (cut, columns) in self.columns(anchors.ncols()) {
             let [a, d] = [&anchors, &documents].map(|side| side.slice(s![.., ..columns]));
-            let mut sides = HostSides::new(self.similarity(), a, d, false);
-            sum += cut.weight * self.loss.forward_backward_host(&mut sides, labels);
+            let mut sides = BatchSides::new(self.similarity(), a, d, false);
+            sum += cut.weight * self.loss.forward_backward(&mut sides, labels);
         }
         Ok(sum)
-    }
-
-    /// [`LossOnEmbeddings::forward_backward`] composed of tensor operations with automatic differentiation on a device:
-    /// the reference that the host version is held to.
-    pub fn forward_backward_on(
-        &self,
-        device: &Device,
-        anchors: ArrayView2<'_, f32>,
-        documents: ArrayView2<'_, f32>,
-        labels: &Labels,
-    ) -> Result<LossGradients> {
-        self.check(anchors, documents, labels)?;
-        Ok(composed(device, anchors, documents, |a, d| {
-            let at_cut = |(cut, columns): (Cut, usize)| {
-                let [anchors, documents] = [a, d].map(|side| side.clone().slice([0..side.dims()[0], 0..columns]));
-                let sides = TensorSides { compare: TensorCompare::Texts(self.similarity()), anchors, documents };
-                self.loss.forward(&sides, labels).mul_scalar(cut.weight)
-            };
-            let losses: Vec<Tensor<1>> = self.columns(anchors.ncols()).map(at_cut).collect();
-            Tensor::cat(losses, 0).sum()
-        }))
-    }
-
-    /// The same of [`LossOnEmbeddings::forward_backward_tokens`].
-    pub fn forward_backward_tokens_on(
-        &self,
-        device: &Device,
-        anchors: &TokenEmbeddings,
-        documents: &TokenEmbeddings,
-        labels: &Labels,
-    ) -> Result<LossGradients> {
-        let similarity = self.check_tokens(anchors, documents, labels)?;
-        let compare = TensorCompare::Tokens(similarity, anchors.offsets(), documents.offsets());
-        Ok(composed(device, anchors.view(), documents.view(), |a, d| {
-            self.loss.forward(&TensorSides { compare, anchors: a.clone(), documents: d.clone() }, labels)
-        }))
     }
 
     /// The cuts, each with how many columns it leaves.
@@ -206,35 +171,4 @@ impl LossOnEmbeddings {
             }
         }
     }
-}
-
-/// A loss composed of tensor operations, with its gradients at both sides.
-fn composed(
-    device: &Device,
-    anchors: ArrayView2<'_, f32>,
-    documents: ArrayView2<'_, f32>,
-    loss: impl FnOnce(&Tensor<2>, &Tensor<2>) -> Tensor<1>,
-) -> LossGradients {
-    let device = device.clone().autodiff();
-    let tensor = |rows: ArrayView2<'_, f32>| {
-        let shape = [rows.nrows(), rows.ncols()];
-        Tensor::<2>::from_data(TensorData::new(rows.iter().copied().collect::<Vec<f32>>(), shape), &device)
-            .require_grad()
-    };
-    let (a, d) = (tensor(anchors), tensor(documents));
-    let loss = loss(&a, &d);
-    let gradients = loss.backward();
-    let array = |of: &Tensor<2>| {
-        let [rows, columns] = of.dims();
-        let values = of.grad(&gradients).and_then(|g| g.into_data().try_into_vec::<f32>().ok()).unwrap_or_default();
-        Array2::from_shape_vec((rows, columns), values).unwrap_or_else(|_| Array2::zeros((rows, columns)))
-    };
-    let (at_anchors, at_documents) = (array(&a), array(&d));
-    let loss = loss
-        .into_data()
-        .try_into_vec::<f32>()
-        .ok()
-        .and_then(|values| values.first().copied())
-        .map_or(f64::NAN, f64::from);
-    LossGradients { loss, at_anchors, at_documents }
 }

@@ -1,6 +1,5 @@
 //! The two sides of a batch, which a loss asks for scores and hands its gradient at those scores.
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2, s};
 use wb_core::TokenEmbeddings;
 
@@ -22,7 +21,7 @@ pub enum Block {
 
 /// Embeddings of a batch in host memory, with the sums of the gradients at them.
 #[derive(Debug)]
-pub struct HostSides<'a>(Kind<'a>);
+pub struct BatchSides<'a>(Kind<'a>);
 
 #[derive(Debug)]
 enum Kind<'a> {
@@ -32,7 +31,7 @@ enum Kind<'a> {
     Tokens(TokenSides<'a>),
 }
 
-impl<'a> HostSides<'a> {
+impl<'a> BatchSides<'a> {
     /// Embeddings of anchors `[B, dim]` and documents `[D, dim]`. Untracked, gradients are not computed.
     pub fn new(
         similarity: &'a dyn Similarity,
@@ -43,8 +42,8 @@ impl<'a> HostSides<'a> {
         let zeros = |of: ArrayView2<'_, f32>| Array2::zeros(if tracked { of.dim() } else { (0, 0) });
         Self(Kind::Texts(TextSides {
             similarity,
-            anchors: similarity.prepare_host(anchors),
-            documents: similarity.prepare_host(documents),
+            anchors: similarity.prepare(anchors),
+            documents: similarity.prepare(documents),
             at_anchors: zeros(anchors),
             at_documents: zeros(documents),
             tracked,
@@ -82,13 +81,13 @@ impl<'a> HostSides<'a> {
     pub fn own_scores(&self, owners: &[u32]) -> Vec<f32> {
         match &self.0 {
             Kind::Texts(TextSides { similarity, anchors, documents, .. }) => {
-                similarity.own_scores_host(anchors.rows.view(), documents.rows.view(), owners)
+                similarity.own_scores(anchors.rows.view(), documents.rows.view(), owners)
             }
             Kind::Tokens(sides) => sides.own_scores(owners),
         }
     }
 
-    /// Takes the loss's gradient at [`HostSides::own_scores`].
+    /// Takes the loss's gradient at [`BatchSides::own_scores`].
     pub fn add_own_gradient(&mut self, owners: &[u32], at_scores: &[f32]) {
         match &mut self.0 {
             Kind::Texts(sides) if sides.tracked => sides.add_own_gradient(owners, at_scores),
@@ -103,8 +102,8 @@ impl<'a> HostSides<'a> {
             Kind::Tokens(sides) => sides.finish(),
             Kind::Texts(TextSides { similarity, anchors, documents, mut at_anchors, mut at_documents, tracked }) => {
                 if tracked {
-                    similarity.unprepare_host(&anchors, &mut at_anchors);
-                    similarity.unprepare_host(&documents, &mut at_documents);
+                    similarity.unprepare(&anchors, &mut at_anchors);
+                    similarity.unprepare(&documents, &mut at_documents);
                 }
                 (at_anchors, at_documents)
             }
@@ -125,19 +124,19 @@ struct TextSides<'a> {
 impl TextSides<'_> {
     fn scores(&self, block: Block) -> Array2<f32> {
         let (left, right) = self.rows(block);
-        self.similarity.scores_host(left, right)
+        self.similarity.scores(left, right)
     }
 
     fn add_gradient(&mut self, block: Block, at_scores: ArrayView2<'_, f32>) {
         let (left, right) = self.rows(block);
-        let (at_left, at_right) = self.similarity.backward_host(left, right, at_scores);
+        let (at_left, at_right) = self.similarity.backward(left, right, at_scores);
         let pairs = self.anchors.rows.nrows();
         add_to_sides(block, &mut self.at_anchors, &mut self.at_documents, pairs, [at_left, at_right]);
     }
 
     fn add_own_gradient(&mut self, owners: &[u32], at_scores: &[f32]) {
         let (anchors, documents) = (self.anchors.rows.view(), self.documents.rows.view());
-        let (at_anchors, at_documents) = self.similarity.own_backward_host(anchors, documents, owners, at_scores);
+        let (at_anchors, at_documents) = self.similarity.own_backward(anchors, documents, owners, at_scores);
         self.at_anchors += &at_anchors;
         self.at_documents += &at_documents;
     }
@@ -179,70 +178,6 @@ pub(super) fn add_to_sides(
     }
 }
 
-/// The same in tensors, which know their gradients themselves.
-#[derive(Debug)]
-pub struct TensorSides<'a> {
-    /// What turns embeddings into scores.
-    pub compare: TensorCompare<'a>,
-    /// `[B, dim]`, or one row a token.
-    pub anchors: Tensor<2>,
-    /// `[D, dim]`, or one row a token.
-    pub documents: Tensor<2>,
-}
-
-/// What turns embeddings in tensors into scores.
-#[derive(Debug, Clone, Copy)]
-pub enum TensorCompare<'a> {
-    /// Of one vector a text.
-    Texts(&'a dyn Similarity),
-    /// Of one vector a token, with the places where anchors and documents begin, and the end.
-    Tokens(TokenSimilarity, &'a [usize], &'a [usize]),
-}
-
-impl TensorSides<'_> {
-    /// The scores of a block.
-    pub fn scores(&self, block: Block) -> Tensor<2> {
-        let (anchors, documents) = (self.anchors.clone(), self.documents.clone());
-        let ([pairs, _], [_, dim]) = (anchors.dims(), documents.dims());
-        let (similarity, of_anchors, of_documents) = match self.compare {
-            TensorCompare::Texts(similarity) => {
-                let positives = documents.clone().slice([0..pairs, 0..dim]);
-                let (left, right) = sides_of(block, anchors, documents, positives);
-                return similarity.forward(left, right);
-            }
-            TensorCompare::Tokens(similarity, of_anchors, of_documents) => (similarity, of_anchors, of_documents),
-        };
-        let of_positives = &of_documents[..of_anchors.len()];
-        let positives = documents.clone().slice([0..of_positives[of_positives.len() - 1], 0..dim]);
-        let (left, right) = sides_of(block, anchors, documents, positives);
-        let (of_left, of_right) = sides_of(block, of_anchors, of_documents, of_positives);
-        similarity.forward_on(left, of_left, right, of_right)
-    }
-
-    /// The score of each document with its own anchor, `[D]`.
-    pub fn own_scores(&self, owners: &[u32]) -> Tensor<1> {
-        let places = owners.iter().map(|owner| *owner as usize);
-        match self.compare {
-            TensorCompare::Texts(similarity) => {
-                let owners = numbers(places, &self.device());
-                similarity.forward_rows(self.anchors.clone().select(0, owners), self.documents.clone())
-            }
-            TensorCompare::Tokens(..) => {
-                let cells = places.enumerate().map(|(document, owner)| owner * owners.len() + document);
-                let cells = numbers(cells, &self.device());
-                let scores = self.scores(Block::AnchorsDocuments);
-                let [pairs, documents] = scores.dims();
-                scores.reshape([pairs * documents]).select(0, cells)
-            }
-        }
-    }
-
-    /// Where the embeddings are.
-    pub fn device(&self) -> Device {
-        self.documents.device()
-    }
-}
-
 /// Rows and columns of a block.
 pub(super) fn sides_of<T: Clone>(block: Block, anchors: T, documents: T, positives: T) -> (T, T) {
     match block {
@@ -251,11 +186,4 @@ pub(super) fn sides_of<T: Clone>(block: Block, anchors: T, documents: T, positiv
         Block::PositivesDocuments => (positives, documents),
         Block::PositivesPositives => (positives.clone(), positives),
     }
-}
-
-/// Positions as a tensor.
-pub(super) fn numbers(of: impl Iterator<Item = usize>, device: &Device) -> Tensor<1, Int> {
-    let values: Vec<i64> = of.map(|number| number as i64).collect();
-    let count = values.len();
-    Tensor::from_data(TensorData::new(values, [count]), device)
 }

@@ -1,10 +1,8 @@
 //! The part that contrastive losses share: each row picks its own column.
 
-use burn::tensor::Tensor;
 use ndarray::{Array2, s};
 use rayon::prelude::*;
 
-use super::sides::numbers;
 use crate::kernels::vector::{exp, max, sum, vectorized};
 
 /// Cross-entropy of rows whose right column is the one with the row's number.
@@ -74,11 +72,4 @@ fn beside(blocks: &[Array2<f32>]) -> Array2<f32> {
         });
     }
     wide
-}
-
-/// The loss of [`pick_own`] in tensors, for logits `[B, C]`, `[1]`.
-pub fn pick_own_on(logits: Tensor<2>) -> Tensor<1> {
-    let [rows, _] = logits.dims();
-    let own = numbers(0..rows, &logits.device()).reshape([rows, 1]);
-    burn::tensor::activation::log_softmax(logits, 1).gather(1, own).mean().neg()
 }

@@ -1,6 +1,5 @@
-//! Losses on token embeddings against hand-made numbers, sentence-transformers, finite differences, and each other.
+//! Losses on token embeddings against hand-made numbers, sentence-transformers and finite differences.
 
-use burn::tensor::Device;
 use ndarray::{Array2, arr2};
 use rand::RngExt;
 use serde::Deserialize;
@@ -60,16 +59,16 @@ fn largest_difference<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIter
     a.into_iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-fn both(
+/// Loss and gradients; the loss alone is the same.
+fn found(
     loss: &LossOnEmbeddings,
     anchors: &TokenEmbeddings,
     documents: &TokenEmbeddings,
     labels: &Labels,
-) -> [LossGradients; 2] {
-    let host = loss.forward_backward_tokens(anchors, documents, labels).unwrap();
-    let composed = loss.forward_backward_tokens_on(&Device::flex(), anchors, documents, labels).unwrap();
-    assert_eq!(loss.forward_tokens(anchors, documents, labels).unwrap(), host.loss);
-    [host, composed]
+) -> LossGradients {
+    let found = loss.forward_backward_tokens(anchors, documents, labels).unwrap();
+    assert_eq!(loss.forward_tokens(anchors, documents, labels).unwrap(), found.loss);
+    found
 }
 
 fn xtr(top_k: usize, normalizer: Normalizer) -> TokenSimilarity {
@@ -135,13 +134,12 @@ fn equals_sentence_transformers_token_by_token() {
         let (scores, _) = case.similarity.of_tokens().unwrap().scores((&anchors).into(), (&documents).into());
         assert!(largest_difference(&scores, &case.scores) < 1e-5, "{}: {scores}", case.name);
         let loss = LossOnEmbeddings::new(case.similarity, &case.loss);
-        for (way, found) in ["host", "composed"].into_iter().zip(both(&loss, &anchors, &documents, &labels)) {
-            let (name, off) = (&case.name, (found.loss - case.value).abs());
-            assert!(off < 1e-5 * case.value.max(1.0), "{way} {name}: {} is not {}", found.loss, case.value);
-            let gradients = found.at_anchors.iter().chain(&found.at_documents);
-            let apart = largest_difference(gradients, &case.gradients);
-            assert!(apart < 1e-5, "{way} {name}: gradients differ by {apart}");
-        }
+        let found = found(&loss, &anchors, &documents, &labels);
+        let (name, off) = (&case.name, (found.loss - case.value).abs());
+        assert!(off < 1e-5 * case.value.max(1.0), "{name}: {} is not {}", found.loss, case.value);
+        let gradients = found.at_anchors.iter().chain(&found.at_documents);
+        let apart = largest_difference(gradients, &case.gradients);
+        assert!(apart < 1e-5, "{name}: gradients differ by {apart}");
     }
 }
 
@@ -156,17 +154,14 @@ const LOSSES: [&str; 5] = [
 ];
 
 #[test]
-fn gradients_equal_finite_differences_and_both_ways_agree() {
+fn gradients_equal_finite_differences() {
     let (anchors, documents) = (random(&[3, 1, 4], 5, "a"), random(&[2, 5, 1, 3, 3, 2, 4, 1, 2], 5, "d"));
     let labels = labels(3, 9, &[0.9, 0.1, 0.4, -0.3, 0.8, 0.2, 0.5, -0.6, 0.7]);
     for similarity in SIMILARITIES {
         let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
         for json in LOSSES {
             let loss = LossOnEmbeddings::new(similarity, &config(json));
-            let [host, composed] = both(&loss, &anchors, &documents, &labels);
-            assert!((host.loss - composed.loss).abs() < 1e-5 * host.loss.abs().max(1.0), "{similarity:?} {json}");
-            assert!(largest_difference(&host.at_anchors, &composed.at_anchors) < 1e-5, "{similarity:?} {json}");
-            assert!(largest_difference(&host.at_documents, &composed.at_documents) < 1e-5, "{similarity:?} {json}");
+            let host = found(&loss, &anchors, &documents, &labels);
             assert!(host.at_anchors.iter().any(|g| g.abs() > 1e-3), "{similarity:?} {json}: no gradient");
             for (side, gradients) in [(0, &host.at_anchors), (1, &host.at_documents)] {
                 for at in (0..gradients.len()).step_by(3) {
@@ -191,9 +186,44 @@ fn gradients_equal_finite_differences_and_both_ways_agree() {
     }
 }
 
+/// Scores by the definition, and gradients at both sides' tokens given those at the scores: every product made and sorted.
+fn by_definition(
+    similarity: TokenSimilarity,
+    queries: &TokenEmbeddings,
+    documents: &TokenEmbeddings,
+    at_scores: &Array2<f32>,
+) -> (Array2<f32>, [Array2<f32>; 2]) {
+    let products = queries.view().dot(&documents.view().t());
+    let mut scores = Array2::zeros((queries.len(), documents.len()));
+    let mut at = [Array2::zeros(queries.view().dim()), Array2::zeros(documents.view().dim())];
+    let range = |of: &TokenEmbeddings, text: usize| of.offsets()[text]..of.offsets()[text + 1];
+    for ((query, document), score) in scores.indexed_iter_mut() {
+        let mut matched = Vec::new();
+        for token in range(queries, query) {
+            let row = products.row(token);
+            let best = range(documents, document).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap();
+            let nearer = row.iter().filter(|product| **product > row[best]).count();
+            if !matches!(similarity, TokenSimilarity::Xtr(config) if nearer >= config.top_k) {
+                matched.push((token, best));
+            }
+        }
+        let z = match similarity {
+            TokenSimilarity::Maxsim => 1.0,
+            TokenSimilarity::Xtr(_) => matched.len().max(1) as f32,
+        };
+        *score = matched.iter().map(|at| products[[at.0, at.1]]).sum::<f32>() / z;
+        let weight = at_scores[[query, document]] / z;
+        for (token, best) in matched {
+            at[0].row_mut(token).scaled_add(weight, &documents.view().row(best));
+            at[1].row_mut(best).scaled_add(weight, &queries.view().row(token));
+        }
+    }
+    (scores, at)
+}
+
 /// More tokens than one tile and one chunk hold, on one thread and on three.
 #[test]
-fn threads_change_nothing_and_large_batches_equal_the_tensors() {
+fn threads_change_nothing_and_large_batches_equal_the_definition() {
     let lengths = |n: usize, most: usize| (0..n).map(|text| 1 + text * 37 % most).collect::<Vec<usize>>();
     let (anchors, documents) = (random(&lengths(24, 30), 16, "a"), random(&lengths(24, 170), 16, "d"));
     let labels = Labels::distinct(24, 0);
@@ -206,10 +236,18 @@ fn threads_change_nothing_and_large_batches_equal_the_tensors() {
         let (one, three) = (on(1), on(3));
         assert_eq!((one.loss.to_bits(), &one.at_anchors), (three.loss.to_bits(), &three.at_anchors));
         assert_eq!(one.at_documents, three.at_documents);
-        let composed = loss.forward_backward_tokens_on(&Device::flex(), &anchors, &documents, &labels).unwrap();
-        assert!((one.loss - composed.loss).abs() < 1e-4, "{} is not {}", one.loss, composed.loss);
-        assert!(largest_difference(&one.at_anchors, &composed.at_anchors) < 1e-5);
-        assert!(largest_difference(&one.at_documents, &composed.at_documents) < 1e-5);
+
+        let similarity = similarity.of_tokens().unwrap();
+        let at_scores = Array2::from_shape_fn((24, 24), |(i, j)| ((i * 24 + j) % 13) as f32 / 13.0 - 0.5);
+        let (expected, at) = by_definition(similarity, &anchors, &documents, &at_scores);
+        let (left, right) = ((&anchors).into(), (&documents).into());
+        let (scores, matches) = similarity.scores(left, right);
+        assert!(largest_difference(&scores, &expected) < 1e-4, "{similarity:?}");
+        let [at_left, at_right] = TokenSimilarity::backward(left, right, &matches, &at_scores);
+        assert!(largest_difference(&at_left, &at[0]) < 1e-4, "{similarity:?}");
+        assert!(largest_difference(&at_right, &at[1]) < 1e-4, "{similarity:?}");
+        let (own, _) = similarity.own_scores(left, right, &(0..24).collect::<Vec<u32>>());
+        assert!(largest_difference(&own, expected.diag().iter()) < 1e-4, "{similarity:?}");
     }
 }
 

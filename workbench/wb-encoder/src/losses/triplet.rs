@@ -1,15 +1,14 @@
 //! Triplet loss: the positive closer than each hard negative, by a margin.
 
-use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 use super::{
     labels::Labels,
-    loss::{Loss, Needs},
-    sides::{HostSides, TensorSides, numbers},
+    loss::{Loss, LossSpec, Needs},
+    sides::BatchSides,
 };
-use crate::similarities::{Dense, Distance, Similarity};
+use crate::similarities::{Dense, Distance, Similarity, SimilarityConfig};
 
 /// Triplet loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,14 +39,16 @@ impl Default for TripletConfig {
     }
 }
 
-impl TripletConfig {
-    /// The loss, ready to use.
-    pub fn init(&self) -> Triplet {
-        Triplet { margin: self.margin }
+impl LossSpec for TripletConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "triplet", negatives: true, ..Needs::default() }
     }
 
-    /// The distance as a similarity.
-    pub fn similarity(&self) -> Box<dyn Similarity> {
+    fn init(&self) -> Box<dyn Loss> {
+        Box::new(Triplet { margin: self.margin })
+    }
+
+    fn similarity(&self, _given: SimilarityConfig) -> Box<dyn Similarity> {
         match self.distance {
             TripletDistance::Cosine => Box::new(Dense::cosine()),
             TripletDistance::Euclidean => Box::new(Distance::Euclidean),
@@ -55,8 +56,11 @@ impl TripletConfig {
         }
     }
 
-    /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn not_by_tokens(&self) -> Option<&'static str> {
+        Some("`triplet` has a distance of its own between two vectors")
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
         if !(self.margin.is_finite() && self.margin > 0.0) {
             let message = format!("got {}, expected a number above 0", self.margin);
             return Err(Error::value(format!("{key}.margin"), message)
@@ -77,20 +81,12 @@ impl TripletConfig {
 /// Hermans et al. 2017, arXiv 1703.07737. Equals sentence-transformers' `TripletLoss` on the triplets that pairs of
 /// several negatives unfold into; its defaults are the euclidean distance and a margin of 5.
 #[derive(Debug, Clone)]
-pub struct Triplet {
+struct Triplet {
     margin: f64,
 }
 
 impl Loss for Triplet {
-    fn needs(&self) -> Needs {
-        Needs { loss: "triplet", negatives: true, ..Needs::default() }
-    }
-
-    fn forward(&self, sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-        own_margins(sides, labels).neg().add_scalar(self.margin).clamp_min(0.0).mean()
-    }
-
-    fn forward_backward_host(&self, sides: &mut HostSides<'_>, labels: &Labels) -> f64 {
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let owners = labels.owners();
         let scores = sides.own_scores(owners);
         let count = (owners.len() - labels.pairs()) as f64;
@@ -108,19 +104,4 @@ impl Loss for Triplet {
         sides.add_own_gradient(owners, &at_scores);
         sum / count
     }
-}
-
-/// s(anchor, positive) − s(anchor, hard negative) for each hard negative in order, `[D − B]`.
-pub(super) fn own_margins(sides: &TensorSides<'_>, labels: &Labels) -> Tensor<1> {
-    let scores = sides.own_scores(labels.owners());
-    let negatives = labels.pairs()..labels.owners().len();
-    let owners = labels.owners()[negatives.clone()].iter().map(|owner| *owner as usize);
-    let positives = scores.clone().select(0, numbers(owners, &sides.device()));
-    positives - scores.slice([negatives])
-}
-
-/// Host numbers as a tensor beside the sides.
-pub(super) fn beside_sides(values: Vec<f32>, sides: &TensorSides<'_>) -> Tensor<1> {
-    let count = values.len();
-    Tensor::from_data(TensorData::new(values, [count]), &sides.device())
 }

@@ -1,6 +1,5 @@
 //! Cosine and dot product: one vector a text.
 
-use burn::tensor::Tensor;
 use ndarray::{Array2, ArrayView2, ArrayViewMut1};
 use rayon::prelude::*;
 
@@ -33,20 +32,7 @@ impl Dense {
 }
 
 impl Similarity for Dense {
-    fn forward(&self, left: Tensor<2>, right: Tensor<2>) -> Tensor<2> {
-        if self.normalize {
-            return unit(left).matmul(unit(right).transpose());
-        }
-        left.matmul(right.transpose())
-    }
-
-    fn forward_rows(&self, left: Tensor<2>, right: Tensor<2>) -> Tensor<1> {
-        let rows = left.dims()[0];
-        let products = if self.normalize { unit(left) * unit(right) } else { left * right };
-        products.sum_dim(1).reshape([rows])
-    }
-
-    fn prepare_host(&self, rows: ArrayView2<'_, f32>) -> Prepared {
+    fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared {
         let mut rows = rows.as_standard_layout().into_owned();
         if !self.normalize {
             return Prepared { rows, factors: Vec::new() };
@@ -61,11 +47,11 @@ impl Similarity for Dense {
         Prepared { rows, factors }
     }
 
-    fn scores_host(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
+    fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
         product::by_rows(left, right)
     }
 
-    fn backward_host(
+    fn backward(
         &self,
         left: ArrayView2<'_, f32>,
         right: ArrayView2<'_, f32>,
@@ -74,7 +60,7 @@ impl Similarity for Dense {
         (product::plain(at_scores, right), product::by_columns(at_scores, left))
     }
 
-    fn own_scores_host(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
+    fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
         let (left, right) = (rows::slices(&left), rows::slices(&right));
         let score = |(owner, right): (&u32, &&[f32])| {
             vectorized(
@@ -85,7 +71,7 @@ impl Similarity for Dense {
         owners.par_iter().zip(&right).map(score).collect()
     }
 
-    fn own_backward_host(
+    fn own_backward(
         &self,
         left: ArrayView2<'_, f32>,
         right: ArrayView2<'_, f32>,
@@ -102,7 +88,7 @@ impl Similarity for Dense {
     }
 
     /// From the gradient at unit rows u = x·f to the gradient at x: f·(g − u·(u·g)).
-    fn unprepare_host(&self, prepared: &Prepared, gradient: &mut Array2<f32>) {
+    fn unprepare(&self, prepared: &Prepared, gradient: &mut Array2<f32>) {
         if !self.normalize {
             return;
         }
@@ -119,12 +105,4 @@ fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
         #[inline(always)]
         || add_scaled(sum, factor, row),
     );
-}
-
-/// Rows divided by their Euclidean length; rows of zeros stay zeros.
-fn unit(rows: Tensor<2>) -> Tensor<2> {
-    let squares = rows.clone().square().sum_dim(1);
-    let zero = squares.clone().equal_elem(0.0);
-    let factors = squares.mask_fill(zero.clone(), 1.0).sqrt().recip().mask_fill(zero, 0.0);
-    rows * factors
 }

@@ -1,6 +1,5 @@
 //! Euclidean and Manhattan distance, negated: the closer, the higher the score.
 
-use burn::tensor::Tensor;
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
@@ -75,21 +74,11 @@ fn reduce(a: &[f32], b: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 }
 
 impl Similarity for Distance {
-    fn forward(&self, left: Tensor<2>, right: Tensor<2>) -> Tensor<2> {
-        let ([l, dim], [r, _]) = (left.dims(), right.dims());
-        let apart = left.reshape([l, 1, dim]) - right.reshape([1, r, dim]);
-        self.lengths(apart.reshape([l * r, dim])).reshape([l, r])
-    }
-
-    fn forward_rows(&self, left: Tensor<2>, right: Tensor<2>) -> Tensor<1> {
-        self.lengths(left - right)
-    }
-
-    fn prepare_host(&self, rows: ArrayView2<'_, f32>) -> Prepared {
+    fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared {
         Prepared { rows: rows.as_standard_layout().into_owned(), factors: Vec::new() }
     }
 
-    fn scores_host(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
+    fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
         let (left_rows, right_rows) = (rows::slices(&left), rows::slices(&right));
         let mut scores = Array2::zeros((left.nrows(), right.nrows()));
         rows::each(&mut scores, |i, row| {
@@ -98,7 +87,7 @@ impl Similarity for Distance {
         scores
     }
 
-    fn backward_host(
+    fn backward(
         &self,
         left: ArrayView2<'_, f32>,
         right: ArrayView2<'_, f32>,
@@ -120,12 +109,12 @@ impl Similarity for Distance {
         (at_left, at_right)
     }
 
-    fn own_scores_host(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
+    fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
         let (left, right) = (rows::slices(&left), rows::slices(&right));
         owners.par_iter().zip(&right).map(|(owner, right)| self.score(left[*owner as usize], right)).collect()
     }
 
-    fn own_backward_host(
+    fn own_backward(
         &self,
         left: ArrayView2<'_, f32>,
         right: ArrayView2<'_, f32>,
@@ -145,21 +134,66 @@ impl Similarity for Distance {
         (at_left, at_right)
     }
 
-    fn unprepare_host(&self, _prepared: &Prepared, _gradient: &mut Array2<f32>) {}
+    fn unprepare(&self, _prepared: &Prepared, _gradient: &mut Array2<f32>) {}
 }
 
-impl Distance {
-    /// Negated lengths of rows, `[N, dim]` to `[N]`.
-    fn lengths(self, apart: Tensor<2>) -> Tensor<1> {
-        let rows = apart.dims()[0];
-        let lengths = match self {
-            Self::Manhattan => apart.abs().sum_dim(1),
-            Self::Euclidean => {
-                let squares = apart.square().sum_dim(1);
-                let zero = squares.clone().equal_elem(0.0);
-                squares.mask_fill(zero.clone(), 1.0).sqrt().mask_fill(zero, 0.0)
-            }
+#[cfg(test)]
+mod tests {
+    use ndarray::s;
+
+    use super::*;
+
+    /// Whole numbers, whose sums are exact, and more of them than the lanes hold.
+    #[test]
+    fn scores_and_gradients_equal_the_definition() {
+        let whole = |rows: usize, factor: usize| {
+            Array2::from_shape_fn((rows, 37), |(i, j)| ((factor * i + 3 * j + i * j) % 11) as f32 - 5.0)
         };
-        lengths.reshape([rows]).neg()
+        let (left, right) = (whole(4, 7), whole(5, 5));
+        let at_scores = Array2::from_shape_fn((4, 5), |(i, j)| (i * 5 + j) as f32 / 8.0 - 1.0);
+        let owners = [0, 1, 2, 3, 1];
+        for distance in [Distance::Euclidean, Distance::Manhattan] {
+            let definition = |i: usize, j: usize| {
+                let apart = &left.row(i) - &right.row(j);
+                match distance {
+                    Distance::Euclidean => -apart.mapv(|x| x * x).sum().sqrt(),
+                    Distance::Manhattan => -apart.mapv(f32::abs).sum(),
+                }
+            };
+            let expected = Array2::from_shape_fn((4, 5), |(i, j)| definition(i, j));
+            assert_eq!(distance.compare(left.view(), right.view()), expected);
+            let own = distance.own_scores(left.view(), right.view(), &owners);
+            assert_eq!(own, (0..5).map(|j| expected[[owners[j] as usize, j]]).collect::<Vec<_>>());
+
+            // ∂s/∂a of one score: (b − a)/‖a − b‖, or the sign of b − a.
+            let slope = |i: usize, j: usize| {
+                let toward = &right.row(j) - &left.row(i);
+                match distance {
+                    // Equal vectors, of which there are two here, have no slope.
+                    Distance::Euclidean if expected[[i, j]] == 0.0 => toward,
+                    Distance::Euclidean => toward / -expected[[i, j]],
+                    Distance::Manhattan => toward.mapv(|x| if x == 0.0 { 0.0 } else { x.signum() }),
+                }
+            };
+            let near = |a: &Array2<f32>, b: &Array2<f32>| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+            let (mut at_left, mut at_right) = (Array2::<f32>::zeros((4, 37)), Array2::<f32>::zeros((5, 37)));
+            for ((i, j), at) in at_scores.indexed_iter() {
+                at_left.row_mut(i).scaled_add(*at, &slope(i, j));
+                at_right.row_mut(j).scaled_add(-at, &slope(i, j));
+            }
+            let (found_left, found_right) = distance.backward(left.view(), right.view(), at_scores.view());
+            assert!(near(&found_left, &at_left) && near(&found_right, &at_right), "{distance:?}");
+
+            at_left.fill(0.0);
+            at_right.fill(0.0);
+            let at_own = at_scores.slice(s![0, ..]).to_vec();
+            for (j, at) in at_own.iter().enumerate() {
+                let owner = owners[j] as usize;
+                at_left.row_mut(owner).scaled_add(*at, &slope(owner, j));
+                at_right.row_mut(j).scaled_add(-at, &slope(owner, j));
+            }
+            let (found_left, found_right) = distance.own_backward(left.view(), right.view(), &owners, &at_own);
+            assert!(near(&found_left, &at_left) && near(&found_right, &at_right), "{distance:?}");
+        }
     }
 }

@@ -7,7 +7,6 @@ pub mod product;
 pub(crate) mod rows;
 pub mod similarity;
 pub mod tokens;
-mod tokens_on;
 
 use serde::{Deserialize, Serialize};
 

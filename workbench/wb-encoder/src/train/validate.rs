@@ -138,7 +138,7 @@ impl Validation {
         let Some(negatives) = embed(backbone, &self.negatives, &mut |texts| go_on(2 * n + texts))? else {
             return Ok(None);
         };
-        let scores = loss.similarity().forward_host(anchors.view(), positives.view());
+        let scores = loss.similarity().compare(anchors.view(), positives.view());
         let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
         let ranks = ranks(scores.view(), &positive_texts);
         let mut sum = 0.0;
