@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use wb_core::{Progress, Seed, TokenEmbeddings};
+use wb_core::{Embeddings, Progress, Seed};
 use wb_retrieval::{
-    TokenIndex, TokenIndexBuilder, late_interaction,
+    TokenIndex, TokenIndexBuilder, maxsim,
     token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
 };
 
@@ -66,9 +66,9 @@ pub fn compressed(
             .with_hint("measure an encoder with late_interaction, or leave the token index away")
             .into());
     };
-    let queries = queries.part(0..queries.len().min(QUERIES));
+    let queries = queries.part(0..queries.texts().min(QUERIES));
     let started = Instant::now();
-    let exact = late_interaction::rank(&queries, documents, DEPTHS[1])?;
+    let exact = maxsim::rank(&queries, documents, DEPTHS[1])?;
     let mut searches = vec![Searched {
         name: "exact MaxSim".to_owned(),
         recall: [1.0; 2],
@@ -81,8 +81,8 @@ pub fn compressed(
     let plan = Plan { config: config.clone(), tokens, made_with: [].into(), seed };
     let sample = sample(documents, SAMPLE * config.centroids_for(tokens, usize::MAX), seed);
     let mut builder = TokenIndexBuilder::create(folder.path(), &sample, plan, progress)?;
-    for first in (0..documents.len()).step_by(BLOCK) {
-        builder.add(&documents.part(first..documents.len().min(first + BLOCK)), progress)?;
+    for first in (0..documents.texts()).step_by(BLOCK) {
+        builder.add(&documents.part(first..documents.texts().min(first + BLOCK)), progress)?;
     }
     let build_seconds = started.elapsed().as_secs_f64();
     let index = TokenIndex::open(folder.path())?;
@@ -99,7 +99,7 @@ pub fn compressed(
         bytes_per_token: index.bytes() as f64 / tokens.max(1) as f64,
         exact_bytes_per_token: 4 * index.dim(),
         build_seconds,
-        queries: queries.len(),
+        queries: queries.texts(),
         searches,
     })
 }
@@ -118,14 +118,14 @@ fn ways() -> Vec<(String, TokenSearch)> {
 }
 
 /// Documents drawn at random until they have so many tokens.
-fn sample(documents: &TokenEmbeddings, tokens: usize, seed: Seed) -> TokenEmbeddings {
-    let order = seed.permutation_at("token index sample", 0, documents.len());
+fn sample(documents: &Embeddings, tokens: usize, seed: Seed) -> Embeddings {
+    let order = seed.permutation_at("token index sample", 0, documents.texts());
     let mut found = 0;
     let mut chosen: Vec<usize> = order
         .into_iter()
         .take_while(|document| {
             let more = found < tokens;
-            found += documents.text(*document).nrows();
+            found += documents.of(*document).nrows();
             more
         })
         .collect();
@@ -133,6 +133,6 @@ fn sample(documents: &TokenEmbeddings, tokens: usize, seed: Seed) -> TokenEmbedd
     documents.select(chosen)
 }
 
-fn speed(queries: &TokenEmbeddings, started: Instant) -> f64 {
-    queries.len() as f64 / started.elapsed().as_secs_f64().max(1e-9)
+fn speed(queries: &Embeddings, started: Instant) -> f64 {
+    queries.texts() as f64 / started.elapsed().as_secs_f64().max(1e-9)
 }

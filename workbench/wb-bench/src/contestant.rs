@@ -7,12 +7,11 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, fingerprint::Fingerprint};
 use wb_retrieval::{
-    Bm25Config, FusionConfig, Retriever, inner_product::inner_products, late_interaction::encode_tokens,
-    maxsim::max_sim, retriever::block_of,
+    Bm25Config, FusionConfig, Retriever, inner_product::inner_products, maxsim::max_sim, retriever::block_of,
 };
 
 use crate::{Error, Result, texts::Texts};
@@ -56,84 +55,67 @@ impl Contestant<'_> {
             Self::Bm25(config) => (Some(*config), None, None),
             Self::Fusion(config, encoder, fusion) => (Some(*config), Some(encoder), Some(fusion.clone())),
         };
-        let late = encoder.and_then(|encoder| encoder.late_interaction());
-        let vectors = match encoder.filter(|_| late.is_none()) {
-            Some(encoder) => Some(Arc::new(Vectors {
+        let embedded = match encoder {
+            Some(encoder) => Some(Arc::new(EncodedTexts {
+                interaction: encoder.interaction(),
                 queries: encode(*encoder, texts, Side::Query, progress)?,
                 documents: encode(*encoder, texts, Side::Document, progress)?,
             })),
             None => None,
-        };
-        let tokens = match (encoder, late) {
-            (Some(encoder), Some(late)) => {
-                let mut of = |side| tokens(&encoder.name(), late, texts, side, progress);
-                Some(Arc::new(Tokens { queries: of(Side::Query)?, documents: of(Side::Document)? }))
-            }
-            _ => None,
         };
         Ok(Scorer {
             name: self.name(),
             fingerprint: self.fingerprint(),
             texts,
             bm25,
-            vectors,
-            tokens,
+            embedded,
             fusion: fusion.unwrap_or_default(),
         })
     }
 }
 
-/// The vectors of all texts as the encoder gave them, row `i` for text `i` of a side.
-pub struct Vectors {
-    queries: Array2<f32>,
-    documents: Array2<f32>,
+/// The embeddings of all texts as the encoder gave them, text `i` for text `i` of a side.
+pub struct EncodedTexts {
+    interaction: Interaction,
+    queries: Embeddings,
+    documents: Embeddings,
 }
 
-impl Vectors {
-    /// One side, `[texts, dim]`.
-    pub fn side(&self, side: Side) -> &Array2<f32> {
+impl EncodedTexts {
+    /// One side.
+    pub fn side(&self, side: Side) -> &Embeddings {
         match side {
             Side::Query => &self.queries,
             Side::Document => &self.documents,
         }
     }
-}
 
-/// The token vectors of all texts, text `i` for text `i` of a side.
-struct Tokens {
-    queries: TokenEmbeddings,
-    documents: TokenEmbeddings,
-}
+    /// Some texts of a side as they are compared: one vector a text divided by its length, or as many as there are, which
+    /// are not copied where all are asked for in order.
+    fn some(&self, side: Side, numbers: &[u32]) -> Cow<'_, Embeddings> {
+        let all = self.side(side);
+        let chosen = || all.select(numbers.iter().map(|number| *number as usize));
+        let in_order = || numbers.len() == all.texts() && numbers.iter().zip(0..).all(|(number, at)| *number == at);
+        match self.interaction {
+            Interaction::InnerProduct => Cow::Owned(chosen().normalized()),
+            Interaction::MaxSim if in_order() => Cow::Borrowed(all),
+            Interaction::MaxSim => Cow::Owned(chosen()),
+        }
+    }
 
-impl Tokens {
-    /// Some texts of a side; all of them in order are not copied.
-    fn some(&self, side: Side, numbers: &[u32]) -> Cow<'_, TokenEmbeddings> {
-        let all = match side {
-            Side::Query => &self.queries,
-            Side::Document => &self.documents,
-        };
-        let in_order = numbers.len() == all.len() && numbers.iter().zip(0..).all(|(number, at)| *number == at);
-        match in_order {
-            true => Cow::Borrowed(all),
-            false => Cow::Owned(all.select(numbers.iter().map(|number| *number as usize))),
+    /// The score of every source with every target, `[sources, targets]`.
+    fn scores(&self, sources: &Embeddings, targets: &Embeddings) -> Result<Array2<f32>> {
+        match self.interaction {
+            Interaction::InnerProduct => Ok(inner_products(sources.view(), targets.view())),
+            Interaction::MaxSim => Ok(max_sim(sources, targets)?),
         }
     }
 }
 
-fn tokens(
-    name: &str,
-    encoder: &dyn TokenEncoder,
-    texts: &Texts,
-    side: Side,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<TokenEmbeddings> {
-    Ok(encode_tokens(name, encoder, &texts.side(side).as_strs(), side, progress)?)
-}
-
-fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
+fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
     let list = texts.side(side).as_strs();
     if list.is_empty() {
-        return Ok(Array2::zeros((0, encoder.dim())));
+        return Ok(Embeddings::dense(Array2::zeros((0, encoder.dim()))));
     }
     let what = side.plural();
     let embeddings = encoder.encode(&list, side, progress).map_err(|source| Error::Encoder {
@@ -142,14 +124,15 @@ fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn F
         source,
     })?;
     let wrong = |message: String| Error::Vectors { encoder: encoder.name(), message };
-    if embeddings.len() != list.len() {
-        return Err(wrong(format!("{} vectors for {} {what}, expected one each", embeddings.len(), list.len())));
+    if embeddings.texts() != list.len() {
+        return Err(wrong(format!("{} vectors for {} {what}, expected one each", embeddings.texts(), list.len())));
     }
-    if let Some(row) = embeddings.view().axis_iter(Axis(0)).position(|row| row.iter().any(|x| !x.is_finite())) {
-        let begin: String = list[row].chars().take(60).collect();
-        return Err(wrong(format!("the vector of {what} {row} ({begin:?}) holds a number that is not finite")));
+    let not_finite = |text: &usize| embeddings.of(*text).iter().any(|x| !x.is_finite());
+    if let Some(text) = (0..list.len()).into_par_iter().find_first(not_finite) {
+        let begin: String = list[text].chars().take(60).collect();
+        return Err(wrong(format!("the vector of {what} {text} ({begin:?}) holds a number that is not finite")));
     }
-    Ok(embeddings.into_inner())
+    Ok(embeddings)
 }
 
 /// Some texts of one side, by their numbers.
@@ -167,8 +150,7 @@ pub struct Scorer<'t> {
     fingerprint: Fingerprint,
     texts: &'t Texts,
     bm25: Option<Bm25Config>,
-    vectors: Option<Arc<Vectors>>,
-    tokens: Option<Arc<Tokens>>,
+    embedded: Option<Arc<EncodedTexts>>,
     fusion: FusionConfig,
 }
 
@@ -199,34 +181,39 @@ impl<'t> Scorer<'t> {
             fingerprint: Fingerprint::of_json(&("fusion", &bm25, self.fingerprint.as_str(), &fusion)),
             texts: self.texts,
             bm25: Some(bm25),
-            vectors: self.vectors.clone(),
-            tokens: self.tokens.clone(),
+            embedded: self.embedded.clone(),
             fusion,
         }
     }
 
     /// What embeddings are compared by, where the contestant is an encoder and nothing else.
     pub fn similarity(&self) -> Option<&'static str> {
-        match (&self.bm25, &self.vectors, &self.tokens) {
-            (None, Some(_), _) => Some("cosine"),
-            (None, None, Some(_)) => Some("maxsim"),
-            _ => None,
+        match (&self.bm25, self.interaction()?) {
+            (None, Interaction::InnerProduct) => Some("cosine"),
+            (None, Interaction::MaxSim) => Some("maxsim"),
+            (Some(_), _) => None,
         }
     }
 
+    fn interaction(&self) -> Option<Interaction> {
+        self.embedded.as_ref().map(|embedded| embedded.interaction)
+    }
+
     /// The vectors, where the contestant is an encoder of one vector a text and nothing else.
-    pub fn vectors(&self) -> Option<&Vectors> {
-        self.vectors.as_deref().filter(|_| self.bm25.is_none())
+    pub fn vectors(&self) -> Option<&EncodedTexts> {
+        let embedded = self.embedded.as_deref().filter(|_| self.bm25.is_none())?;
+        (embedded.interaction == Interaction::InnerProduct).then_some(embedded)
     }
 
     /// The token vectors of all queries and all documents, where the contestant is an encoder of one vector a token.
-    pub fn token_vectors(&self) -> Option<(&TokenEmbeddings, &TokenEmbeddings)> {
-        self.tokens.as_deref().map(|tokens| (&tokens.queries, &tokens.documents))
+    pub fn token_vectors(&self) -> Option<(&Embeddings, &Embeddings)> {
+        let embedded = self.embedded.as_deref()?;
+        (embedded.interaction == Interaction::MaxSim).then_some((&embedded.queries, &embedded.documents))
     }
 
     /// Scores at or under this mean that a document was not found at all (BM25: no word in common).
     pub fn floor(&self) -> Option<f32> {
-        (self.bm25.is_some() && self.vectors.is_none() && self.tokens.is_none()).then_some(0.0)
+        (self.bm25.is_some() && self.embedded.is_none()).then_some(0.0)
     }
 
     /// Gives `visit` the position of each source and its scores for all targets; results come in source order.
@@ -240,8 +227,7 @@ impl<'t> Scorer<'t> {
     ) -> Result<Vec<T>> {
         let target_texts: Vec<&str> = targets.numbers.iter().map(|number| self.text(targets.side, *number)).collect();
         let words = self.bm25.map(|config| config.init(&target_texts, &mut |_| ())).transpose()?;
-        let target_vectors = self.vectors.as_ref().map(|vectors| gather(vectors.side(targets.side), targets.numbers));
-        let target_tokens = self.tokens.as_ref().map(|tokens| tokens.some(targets.side, targets.numbers));
+        let target_vectors = self.embedded.as_ref().map(|embedded| embedded.some(targets.side, targets.numbers));
         let mut results = Vec::with_capacity(sources.numbers.len());
         let block = block_of(targets.numbers.len()).min(BLOCK);
         for numbers in sources.numbers.chunks(block) {
@@ -252,11 +238,10 @@ impl<'t> Scorer<'t> {
                 }
                 None => None,
             };
-            let by_vectors = match (&self.vectors, &target_vectors, &self.tokens, &target_tokens) {
-                (Some(vectors), Some(targets), ..) => {
-                    Some(inner_products(gather(vectors.side(sources.side), numbers).view(), targets.view()))
+            let by_vectors = match (&self.embedded, &target_vectors) {
+                (Some(embedded), Some(targets)) => {
+                    Some(embedded.scores(&embedded.some(sources.side, numbers), targets)?)
                 }
-                (.., Some(tokens), Some(targets)) => Some(max_sim(&tokens.some(sources.side, numbers), targets)?),
                 _ => None,
             };
             let scores = match (by_words, by_vectors) {
@@ -277,12 +262,6 @@ impl<'t> Scorer<'t> {
     fn text(&self, side: Side, number: u32) -> &str {
         self.texts.side(side).text(number)
     }
-}
-
-/// Some rows of a matrix, each divided by its length.
-fn gather(vectors: &Array2<f32>, numbers: &[u32]) -> Array2<f32> {
-    let rows: Vec<usize> = numbers.iter().map(|number| *number as usize).collect();
-    Embeddings::dense(vectors.select(Axis(0), &rows)).normalized().into_inner()
 }
 
 #[cfg(test)]

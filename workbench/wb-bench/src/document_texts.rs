@@ -4,13 +4,12 @@
 //! query is just that. So every benchmark, and mining, takes such documents as it takes those of late interaction.
 
 use ndarray::Array2;
-use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
 use crate::{Error, Result};
 
 /// The texts of a document.
 type View<'a> = Box<dyn Fn(&str) -> Vec<String> + 'a>;
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// An encoder with other texts for documents; queries are embedded as they are.
 pub struct DocumentTexts<'a> {
@@ -33,7 +32,7 @@ impl<'a> DocumentTexts<'a> {
         several: bool,
         texts: impl Fn(&str) -> Vec<String> + 'a,
     ) -> Result<Self> {
-        if several && encoder.late_interaction().is_some() {
+        if several && encoder.interaction() == Interaction::MaxSim {
             let message = "gives one vector a token, and several texts of a document need one vector a text";
             return Err(Error::Core(
                 wb_core::Error::data(encoder.name(), message).with_hint("embed: concat joins the texts of a document"),
@@ -74,47 +73,32 @@ impl Encoder for DocumentTexts<'_> {
         self.fingerprint.clone()
     }
 
+    fn interaction(&self) -> Interaction {
+        if self.several { Interaction::MaxSim } else { self.encoder.interaction() }
+    }
+
     fn encode(
         &self,
         texts: &[&str],
         side: Side,
         progress: &mut dyn FnMut(Progress),
-    ) -> std::result::Result<Embeddings, Failure> {
+    ) -> std::result::Result<Embeddings, EncodeError> {
         if side == Side::Query {
-            return self.encoder.encode(texts, side, progress);
+            let found = self.encoder.encode(texts, side, progress)?;
+            return Ok(if self.several { found.normalized() } else { found });
         }
         let (views, offsets) = self.views(texts);
-        if views.len() != texts.len() || offsets.windows(2).any(|ends| ends[1] - ends[0] != 1) {
-            return Err("a document of several texts has several vectors".into());
-        }
-        self.encoder.encode(&as_strs(&views), side, progress)
-    }
-
-    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
-        (self.several || self.encoder.late_interaction().is_some()).then_some(self)
-    }
-}
-
-impl TokenEncoder for DocumentTexts<'_> {
-    fn encode_tokens(
-        &self,
-        texts: &[&str],
-        side: Side,
-        progress: &mut dyn FnMut(Progress),
-    ) -> std::result::Result<TokenEmbeddings, Failure> {
-        let (views, offsets) = match side {
-            Side::Query => (texts.iter().map(|text| (*text).to_owned()).collect(), (0..=texts.len()).collect()),
-            Side::Document => self.views(texts),
-        };
-        let views = as_strs(&views);
-        if let Some(tokens) = self.encoder.late_interaction() {
-            return tokens.encode_tokens(&views, side, progress);
+        if !self.several {
+            if offsets.windows(2).any(|ends| ends[1] - ends[0] != 1) {
+                return Err("a document of several texts has several vectors".into());
+            }
+            return self.encoder.encode(&as_strs(&views), side, progress);
         }
         if views.is_empty() {
-            return Ok(TokenEmbeddings::new(Array2::zeros((0, self.dim())), offsets)?);
+            return Ok(Embeddings::ragged(Array2::zeros((0, self.dim())), offsets)?);
         }
-        let vectors = self.encoder.encode(&views, side, progress)?.normalized().into_inner();
-        Ok(TokenEmbeddings::new(vectors, offsets)?)
+        let vectors = self.encoder.encode(&as_strs(&views), side, progress)?.normalized().into_inner();
+        Ok(Embeddings::ragged(vectors, offsets)?)
     }
 }
 
@@ -153,7 +137,7 @@ mod tests {
             texts: &[&str],
             _: Side,
             _: &mut dyn FnMut(Progress),
-        ) -> std::result::Result<Embeddings, Failure> {
+        ) -> std::result::Result<Embeddings, EncodeError> {
             let count = |text: &str, letter: char| text.chars().filter(|c| *c == letter).count() as f32;
             let rows = Array2::from_shape_fn((texts.len(), 3), |(at, of)| count(texts[at], ['a', 'b', 'c'][of]));
             Ok(Embeddings::dense(rows))

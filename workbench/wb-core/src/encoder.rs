@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Embeddings, TokenEmbeddings, progress::Progress};
+use crate::{Embeddings, Error, fingerprint::Fingerprint, progress::Progress};
 
 /// Which side of a search a text stands on; prompts and lengths may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +40,21 @@ impl Side {
     }
 }
 
+/// How the vectors of two texts become a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interaction {
+    /// The inner product of one vector a text; the cosine, where vectors have length 1.
+    #[default]
+    InnerProduct,
+    /// Late interaction of several vectors a text, mostly one a token: the sum over the query's vectors of the greatest
+    /// inner product with one of the document's.
+    MaxSim,
+}
+
+/// Why texts could not be encoded.
+pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Anything that turns texts into vectors.
 pub trait Encoder {
     /// A short name for tables and files.
@@ -49,30 +64,29 @@ pub trait Encoder {
     fn dim(&self) -> usize;
 
     /// Everything that decides the vectors (weights, prompts, lengths), for caches and manifests.
-    fn fingerprint(&self) -> crate::fingerprint::Fingerprint;
+    fn fingerprint(&self) -> Fingerprint;
 
-    /// Row `i` of the result belongs to `texts[i]`. An empty text has a vector too.
-    fn encode(
-        &self,
-        texts: &[&str],
-        side: Side,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>>;
-
-    /// The same encoder by one vector a token (late interaction), where it gives those; [`Encoder::encode`] is an error then.
-    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
-        None
+    /// How its vectors are compared. Those of MaxSim have length 1.
+    fn interaction(&self) -> Interaction {
+        Interaction::InnerProduct
     }
-}
 
-/// Anything that turns texts into one vector a token. Texts are compared by MaxSim: the sum over the query's tokens of
-/// the greatest inner product with one of the document's.
-pub trait TokenEncoder {
-    /// Text `i` of the result is `texts[i]`. Vectors have length 1.
-    fn encode_tokens(
+    /// Text `i` of the result is `texts[i]`. With one vector a text, an empty text has a vector too.
+    fn encode(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress))
+    -> Result<Embeddings, EncodeError>;
+
+    /// [`Encoder::encode`] for what needs one vector a text; an encoder of several is an error, before it encodes.
+    fn encode_single_vector(
         &self,
         texts: &[&str],
         side: Side,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>>;
+    ) -> Result<Embeddings, EncodeError> {
+        match self.interaction() {
+            Interaction::InnerProduct => self.encode(texts, side, progress),
+            Interaction::MaxSim => {
+                Err(Error::data(self.name(), "gives one vector a token, and one a text is wanted here").into())
+            }
+        }
+    }
 }

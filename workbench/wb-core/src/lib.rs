@@ -28,11 +28,10 @@ pub mod scores;
 pub mod seed;
 pub mod statistics;
 pub mod suggest;
-pub mod token_embeddings;
 
 pub use corpus::{Corpus, Document, Qrels, Query};
 pub use embeddings::Embeddings;
-pub use encoder::{Encoder, Side, TokenEncoder};
+pub use encoder::{Encoder, Interaction, Side};
 pub use encoder_ref::{EncoderRef, Place, Ranker};
 pub use error::{Error, Result};
 pub use pair::{Origin, Pair, PairSet, Task};
@@ -42,4 +41,3 @@ pub use reranker::Reranker;
 pub use run_dir::RunDir;
 pub use scores::Scores;
 pub use seed::Seed;
-pub use token_embeddings::TokenEmbeddings;

@@ -7,8 +7,8 @@
 
 use std::{error::Error, fs, io::stdin, path::Path, time::Instant};
 
-use ndarray::{Axis, concatenate, s};
-use wb_core::{Seed, Side};
+use ndarray::{Axis, concatenate};
+use wb_core::{Embeddings, Seed, Side};
 use wb_encoder::{
     Backbone, BiEncoder, DeviceConfig, Dropout, Folder, Gradients, LoraConfig, TokenBatch,
     losses::{Labels, LossConfig, LossOnEmbeddings},
@@ -73,8 +73,9 @@ fn accumulate(
     gradients: &mut Gradients,
 ) -> wb_encoder::Result<f64> {
     let (embeddings, tape) = backbone.embed_tracked(&batch.tokens, dropout)?;
-    let (anchors, documents) = (embeddings.slice(s![..batch.anchors, ..]), embeddings.slice(s![batch.anchors.., ..]));
-    let found = loss.forward_backward(anchors, documents, &batch.labels)?;
+    let embeddings = Embeddings::dense(embeddings);
+    let (anchors, documents) = (embeddings.part(0..batch.anchors), embeddings.part(batch.anchors..embeddings.texts()));
+    let found = loss.forward_backward(&anchors, &documents, &batch.labels)?;
     let at_embeddings = concatenate![Axis(0), found.at_anchors, found.at_documents];
     backbone.backward(tape, at_embeddings.view(), gradients)?;
     Ok(found.loss)

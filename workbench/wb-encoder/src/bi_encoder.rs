@@ -7,7 +7,7 @@ use std::{
 };
 
 use ndarray::Array2;
-use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
 use crate::{
     Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
@@ -144,17 +144,40 @@ impl BiEncoder {
         self.late_interaction.as_ref()
     }
 
-    /// Token embeddings of texts of one side, of vectors of length 1. An error where the encoder gives one vector a text.
-    pub fn embed_tokens(
+    /// Tokenizes ahead on a thread of its own, one window at most.
+    fn tokenize_ahead<'s>(
+        &'s self,
+        scope: &'s thread::Scope<'s, '_>,
+        texts: &'s [&'s str],
+        side: Side,
+    ) -> Receiver<Result<Vec<Vec<u32>>>> {
+        let (sender, receiver) = sync_channel(1);
+        scope.spawn(move || {
+            for window in texts.chunks(WINDOW) {
+                if sender.send(self.tokenize(window, side)).is_err() {
+                    break;
+                }
+            }
+        });
+        receiver
+    }
+
+    /// Embeddings of texts of one side: one vector a text, of length 1 where the encoder normalizes, or one a token, of
+    /// length 1.
+    pub fn embed(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
+        match &self.late_interaction {
+            Some(late) => self.embed_tokens(late, texts, side, progress),
+            None => self.embed_texts(texts, side, progress),
+        }
+    }
+
+    fn embed_tokens(
         &self,
+        late: &LateInteraction,
         texts: &[&str],
         side: Side,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<TokenEmbeddings> {
-        let Some(late) = &self.late_interaction else {
-            let message = "gives one vector a text, and one a token is wanted here";
-            return Err(wb_core::Error::data(self.name.as_str(), message).into());
-        };
+    ) -> Result<Embeddings> {
         let stage = side.encoding();
         progress(Progress::new(stage, 0, texts.len()));
         let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
@@ -175,30 +198,7 @@ impl BiEncoder {
         })
     }
 
-    /// Tokenizes ahead on a thread of its own, one window at most.
-    fn tokenize_ahead<'s>(
-        &'s self,
-        scope: &'s thread::Scope<'s, '_>,
-        texts: &'s [&'s str],
-        side: Side,
-    ) -> Receiver<Result<Vec<Vec<u32>>>> {
-        let (sender, receiver) = sync_channel(1);
-        scope.spawn(move || {
-            for window in texts.chunks(WINDOW) {
-                if sender.send(self.tokenize(window, side)).is_err() {
-                    break;
-                }
-            }
-        });
-        receiver
-    }
-
-    /// Embeddings of texts of one side, `[texts, dim]`, of length 1 where the encoder normalizes.
-    pub fn embed(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
-        if self.late_interaction.is_some() {
-            let message = "gives one vector a token, and one a text is wanted here";
-            return Err(wb_core::Error::data(self.name.as_str(), message).into());
-        }
+    fn embed_texts(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
         let stage = side.encoding();
         let mut all = Array2::zeros((texts.len(), self.backbone.dim()));
         progress(Progress::new(stage, 0, texts.len()));
@@ -285,27 +285,16 @@ impl Encoder for BiEncoder {
         fingerprint.finish()
     }
 
+    fn interaction(&self) -> Interaction {
+        if self.late_interaction.is_some() { Interaction::MaxSim } else { Interaction::InnerProduct }
+    }
+
     fn encode(
         &self,
         texts: &[&str],
         side: Side,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<Embeddings, EncodeError> {
         Ok(self.embed(texts, side, progress)?)
-    }
-
-    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
-        self.late_interaction.is_some().then_some(self as &dyn TokenEncoder)
-    }
-}
-
-impl TokenEncoder for BiEncoder {
-    fn encode_tokens(
-        &self,
-        texts: &[&str],
-        side: Side,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(self.embed_tokens(texts, side, progress)?)
     }
 }

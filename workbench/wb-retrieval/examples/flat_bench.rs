@@ -9,7 +9,7 @@ use std::{error::Error, fs, io::stdin, time::Instant};
 
 use ndarray::Array2;
 use wb_core::Embeddings;
-use wb_retrieval::IndexConfig;
+use wb_retrieval::Flat;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: flat_bench DOCUMENTS QUERIES DIM K REPEATS|- [OUT]".into());
     };
     let (dim, k) = (dim.parse()?, k.parse()?);
-    let index = IndexConfig::default().init(read(documents, dim)?)?;
+    let index = Flat::new(read(documents, dim)?)?;
     let queries = read(queries, dim)?;
     let repeats: Box<dyn Iterator<Item = ()>> = match repeats.as_str() {
         "-" => {

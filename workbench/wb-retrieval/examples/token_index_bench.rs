@@ -9,7 +9,7 @@ use std::time::Instant;
 use ndarray::{Array2, Axis};
 use rand::RngExt;
 use rayon::prelude::*;
-use wb_core::{Ranking, Seed, TokenEmbeddings, progress::silent};
+use wb_core::{Embeddings, Ranking, Seed, progress::silent};
 use wb_retrieval::{
     TokenIndex, TokenIndexBuilder,
     token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
@@ -72,7 +72,7 @@ fn main() {
     let sample = maker.block((0..sampled).map(|at| at * documents / sampled).collect::<Vec<_>>());
     let plan = Plan { config, tokens: documents * tokens, made_with: [].into(), seed: Seed(3) };
     let started = Instant::now();
-    let sample = TokenEmbeddings::new(sample, maker.offsets(sampled)).unwrap();
+    let sample = Embeddings::ragged(sample, maker.offsets(sampled)).unwrap();
     let mut builder = TokenIndexBuilder::create(folder.path(), &sample, plan, &mut silent).unwrap();
     drop(sample);
     println!("{wanted} centroids from {} tokens: {:.1} s", sampled * tokens, started.elapsed().as_secs_f64());
@@ -95,7 +95,7 @@ fn main() {
     for first in (0..documents).step_by(BLOCK) {
         let n = BLOCK.min(documents - first);
         let block = maker.block((first..first + n).collect::<Vec<_>>());
-        let block = TokenEmbeddings::new(block, maker.offsets(n)).unwrap();
+        let block = Embeddings::ragged(block, maker.offsets(n)).unwrap();
         let started = Instant::now();
         builder.add(&block, &mut silent).unwrap();
         adding += started.elapsed().as_secs_f64();
@@ -119,7 +119,7 @@ fn main() {
         index.bytes() as f64 / 1e9
     );
     println!("memory at most: {}", peak());
-    let queries = TokenEmbeddings::new(queries, query_offsets).unwrap();
+    let queries = Embeddings::ragged(queries, query_offsets).unwrap();
     for probes in [4, 8, 16, 32] {
         for how in [
             TokenSearch::Plaid(PlaidSearch { probes, candidates: 256 }),

@@ -3,53 +3,48 @@
 use ndarray::Array2;
 use wb_core::{Embeddings, Encoder, Progress, Ranking, Side, fingerprint::Fingerprint};
 
-use crate::{Error, Index, IndexConfig, Result, Retriever};
+use crate::{Error, Flat, Result, Retriever, maxsim::check};
 
-/// An encoder and the index of a corpus that it encoded.
-pub struct Dense<'a> {
+/// An encoder and the documents that it encoded, searched exactly.
+pub struct DenseRetriever<'a> {
     encoder: &'a dyn Encoder,
-    index: Box<dyn Index + Send + Sync>,
+    documents: Flat,
     fingerprint: Fingerprint,
 }
 
-impl<'a> Dense<'a> {
-    /// Encodes documents in the order given and indexes them. Vectors are compared as the encoder makes them
-    /// (inner product), so an encoder that is meant for cosine normalizes.
-    pub fn new(
-        encoder: &'a dyn Encoder,
-        index: &IndexConfig,
-        documents: &[&str],
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self> {
+impl<'a> DenseRetriever<'a> {
+    /// Encodes documents in the order given. One vector a text is compared as the encoder makes it (inner product), so an
+    /// encoder that is meant for cosine normalizes; one vector a token by MaxSim.
+    pub fn new(encoder: &'a dyn Encoder, documents: &[&str], progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         let vectors = encode(encoder, documents, Side::Document, progress)?;
         let mut fingerprint = Fingerprint::builder();
-        fingerprint.text("dense").text(encoder.fingerprint().as_str()).text(Fingerprint::of_json(index).as_str());
+        fingerprint.text("dense").text(encoder.fingerprint().as_str());
         for document in documents {
             fingerprint.text(document);
         }
-        Ok(Self { encoder, index: index.init(vectors)?, fingerprint: fingerprint.finish() })
-    }
-
-    /// The index, for callers that have query vectors already.
-    pub fn index(&self) -> &dyn Index {
-        &*self.index
+        Ok(Self { encoder, documents: Flat::new(vectors)?, fingerprint: fingerprint.finish() })
     }
 }
 
-/// Encodes texts and checks that every text got its vector.
-fn encode(encoder: &dyn Encoder, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
-    let vectors = encoder.encode(texts, side, progress).map_err(|source| Error::Encoder {
-        what: side.plural(),
-        encoder: encoder.name(),
-        source,
-    })?;
-    if vectors.len() != texts.len() {
-        return Err(Error::Lengths { what: "vectors and texts", given: vectors.len(), expected: texts.len() });
+/// Encodes texts and checks that every text got its vector, or its vectors of finite numbers.
+pub fn encode(
+    encoder: &dyn Encoder,
+    texts: &[&str],
+    side: Side,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Embeddings> {
+    let found = encoder.encode(texts, side, progress);
+    let found = found.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })?;
+    if found.texts() != texts.len() {
+        return Err(Error::Lengths { what: "embeddings and texts", given: found.texts(), expected: texts.len() });
     }
-    Ok(vectors)
+    if found.offsets().is_some() {
+        check(side.as_str(), found.view())?;
+    }
+    Ok(found)
 }
 
-impl Retriever for Dense<'_> {
+impl Retriever for DenseRetriever<'_> {
     fn name(&self) -> String {
         self.encoder.name()
     }
@@ -59,21 +54,21 @@ impl Retriever for Dense<'_> {
     }
 
     fn n_documents(&self) -> usize {
-        self.index.len()
+        self.documents.len()
     }
 
     fn scores(&self, queries: &[&str], progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
-        self.index.scores(&encode(self.encoder, queries, Side::Query, progress)?)
+        self.documents.scores(&encode(self.encoder, queries, Side::Query, progress)?)
     }
 
     fn rank(&self, queries: &[&str], k: usize, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ranking>> {
-        self.index.search(&encode(self.encoder, queries, Side::Query, progress)?, k)
+        self.documents.search(&encode(self.encoder, queries, Side::Query, progress)?, k)
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use wb_core::progress::silent;
+    use wb_core::{Interaction, encoder::EncodeError, progress::silent};
 
     use super::*;
 
@@ -98,7 +93,7 @@ pub(crate) mod tests {
             texts: &[&str],
             _: Side,
             _: &mut dyn FnMut(Progress),
-        ) -> std::result::Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        ) -> std::result::Result<Embeddings, EncodeError> {
             let mut vectors = Array2::zeros((texts.len(), 26));
             for (row, text) in texts.iter().enumerate() {
                 for letter in text.bytes().filter(u8::is_ascii_lowercase) {
@@ -111,7 +106,7 @@ pub(crate) mod tests {
 
     #[test]
     fn texts_find_their_like() {
-        let dense = Dense::new(&Letters, &IndexConfig::default(), &["abc", "xyz", "", "aab"], &mut silent).unwrap();
+        let dense = DenseRetriever::new(&Letters, &["abc", "xyz", "", "aab"], &mut silent).unwrap();
         let rankings = dense.rank(&["ba", "zzz"], 2, &mut silent).unwrap();
         assert_eq!(rankings[0].hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [3, 0]);
         assert_eq!(rankings[1].hits[0].document, 1);
@@ -119,7 +114,64 @@ pub(crate) mod tests {
         assert_eq!(scores.dim(), (2, 4));
         assert_eq!(scores[[0, 3]], rankings[0].hits[0].score);
         assert_eq!(scores[[0, 2]], 0.0);
-        let other = Dense::new(&Letters, &IndexConfig::default(), &["abc"], &mut silent).unwrap();
+        let other = DenseRetriever::new(&Letters, &["abc"], &mut silent).unwrap();
         assert_ne!(other.fingerprint(), dense.fingerprint());
+    }
+
+    /// Each letter a token: its own direction, and a little of the next letter's.
+    pub(crate) struct LetterTokens;
+
+    impl Encoder for LetterTokens {
+        fn name(&self) -> String {
+            "letters".into()
+        }
+
+        fn dim(&self) -> usize {
+            26
+        }
+
+        fn fingerprint(&self) -> Fingerprint {
+            Fingerprint::of_bytes(b"token letters")
+        }
+
+        fn interaction(&self) -> Interaction {
+            Interaction::MaxSim
+        }
+
+        fn encode(
+            &self,
+            texts: &[&str],
+            _: Side,
+            _: &mut dyn FnMut(Progress),
+        ) -> std::result::Result<Embeddings, EncodeError> {
+            let letters: Vec<usize> =
+                texts.concat().bytes().filter(u8::is_ascii_lowercase).map(|b| usize::from(b - b'a')).collect();
+            let ends = texts.iter().scan(0, |end, text| {
+                *end += text.bytes().filter(u8::is_ascii_lowercase).count();
+                Some(*end)
+            });
+            let offsets = std::iter::once(0).chain(ends).collect();
+            let vectors = Array2::from_shape_fn((letters.len(), 26), |(row, column)| match column {
+                column if column == letters[row] => 0.8,
+                column if column == (letters[row] + 1) % 26 => 0.6,
+                _ => 0.0,
+            });
+            Ok(Embeddings::ragged(vectors, offsets)?)
+        }
+    }
+
+    #[test]
+    fn texts_find_their_like_token_by_token() {
+        let retriever = DenseRetriever::new(&LetterTokens, &["abc", "xyz", "", "aab"], &mut silent).unwrap();
+        let rankings = retriever.rank(&["ba", "zz"], 2, &mut silent).unwrap();
+        assert_eq!(rankings[0].hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(rankings[1].hits[0].document, 1);
+        let scores = retriever.scores(&["ba", "zz"], &mut silent).unwrap();
+        // Twice the letter itself; `z` is also near `a`.
+        assert!((scores[[0, 0]] - 2.0).abs() < 1e-6 && (scores[[1, 0]] - 0.96).abs() < 1e-6, "{scores}");
+        assert_eq!(scores[[0, 2]], -2.0);
+        assert_eq!(scores[[0, 3]], rankings[0].hits[1].score);
+        let refused = LetterTokens.encode_single_vector(&["a"], Side::Query, &mut silent).unwrap_err().to_string();
+        assert_eq!(refused, "letters: gives one vector a token, and one a text is wanted here");
     }
 }

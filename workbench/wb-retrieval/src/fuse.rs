@@ -200,7 +200,7 @@ mod tests {
     use wb_core::progress::silent;
 
     use super::*;
-    use crate::{Bm25Config, Dense, IndexConfig, dense::tests::Letters};
+    use crate::{Bm25Config, DenseRetriever, dense::tests::Letters};
 
     #[test]
     fn sums_by_hand() {
@@ -236,7 +236,7 @@ mod tests {
     fn two_retrievers_as_one() {
         let texts = ["read a file", "write it", "dear flea"];
         let bm25 = Bm25Config::default().init(&texts, &mut silent).unwrap();
-        let dense = Dense::new(&Letters, &IndexConfig::default(), &texts, &mut silent).unwrap();
+        let dense = DenseRetriever::new(&Letters, &texts, &mut silent).unwrap();
         let fusion = Fusion::new(FusionConfig::default(), &bm25, &dense).unwrap();
         assert_eq!(fusion.name(), "bm25+letters");
         let ranking = &fusion.rank(&["read file"], 3, &mut silent).unwrap()[0];

@@ -1,6 +1,5 @@
-//! Vectors to rankings, rankings to metrics: BM25, exact dense search and late
-//! interaction, their fusion, how good the result is; hard
-//! negatives.
+//! Vectors to rankings, rankings to metrics: BM25, exact dense search and late interaction, their fusion, how good the
+//! result is; hard negatives.
 //!
 //! A [`retriever::Retriever`] ranks a corpus for queries; [`metric`] measures rankings and [`ties`] says how much of
 //! a number is luck with equal scores; [`wb_core::statistics`] says how much of it is luck with queries. [`mining`] turns
@@ -13,12 +12,11 @@ pub mod code_tokens;
 pub mod dense;
 pub mod error;
 pub mod evaluate;
+pub mod flat;
 pub mod fuse;
-pub mod indexes;
 pub mod inner_product;
 mod judged;
 mod kernel;
-pub mod late_interaction;
 pub mod maxsim;
 pub mod metric;
 pub mod mining;
@@ -32,13 +30,12 @@ pub mod top_k;
 pub mod trec;
 
 pub use bm25::{Bm25, Bm25Config};
-pub use dense::Dense;
+pub use dense::DenseRetriever;
 pub use error::{Error, Result};
 pub use evaluate::{EvaluateConfig, Evaluation, evaluate};
+pub use flat::Flat;
 pub use fuse::{Fusion, FusionConfig};
-pub use indexes::{Index, IndexConfig};
 pub use judged::Judged;
-pub use late_interaction::LateInteraction;
 pub use metric::{Metric, Tied};
 pub use remembered::Remembered;
 pub use retriever::Retriever;

@@ -9,12 +9,14 @@ use std::{cell::RefCell, ops::Range};
 use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd};
 use rayon::prelude::*;
-use wb_core::TokenEmbeddings;
+use wb_core::{Embeddings, Ranking};
 
 use crate::{
     Error, Result,
-    indexes::LONGEST,
+    flat::LONGEST,
     kernel::{Machine, PANEL_REGISTERS, Panels, Sink},
+    retriever::block_of,
+    top_k::top_k,
 };
 
 /// Query tokens whose products are in memory at once, for each thread.
@@ -26,17 +28,17 @@ const LEAST: f32 = -1.0;
 
 /// MaxSim of every query with every document, `[queries, documents]`. A document without tokens comes last: each query
 /// token counts as −1. Vectors of different lengths are an error.
-pub fn max_sim(queries: &TokenEmbeddings, documents: &TokenEmbeddings) -> Result<Array2<f32>> {
+pub fn max_sim(queries: &Embeddings, documents: &Embeddings) -> Result<Array2<f32>> {
     if queries.dim() != documents.dim() && !queries.is_empty() && !documents.is_empty() {
         let (given, expected) = (queries.dim(), documents.dim());
         return Err(Error::Lengths { what: "dimensions of queries and documents", given, expected });
     }
-    let mut scores = Array2::zeros((queries.len(), documents.len()));
-    let n = documents.len();
+    let mut scores = Array2::zeros((queries.texts(), documents.texts()));
+    let n = documents.texts();
     if n == 0 || queries.is_empty() || queries.dim() == 0 {
         return Ok(scores);
     }
-    let groups = groups(queries.offsets(), QUERY_TOKENS);
+    let groups = groups(queries, QUERY_TOKENS);
     let mut rest = scores.as_slice_mut().unwrap_or_default();
     let mut parts = Vec::with_capacity(groups.len());
     for group in &groups {
@@ -44,7 +46,7 @@ pub fn max_sim(queries: &TokenEmbeddings, documents: &TokenEmbeddings) -> Result
         parts.push((group.clone(), part));
         rest = after;
     }
-    let blocks = self::groups(documents.offsets(), DOCUMENT_TOKENS);
+    let blocks = self::groups(documents, DOCUMENT_TOKENS);
     let machine = Machine::here();
     parts.into_par_iter().for_each(|(group, part)| {
         thread_local!(static WORK: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) });
@@ -53,42 +55,58 @@ pub fn max_sim(queries: &TokenEmbeddings, documents: &TokenEmbeddings) -> Result
     Ok(scores)
 }
 
+/// The best `k` documents for each query by MaxSim, best first, ties by position. Queries go in blocks whose scores
+/// fit 256 MiB.
+pub fn rank(queries: &Embeddings, documents: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
+    if documents.is_empty() {
+        return Ok((0..queries.texts()).map(|query| Ranking { query, hits: Vec::new() }).collect());
+    }
+    let mut rankings = Vec::with_capacity(queries.texts());
+    let block = block_of(documents.texts());
+    for first in (0..queries.texts()).step_by(block) {
+        let scores = max_sim(&queries.part(first..(first + block).min(queries.texts())), documents)?;
+        let rows = scores.as_slice().unwrap_or_default().par_chunks(documents.texts()).enumerate();
+        rankings.par_extend(rows.map(|(at, row)| Ranking { query: first + at, hits: top_k(row, k) }));
+    }
+    Ok(rankings)
+}
+
 /// Neighboring texts of at most so many tokens together, or one text that is longer.
-fn groups(offsets: &[usize], tokens: usize) -> Vec<Range<usize>> {
+fn groups(of: &Embeddings, tokens: usize) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
     let mut first = 0;
-    for text in 0..offsets.len() - 1 {
-        if text > first && offsets[text + 1] - offsets[first] > tokens {
+    for text in 0..of.texts() {
+        if text > first && of.rows(first..text + 1).len() > tokens {
             groups.push(first..text);
             first = text;
         }
     }
-    if first < offsets.len() - 1 {
-        groups.push(first..offsets.len() - 1);
+    if first < of.texts() {
+        groups.push(first..of.texts());
     }
     groups
 }
 
 fn score_group(
     machine: Machine,
-    queries: &TokenEmbeddings,
+    queries: &Embeddings,
     group: Range<usize>,
-    documents: &TokenEmbeddings,
+    documents: &Embeddings,
     blocks: &[Range<usize>],
     scores: &mut [f32],
     products: &mut Vec<f32>,
 ) {
-    let (dim, n) = (queries.dim(), documents.len());
-    let numbers = |of: &TokenEmbeddings, tokens: Range<usize>| -> Vec<f32> {
+    let (dim, n) = (queries.dim(), documents.texts());
+    let numbers = |of: &Embeddings, tokens: Range<usize>| -> Vec<f32> {
         of.view().as_slice().unwrap_or_default()[tokens.start * dim..tokens.end * dim].to_vec()
     };
-    let rows = queries.offsets()[group.start]..queries.offsets()[group.end];
+    let rows = queries.rows(group.clone());
     let mut left = Panels::empty(dim, machine.group);
     left.fill(&numbers(queries, rows.clone()));
     let mut right = Panels::empty(dim, machine.panel);
     let arch = Arch::new();
     for block in blocks {
-        let columns = documents.offsets()[block.start]..documents.offsets()[block.end];
+        let columns = documents.rows(block.clone());
         let width = columns.len();
         let all = documents.view();
         right.fill(&all.as_slice().unwrap_or_default()[columns.start * dim..columns.end * dim]);
@@ -98,10 +116,9 @@ fn score_group(
             machine.tiles(&left, 0, &right, &mut Products { out: products, width });
         }
         for (text, scores) in group.clone().zip(scores.chunks_exact_mut(n)) {
-            let tokens = queries.offsets()[text] - rows.start..queries.offsets()[text + 1] - rows.start;
+            let tokens = within(queries.rows(text..text + 1), rows.start);
             for document in block.clone() {
-                let range =
-                    documents.offsets()[document] - columns.start..documents.offsets()[document + 1] - columns.start;
+                let range = within(documents.rows(document..document + 1), columns.start);
                 scores[document] = arch.dispatch(
                     #[inline(always)]
                     || tokens.clone().map(|token| greatest(&products[token * width..][range.clone()])).sum(),
@@ -109,6 +126,11 @@ fn score_group(
             }
         }
     }
+}
+
+/// A range of places, counted from a first one.
+fn within(range: Range<usize>, first: usize) -> Range<usize> {
+    range.start - first..range.end - first
 }
 
 /// The greatest of some numbers in lanes.
@@ -176,15 +198,15 @@ pub(crate) mod tests {
     use crate::inner_product::tests::random;
 
     /// Texts of up to `most` tokens, some of none.
-    pub(crate) fn texts(seed: u64, n: usize, most: usize, dim: usize) -> TokenEmbeddings {
+    pub(crate) fn texts(seed: u64, n: usize, most: usize, dim: usize) -> Embeddings {
         let mut rng = Seed(seed).stream("lengths");
         let mut offsets = vec![0];
         for _ in 0..n {
             offsets.push(offsets[offsets.len() - 1] + rng.random_range(0..=most));
         }
         let vectors = random(seed, offsets[n], dim);
-        let vectors = wb_core::Embeddings::dense(vectors).normalized().into_inner();
-        TokenEmbeddings::new(vectors, offsets).unwrap()
+        let vectors = Embeddings::dense(vectors).normalized().into_inner();
+        Embeddings::ragged(vectors, offsets).unwrap()
     }
 
     /// The definition.
@@ -204,12 +226,12 @@ pub(crate) mod tests {
     #[test]
     fn two_queries_by_hand() {
         let vectors = ndarray::arr2(&[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]);
-        let queries = TokenEmbeddings::new(vectors.clone(), vec![0, 2, 3]).unwrap();
-        let documents = TokenEmbeddings::new(vectors, vec![0, 1, 3, 3]).unwrap();
+        let queries = Embeddings::ragged(vectors.clone(), vec![0, 2, 3]).unwrap();
+        let documents = Embeddings::ragged(vectors, vec![0, 1, 3, 3]).unwrap();
         let expected = ndarray::arr2(&[[1.0, 1.6, -2.0], [0.6, 1.0, -1.0]]);
         let found = max_sim(&queries, &documents).unwrap();
         assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found}");
-        assert!(max_sim(&queries, &TokenEmbeddings::none(3)).unwrap().is_empty());
+        assert!(max_sim(&queries, &Embeddings::ragged(Array2::zeros((0, 3)), vec![0]).unwrap()).unwrap().is_empty());
         assert!(max_sim(&queries, &texts(1, 2, 3, 5)).is_err());
     }
 
@@ -220,7 +242,7 @@ pub(crate) mod tests {
             let (queries, documents) = (texts(seed, n, q, 24), texts(seed ^ 1, m, d, 24));
             let found = max_sim(&queries, &documents).unwrap();
             for ((i, j), score) in found.indexed_iter() {
-                prop_assert_eq!(*score, naive(queries.text(i), documents.text(j)));
+                prop_assert_eq!(*score, naive(queries.of(i), documents.of(j)));
             }
         }
     }

@@ -64,7 +64,7 @@ impl<E: Encoder> Encoder for Remembered<E> {
             }));
         }
         if !fresh.is_empty() {
-            match self.encoder.encode(&fresh, side, progress) {
+            match self.encoder.encode_single_vector(&fresh, side, progress) {
                 Ok(rows) => memory.values.extend(rows.normalized().view().iter()),
                 Err(error) => {
                     // What could not be embedded is not known.

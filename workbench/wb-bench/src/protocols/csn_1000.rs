@@ -28,7 +28,7 @@ use wb_core::{
 use super::protocol::{Context, Measured, Protocol};
 use crate::{
     Result,
-    contestant::{Chosen, Scorer, Vectors},
+    contestant::{Chosen, EncodedTexts, Scorer},
     numpy_random::NumpyRandom,
 };
 
@@ -203,8 +203,8 @@ fn first_of_texts(functions: &[&BatchFunction]) -> Vec<bool> {
     functions.iter().map(|function| function.query.is_none_or(|query| seen.insert(query))).collect()
 }
 
-fn by_distance(vectors: &Vectors, functions: &[&BatchFunction], random: &mut NumpyRandom) -> Vec<Place> {
-    let dim = vectors.side(Side::Document).ncols();
+fn by_distance(vectors: &EncodedTexts, functions: &[&BatchFunction], random: &mut NumpyRandom) -> Vec<Place> {
+    let dim = vectors.side(Side::Document).dim();
     let mut rows = |side: Side, number: &dyn Fn(&BatchFunction) -> Option<u32>| -> Vec<Vec<f64>> {
         let known = vectors.side(side);
         functions

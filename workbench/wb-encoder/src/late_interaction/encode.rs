@@ -1,7 +1,7 @@
 //! Many texts to token vectors, in groups of similar length.
 
 use ndarray::{Array2, s};
-use wb_core::{Side, TokenEmbeddings};
+use wb_core::{Embeddings, Side};
 
 use super::LateInteraction;
 use crate::{Backbone, Result, TokenBatch, bi_encoder::by_length};
@@ -21,11 +21,11 @@ impl TokenVectors {
     }
 
     /// All of it.
-    pub fn finish(self) -> Result<TokenEmbeddings> {
+    pub fn finish(self) -> Result<Embeddings> {
         let tokens = self.offsets.last().copied().unwrap_or(0);
         let vectors = Array2::from_shape_vec((tokens, self.dim), self.values)
             .map_err(|error| wb_core::Error::data("token embeddings", error.to_string()))?;
-        Ok(TokenEmbeddings::new(vectors, self.offsets)?)
+        Ok(Embeddings::ragged(vectors, self.offsets)?)
     }
 
     /// Appends the vectors of some tokenized texts of one side. `each` is told how many texts a group had, and the first

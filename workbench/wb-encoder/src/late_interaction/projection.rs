@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
-use wb_core::{Side, TokenEmbeddings};
+use wb_core::{Embeddings, Side};
 
 use super::LateInteraction;
 use crate::{
@@ -105,7 +105,7 @@ impl Projected {
     }
 
     /// The vectors alone.
-    pub fn into_embeddings(self) -> wb_core::Result<TokenEmbeddings> {
-        TokenEmbeddings::new(self.units.rows, self.offsets)
+    pub fn into_embeddings(self) -> wb_core::Result<Embeddings> {
+        Embeddings::ragged(self.units.rows, self.offsets)
     }
 }

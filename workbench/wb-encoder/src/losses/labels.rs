@@ -1,8 +1,8 @@
 //! What a loss knows of a batch beside its embeddings: whose documents they are, which texts are equal,
 //! what a teacher said of them, and how a guide embeds them.
 
-use ndarray::{Array2, ArrayView2};
-use wb_core::{Encoder, Error, Result, Side, progress::silent};
+use ndarray::Array2;
+use wb_core::{Embeddings, Encoder, Error, Result, Side, progress::silent};
 
 /// One pair of a batch: the numbers of its texts, equal for equal texts, and its scores.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl GuideEmbeddings {
     /// Embeds a batch's texts; the documents in their order. The same texts in the same order have the same embeddings.
     pub fn of(guide: &dyn Encoder, anchors: &[&str], documents: &[&str]) -> Result<Self> {
         let embed = |texts: &[&str], side: Side| {
-            let found = guide.encode(texts, side, &mut silent);
+            let found = guide.encode_single_vector(texts, side, &mut silent);
             Ok(found.map_err(|error| Error::data(format!("guide {}", guide.name()), error.to_string()))?.into_inner())
         };
         Ok(Self { anchors: embed(anchors, Side::Query)?, documents: embed(documents, Side::Document)? })
@@ -123,12 +123,8 @@ impl Labels {
     }
 
     /// Refuses embeddings of another batch.
-    pub(super) fn check_sides(&self, anchors: ArrayView2<'_, f32>, documents: ArrayView2<'_, f32>) -> Result<()> {
-        self.check_texts([anchors.nrows(), documents.nrows()], [anchors.ncols(), documents.ncols()])
-    }
-
-    /// The same of numbers of texts and lengths of vectors, of anchors and documents.
-    pub(super) fn check_texts(&self, texts: [usize; 2], dims: [usize; 2]) -> Result<()> {
+    pub(super) fn check_sides(&self, anchors: &Embeddings, documents: &Embeddings) -> Result<()> {
+        let (texts, dims) = ([anchors.texts(), documents.texts()], [anchors.dim(), documents.dim()]);
         if texts != [self.anchors.len(), self.documents.len()] || dims[0] != dims[1] {
             let message = format!(
                 "{:?} for anchors and {:?} for documents, expected {} and {} rows of one length",
@@ -186,7 +182,7 @@ mod tests {
             texts: &[&str],
             side: Side,
             _: &mut dyn FnMut(wb_core::Progress),
-        ) -> Result<wb_core::Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+        ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
             if texts.contains(&"bad") {
                 return Err("it is bad".into());
             }
@@ -194,7 +190,7 @@ mod tests {
                 0 => texts[row].len() as f32,
                 _ => f32::from(u8::from(side == Side::Query)),
             };
-            Ok(wb_core::Embeddings::dense(Array2::from_shape_fn((texts.len(), 2), number)))
+            Ok(Embeddings::dense(Array2::from_shape_fn((texts.len(), 2), number)))
         }
     }
 

@@ -12,7 +12,6 @@ pub mod mnrl;
 pub mod on_embeddings;
 pub mod sides;
 mod softmax;
-mod token_sides;
 pub mod triplet;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A similarity and a loss together: embeddings of a batch to the loss and its gradients at the embeddings.
 
-use ndarray::{Array2, ArrayView2, s};
-use wb_core::TokenEmbeddings;
+use ndarray::{Array2, s};
+use wb_core::Embeddings;
 
 use super::{
     LossConfig,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Result,
-    similarities::{Similarity, SimilarityConfig, TokenSimilarity},
+    similarities::{Similarity, SimilarityConfig, TokenSimilarity, TokenTexts},
 };
 
 /// A loss with its gradients at the embeddings.
@@ -59,93 +59,54 @@ impl LossOnEmbeddings {
         self.tokens
     }
 
-    /// Loss and gradients on token embeddings, computed by hand in host memory. B anchors and D documents, D ≥ B, in the
-    /// order of the labels. An error where the similarity is one of two vectors.
-    pub fn forward_backward_tokens(
-        &self,
-        anchors: &TokenEmbeddings,
-        documents: &TokenEmbeddings,
-        labels: &Labels,
-    ) -> Result<LossGradients> {
-        let similarity = self.check_tokens(anchors, documents, labels)?;
-        let mut sides = BatchSides::of_tokens(similarity, anchors, documents, true);
-        let loss = self.loss.forward_backward(&mut sides, labels);
-        let (at_anchors, at_documents) = sides.finish();
-        Ok(LossGradients { loss, at_anchors, at_documents })
-    }
-
-    /// The loss alone on token embeddings.
-    pub fn forward_tokens(
-        &self,
-        anchors: &TokenEmbeddings,
-        documents: &TokenEmbeddings,
-        labels: &Labels,
-    ) -> Result<f64> {
-        let similarity = self.check_tokens(anchors, documents, labels)?;
-        let mut sides = BatchSides::of_tokens(similarity, anchors, documents, false);
-        Ok(self.loss.forward_backward(&mut sides, labels))
-    }
-
-    fn check_tokens(
-        &self,
-        anchors: &TokenEmbeddings,
-        documents: &TokenEmbeddings,
-        labels: &Labels,
-    ) -> Result<TokenSimilarity> {
-        let Some(similarity) = self.tokens else {
-            let message = "compares one vector a text, and these embeddings have one a token";
-            return Err(wb_core::Error::value("train.similarity", message).with_hint("similarity: maxsim").into());
-        };
-        labels.check_texts([anchors.len(), documents.len()], [anchors.dim(), documents.dim()])?;
-        self.needs().check(labels)?;
-        Ok(similarity)
-    }
-
     /// What the data must have for the loss.
     pub fn needs(&self) -> Needs {
         self.needs
     }
 
-    /// Loss and gradients, computed by hand in host memory.
-    ///
-    /// # Shapes
-    /// `anchors` is `[B, dim]`, `documents` is `[D, dim]`, D ≥ B, in the order of the labels.
+    /// Loss and gradients of B anchors and D documents, D ≥ B, in the order of the labels. An error where the similarity
+    /// is one of two vectors and texts have one a token, or the other way round.
     pub fn forward_backward(
         &self,
-        anchors: ArrayView2<'_, f32>,
-        documents: ArrayView2<'_, f32>,
+        anchors: &Embeddings,
+        documents: &Embeddings,
         labels: &Labels,
     ) -> Result<LossGradients> {
-        self.check(anchors, documents, labels)?;
-        let mut sum = LossGradients {
-            loss: 0.0,
-            at_anchors: Array2::zeros(anchors.dim()),
-            at_documents: Array2::zeros(documents.dim()),
-        };
-        for (cut, columns) in self.columns(anchors.ncols()) {
-            let [a, d] = [&anchors, &documents].map(|side| side.slice(s![.., ..columns]));
-            let mut sides = BatchSides::new(self.similarity(), a, d, true);
-            sum.loss += cut.weight * self.loss.forward_backward(&mut sides, labels);
-            let (at_anchors, at_documents) = sides.finish();
-            sum.at_anchors.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_anchors);
-            sum.at_documents.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_documents);
-        }
-        Ok(sum)
+        self.compute(anchors, documents, labels, true)
     }
 
-    /// The loss alone, in host memory.
-    pub fn forward(
+    /// The loss alone.
+    pub fn forward(&self, anchors: &Embeddings, documents: &Embeddings, labels: &Labels) -> Result<f64> {
+        Ok(self.compute(anchors, documents, labels, false)?.loss)
+    }
+
+    /// Untracked, gradients stay empty.
+    fn compute(
         &self,
-        anchors: ArrayView2<'_, f32>,
-        documents: ArrayView2<'_, f32>,
+        anchors: &Embeddings,
+        documents: &Embeddings,
         labels: &Labels,
-    ) -> Result<f64> {
+        tracked: bool,
+    ) -> Result<LossGradients> {
         self.check(anchors, documents, labels)?;
-        let mut sum = 0.0;
-        for (cut, columns) in self.columns(anchors.ncols()) {
-            let [a, d] = [&anchors, &documents].map(|side| side.slice(s![.., ..columns]));
-            let mut sides = BatchSides::new(self.similarity(), a, d, false);
-            sum += cut.weight * self.loss.forward_backward(&mut sides, labels);
+        if let Some(similarity) = self.tokens {
+            let (anchors, documents) = (TokenTexts::new(anchors)?, TokenTexts::new(documents)?);
+            let mut sides = BatchSides::of_tokens(similarity, anchors, documents, tracked);
+            let loss = self.loss.forward_backward(&mut sides, labels);
+            let (at_anchors, at_documents) = sides.finish();
+            return Ok(LossGradients { loss, at_anchors, at_documents });
+        }
+        let zeros = |of: &Embeddings| Array2::zeros(if tracked { of.view().dim() } else { (0, 0) });
+        let mut sum = LossGradients { loss: 0.0, at_anchors: zeros(anchors), at_documents: zeros(documents) };
+        for (cut, columns) in self.columns(anchors.dim()) {
+            let [a, d] = [anchors, documents].map(|side| side.view().slice_move(s![.., ..columns]));
+            let mut sides = BatchSides::new(self.similarity(), a, d, tracked);
+            sum.loss += cut.weight * self.loss.forward_backward(&mut sides, labels);
+            if tracked {
+                let (at_anchors, at_documents) = sides.finish();
+                sum.at_anchors.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_anchors);
+                sum.at_documents.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_documents);
+            }
         }
         Ok(sum)
     }
@@ -155,10 +116,14 @@ impl LossOnEmbeddings {
         self.cuts.iter().map(move |cut| (*cut, cut.dim.min(dim)))
     }
 
-    fn check(&self, anchors: ArrayView2<'_, f32>, documents: ArrayView2<'_, f32>, labels: &Labels) -> Result<()> {
+    fn check(&self, anchors: &Embeddings, documents: &Embeddings, labels: &Labels) -> Result<()> {
+        if self.tokens.is_none() && [anchors, documents].iter().any(|side| side.offsets().is_some()) {
+            let message = "compares one vector a text, and these embeddings have one a token";
+            return Err(wb_core::Error::value("train.similarity", message).with_hint("similarity: maxsim").into());
+        }
         labels.check_sides(anchors, documents)?;
-        self.needs().check(labels)?;
-        self.check_dim(anchors.ncols())
+        self.needs.check(labels)?;
+        self.check_dim(anchors.dim())
     }
 
     /// Refuses an embedding shorter than what the loss cuts it to.

@@ -1,10 +1,13 @@
 //! The two sides of a batch, which a loss asks for scores and hands its gradient at those scores.
 
-use ndarray::{Array2, ArrayView2, s};
-use wb_core::TokenEmbeddings;
+use std::{cell::RefCell, collections::HashMap};
 
-use super::token_sides::TokenSides;
-use crate::similarities::{Prepared, Similarity, TokenSimilarity};
+use ndarray::{Array2, ArrayView2, s};
+
+use crate::similarities::{
+    Prepared, Similarity, TokenSimilarity, TokenTexts,
+    tokens::{Matches, OwnMatches},
+};
 
 /// A matrix of scores, of everyone in its rows against everyone in its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,16 +22,27 @@ pub enum Block {
     PositivesPositives,
 }
 
-/// Embeddings of a batch in host memory, with the sums of the gradients at them.
+/// Embeddings of a batch, with the sums of the gradients at their vectors.
 #[derive(Debug)]
-pub struct BatchSides<'a>(Kind<'a>);
+pub struct BatchSides<'a> {
+    compared: Compared<'a>,
+    at_anchors: Array2<f32>,
+    at_documents: Array2<f32>,
+    tracked: bool,
+}
 
 #[derive(Debug)]
-enum Kind<'a> {
+enum Compared<'a> {
     /// One vector a text.
-    Texts(TextSides<'a>),
-    /// One vector a token.
-    Tokens(TokenSides<'a>),
+    Vectors { similarity: &'a dyn Similarity, anchors: Prepared, documents: Prepared },
+    /// One vector a token. What a score was made of is kept from when it was asked for until its gradient comes back.
+    Tokens {
+        similarity: TokenSimilarity,
+        anchors: TokenTexts<'a>,
+        documents: TokenTexts<'a>,
+        matches: RefCell<HashMap<Block, Matches>>,
+        own: RefCell<Option<OwnMatches>>,
+    },
 }
 
 impl<'a> BatchSides<'a> {
@@ -39,151 +53,154 @@ impl<'a> BatchSides<'a> {
         documents: ArrayView2<'_, f32>,
         tracked: bool,
     ) -> Self {
-        let zeros = |of: ArrayView2<'_, f32>| Array2::zeros(if tracked { of.dim() } else { (0, 0) });
-        Self(Kind::Texts(TextSides {
-            similarity,
-            anchors: similarity.prepare(anchors),
-            documents: similarity.prepare(documents),
-            at_anchors: zeros(anchors),
-            at_documents: zeros(documents),
-            tracked,
-        }))
+        let (of_anchors, of_documents) = (similarity.prepare(anchors), similarity.prepare(documents));
+        let compared = Compared::Vectors { similarity, anchors: of_anchors, documents: of_documents };
+        Self::zeroed(compared, anchors.dim(), documents.dim(), tracked)
     }
 
-    /// The same of B anchors and D documents with one vector a token.
+    /// B anchors and D documents with one vector a token. Untracked, gradients are not computed.
     pub fn of_tokens(
         similarity: TokenSimilarity,
-        anchors: &'a TokenEmbeddings,
-        documents: &'a TokenEmbeddings,
+        anchors: TokenTexts<'a>,
+        documents: TokenTexts<'a>,
         tracked: bool,
     ) -> Self {
-        Self(Kind::Tokens(TokenSides::new(similarity, anchors, documents, tracked)))
+        let (matches, own) = (RefCell::default(), RefCell::default());
+        let compared = Compared::Tokens { similarity, anchors, documents, matches, own };
+        Self::zeroed(compared, anchors.shape(), documents.shape(), tracked)
+    }
+
+    fn zeroed(compared: Compared<'a>, anchors: (usize, usize), documents: (usize, usize), tracked: bool) -> Self {
+        let zeros = |shape| Array2::zeros(if tracked { shape } else { (0, 0) });
+        Self { compared, at_anchors: zeros(anchors), at_documents: zeros(documents), tracked }
     }
 
     /// The scores of a block.
     pub fn scores(&self, block: Block) -> Array2<f32> {
-        match &self.0 {
-            Kind::Texts(sides) => sides.scores(block),
-            Kind::Tokens(sides) => sides.scores(block),
+        match &self.compared {
+            Compared::Vectors { similarity, anchors, documents } => {
+                let (left, right) = prepared_rows(block, anchors, documents);
+                similarity.scores(left, right)
+            }
+            Compared::Tokens { similarity, anchors, documents, matches, .. } => {
+                let (left, right) = sides_of(block, *anchors, *documents, documents.first(anchors.len()));
+                let (scores, of_scores) = similarity.scores(left, right);
+                if self.tracked {
+                    matches.borrow_mut().insert(block, of_scores);
+                }
+                scores
+            }
         }
     }
 
     /// Takes the loss's gradient at the scores of a block.
     pub fn add_gradient(&mut self, block: Block, at_scores: ArrayView2<'_, f32>) {
-        match &mut self.0 {
-            Kind::Texts(sides) if sides.tracked => sides.add_gradient(block, at_scores),
-            Kind::Tokens(sides) => sides.add_gradient(block, at_scores),
-            Kind::Texts(_) => {}
+        if !self.tracked {
+            return;
         }
+        let (positives, found) = match &mut self.compared {
+            Compared::Vectors { similarity, anchors, documents } => {
+                let (left, right) = prepared_rows(block, anchors, documents);
+                (anchors.rows.nrows(), similarity.backward(left, right, at_scores).into())
+            }
+            Compared::Tokens { similarity, anchors, documents, matches, .. } => {
+                let of_positives = documents.first(anchors.len());
+                let (left, right) = sides_of(block, *anchors, *documents, of_positives);
+                let kept = matches.get_mut().remove(&block);
+                let matches = kept.unwrap_or_else(|| similarity.scores(left, right).1);
+                let found = TokenSimilarity::backward(left, right, &matches, &at_scores.to_owned());
+                (of_positives.tokens(), found)
+            }
+        };
+        self.add(block, positives, found);
     }
 
     /// The score of each document with its own anchor, `[D]`.
     pub fn own_scores(&self, owners: &[u32]) -> Vec<f32> {
-        match &self.0 {
-            Kind::Texts(TextSides { similarity, anchors, documents, .. }) => {
+        match &self.compared {
+            Compared::Vectors { similarity, anchors, documents } => {
                 similarity.own_scores(anchors.rows.view(), documents.rows.view(), owners)
             }
-            Kind::Tokens(sides) => sides.own_scores(owners),
+            Compared::Tokens { similarity, anchors, documents, own, .. } => {
+                let (scores, matches) = similarity.own_scores(*anchors, *documents, owners);
+                if self.tracked {
+                    *own.borrow_mut() = Some(matches);
+                }
+                scores
+            }
         }
     }
 
     /// Takes the loss's gradient at [`BatchSides::own_scores`].
     pub fn add_own_gradient(&mut self, owners: &[u32], at_scores: &[f32]) {
-        match &mut self.0 {
-            Kind::Texts(sides) if sides.tracked => sides.add_own_gradient(owners, at_scores),
-            Kind::Tokens(sides) => sides.add_own_gradient(owners, at_scores),
-            Kind::Texts(_) => {}
+        if !self.tracked {
+            return;
         }
+        let found = match &mut self.compared {
+            Compared::Vectors { similarity, anchors, documents } => {
+                similarity.own_backward(anchors.rows.view(), documents.rows.view(), owners, at_scores).into()
+            }
+            Compared::Tokens { similarity, anchors, documents, own, .. } => {
+                let kept = own.get_mut().take();
+                let matches = kept.unwrap_or_else(|| similarity.own_scores(*anchors, *documents, owners).1);
+                TokenSimilarity::own_backward(*anchors, *documents, &matches, owners, at_scores)
+            }
+        };
+        self.add(Block::AnchorsDocuments, 0, found);
     }
 
-    /// The gradients at the embeddings as they were given, with as many rows as those; empty where untracked.
-    pub fn finish(self) -> (Array2<f32>, Array2<f32>) {
-        match self.0 {
-            Kind::Tokens(sides) => sides.finish(),
-            Kind::Texts(TextSides { similarity, anchors, documents, mut at_anchors, mut at_documents, tracked }) => {
-                if tracked {
-                    similarity.unprepare(&anchors, &mut at_anchors);
-                    similarity.unprepare(&documents, &mut at_documents);
-                }
-                (at_anchors, at_documents)
+    /// The gradients at the vectors as they were given, with as many rows as those; empty where untracked.
+    pub fn finish(mut self) -> (Array2<f32>, Array2<f32>) {
+        if let Compared::Vectors { similarity, anchors, documents } = &self.compared
+            && self.tracked
+        {
+            similarity.unprepare(anchors, &mut self.at_anchors);
+            similarity.unprepare(documents, &mut self.at_documents);
+        }
+        (self.at_anchors, self.at_documents)
+    }
+
+    /// Adds a block's gradients to those of the sides; the first `positives` rows of the documents are the positives'.
+    fn add(&mut self, block: Block, positives: usize, [at_left, at_right]: [Array2<f32>; 2]) {
+        let Self { at_anchors, at_documents, .. } = self;
+        match block {
+            Block::AnchorsDocuments => {
+                *at_anchors += &at_left;
+                *at_documents += &at_right;
+            }
+            Block::AnchorsAnchors => {
+                *at_anchors += &at_left;
+                *at_anchors += &at_right;
+            }
+            Block::PositivesDocuments => {
+                let mut at_positives = at_documents.slice_mut(s![..positives, ..]);
+                at_positives += &at_left;
+                *at_documents += &at_right;
+            }
+            Block::PositivesPositives => {
+                let mut at_positives = at_documents.slice_mut(s![..positives, ..]);
+                at_positives += &at_left;
+                at_positives += &at_right;
             }
         }
     }
 }
 
-#[derive(Debug)]
-struct TextSides<'a> {
-    similarity: &'a dyn Similarity,
-    anchors: Prepared,
-    documents: Prepared,
-    at_anchors: Array2<f32>,
-    at_documents: Array2<f32>,
-    tracked: bool,
-}
-
-impl TextSides<'_> {
-    fn scores(&self, block: Block) -> Array2<f32> {
-        let (left, right) = self.rows(block);
-        self.similarity.scores(left, right)
-    }
-
-    fn add_gradient(&mut self, block: Block, at_scores: ArrayView2<'_, f32>) {
-        let (left, right) = self.rows(block);
-        let (at_left, at_right) = self.similarity.backward(left, right, at_scores);
-        let pairs = self.anchors.rows.nrows();
-        add_to_sides(block, &mut self.at_anchors, &mut self.at_documents, pairs, [at_left, at_right]);
-    }
-
-    fn add_own_gradient(&mut self, owners: &[u32], at_scores: &[f32]) {
-        let (anchors, documents) = (self.anchors.rows.view(), self.documents.rows.view());
-        let (at_anchors, at_documents) = self.similarity.own_backward(anchors, documents, owners, at_scores);
-        self.at_anchors += &at_anchors;
-        self.at_documents += &at_documents;
-    }
-
-    fn rows(&self, block: Block) -> (ArrayView2<'_, f32>, ArrayView2<'_, f32>) {
-        let (anchors, documents) = (self.anchors.rows.view(), self.documents.rows.view());
-        let positives = self.documents.rows.slice(s![..anchors.nrows(), ..]);
-        sides_of(block, anchors, documents, positives)
-    }
-}
-
-/// Adds a block's gradients to those of the sides; the first `positives` rows of the documents are the positives'.
-pub(super) fn add_to_sides(
-    block: Block,
-    at_anchors: &mut Array2<f32>,
-    at_documents: &mut Array2<f32>,
-    positives: usize,
-    [at_left, at_right]: [Array2<f32>; 2],
-) {
-    match block {
-        Block::AnchorsDocuments => {
-            *at_anchors += &at_left;
-            *at_documents += &at_right;
-        }
-        Block::AnchorsAnchors => {
-            *at_anchors += &at_left;
-            *at_anchors += &at_right;
-        }
-        Block::PositivesDocuments => {
-            let mut at_positives = at_documents.slice_mut(s![..positives, ..]);
-            at_positives += &at_left;
-            *at_documents += &at_right;
-        }
-        Block::PositivesPositives => {
-            let mut at_positives = at_documents.slice_mut(s![..positives, ..]);
-            at_positives += &at_left;
-            at_positives += &at_right;
-        }
-    }
-}
-
 /// Rows and columns of a block.
-pub(super) fn sides_of<T: Clone>(block: Block, anchors: T, documents: T, positives: T) -> (T, T) {
+fn sides_of<T: Copy>(block: Block, anchors: T, documents: T, positives: T) -> (T, T) {
     match block {
         Block::AnchorsDocuments => (anchors, documents),
-        Block::AnchorsAnchors => (anchors.clone(), anchors),
+        Block::AnchorsAnchors => (anchors, anchors),
         Block::PositivesDocuments => (positives, documents),
-        Block::PositivesPositives => (positives.clone(), positives),
+        Block::PositivesPositives => (positives, positives),
     }
+}
+
+fn prepared_rows<'p>(
+    block: Block,
+    anchors: &'p Prepared,
+    documents: &'p Prepared,
+) -> (ArrayView2<'p, f32>, ArrayView2<'p, f32>) {
+    let positives = documents.rows.slice(s![..anchors.rows.nrows(), ..]);
+    sides_of(block, anchors.rows.view(), documents.rows.view(), positives)
 }

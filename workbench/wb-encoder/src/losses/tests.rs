@@ -1,9 +1,9 @@
 //! Losses against hand-made numbers, sentence-transformers and finite differences.
 
-use ndarray::{Array2, ArrayView2, arr2, s};
+use ndarray::{Array2, ArrayView2, arr2};
 use rand::RngExt;
 use serde::Deserialize;
-use wb_core::{Pair, Seed};
+use wb_core::{Embeddings, Pair, Seed};
 
 use super::*;
 use crate::similarities::SimilarityConfig;
@@ -56,10 +56,15 @@ fn largest_difference(a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
+fn dense(vectors: &Array2<f32>) -> Embeddings {
+    Embeddings::dense(vectors.clone())
+}
+
 /// Loss and gradients; the loss alone is the same.
 fn found(loss: &LossOnEmbeddings, anchors: &Array2<f32>, documents: &Array2<f32>, labels: &Labels) -> LossGradients {
-    let found = loss.forward_backward(anchors.view(), documents.view(), labels).unwrap();
-    assert_eq!(loss.forward(anchors.view(), documents.view(), labels).unwrap(), found.loss);
+    let (anchors, documents) = (dense(anchors), dense(documents));
+    let found = loss.forward_backward(&anchors, &documents, labels).unwrap();
+    assert_eq!(loss.forward(&anchors, &documents, labels).unwrap(), found.loss);
     found
 }
 
@@ -222,7 +227,7 @@ fn gradients_equal_finite_differences() {
                 let moved = |by: f32| {
                     let (mut a, mut d) = (anchors.clone(), documents.clone());
                     [&mut a, &mut d][side][at] += by;
-                    loss.forward(a.view(), d.view(), &labels).unwrap()
+                    loss.forward(&dense(&a), &dense(&d), &labels).unwrap()
                 };
                 let slope = (moved(step) - moved(-step)) / (2.0 * f64::from(step));
                 let gradient = f64::from([&found.at_anchors, &found.at_documents][side][at]);
@@ -243,7 +248,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
         let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let found = pool.install(|| loss.forward_backward(anchors.view(), documents.view(), &labels).unwrap());
+            let found = pool.install(|| loss.forward_backward(&dense(&anchors), &dense(&documents), &labels).unwrap());
             (found.loss.to_bits(), found.at_anchors, found.at_documents)
         };
         assert!(run(1) == run(3), "{json}");
@@ -256,11 +261,11 @@ fn a_blocked_document_neither_counts_nor_moves() {
     let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
     // The hard negative equals the positive's text.
     let pair = [PairLabels { anchor: 0, documents: &[10, 10], scores: &[] }];
-    let alone = loss.forward_backward(anchors.view(), documents.view(), &Labels::by_column(&pair)).unwrap();
+    let alone = loss.forward_backward(&dense(&anchors), &dense(&documents), &Labels::by_column(&pair)).unwrap();
     assert_eq!(alone.loss, 0.0);
     assert!(alone.at_documents.iter().all(|g| g.abs() < 1e-6));
     let unmasked = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(r#"{"mnrl": {"mask_duplicates": false}}"#));
-    let counted = unmasked.forward_backward(anchors.view(), documents.view(), &Labels::by_column(&pair)).unwrap();
+    let counted = unmasked.forward_backward(&dense(&anchors), &dense(&documents), &Labels::by_column(&pair)).unwrap();
     assert!(counted.loss > 0.0 && counted.at_documents.row(1).iter().any(|g| g.abs() > 1e-3));
 }
 
@@ -278,7 +283,7 @@ fn a_guide_takes_out_what_it_takes_for_an_answer() {
             r#"{{"gist": {{"guide": {{"id": "x"}}, "temperature": 0.05, "contrast_anchors": false, "contrast_positives": false, "margin": {margin}}}}}"#
         );
         let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(&json));
-        loss.forward_backward(anchors.view(), documents.view(), &labels).unwrap()
+        loss.forward_backward(&dense(&anchors), &dense(&documents), &labels).unwrap()
     };
     let cosines = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
     let cosines = cosines.similarity().compare(anchors.view(), documents.view());
@@ -308,7 +313,7 @@ fn what_a_loss_needs_and_does_not_get_is_named() {
     let (anchors, documents) = (random(3, 6, "a"), random(3, 6, "d"));
     let check = |json: &str, labels: &Labels| {
         let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
-        loss.forward_backward(anchors.view(), documents.slice(s![..labels.owners().len(), ..]), labels)
+        loss.forward_backward(&dense(&anchors), &dense(&documents).part(0..labels.owners().len()), labels)
             .map(|found| found.loss)
             .map_err(|error| error.to_string())
     };

@@ -3,10 +3,10 @@
 use ndarray::{Array2, arr2};
 use rand::RngExt;
 use serde::Deserialize;
-use wb_core::{Embeddings, Seed, TokenEmbeddings};
+use wb_core::{Embeddings, Seed};
 
 use super::{tests::config, *};
-use crate::similarities::{Normalizer, TokenSimilarity, XtrConfig};
+use crate::similarities::{Normalizer, TokenSimilarity, TokenTexts, XtrConfig};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -29,16 +29,20 @@ struct GoldenCase {
     gradients: Vec<f32>,
 }
 
-fn of_lengths(lengths: &[usize], vectors: Array2<f32>) -> TokenEmbeddings {
+fn of_lengths(lengths: &[usize], vectors: Array2<f32>) -> Embeddings {
     let ends = lengths.iter().scan(0, |end, length| {
         *end += length;
         Some(*end)
     });
-    TokenEmbeddings::new(vectors, std::iter::once(0).chain(ends).collect()).unwrap()
+    Embeddings::ragged(vectors, std::iter::once(0).chain(ends).collect()).unwrap()
+}
+
+fn texts(of: &Embeddings) -> TokenTexts<'_> {
+    TokenTexts::new(of).unwrap()
 }
 
 /// Texts of these lengths with vectors of length 1.
-fn random(lengths: &[usize], dim: usize, stream: &str) -> TokenEmbeddings {
+fn random(lengths: &[usize], dim: usize, stream: &str) -> Embeddings {
     let mut rng = Seed(8).stream(stream);
     let vectors = Array2::from_shape_simple_fn((lengths.iter().sum(), dim), || rng.random_range(-1.0..1.0f32));
     of_lengths(lengths, Embeddings::dense(vectors).normalized().into_inner())
@@ -60,14 +64,9 @@ fn largest_difference<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIter
 }
 
 /// Loss and gradients; the loss alone is the same.
-fn found(
-    loss: &LossOnEmbeddings,
-    anchors: &TokenEmbeddings,
-    documents: &TokenEmbeddings,
-    labels: &Labels,
-) -> LossGradients {
-    let found = loss.forward_backward_tokens(anchors, documents, labels).unwrap();
-    assert_eq!(loss.forward_tokens(anchors, documents, labels).unwrap(), found.loss);
+fn found(loss: &LossOnEmbeddings, anchors: &Embeddings, documents: &Embeddings, labels: &Labels) -> LossGradients {
+    let found = loss.forward_backward(anchors, documents, labels).unwrap();
+    assert_eq!(loss.forward(anchors, documents, labels).unwrap(), found.loss);
     found
 }
 
@@ -82,12 +81,12 @@ fn scores_by_hand() {
     let query = of_lengths(&[2], arr2(&[[1.0, 0.0], [0.0, 1.0]]));
     let documents = of_lengths(&[2, 1, 1], arr2(&[[0.8, 0.3], [0.1, 0.6], [-0.4, -0.6], [0.5, -0.1]]));
     let check = |similarity: TokenSimilarity, expected: [f32; 3], at_third: [f32; 2]| {
-        let (scores, matches) = similarity.scores((&query).into(), (&documents).into());
+        let (scores, matches) = similarity.scores(texts(&query), texts(&documents));
         let found = scores.row(0).to_vec();
         assert!(largest_difference(&found, &expected) < 1e-6, "{similarity:?}: {found:?}");
         // The third document's gradient is the sum of the query tokens that it answers, over Z.
         let at_scores = arr2(&[[0.0, 0.0, 1.0]]);
-        let [_, at] = TokenSimilarity::backward((&query).into(), (&documents).into(), &matches, &at_scores);
+        let [_, at] = TokenSimilarity::backward(texts(&query), texts(&documents), &matches, &at_scores);
         assert!(largest_difference(at.row(3).iter(), &at_third) < 1e-6, "{similarity:?}: {at}");
         assert!(at.rows().into_iter().take(3).all(|row| row.iter().all(|g| *g == 0.0)));
     };
@@ -109,12 +108,12 @@ fn scores_by_hand() {
 fn equal_products_go_to_the_first_token_and_empty_texts_come_last() {
     let query = of_lengths(&[1, 0], arr2(&[[1.0, 0.0]]));
     let documents = of_lengths(&[2, 0, 1], arr2(&[[0.5, 0.1], [0.5, 0.2], [0.5, 0.3]]));
-    let (scores, matches) = TokenSimilarity::Maxsim.scores((&query).into(), (&documents).into());
+    let (scores, matches) = TokenSimilarity::Maxsim.scores(texts(&query), texts(&documents));
     assert_eq!(scores, arr2(&[[0.5, -1.0, 0.5], [0.0, 0.0, 0.0]]));
     let at_scores = arr2(&[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]);
-    let [at_query, at] = TokenSimilarity::backward((&query).into(), (&documents).into(), &matches, &at_scores);
+    let [at_query, at] = TokenSimilarity::backward(texts(&query), texts(&documents), &matches, &at_scores);
     assert_eq!((at_query.row(0).to_vec(), at.column(0).to_vec()), (vec![1.0, 0.4], vec![1.0, 0.0, 1.0]));
-    let retrieved = |k| xtr(k, Normalizer::default()).scores((&query).into(), (&documents).into()).0.row(0).to_vec();
+    let retrieved = |k| xtr(k, Normalizer::default()).scores(texts(&query), texts(&documents)).0.row(0).to_vec();
     assert_eq!(
         (retrieved(1), retrieved(2), retrieved(3)),
         (vec![0.5, 0.0, 0.0], vec![0.5, 0.0, 0.0], vec![0.5, 0.0, 0.5])
@@ -129,9 +128,9 @@ fn equals_sentence_transformers_token_by_token() {
         case.similarity.validate("similarity").unwrap();
         let vectors = Array2::from_shape_vec((case.vectors.len() / case.dim, case.dim), case.vectors).unwrap();
         let all = of_lengths(&case.lengths, vectors);
-        let (anchors, documents) = (all.part(0..case.batch), all.part(case.batch..all.len()));
-        let labels = labels(case.batch, documents.len(), &case.teacher);
-        let (scores, _) = case.similarity.of_tokens().unwrap().scores((&anchors).into(), (&documents).into());
+        let (anchors, documents) = (all.part(0..case.batch), all.part(case.batch..all.texts()));
+        let labels = labels(case.batch, documents.texts(), &case.teacher);
+        let (scores, _) = case.similarity.of_tokens().unwrap().scores(texts(&anchors), texts(&documents));
         assert!(largest_difference(&scores, &case.scores) < 1e-5, "{}: {scores}", case.name);
         let loss = LossOnEmbeddings::new(case.similarity, &case.loss);
         let found = found(&loss, &anchors, &documents, &labels);
@@ -166,15 +165,15 @@ fn gradients_equal_finite_differences() {
             for (side, gradients) in [(0, &host.at_anchors), (1, &host.at_documents)] {
                 for at in (0..gradients.len()).step_by(3) {
                     let moved = |by: f32| {
-                        let change = |of: &TokenEmbeddings, here: bool| {
+                        let change = |of: &Embeddings, here: bool| {
                             let mut vectors = of.view().to_owned();
                             if here {
                                 vectors.as_slice_mut().unwrap()[at] += by;
                             }
-                            TokenEmbeddings::new(vectors, of.offsets().to_vec()).unwrap()
+                            Embeddings::ragged(vectors, of.offsets().unwrap().to_vec()).unwrap()
                         };
                         let (anchors, documents) = (change(&anchors, side == 0), change(&documents, side == 1));
-                        loss.forward_tokens(&anchors, &documents, &labels).unwrap()
+                        loss.forward(&anchors, &documents, &labels).unwrap()
                     };
                     let step = 1e-3;
                     let slope = (moved(step) - moved(-step)) / f64::from(2.0 * step);
@@ -189,19 +188,18 @@ fn gradients_equal_finite_differences() {
 /// Scores by the definition, and gradients at both sides' tokens given those at the scores: every product made and sorted.
 fn by_definition(
     similarity: TokenSimilarity,
-    queries: &TokenEmbeddings,
-    documents: &TokenEmbeddings,
+    queries: &Embeddings,
+    documents: &Embeddings,
     at_scores: &Array2<f32>,
 ) -> (Array2<f32>, [Array2<f32>; 2]) {
     let products = queries.view().dot(&documents.view().t());
-    let mut scores = Array2::zeros((queries.len(), documents.len()));
+    let mut scores = Array2::zeros((queries.texts(), documents.texts()));
     let mut at = [Array2::zeros(queries.view().dim()), Array2::zeros(documents.view().dim())];
-    let range = |of: &TokenEmbeddings, text: usize| of.offsets()[text]..of.offsets()[text + 1];
     for ((query, document), score) in scores.indexed_iter_mut() {
         let mut matched = Vec::new();
-        for token in range(queries, query) {
+        for token in queries.rows(query..query + 1) {
             let row = products.row(token);
-            let best = range(documents, document).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap();
+            let best = documents.rows(document..document + 1).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap();
             let nearer = row.iter().filter(|product| **product > row[best]).count();
             if !matches!(similarity, TokenSimilarity::Xtr(config) if nearer >= config.top_k) {
                 matched.push((token, best));
@@ -231,7 +229,7 @@ fn threads_change_nothing_and_large_batches_equal_the_definition() {
         let loss = LossOnEmbeddings::new(similarity, &config(r#"{"mnrl": {}}"#));
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| loss.forward_backward_tokens(&anchors, &documents, &labels).unwrap())
+            pool.install(|| loss.forward_backward(&anchors, &documents, &labels).unwrap())
         };
         let (one, three) = (on(1), on(3));
         assert_eq!((one.loss.to_bits(), &one.at_anchors), (three.loss.to_bits(), &three.at_anchors));
@@ -240,7 +238,7 @@ fn threads_change_nothing_and_large_batches_equal_the_definition() {
         let similarity = similarity.of_tokens().unwrap();
         let at_scores = Array2::from_shape_fn((24, 24), |(i, j)| ((i * 24 + j) % 13) as f32 / 13.0 - 0.5);
         let (expected, at) = by_definition(similarity, &anchors, &documents, &at_scores);
-        let (left, right) = ((&anchors).into(), (&documents).into());
+        let (left, right) = (texts(&anchors), texts(&documents));
         let (scores, matches) = similarity.scores(left, right);
         assert!(largest_difference(&scores, &expected) < 1e-4, "{similarity:?}");
         let [at_left, at_right] = TokenSimilarity::backward(left, right, &matches, &at_scores);
@@ -258,7 +256,7 @@ fn what_is_no_number_stays_none() {
     for similarity in SIMILARITIES {
         let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
         let loss = LossOnEmbeddings::new(similarity, &config(r#"{"mnrl": {}}"#));
-        assert!(loss.forward_tokens(&anchors, &documents, &Labels::distinct(2, 0)).unwrap().is_nan(), "{similarity:?}");
+        assert!(loss.forward(&anchors, &documents, &Labels::distinct(2, 0)).unwrap().is_nan(), "{similarity:?}");
     }
 }
 
@@ -273,7 +271,11 @@ fn losses_and_similarities_have_to_suit_each_other() {
     assert_eq!(config(r#"{"mnrl": {}}"#).suited(SimilarityConfig::Maxsim).scale(), Some(1.0));
     assert_eq!(config(r#"{"mnrl": {"temperature": 0.1}}"#).suited(SimilarityConfig::Maxsim).scale(), Some(10.0));
     let dense = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
-    let texts = random(&[1, 2], 4, "a");
-    let error = dense.forward_tokens(&texts, &texts, &Labels::distinct(2, 0)).unwrap_err().to_string();
+    let by_tokens = LossOnEmbeddings::new(SimilarityConfig::Maxsim, &LossConfig::default());
+    let tokens = random(&[1, 2], 4, "a");
+    let error = dense.forward(&tokens, &tokens, &Labels::distinct(2, 0)).unwrap_err().to_string();
     assert!(error.starts_with("train.similarity: compares one vector a text"), "{error}");
+    let vectors = Embeddings::dense(Array2::ones((2, 4)));
+    let error = by_tokens.forward(&vectors, &vectors, &Labels::distinct(2, 0)).unwrap_err().to_string();
+    assert_eq!(error, "embeddings: have one vector a text, expected one a token");
 }

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result, TokenEmbeddings};
+use wb_core::{Embeddings, Error, Result};
 
 use super::{
     maxima::{all_maxima, maxima_of, retrieved_maxima},
@@ -84,15 +84,21 @@ pub struct TokenTexts<'a> {
     pub(super) offsets: &'a [usize],
 }
 
-impl<'a> From<&'a TokenEmbeddings> for TokenTexts<'a> {
-    fn from(texts: &'a TokenEmbeddings) -> Self {
-        // They are in standard layout, whatever they were made of.
-        let vectors = texts.view().to_slice().unwrap_or_default();
-        Self { vectors, dim: texts.dim(), offsets: texts.offsets() }
-    }
-}
-
 impl<'a> TokenTexts<'a> {
+    /// Those of embeddings with one vector a token; one vector a text is an error.
+    pub fn new(texts: &'a Embeddings) -> Result<Self> {
+        let Some(offsets) = texts.offsets() else {
+            return Err(Error::data("embeddings", "have one vector a text, expected one a token"));
+        };
+        // They are in standard layout, whatever they were made of.
+        Ok(Self { vectors: texts.view().to_slice().unwrap_or_default(), dim: texts.dim(), offsets })
+    }
+
+    /// Number and length of all vectors.
+    pub(crate) fn shape(self) -> (usize, usize) {
+        (self.tokens(), self.dim)
+    }
+
     /// The first few texts.
     #[must_use]
     pub fn first(self, texts: usize) -> Self {
@@ -109,7 +115,7 @@ impl<'a> TokenTexts<'a> {
         self.len() == 0
     }
 
-    pub(super) fn tokens(self) -> usize {
+    pub(crate) fn tokens(self) -> usize {
         self.offsets[self.len()]
     }
 

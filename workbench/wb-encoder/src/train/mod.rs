@@ -22,7 +22,6 @@ pub mod sampler;
 pub mod schedule;
 pub mod session;
 pub mod step;
-pub mod step_tokens;
 pub mod table;
 mod tensors;
 pub mod texts;

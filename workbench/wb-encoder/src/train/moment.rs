@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ndarray::Array2;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Encoder, Progress, Side, TokenEmbeddings, TokenEncoder, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
 use super::{PromptsConfig, Tokenize, Wanted};
 use crate::{Backbone, LateInteraction, TokenBatch, bi_encoder::by_length, late_interaction::TokenVectors};
@@ -31,35 +31,13 @@ impl Moment<'_> {
         let prompt = self.prompts.of_column(side);
         texts.par_iter().map(|text| (self.tokenize)(Wanted { text, side, prompt, max_tokens: None })).collect()
     }
-}
 
-impl Encoder for Moment<'_> {
-    fn name(&self) -> String {
-        "the encoder in training".to_owned()
-    }
-
-    fn dim(&self) -> usize {
-        self.late_interaction.map_or_else(|| self.backbone.dim(), LateInteraction::dim)
-    }
-
-    /// Of its weights.
-    fn fingerprint(&self) -> Fingerprint {
-        let mut fingerprint = Fingerprint::builder();
-        for parameter in self.backbone.parameters().iter() {
-            fingerprint.text(&parameter.name).floats(&parameter.values);
-        }
-        fingerprint.finish()
-    }
-
-    fn encode(
+    fn embed_texts(
         &self,
         texts: &[&str],
         side: Side,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
-        if self.late_interaction.is_some() {
-            return Err("gives one vector a token, and one a text is wanted here".into());
-        }
+    ) -> Result<Embeddings, EncodeError> {
         let mut all = Array2::zeros((texts.len(), self.dim()));
         let mut done = 0;
         progress(Progress::new("encoding for new hard negatives", 0, texts.len()));
@@ -80,19 +58,13 @@ impl Encoder for Moment<'_> {
         Ok(Embeddings::dense(all))
     }
 
-    fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
-        self.late_interaction.is_some().then_some(self as &dyn TokenEncoder)
-    }
-}
-
-impl TokenEncoder for Moment<'_> {
-    fn encode_tokens(
+    fn embed_tokens(
         &self,
+        late: &LateInteraction,
         texts: &[&str],
         side: Side,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<TokenEmbeddings, Box<dyn std::error::Error + Send + Sync>> {
-        let Some(late) = self.late_interaction else { return Err("gives one vector a text".into()) };
+    ) -> Result<Embeddings, EncodeError> {
         let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
         progress(Progress::new("encoding for new hard negatives", 0, texts.len()));
         for window in texts.chunks(WINDOW) {
@@ -108,5 +80,40 @@ impl TokenEncoder for Moment<'_> {
             all.append(late, self.backbone, &ids, side, &mut each)?;
         }
         Ok(all.finish()?)
+    }
+}
+
+impl Encoder for Moment<'_> {
+    fn name(&self) -> String {
+        "the encoder in training".to_owned()
+    }
+
+    fn dim(&self) -> usize {
+        self.late_interaction.map_or_else(|| self.backbone.dim(), LateInteraction::dim)
+    }
+
+    /// Of its weights.
+    fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::builder();
+        for parameter in self.backbone.parameters().iter() {
+            fingerprint.text(&parameter.name).floats(&parameter.values);
+        }
+        fingerprint.finish()
+    }
+
+    fn interaction(&self) -> Interaction {
+        if self.late_interaction.is_some() { Interaction::MaxSim } else { Interaction::InnerProduct }
+    }
+
+    fn encode(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Embeddings, EncodeError> {
+        match self.late_interaction {
+            Some(late) => self.embed_tokens(late, texts, side, progress),
+            None => self.embed_texts(texts, side, progress),
+        }
     }
 }

@@ -22,7 +22,6 @@ use super::{
     plan::PlannedStep,
     prefetch::Batches,
     step::{StepOptions, accumulate},
-    step_tokens::accumulate_tokens,
     table::PairTable,
     token_dropout::drop_tokens,
     unless_stopped,
@@ -178,10 +177,8 @@ impl<'a> Session<'a> {
                 drop_tokens(batch.tokens, config.token_dropout, self.job.special_ends, self.job.seed, number);
             let of_stage = &self.course.losses[planned.stage];
             let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
-            let found = match self.job.late_interaction {
-                None => accumulate(backbone, of_stage, &batch, number, options, gradients)?,
-                Some(late) => accumulate_tokens(backbone, late, of_stage, &batch, number, options, gradients)?,
-            };
+            let late = self.job.late_interaction;
+            let found = accumulate(backbone, late, of_stage, &batch, number, options, gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
             }
@@ -254,10 +251,7 @@ impl<'a> Session<'a> {
                 return Ok(false);
             }
             self.swap_average()?;
-            let found = match self.job.late_interaction {
-                None => held_out.measure(self.backbone, loss, &mut go_on),
-                Some(late) => held_out.measure_tokens(self.backbone, late, loss, &mut go_on),
-            };
+            let found = held_out.measure(self.backbone, self.job.late_interaction, loss, &mut go_on);
             self.swap_average()?;
             let Some(found) = Stop::or_nothing(found)? else { return Ok(false) };
             self.record(found)?;

@@ -1,12 +1,15 @@
 //! One batch to its loss and gradients: at once, or in parts with cached gradients.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use ndarray::{Array2, s};
-use wb_core::Seed;
+use wb_core::{Embeddings, Seed, Side};
 
 use super::prefetch::TrainBatch;
-use crate::{Backbone, Dropout, Gradients, Result, Stop, Tape, TokenBatch, losses::LossOnEmbeddings};
+use crate::{
+    Backbone, Dropout, Gradients, LateInteraction, Result, Stop, Tape, TokenBatch, Upstream,
+    late_interaction::Projected, losses::LossOnEmbeddings,
+};
 
 /// How a batch's gradients are computed.
 #[derive(Clone, Copy)]
@@ -31,8 +34,12 @@ pub struct StepOptions<'a> {
 /// the loss of the whole batch gives the gradient at each embedding; then every part is embedded again
 /// with the same dropout masks, and its own rows of that gradient go back through it.
 /// A text's masks depend on its place in the batch and not on the parts, so that loss and gradients are those of the whole batch.
+///
+/// With late interaction the vectors are those of tokens: between the two passes of a part only these are kept, and
+/// neither its states nor its tape.
 pub fn accumulate(
     backbone: &dyn Backbone,
+    late: Option<&LateInteraction>,
     loss: &LossOnEmbeddings,
     batch: &TrainBatch,
     number: u64,
@@ -42,41 +49,88 @@ pub fn accumulate(
     let parts = parts(&batch.tokens, options.micro_tokens, options.micro_texts);
     let cached = parts.len() > 1;
     let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
-    let embed = |part: usize| -> Result<(Array2<f32>, Tape)> {
-        options.stop.check()?;
-        if !cached {
-            return backbone.embed_tracked(&batch.tokens, dropout);
-        }
-        backbone.embed_tracked(&batch.tokens.part(parts[part].clone()), dropout)
-    };
-    let mut embeddings = Array2::zeros((batch.tokens.len(), backbone.dim()));
-    let mut kept = None;
-    for (part, texts) in parts.iter().enumerate() {
-        let (rows, tape) = embed(part)?;
-        embeddings.slice_mut(s![texts.clone(), ..]).assign(&rows);
-        kept = (!cached).then_some(tape);
-    }
-
     let anchors = batch.pairs.len();
-    let (of_anchors, of_documents) = (embeddings.slice(s![..anchors, ..]), embeddings.slice(s![anchors.., ..]));
-    let found = loss.forward_backward(of_anchors, of_documents, &batch.labels)?;
+    let forward = |texts: &Range<usize>| -> Result<Part> {
+        options.stop.check()?;
+        let tokens = if cached { Cow::Owned(batch.tokens.part(texts.clone())) } else { Cow::Borrowed(&batch.tokens) };
+        let Some(late) = late else {
+            let (vectors, tape) = backbone.embed_tracked(&tokens, dropout)?;
+            return Ok(Part { vectors: Vectors::OfTexts(vectors), tape });
+        };
+        let side = |text: usize| if texts.start + text < anchors { Side::Query } else { Side::Document };
+        let tokens = late.attending(tokens.into_owned(), side);
+        let (_, states, tape) = backbone.embed_tokens_tracked(&tokens, dropout)?;
+        let projected = late.project(backbone.parameters(), &tokens, states.view(), side)?;
+        Ok(Part { vectors: Vectors::OfTokens { states, projected }, tape })
+    };
+    let (mut values, mut offsets) = (Vec::new(), vec![0]);
+    let mut kept = None;
+    for texts in &parts {
+        let part = forward(texts)?;
+        match &part.vectors {
+            Vectors::OfTexts(vectors) => values.extend(vectors),
+            Vectors::OfTokens { projected, .. } => {
+                if projected.not_finite().is_some() {
+                    return Ok(f64::NAN);
+                }
+                let first = offsets[offsets.len() - 1];
+                values.extend(projected.view().iter());
+                offsets.extend(projected.offsets()[1..].iter().map(|offset| first + offset));
+            }
+        }
+        kept = (!cached).then_some(part);
+    }
+    let all = embeddings(values, late.map(|late| (late.dim(), offsets)), backbone.dim())?;
+
+    let (of_anchors, of_documents) = (all.part(0..anchors), all.part(anchors..all.texts()));
+    let found = loss.forward_backward(&of_anchors, &of_documents, &batch.labels)?;
     if !found.loss.is_finite() {
         return Ok(found.loss);
     }
-    let mut at_embeddings = stack(&found.at_anchors, &found.at_documents);
+    let mut at_vectors = stack(&found.at_anchors, &found.at_documents);
     if options.weight != 1.0 {
-        at_embeddings.mapv_inplace(|g| g * options.weight);
+        at_vectors.mapv_inplace(|g| g * options.weight);
     }
 
-    for (part, texts) in parts.iter().enumerate() {
-        let tape = match kept.take() {
-            Some(tape) => tape,
-            None => embed(part)?.1,
+    for texts in &parts {
+        let Part { vectors, tape } = match kept.take() {
+            Some(part) => part,
+            None => forward(texts)?,
         };
         options.stop.check()?;
-        backbone.backward(tape, at_embeddings.slice(s![texts.clone(), ..]), gradients)?;
+        let at = at_vectors.slice(s![all.rows(texts.clone()), ..]);
+        match (late, vectors) {
+            (Some(late), Vectors::OfTokens { states, projected }) => {
+                let at_states = late.backward(backbone.parameters(), states.view(), &projected, at, gradients)?;
+                backbone.backward_tokens(tape, Upstream::states(at_states.view()), gradients)?;
+            }
+            _ => backbone.backward(tape, at, gradients)?,
+        }
     }
     Ok(found.loss)
+}
+
+/// A part of a batch, gone forward.
+struct Part {
+    vectors: Vectors,
+    tape: Tape,
+}
+
+/// The vectors of a part, and what their backward pass needs beside the backbone's tape.
+enum Vectors {
+    OfTexts(Array2<f32>),
+    OfTokens { states: Array2<f32>, projected: Projected },
+}
+
+/// The embeddings of a batch: with late interaction the length of a token's vector and where texts begin are given.
+fn embeddings(values: Vec<f32>, of_tokens: Option<(usize, Vec<usize>)>, dim: usize) -> Result<Embeddings> {
+    let dim = of_tokens.as_ref().map_or(dim, |(dim, _)| *dim);
+    let vectors = Array2::from_shape_vec((values.len() / dim.max(1), dim), values)
+        .map_err(|error| wb_core::Error::data("embeddings of a batch", error.to_string()))?;
+    match of_tokens {
+        Some((_, offsets)) => Ok(Embeddings::ragged(vectors, offsets)?),
+        None => Ok(Embeddings::dense(vectors)),
+    }
 }
 
 fn stack(anchors: &Array2<f32>, documents: &Array2<f32>) -> Array2<f32> {
@@ -106,11 +160,15 @@ pub(super) fn parts(tokens: &TokenBatch, most_tokens: usize, most_texts: usize) 
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::path::Path;
+
     use burn::tensor::Device;
 
     use super::*;
     use crate::{
-        Architecture, BurnBackbone, LoraConfig, Model, Pooling, lora,
+        Architecture, BurnBackbone, LateInteractionConfig, LoraConfig, Model, Pooling, Tokenizer,
+        late_interaction::WEIGHT,
+        lora,
         losses::tests::{ALL, config, mixed_labels},
         models::{BertConfig, bert_config::Activation},
         native,
@@ -169,7 +227,7 @@ pub(super) mod tests {
                     let mut gradients = Gradients::zeros(backbone.parameters());
                     let dropout = Some(Seed(seed));
                     let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
-                    (accumulate(&*backbone, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+                    (accumulate(&*backbone, None, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
                 };
                 let (whole, expected) = run(0, 0, 9);
                 assert_ne!(run(0, 0, 10).0, whole, "{json}: dropout is off");
@@ -199,5 +257,80 @@ pub(super) mod tests {
         assert_eq!(parts(&tokens, 0, 4), [0..4, 4..6]);
         assert_eq!(parts(&tokens, 9, 2), [0..2, 2..3, 3..4, 4..6]);
         assert_eq!(parts(&tokens, 0, 6), vec![0..6]);
+    }
+
+    /// Loss and gradients with dropout on, however the batch is cut, on the processor and by burn.
+    #[test]
+    fn cached_gradients_of_tokens_equal_those_of_the_whole_batch() {
+        cached_gradients(LateInteractionConfig { dim: 12, ..LateInteractionConfig::default() });
+    }
+
+    /// The same with queries that end in mask tokens which no token attends to.
+    #[test]
+    fn cached_gradients_with_unattended_tokens() {
+        let late = LateInteractionConfig { dim: 12, expansion: 9, ..LateInteractionConfig::default() };
+        let attended = cached_gradients(late.clone());
+        assert_ne!(cached_gradients(LateInteractionConfig { attend: false, ..late }), attended);
+    }
+
+    /// Gives the first loss.
+    fn cached_gradients(late: LateInteractionConfig) -> f64 {
+        let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-bert/tokenizer.json");
+        let tokenizer = Tokenizer::read(&tokenizer).unwrap();
+        let mask = tokenizer.mask_token().unwrap();
+        let late = LateInteraction::new(&late, &tokenizer, "late").unwrap();
+        let mut model = dropping();
+        model.parameters.insert(late.fresh(24, Seed(3)));
+        let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model.clone(), &Device::flex(), "flex").unwrap());
+        let mut of_backbones = Vec::new();
+        for backbone in [native::open(model).unwrap(), burn] {
+            for (similarity, json) in [
+                (r#""maxsim""#, r#"{"mnrl": {}}"#),
+                (r#"{"xtr": {"top_k": 40}}"#, r#"{"mnrl": {}}"#),
+                (r#""maxsim""#, r#"{"distill_kl": {}}"#),
+            ] {
+                let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
+                let labels = mixed_labels(11, 2);
+                let mut texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
+                    .map(|text| (0..1 + text * 7 % 19).map(|at| ((text * 13 + at * at * 5 + at) % 50) as u32).collect())
+                    .collect();
+                for query in &mut texts[..labels.pairs()] {
+                    query.resize(query.len().max(late.config().expansion), mask);
+                }
+                let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
+                let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
+                let loss = LossOnEmbeddings::new(similarity, &config(json));
+                let stop = Stop::default();
+                let run = |micro_tokens, micro_texts, seed: Option<u64>| {
+                    let mut gradients = Gradients::zeros(backbone.parameters());
+                    let dropout = seed.map(Seed);
+                    let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
+                    let found = accumulate(&*backbone, Some(&late), &loss, &batch, 3, options, &mut gradients);
+                    (found.unwrap(), gradients)
+                };
+                let (whole, expected) = run(0, 0, Some(9));
+                assert_ne!(run(0, 0, Some(10)).0, whole, "{json}: dropout is off");
+                let of_matrix = backbone.parameters().position(WEIGHT).unwrap();
+                assert!(expected.at(of_matrix).iter().any(|g| g.abs() > 1e-3), "{json}: the matrix has no gradient");
+                let largest = expected.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
+                for (micro_tokens, micro_texts) in [(0, batch.tokens.len() - 1), (0, 4), (60, 0), (50, 7)] {
+                    let (found, gradients) = run(micro_tokens, micro_texts, Some(9));
+                    assert!((found - whole).abs() < 1e-5 * whole.max(1.0), "{json}: {found} is not {whole}");
+                    let pairs = gradients.iter().flatten().zip(expected.iter().flatten());
+                    let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                    assert!(apart < 1e-5 * largest.max(1.0), "{json}: gradients differ by {apart} of {largest}");
+                }
+                of_backbones.push(run(0, 0, None));
+            }
+        }
+        // Without dropout, whose masks may differ, both backbones give the same.
+        let (native, burn) = of_backbones.split_at(of_backbones.len() / 2);
+        for ((a, of_native), (b, of_burn)) in native.iter().zip(burn) {
+            assert!((a - b).abs() < 1e-4 * a.max(1.0), "{a} is not {b}");
+            let apart = of_native.iter().flatten().zip(of_burn.iter().flatten()).map(|(a, b)| (a - b).abs());
+            let largest = of_native.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
+            assert!(apart.fold(0.0, f32::max) < 1e-3 * largest.max(1.0));
+        }
+        native[0].0
     }
 }

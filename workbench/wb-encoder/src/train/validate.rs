@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
-use wb_core::{Pair, Seed, Side, TokenEmbeddings};
+use wb_core::{Embeddings, Pair, Seed, Side};
 
 use super::{
     Guide,
@@ -16,7 +16,7 @@ use crate::{
     Backbone, LateInteraction, Result, TokenBatch,
     late_interaction::TokenVectors,
     losses::{GuideEmbeddings, Labels, LossOnEmbeddings, PairLabels},
-    similarities::TokenSimilarity,
+    similarities::{TokenSimilarity, TokenTexts},
 };
 
 /// Texts embedded in one call.
@@ -123,71 +123,41 @@ impl Validation {
         Some(format!("no loss is measured on validation pairs: {reason}"))
     }
 
-    /// Measures a backbone. `go_on` is told how many texts are embedded; where it says no, nothing is measured.
+    /// Measures a backbone: ranks by the loss's similarity, with one vector a token by MaxSim, also where the loss is XTR's;
+    /// the loss by its own. `go_on` is told how many texts are embedded; where it says no, nothing is measured.
     pub fn measure(
         &self,
         backbone: &dyn Backbone,
+        late: Option<&LateInteraction>,
         loss: &LossOnEmbeddings,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<Measured>> {
         let n = self.len();
-        let Some(anchors) = embed(backbone, &self.anchors, go_on)? else { return Ok(None) };
-        let Some(positives) = embed(backbone, &self.positives, &mut |texts| go_on(n + texts))? else {
-            return Ok(None);
-        };
-        let Some(negatives) = embed(backbone, &self.negatives, &mut |texts| go_on(2 * n + texts))? else {
-            return Ok(None);
-        };
-        let scores = loss.similarity().compare(anchors.view(), positives.view());
-        let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
-        let ranks = ranks(scores.view(), &positive_texts);
-        let mut sum = 0.0;
-        for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
-            let labels = self.labels(&batch)?;
-            let documents = self.documents(&labels, batch.start, positives.view(), negatives.view());
-            let found = loss.forward(anchors.slice(s![batch.clone(), ..]), documents.view(), &labels)?;
-            sum += found * batch.len() as f64;
-        }
-        Ok(Some(self.measured(&ranks, sum)))
-    }
-
-    /// [`Validation::measure`] of an encoder of one vector a token: ranks by MaxSim, also where the loss is XTR's, and the
-    /// loss by its own similarity.
-    pub fn measure_tokens(
-        &self,
-        backbone: &dyn Backbone,
-        late: &LateInteraction,
-        loss: &LossOnEmbeddings,
-        go_on: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<Option<Measured>> {
-        let n = self.len();
-        let mut embed = |ids: &[Vec<u32>], side, before: usize| -> Result<Option<TokenEmbeddings>> {
-            let mut vectors = TokenVectors::new(late.dim());
-            for (part, ids) in ids.chunks(TEXTS).enumerate() {
-                vectors.append(late, backbone, ids, side, &mut |_, _| Ok(()))?;
-                if !go_on(before + part * TEXTS + ids.len()) {
-                    return Ok(None);
-                }
-            }
-            Ok(Some(vectors.finish()?))
+        let mut embed = |ids: &[Vec<u32>], side, before: usize| {
+            embed(backbone, late, ids, side, &mut |texts| go_on(before + texts))
         };
         let Some(anchors) = embed(&self.anchors, Side::Query, 0)? else { return Ok(None) };
         let Some(positives) = embed(&self.positives, Side::Document, n)? else { return Ok(None) };
         let Some(negatives) = embed(&self.negatives, Side::Document, 2 * n)? else { return Ok(None) };
-        let mut ranked = Vec::with_capacity(n);
         let positive_texts: Vec<u32> = self.document_texts.iter().map(|texts| texts[0]).collect();
-        for first in (0..n).step_by(TEXTS) {
-            let some = anchors.part(first..(first + TEXTS).min(n));
-            let (scores, _) = TokenSimilarity::Maxsim.scores((&some).into(), (&positives).into());
-            ranked.extend(ranks_from(scores.view(), &positive_texts, first));
+        let mut found = Vec::with_capacity(n);
+        if late.is_none() {
+            let scores = loss.similarity().compare(anchors.view(), positives.view());
+            found = ranks(scores.view(), &positive_texts, 0);
+        } else {
+            for first in (0..n).step_by(TEXTS) {
+                let some = anchors.part(first..(first + TEXTS).min(n));
+                let (scores, _) = TokenSimilarity::Maxsim.scores(TokenTexts::new(&some)?, TokenTexts::new(&positives)?);
+                found.extend(ranks(scores.view(), &positive_texts, first));
+            }
         }
         let mut sum = 0.0;
         for batch in batches(n, self.batch_pairs).into_iter().filter(|_| self.without_loss.is_none()) {
             let labels = self.labels(&batch)?;
-            let documents = self.token_documents(&labels, batch.start, &positives, &negatives)?;
-            sum += loss.forward_tokens(&anchors.part(batch.clone()), &documents, &labels)? * batch.len() as f64;
+            let documents = self.documents(&labels, batch.start, &positives, &negatives)?;
+            sum += loss.forward(&anchors.part(batch.clone()), &documents, &labels)? * batch.len() as f64;
         }
-        Ok(Some(self.measured(&ranked, sum)))
+        Ok(Some(self.measured(&found, sum)))
     }
 
     fn measured(&self, ranks: &[usize], sum_of_losses: f64) -> Measured {
@@ -197,32 +167,6 @@ impl Validation {
             recall_at_1: ranks.iter().filter(|rank| **rank == 1).count() as f64 / count,
             loss: self.without_loss.is_none().then_some(sum_of_losses / count),
         }
-    }
-
-    /// The documents of a batch in their order, out of all positives and all hard negatives.
-    fn token_documents(
-        &self,
-        labels: &Labels,
-        first_pair: usize,
-        positives: &TokenEmbeddings,
-        negatives: &TokenEmbeddings,
-    ) -> Result<TokenEmbeddings> {
-        let (mut values, mut offsets) = (Vec::new(), vec![0]);
-        let mut taken = vec![0; labels.pairs()];
-        for owner in labels.owners() {
-            let owner = *owner as usize;
-            let (pair, rank) = (first_pair + owner, taken[owner]);
-            let text = match rank {
-                0 => positives.text(pair),
-                _ => negatives.text(self.negative_starts[pair] + rank - 1),
-            };
-            values.extend(text.iter());
-            offsets.push(offsets[offsets.len() - 1] + text.nrows());
-            taken[owner] += 1;
-        }
-        let vectors = Array2::from_shape_vec((offsets[offsets.len() - 1], positives.dim()), values)
-            .map_err(|error| wb_core::Error::data("token embeddings", error.to_string()))?;
-        Ok(TokenEmbeddings::new(vectors, offsets)?)
     }
 
     fn labels(&self, pairs: &Range<usize>) -> Result<Labels> {
@@ -243,21 +187,28 @@ impl Validation {
         &self,
         labels: &Labels,
         first_pair: usize,
-        positives: ArrayView2<'_, f32>,
-        negatives: ArrayView2<'_, f32>,
-    ) -> Array2<f32> {
-        let mut documents = Array2::zeros((labels.owners().len(), positives.ncols()));
+        positives: &Embeddings,
+        negatives: &Embeddings,
+    ) -> Result<Embeddings> {
+        let (mut values, mut offsets) = (Vec::new(), vec![0]);
         let mut taken = vec![0; labels.pairs()];
-        for (mut row, owner) in documents.outer_iter_mut().zip(labels.owners()) {
+        for owner in labels.owners() {
             let owner = *owner as usize;
             let (pair, rank) = (first_pair + owner, taken[owner]);
-            match rank {
-                0 => row.assign(&positives.row(pair)),
-                _ => row.assign(&negatives.row(self.negative_starts[pair] + rank - 1)),
-            }
+            let text = match rank {
+                0 => positives.of(pair),
+                _ => negatives.of(self.negative_starts[pair] + rank - 1),
+            };
+            values.extend(text.iter());
+            offsets.push(offsets[offsets.len() - 1] + text.nrows());
             taken[owner] += 1;
         }
-        documents
+        let vectors = Array2::from_shape_vec((offsets[offsets.len() - 1], positives.dim()), values)
+            .map_err(|error| wb_core::Error::data("embeddings of documents", error.to_string()))?;
+        match positives.offsets() {
+            Some(_) => Ok(Embeddings::ragged(vectors, offsets)?),
+            None => Ok(Embeddings::dense(vectors)),
+        }
     }
 }
 
@@ -267,14 +218,10 @@ fn seen_by(guide: &Guide<'_>, pairs: &[Pair]) -> Result<GuideEmbeddings> {
     Ok(GuideEmbeddings::of(guide, &anchors, &positives)?)
 }
 
-/// Rank of column `i` in row `i`, from 1. Ties count against it, so that a model that gives everything
-/// the same vector ranks last, and so do scores that are not numbers; equal texts do not compete.
-fn ranks(scores: ArrayView2<'_, f32>, texts: &[u32]) -> Vec<usize> {
-    ranks_from(scores, texts, 0)
-}
-
-/// The same of some rows, the first of which is the anchor of pair `first`.
-fn ranks_from(scores: ArrayView2<'_, f32>, texts: &[u32], first: usize) -> Vec<usize> {
+/// Ranks from 1 of each anchor's own column among all, of anchors from pair `first` on. Ties count against it, so that a
+/// model that gives everything the same vector ranks last, and so do scores that are not numbers; equal texts do not
+/// compete.
+fn ranks(scores: ArrayView2<'_, f32>, texts: &[u32], first: usize) -> Vec<usize> {
     let rank = |row: usize| {
         let (own, own_text) = (scores[[row, first + row]], texts[first + row]);
         let ahead =
@@ -299,19 +246,30 @@ fn batches(count: usize, size: usize) -> Vec<Range<usize>> {
 
 fn embed(
     backbone: &dyn Backbone,
+    late: Option<&LateInteraction>,
     texts: &[Vec<u32>],
+    side: Side,
     go_on: &mut dyn FnMut(usize) -> bool,
-) -> Result<Option<Array2<f32>>> {
-    let mut rows = Array2::zeros((texts.len(), backbone.dim()));
+) -> Result<Option<Embeddings>> {
+    let mut rows = Array2::zeros((if late.is_none() { texts.len() } else { 0 }, backbone.dim()));
+    let mut vectors = late.map(|late| (late, TokenVectors::new(late.dim())));
     for (part, texts) in texts.chunks(TEXTS).enumerate() {
         let first = part * TEXTS;
-        let embedded = backbone.embed(&TokenBatch::new(texts.iter().map(Vec::as_slice)))?;
-        rows.slice_mut(s![first..first + texts.len(), ..]).assign(&embedded);
+        match &mut vectors {
+            Some((late, vectors)) => vectors.append(late, backbone, texts, side, &mut |_, _| Ok(()))?,
+            None => {
+                let embedded = backbone.embed(&TokenBatch::new(texts.iter().map(Vec::as_slice)))?;
+                rows.slice_mut(s![first..first + texts.len(), ..]).assign(&embedded);
+            }
+        }
         if !go_on(first + texts.len()) {
             return Ok(None);
         }
     }
-    Ok(Some(rows))
+    match vectors {
+        Some((_, vectors)) => Ok(Some(vectors.finish()?)),
+        None => Ok(Some(Embeddings::dense(rows))),
+    }
 }
 
 #[cfg(test)]
@@ -324,7 +282,7 @@ mod tests {
         let scores =
             ndarray::arr2(&[[0.9, 0.9, 0.1, 0.0], [0.5, 0.4, 0.3, 0.4], [0.7, 0.7, 0.6, 0.9], [nan, nan, nan, nan]]);
         // Texts 1 and 3 are equal. Row 0 ties with column 1; row 1 loses to column 0; row 2 to all; row 3 knows nothing.
-        assert_eq!(ranks(scores.view(), &[10, 11, 12, 11]), [2, 2, 4, 3]);
+        assert_eq!(ranks(scores.view(), &[10, 11, 12, 11], 0), [2, 2, 4, 3]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use wb_core::{Embeddings, Encoder, Seed, Side, TokenEmbeddings, progress::silent};
+use wb_core::{Embeddings, Encoder, Interaction, Seed, Side, progress::silent};
 use wb_encoder::{
     BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, LateInteractionConfig, LoraConfig, WeightType, export,
     folder::MaxTokens, late_interaction::WEIGHT,
@@ -28,8 +28,8 @@ fn encoder(folder: &Folder) -> BiEncoder {
     BiEncoder::open(folder.clone(), &DeviceConfig::Cpu.open().unwrap()).unwrap()
 }
 
-fn embed(folder: &Folder, side: Side) -> TokenEmbeddings {
-    encoder(folder).embed_tokens(&TEXTS, side, &mut silent).unwrap()
+fn embed(folder: &Folder, side: Side) -> Embeddings {
+    encoder(folder).embed(&TEXTS, side, &mut silent).unwrap()
 }
 
 fn same(a: &Folder, b: &Folder) {
@@ -57,7 +57,7 @@ fn every_token_that_counts_has_a_vector_of_length_1() {
     folder.prompts = wb_encoder::folder::Prompts::default();
     let encoder = encoder(&folder);
     let (queries, documents) = (embed(&folder, Side::Query), embed(&folder, Side::Document));
-    let lengths = |of: &TokenEmbeddings| of.offsets().windows(2).map(|ends| ends[1] - ends[0]).collect::<Vec<_>>();
+    let lengths = |of: &Embeddings| (0..of.texts()).map(|text| of.of(text).nrows()).collect::<Vec<_>>();
     let ids = encoder.tokenize(&TEXTS, Side::Query).unwrap();
     assert_eq!(lengths(&queries), ids.iter().map(Vec::len).collect::<Vec<_>>());
     assert!(lengths(&queries).iter().all(|n| (9..=12).contains(n)), "{:?}", lengths(&queries));
@@ -72,14 +72,16 @@ fn every_token_that_counts_has_a_vector_of_length_1() {
         }
     }
     // Alone or among others, a text has the same vectors.
-    let alone = encoder.embed_tokens(&TEXTS[1..2], Side::Document, &mut silent).unwrap();
-    let (cosine, _) = compare(alone.view(), documents.text(1));
+    let alone = encoder.embed(&TEXTS[1..2], Side::Document, &mut silent).unwrap();
+    let (cosine, _) = compare(alone.view(), documents.of(1));
     assert!(cosine > 0.999999, "{cosine}");
-    assert!(encoder.late_interaction().is_some());
-    let error = encoder.embed(&TEXTS, Side::Query, &mut silent).unwrap_err().to_string();
+    assert_eq!(encoder.interaction(), Interaction::MaxSim);
+    let error = encoder.encode_single_vector(&TEXTS, Side::Query, &mut silent).unwrap_err().to_string();
     assert!(error.ends_with("gives one vector a token, and one a text is wanted here"), "{error}");
     let dense = BiEncoder::open(Folder::read(&golden().join("tiny-bert")).unwrap(), &DeviceConfig::Cpu.open().unwrap());
-    assert!(dense.unwrap().embed_tokens(&TEXTS, Side::Query, &mut silent).is_err());
+    let dense = dense.unwrap();
+    assert_eq!(dense.interaction(), Interaction::InnerProduct);
+    assert!(dense.embed(&TEXTS, Side::Query, &mut silent).unwrap().offsets().is_none());
 }
 
 #[test]
@@ -245,15 +247,15 @@ fn unattended_mask_tokens_change_no_other_vector() {
     let unattended = tiny("tiny-bert", r#"{"dim": 16, "expansion": 12, "attend": false}"#);
     let [plain, attended, unattended] = [&plain, &attended, &unattended].map(|folder| embed(folder, Side::Query));
     for text in 0..TEXTS.len() {
-        let own = plain.text(text);
-        let (rows, all) = (own.nrows(), unattended.text(text));
-        assert_eq!((all.nrows(), attended.text(text).nrows()), (12, 12));
+        let own = plain.of(text);
+        let (rows, all) = (own.nrows(), unattended.of(text));
+        assert_eq!((all.nrows(), attended.of(text).nrows()), (12, 12));
         let (_, difference) = compare(own, all.slice(ndarray::s![..rows, ..]));
         assert!(difference < 1e-6, "{difference}");
         if rows < 12 {
-            let (_, difference) = compare(own, attended.text(text).slice(ndarray::s![..rows, ..]));
+            let (_, difference) = compare(own, attended.of(text).slice(ndarray::s![..rows, ..]));
             assert!(difference > 1e-3, "mask tokens that are attended to change nothing: {difference}");
-            let (_, difference) = compare(all, attended.text(text));
+            let (_, difference) = compare(all, attended.of(text));
             assert!(difference > 1e-3, "{difference}");
         }
     }
@@ -262,6 +264,6 @@ fn unattended_mask_tokens_change_no_other_vector() {
 #[test]
 fn markers_change_the_vectors_and_sides_differ() {
     let folder = tiny("tiny-bert", WHOLE);
-    let rows = |side| Embeddings::dense(embed(&folder, side).text(1).to_owned());
+    let rows = |side| Embeddings::dense(embed(&folder, side).of(1).to_owned());
     assert_ne!(rows(Side::Query), rows(Side::Document));
 }

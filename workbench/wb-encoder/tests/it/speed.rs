@@ -61,21 +61,22 @@ fn minilm_tokens() {
 #[test]
 #[ignore = "slow: seconds, prints times"]
 fn late_interaction_scores() {
-    use wb_core::TokenEmbeddings;
-    use wb_encoder::similarities::{TokenSimilarity, XtrConfig};
+    use wb_core::Embeddings;
+    use wb_encoder::similarities::{TokenSimilarity, TokenTexts, XtrConfig};
     let texts = |n: usize, tokens: usize| {
         let numbers = (0..n * tokens * 128).map(|at| ((at * 7919 % 1009) as f32 - 504.0) / 504.0);
         let vectors = ndarray::Array2::from_shape_vec((n * tokens, 128), numbers.collect()).unwrap();
-        let vectors = wb_core::Embeddings::dense(vectors).normalized().into_inner();
-        TokenEmbeddings::new(vectors, (0..=n).map(|text| text * tokens).collect()).unwrap()
+        let vectors = Embeddings::dense(vectors).normalized().into_inner();
+        Embeddings::ragged(vectors, (0..=n).map(|text| text * tokens).collect()).unwrap()
     };
     let (queries, documents) = (texts(64, 32), texts(64, 160));
+    let (left, right) = (TokenTexts::new(&queries).unwrap(), TokenTexts::new(&documents).unwrap());
     for similarity in [TokenSimilarity::Maxsim, TokenSimilarity::Xtr(XtrConfig::default())] {
         for _ in 0..3 {
             let begin = Instant::now();
-            let (scores, matches) = similarity.scores((&queries).into(), (&documents).into());
+            let (scores, matches) = similarity.scores(left, right);
             let forward = begin.elapsed();
-            TokenSimilarity::backward((&queries).into(), (&documents).into(), &matches, &scores);
+            TokenSimilarity::backward(left, right, &matches, &scores);
             eprintln!(
                 "{similarity:?}: 64 × 64 texts of 32 × 160 tokens forward {forward:.1?}, both {:.1?}",
                 begin.elapsed()

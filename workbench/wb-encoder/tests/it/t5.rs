@@ -294,7 +294,7 @@ fn a_folder_of_xtrs_layout_has_one_vector_a_token() {
     let matrix = ndarray::Array2::from_shape_vec((8, 24), matrix).unwrap();
     let mut expected = states.dot(&matrix.t());
     expected.rows_mut().into_iter().for_each(|mut row| row /= row.dot(&row).sqrt());
-    let found = open(folder.clone()).embed_tokens(&texts, Side::Document, &mut silent).unwrap();
+    let found = open(folder.clone()).embed(&texts, Side::Document, &mut silent).unwrap();
     let (_, difference) = compare(found.view(), expected.view());
     assert!(difference <= 1e-5, "{difference}");
     // The golden projection is of the same matrix.
@@ -310,7 +310,7 @@ fn a_folder_of_xtrs_layout_has_one_vector_a_token() {
         let to = place.path().join(format!("{format}"));
         let base = Some(golden().join("tiny-t5").display().to_string());
         export(&folder, &ExportConfig { format, base, ..Default::default() }, &|_| String::new(), &to).unwrap();
-        let back = open(Folder::read(&to).unwrap()).embed_tokens(&texts, Side::Document, &mut silent).unwrap();
+        let back = open(Folder::read(&to).unwrap()).embed(&texts, Side::Document, &mut silent).unwrap();
         let (_, difference) = compare(back.view(), found.view());
         assert!(difference <= 1e-5, "{format}: {difference}");
     }

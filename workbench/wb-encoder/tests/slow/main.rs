@@ -23,7 +23,7 @@ use wb_encoder::{
     folder::MaxTokens,
     journals::{JournalFormat, Journals},
     models::StaticConfig,
-    similarities::TokenSimilarity,
+    similarities::{TokenSimilarity, TokenTexts},
 };
 
 fn root() -> PathBuf {
@@ -233,12 +233,13 @@ fn folders_are_equal_in_sentence_transformers() {
 fn token_job(name: &str, source: &Folder, config: &ExportConfig, to: &Path) -> Value {
     export(source, config, &|_| String::new(), to).unwrap_or_else(|error| panic!("{name}: {error}"));
     let encoder = BiEncoder::open(Folder::read(to).unwrap(), &DeviceConfig::Cpu.open().unwrap()).unwrap();
-    let embed = |side| encoder.embed_tokens(&TEXTS, side, &mut silent).unwrap();
+    let embed = |side| encoder.embed(&TEXTS, side, &mut silent).unwrap();
     let (queries, documents) = (embed(Side::Query), embed(Side::Document));
-    let (scores, _) = TokenSimilarity::Maxsim.scores((&queries).into(), (&documents).into());
-    let rows = |of: &wb_core::TokenEmbeddings| {
-        let text = |at| of.text(at).rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
-        (0..of.len()).map(text).collect::<Vec<_>>()
+    let (scores, _) =
+        TokenSimilarity::Maxsim.scores(TokenTexts::new(&queries).unwrap(), TokenTexts::new(&documents).unwrap());
+    let rows = |of: &wb_core::Embeddings| {
+        let text = |at| of.of(at).rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+        (0..of.texts()).map(text).collect::<Vec<_>>()
     };
     let scores: Vec<Vec<f32>> = scores.rows().into_iter().map(|row| row.to_vec()).collect();
     json!({"kind": "multi-vector", "name": name, "folder": to, "texts": TEXTS, "query": rows(&queries),

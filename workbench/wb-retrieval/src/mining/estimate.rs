@@ -7,13 +7,13 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use wb_core::{
-    Encoder, Seed, Side, TokenEncoder,
+    Encoder, Interaction, Seed, Side,
     progress::silent,
     statistics::{Interval, wilson},
 };
 
 use super::{Mined, Texts};
-use crate::{Bm25Config, Error, Result, Retriever, late_interaction::encode_tokens, maxsim::max_sim};
+use crate::{Bm25Config, Error, Result, Retriever, dense::encode, maxsim::max_sim};
 
 /// So many of so many, with Wilson's interval (E. Wilson, 1927) for the share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -146,8 +146,8 @@ pub fn above_positive_by_vectors(
     encoder: &dyn Encoder,
     progress: &mut dyn FnMut(wb_core::Progress),
 ) -> Result<Judged> {
-    if let Some(tokens) = encoder.late_interaction() {
-        return above_positive_by_tokens(texts, sample, &encoder.name(), tokens, progress);
+    if encoder.interaction() == Interaction::MaxSim {
+        return above_positive_by_tokens(texts, sample, encoder, progress);
     }
     let mut encode = |texts: &[&str], side: Side| {
         let vectors = encoder.encode(texts, side, progress);
@@ -171,15 +171,14 @@ pub fn above_positive_by_vectors(
 fn above_positive_by_tokens(
     texts: &Texts<'_>,
     sample: &[Sampled],
-    name: &str,
-    encoder: &dyn TokenEncoder,
+    encoder: &dyn Encoder,
     progress: &mut dyn FnMut(wb_core::Progress),
 ) -> Result<Judged> {
     let documents = documents_of(texts, sample);
     let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
     let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
-    let queries = encode_tokens(name, encoder, &of_queries, Side::Query, progress)?;
-    let vectors = encode_tokens(name, encoder, &of_documents, Side::Document, progress)?;
+    let queries = encode(encoder, &of_queries, Side::Query, progress)?;
+    let vectors = encode(encoder, &of_documents, Side::Document, progress)?;
     let mut row = 0;
     let mut failed = None;
     let judged = above_positive(texts, sample, |_, wanted| {

@@ -138,7 +138,7 @@ pub fn mine<'a>(
         return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
     }
     let mut encode = |texts: &[&str], side: Side| {
-        let vectors = encoder.encode(texts, side, progress);
+        let vectors = encoder.encode_single_vector(texts, side, progress);
         vectors.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })
     };
     let queries = encode(texts.queries(), Side::Query)?;

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{Batch, ByteSize, CandidateSource, Ranked, Seen, Texts, Vectors};
 use crate::{
     Error, Result,
-    indexes::{LONGEST, search_rows},
+    flat::{LONGEST, search_rows},
     kernel::dot,
     top_k::{keep_best, key},
 };

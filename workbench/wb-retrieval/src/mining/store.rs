@@ -47,13 +47,13 @@ fn encode_into(
                     .note(part.note),
             );
         };
-        let vectors = encoder.encode(block, side, &mut within).map_err(|source| Error::Encoder {
+        let vectors = encoder.encode_single_vector(block, side, &mut within).map_err(|source| Error::Encoder {
             what: side.plural(),
             encoder: encoder.name(),
             source,
         })?;
-        if vectors.len() != block.len() {
-            return Err(Error::Lengths { what: "vectors and texts", given: vectors.len(), expected: block.len() });
+        if vectors.texts() != block.len() {
+            return Err(Error::Lengths { what: "vectors and texts", given: vectors.texts(), expected: block.len() });
         }
         let bytes: Vec<u8> = vectors.view().iter().flat_map(|number| number.to_le_bytes()).collect();
         file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(CoreError::io("write", part))?;

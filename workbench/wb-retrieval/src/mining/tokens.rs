@@ -3,12 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use rayon::prelude::*;
-use wb_core::{Encoder, Side, TokenEmbeddings, TokenEncoder, progress::silent};
+use wb_core::{Embeddings, Encoder, Interaction, Side, progress::silent};
 
 use super::{Batch, ByteSize, CandidateSource, Ranked, Seen, kept_rankings::KeptRankings};
 use crate::{
-    Result,
-    late_interaction::encode_tokens,
+    Result, dense,
     maxsim::max_sim,
     top_k::{keep_best, key},
 };
@@ -27,8 +26,7 @@ const EVERY: Duration = Duration::from_secs(20);
 /// as memory lets it be. Time grows with the product of all tokens of both sides. What can be kept is how far it came
 /// ([`TokenSearch::keeping`]).
 pub struct TokenSearch<'a> {
-    name: String,
-    encoder: &'a dyn TokenEncoder,
+    encoder: &'a dyn Encoder,
     at_once: usize,
     kept: Option<(PathBuf, Duration)>,
 }
@@ -38,7 +36,7 @@ impl<'a> TokenSearch<'a> {
     pub fn new(encoder: &'a dyn Encoder, ram: ByteSize) -> Option<Self> {
         let a_query = 4 * QUERY_TOKENS * encoder.dim().max(1) as u64 + 4 * DOCUMENTS as u64;
         let at_once = (ram.0 / 4 / a_query).clamp(64, u64::from(u32::MAX)) as usize;
-        Some(Self { name: encoder.name(), encoder: encoder.late_interaction()?, at_once, kept: None })
+        (encoder.interaction() == Interaction::MaxSim).then_some(Self { encoder, at_once, kept: None })
     }
 
     /// The same, which keeps what it has found in a folder from time to time, and goes on from what is there. The folder
@@ -48,8 +46,8 @@ impl<'a> TokenSearch<'a> {
         Self { kept: Some((folder, EVERY)), ..self }
     }
 
-    fn encode(&self, texts: &[&str], side: Side) -> Result<TokenEmbeddings> {
-        encode_tokens(&self.name, self.encoder, texts, side, &mut silent)
+    fn encode(&self, texts: &[&str], side: Side) -> Result<Embeddings> {
+        dense::encode(self.encoder, texts, side, &mut silent)
     }
 }
 
@@ -75,8 +73,8 @@ impl CandidateSource for TokenSearch<'_> {
             return Ok(ranked);
         }
         let vectors = self.encode(&texts.queries()[queries.clone()], Side::Query)?;
-        let means: Vec<f32> =
-            vectors.offsets().windows(2).map(|ends| 1.0 / (ends[1] - ends[0]).max(1) as f32).collect();
+        let mean = |query: usize| 1.0 / vectors.rows(query..query + 1).len().max(1) as f32;
+        let means: Vec<f32> = (0..vectors.texts()).map(mean).collect();
         for (number, block) in texts.documents().chunks(DOCUMENTS).enumerate().skip(done / DOCUMENTS) {
             let first = number * DOCUMENTS;
             let scores = max_sim(&vectors, &self.encode(block, Side::Document)?)?;
@@ -105,15 +103,12 @@ impl CandidateSource for TokenSearch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        error::Error,
-        sync::atomic::{AtomicUsize, Ordering},
-    };
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use wb_core::{Embeddings, Pair, Progress, fingerprint::Fingerprint};
+    use wb_core::{Pair, Progress, encoder::EncodeError, fingerprint::Fingerprint};
 
     use super::*;
-    use crate::{late_interaction::tests::Letters, mining::Texts};
+    use crate::{dense::tests::LetterTokens, mining::Texts};
 
     fn pairs() -> Vec<Pair> {
         let pair = |at: usize| Pair {
@@ -133,15 +128,19 @@ mod tests {
 
     impl Encoder for Breaking {
         fn name(&self) -> String {
-            Letters.name()
+            LetterTokens.name()
         }
 
         fn dim(&self) -> usize {
-            Letters.dim()
+            LetterTokens.dim()
         }
 
         fn fingerprint(&self) -> Fingerprint {
-            Letters.fingerprint()
+            LetterTokens.fingerprint()
+        }
+
+        fn interaction(&self) -> Interaction {
+            Interaction::MaxSim
         }
 
         fn encode(
@@ -149,26 +148,11 @@ mod tests {
             texts: &[&str],
             side: Side,
             progress: &mut dyn FnMut(Progress),
-        ) -> Result<Embeddings, Box<dyn Error + Send + Sync>> {
-            Letters.encode(texts, side, progress)
-        }
-
-        fn late_interaction(&self) -> Option<&dyn TokenEncoder> {
-            Some(self)
-        }
-    }
-
-    impl TokenEncoder for Breaking {
-        fn encode_tokens(
-            &self,
-            texts: &[&str],
-            side: Side,
-            progress: &mut dyn FnMut(Progress),
-        ) -> Result<TokenEmbeddings, Box<dyn Error + Send + Sync>> {
+        ) -> Result<Embeddings, EncodeError> {
             if self.calls.fetch_add(1, Ordering::Relaxed) + 1 == self.at {
                 return Err("broke off".into());
             }
-            Letters.encode_tokens(texts, side, progress)
+            LetterTokens.encode(texts, side, progress)
         }
     }
 
@@ -185,7 +169,7 @@ mod tests {
             let mut search = TokenSearch { kept: Some((folder.path().join("kept"), Duration::ZERO)), ..search };
             search.rank(batch(), &mut |_| Ok(()))
         };
-        let mut whole = TokenSearch::new(&Letters, ByteSize(1 << 30)).unwrap();
+        let mut whole = TokenSearch::new(&LetterTokens, ByteSize(1 << 30)).unwrap();
         let expected = sorted(whole.rank(batch(), &mut |_| Ok(())).unwrap());
         // Queries, then two blocks of documents: it breaks off at the second, and goes on with that.
         assert!(rank(&breaking(3)).is_err());
@@ -210,7 +194,7 @@ mod tests {
         let pairs = pairs();
         let texts = Texts::new(&pairs, &[]).unwrap();
         let (queries, depth) = (3..texts.queries().len(), 20);
-        let mut search = TokenSearch::new(&Letters, ByteSize(1 << 30)).unwrap();
+        let mut search = TokenSearch::new(&LetterTokens, ByteSize(1 << 30)).unwrap();
         let found = search.rank(Batch { texts: &texts, queries: queries.clone(), depth }, &mut |_| Ok(())).unwrap();
         let all = search.encode(texts.documents(), Side::Document).unwrap();
         let of_queries = search.encode(&texts.queries()[queries.clone()], Side::Query).unwrap();

@@ -33,7 +33,7 @@ pub trait Vectors {
 
 impl Vectors for &Embeddings {
     fn len(&self) -> usize {
-        Embeddings::len(self)
+        self.texts()
     }
 
     fn dim(&self) -> usize {

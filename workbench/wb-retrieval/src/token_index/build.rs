@@ -8,7 +8,7 @@ use std::{
 
 use ndarray::Axis;
 use rayon::prelude::*;
-use wb_core::{Error as CoreError, Progress, Seed, TokenEmbeddings, atomic, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Error as CoreError, Progress, Seed, atomic, fingerprint::Fingerprint};
 
 use super::{
     TokenIndexConfig,
@@ -51,12 +51,7 @@ pub struct TokenIndexBuilder {
 impl TokenIndexBuilder {
     /// Begins an index in a folder that is not there or empty: learns centroids and buckets from token vectors of some
     /// documents, drawn at random by the caller; 16 tokens for each centroid are plenty.
-    pub fn create(
-        folder: &Path,
-        sample: &TokenEmbeddings,
-        plan: Plan,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self> {
+    pub fn create(folder: &Path, sample: &Embeddings, plan: Plan, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         plan.config.validate("index")?;
         fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
         if folder.join(INDEX).exists() {
@@ -111,7 +106,7 @@ impl TokenIndexBuilder {
 
     /// Adds documents after those that are there. When it returns they are on the disk; when it fails, or the process
     /// ends before that, the index is as it was.
-    pub fn add(&mut self, documents: &TokenEmbeddings, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    pub fn add(&mut self, documents: &Embeddings, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let vectors = documents.view();
         let tokens = vectors.nrows();
         if vectors.ncols() != self.layout.dim {
@@ -120,7 +115,7 @@ impl TokenIndexBuilder {
         }
         check("document", vectors)?;
         let limit = u32::MAX as usize;
-        for given in [self.documents() + documents.len(), tokens] {
+        for given in [self.documents() + documents.texts(), tokens] {
             if given > limit {
                 return Err(Error::TooMany { given, limit });
             }
@@ -148,7 +143,7 @@ impl TokenIndexBuilder {
         let name = format!("segment-{:06}.bin", self.layout.segments.len());
         atomic::write(&self.folder.join(&name), &bytes)?;
         let mut layout = self.layout.clone();
-        layout.segments.push(SegmentEntry { name, documents: documents.len(), tokens, file: listed(&bytes) });
+        layout.segments.push(SegmentEntry { name, documents: documents.texts(), tokens, file: listed(&bytes) });
         self.commit(&layout)?;
         self.layout = layout;
         Ok(())

@@ -25,7 +25,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
-use wb_core::{Error as CoreError, Hit, Progress, Ranking, Seed, TokenEmbeddings};
+use wb_core::{Embeddings, Error as CoreError, Hit, Progress, Ranking, Seed};
 
 use crate::{Error, Result, inner_product::inner_products, maxsim::check};
 use centroids::Centroids;
@@ -102,7 +102,7 @@ impl TokenIndex {
     /// nothing. Queries are searched side by side, each by one thread, with the same result for any number of threads.
     pub fn search(
         &self,
-        queries: &TokenEmbeddings,
+        queries: &Embeddings,
         k: usize,
         how: &TokenSearch,
         progress: &mut dyn FnMut(Progress),
@@ -112,16 +112,16 @@ impl TokenIndex {
             return Err(Error::Lengths { what: "dimensions of queries and index", given, expected: self.dim() });
         }
         check("query", queries.view())?;
-        let mut rankings = Vec::with_capacity(queries.len());
+        let mut rankings = Vec::with_capacity(queries.texts());
         let at_once = 4 * rayon::current_num_threads();
-        for first in (0..queries.len()).step_by(at_once) {
-            progress(Progress::new("searching", first, queries.len()));
-            let block = first..(first + at_once).min(queries.len());
+        for first in (0..queries.texts()).step_by(at_once) {
+            progress(Progress::new("searching", first, queries.texts()));
+            let block = first..(first + at_once).min(queries.texts());
             let found: Vec<Vec<Hit>> =
-                block.clone().into_par_iter().map(|at| self.search_one(queries.text(at), k, how)).collect();
+                block.clone().into_par_iter().map(|at| self.search_one(queries.of(at), k, how)).collect();
             rankings.extend(block.zip(found).map(|(query, hits)| Ranking { query, hits }));
         }
-        progress(Progress::new("searching", queries.len(), queries.len()));
+        progress(Progress::new("searching", queries.texts(), queries.texts()));
         Ok(rankings)
     }
 

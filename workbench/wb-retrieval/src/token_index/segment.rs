@@ -3,7 +3,7 @@
 use std::{ops::Range, path::Path, sync::Arc};
 
 use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
-use wb_core::{Error as CoreError, TokenEmbeddings, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Error as CoreError, fingerprint::Fingerprint};
 
 use super::{
     codec,
@@ -114,17 +114,11 @@ impl Segment {
 }
 
 /// The bytes of a segment.
-pub(super) fn bytes(
-    layout: &Layout,
-    rows: &TokenEmbeddings,
-    codes: &[u32],
-    scales: &[u8],
-    residuals: &[u8],
-) -> Vec<u8> {
+pub(super) fn bytes(layout: &Layout, rows: &Embeddings, codes: &[u32], scales: &[u8], residuals: &[u8]) -> Vec<u8> {
     let tokens = codes.len();
-    let mut bytes = Vec::with_capacity(layout.sections(rows.len(), tokens)[6]);
+    let mut bytes = Vec::with_capacity(layout.sections(rows.texts(), tokens)[6]);
     let mut put = |numbers: &mut dyn Iterator<Item = u32>| numbers.for_each(|n| bytes.extend(n.to_le_bytes()));
-    put(&mut rows.offsets().iter().map(|at| *at as u32));
+    put(&mut (0..=rows.texts()).map(|texts| rows.rows(0..texts).end as u32));
     let mut starts = vec![0u32; layout.centroids + 1];
     codes.iter().for_each(|code| starts[*code as usize + 1] += 1);
     (0..layout.centroids).for_each(|at| starts[at + 1] += starts[at]);

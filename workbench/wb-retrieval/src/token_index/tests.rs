@@ -24,8 +24,8 @@ pub(super) fn clustered(seed: u64, n: usize, dim: usize, around: usize) -> Array
 
 /// Documents of 1 to 40 tokens, and queries that are tokens of some of them, moved a little.
 struct Made {
-    documents: TokenEmbeddings,
-    queries: TokenEmbeddings,
+    documents: Embeddings,
+    queries: Embeddings,
 }
 
 impl Made {
@@ -49,8 +49,8 @@ impl Made {
             query_offsets.push(query_offsets[query_offsets.len() - 1] + tokens.len());
         }
         let queries = Array2::from_shape_vec((query_offsets[50], dim), rows).unwrap();
-        let queries = TokenEmbeddings::new(queries, query_offsets).unwrap();
-        Self { documents: TokenEmbeddings::new(vectors, offsets).unwrap(), queries }
+        let queries = Embeddings::ragged(queries, query_offsets).unwrap();
+        Self { documents: Embeddings::ragged(vectors, offsets).unwrap(), queries }
     }
 
     fn plan(&self, bits: u8) -> Plan {
@@ -80,16 +80,16 @@ impl Made {
     /// The definition: every document's MaxSim.
     fn exact(&self, k: usize) -> Vec<Ranking> {
         let rank = |query: usize| {
-            let tokens = self.queries.text(query);
+            let tokens = self.queries.of(query);
             let score = |document: usize| {
-                let products = tokens.dot(&self.documents.text(document).t());
+                let products = tokens.dot(&self.documents.of(document).t());
                 let best = products.rows().into_iter().map(|row| row.iter().copied().fold(f32::MIN, f32::max));
                 best.sum::<f32>()
             };
-            let scores: Vec<f32> = (0..self.documents.len()).map(score).collect();
+            let scores: Vec<f32> = (0..self.documents.texts()).map(score).collect();
             Ranking { query, hits: top_k(&scores, k) }
         };
-        (0..self.queries.len()).map(rank).collect()
+        (0..self.queries.texts()).map(rank).collect()
     }
 }
 
@@ -122,7 +122,7 @@ fn more_bits_find_more_of_the_exact_ranking() {
         if bits == 8 {
             // Every number of a vector is nearly what it was.
             let decompressed = index.decompressed(777);
-            let original = made.documents.text(777);
+            let original = made.documents.of(777);
             let worst = (&decompressed - &original).iter().fold(0f32, |worst, x| worst.max(x.abs()));
             assert!(worst < 0.05, "{worst}");
         }
@@ -139,7 +139,7 @@ fn xtr_with_all_tokens_is_max_sim() {
     let all = TokenSearch::Xtr(XtrSearch { tokens: usize::MAX / 4, probes: usize::MAX });
     let plaid = TokenSearch::Plaid(PlaidSearch { probes: usize::MAX, candidates: usize::MAX });
     for (xtr, plaid) in search(&index, &made, &all).iter().zip(search(&index, &made, &plaid)) {
-        let tokens = made.queries.text(xtr.query).nrows() as f32;
+        let tokens = made.queries.of(xtr.query).nrows() as f32;
         for (a, b) in xtr.hits.iter().zip(&plaid.hits) {
             assert!((a.score - b.score / tokens).abs() < 1e-5, "{a:?} {b:?}");
         }
@@ -164,7 +164,7 @@ fn xtr_with_few_tokens_imputes_the_last_score() {
     let how = TokenSearch::Xtr(XtrSearch { tokens: k, probes: usize::MAX });
     let mut unseen = 0;
     for ranking in search(&index, &made, &how) {
-        let query = made.queries.text(ranking.query);
+        let query = made.queries.of(ranking.query);
         let fetched: Vec<Vec<(usize, f32)>> = query
             .rows()
             .into_iter()
@@ -243,7 +243,7 @@ fn vectors_of_other_things_are_refused() {
     assert!(error.ends_with("its vectors were made with other things: encoder"), "{error}");
     let again = TokenIndexBuilder::create(folder.path(), &made.documents, made.plan(2), &mut silent);
     assert!(again.err().unwrap().to_string().ends_with("there is an index already"));
-    let one = |dim: usize, number: f32| TokenEmbeddings::new(Array2::from_elem((1, dim), number), vec![0, 1]).unwrap();
+    let one = |dim: usize, number: f32| Embeddings::ragged(Array2::from_elem((1, dim), number), vec![0, 1]).unwrap();
     let error = builder.add(&one(17, 0.1), &mut silent).unwrap_err().to_string();
     assert!(error.contains("17 and 16 given"), "{error}");
     let error = builder.add(&one(16, f32::NAN), &mut silent).unwrap_err().to_string();
@@ -317,9 +317,9 @@ fn empty_queries_and_documents_are_no_trouble() {
     assert!(search(&index, &made, &TokenSearch::default()).iter().all(|ranking| ranking.hits.is_empty()));
     // A document without tokens is never found, and moves no other.
     let rows = made.documents.view().slice(ndarray::s![..2, ..]).to_owned();
-    let two = TokenEmbeddings::new(rows, vec![0, 0, 2]).unwrap();
+    let two = Embeddings::ragged(rows, vec![0, 0, 2]).unwrap();
     builder.add(&two, &mut silent).unwrap();
-    builder.add(&TokenEmbeddings::none(16), &mut silent).unwrap();
+    builder.add(&Embeddings::ragged(Array2::zeros((0, 16)), vec![0]).unwrap(), &mut silent).unwrap();
     let index = TokenIndex::open(folder.path()).unwrap();
     for how in [TokenSearch::default(), TokenSearch::Xtr(XtrSearch::default())] {
         let found = index.search(&two, 10, &how, &mut silent).unwrap();

@@ -4,10 +4,10 @@ use ndarray::{Array2, array};
 use proptest::prelude::*;
 use rand::RngExt;
 use wb_core::{Embeddings, Hit, Ranking, Seed};
-use wb_retrieval::{IndexConfig, Result, indexes::Index};
+use wb_retrieval::{Flat, Result};
 
-fn index(documents: Array2<f32>) -> Result<Box<dyn Index + Send + Sync>> {
-    IndexConfig::default().init(Embeddings::dense(documents))
+fn index(documents: Array2<f32>) -> Result<Flat> {
+    Flat::new(Embeddings::dense(documents))
 }
 
 /// Small whole numbers: sums are exact in any order, and many are equal.

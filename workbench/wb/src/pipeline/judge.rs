@@ -7,7 +7,7 @@ use wb_core::{Encoder, EncoderRef, Pair, Progress, Ranker, Side};
 use wb_data::judge::{Judge, JudgeError};
 use wb_encoder::{BiEncoder, Folder};
 use wb_retrieval::{
-    Bm25Config, Dense, IndexConfig, Remembered,
+    Bm25Config, DenseRetriever, Remembered,
     own_ranks::{own_ranks, similar_earlier},
 };
 
@@ -57,7 +57,7 @@ impl Judge for Judges<'_> {
             }
             Ranker::Encoder(encoder) => {
                 let encoder = self.encoder(encoder)?;
-                let dense = Dense::new(encoder, &IndexConfig::default(), &documents, progress)?;
+                let dense = DenseRetriever::new(encoder, &documents, progress)?;
                 Ok(own_ranks(&dense, &anchors, &own, progress)?)
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use wb_core::{TokenEncoder, progress::silent};
+use wb_core::{Encoder as _, Interaction, progress::silent};
 
 use super::*;
 use crate::{Folder as Encoder, LateInteractionConfig, LoraConfig, native::open, similarities::SimilarityConfig};
@@ -245,10 +245,11 @@ fn the_encoder_of_the_moment_equals_the_encoder() {
     plain.prompts = crate::folder::Prompts::default();
     plain.max_tokens = crate::folder::MaxTokens::both(24);
     let encoder = crate::BiEncoder::open(plain, &crate::DeviceConfig::Cpu.open().unwrap()).unwrap();
+    assert_eq!((moment.interaction(), encoder.interaction()), (Interaction::MaxSim, Interaction::MaxSim));
     for side in [Side::Query, Side::Document] {
-        let found = moment.encode_tokens(&NOUNS, side, &mut silent).unwrap();
-        assert_eq!(found, encoder.encode_tokens(&NOUNS, side, &mut silent).unwrap());
+        let found = moment.encode(&NOUNS, side, &mut silent).unwrap();
+        assert_eq!(found, encoder.encode(&NOUNS, side, &mut silent).unwrap());
     }
     stop.store(true, Ordering::Relaxed);
-    assert!(moment.encode_tokens(&NOUNS, Side::Query, &mut silent).is_err());
+    assert!(moment.encode(&NOUNS, Side::Query, &mut silent).is_err());
 }

@@ -676,7 +676,7 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
         let run = |micro_tokens, weight| {
             let mut gradients = Gradients::zeros(&bag.parameters);
             let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight, stop: &stop };
-            (accumulate(&bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+            (accumulate(&bag, None, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
         };
         let (whole, expected) = run(0, 1.0);
         for micro_tokens in [1, 7, 30] {
@@ -705,7 +705,7 @@ fn cached_gradients_replay_dropout() {
     let run = |bag: &Bag| {
         let mut gradients = Gradients::zeros(&bag.parameters);
         let options = StepOptions { dropout: Some(Seed(9)), micro_tokens: 6, micro_texts: 0, weight: 1.0, stop: &stop };
-        (accumulate(bag, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+        (accumulate(bag, None, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
     };
     let (_, gradients) = run(&bag);
     let step = 1e-4;

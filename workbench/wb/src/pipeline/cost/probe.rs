@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use ndarray::Array2;
-use wb_core::{Embeddings, Reranker, Seed, Side, TokenEmbeddings, progress::silent};
+use wb_core::{Embeddings, Reranker, Seed, Side, progress::silent};
 use wb_encoder::{
     BiEncoder, Folder, Gradients, OpenDevice, Stop, TokenBatch,
     losses::{Labels, LossConfig, LossOnEmbeddings},
@@ -17,10 +17,9 @@ use wb_encoder::{
         optimizer::AdamW,
         prefetch::TrainBatch,
         step::{StepOptions, accumulate},
-        step_tokens::accumulate_tokens,
     },
 };
-use wb_retrieval::{Index, indexes::FlatConfig};
+use wb_retrieval::Flat;
 
 use super::{
     lengths::Lengths,
@@ -149,10 +148,7 @@ fn training(
         let labels = Labels::distinct(pairs, negatives);
         let batch = TrainBatch { pairs: (0..pairs as u32).collect(), tokens, labels };
         timed(batch.tokens.ids().len(), || {
-            match encoder.token_vectors() {
-                None => accumulate(backbone, loss, &batch, 0, options, gradients)?,
-                Some(late) => accumulate_tokens(backbone, late, loss, &batch, 0, options, gradients)?,
-            };
+            accumulate(backbone, encoder.token_vectors(), loss, &batch, 0, options, gradients)?;
             Ok(())
         })
     })
@@ -183,18 +179,18 @@ fn loss_alone(encoder: &BiEncoder, loss: &LossOnEmbeddings, train: &TrainConfig,
     let pairs = (LOSS_PRODUCTS / of_pair.max(1)).isqrt().clamp(2, train.batch.pairs.max(2));
     let documents = pairs * (1 + negatives);
     let labels = Labels::distinct(pairs, negatives);
-    let texts = |count: usize, tokens: usize, shift| -> Result<TokenEmbeddings> {
-        let offsets = (0..=count).map(|text| text * tokens).collect();
-        Ok(TokenEmbeddings::new(vectors(count * tokens, dim, shift), offsets)?)
+    let texts = |count: usize, tokens: usize, shift| -> Result<Embeddings> {
+        let vectors = vectors(count * tokens, dim, shift);
+        match encoder.token_vectors() {
+            None => Ok(Embeddings::dense(vectors)),
+            Some(_) => Ok(Embeddings::ragged(vectors, (0..=count).map(|text| text * tokens).collect())?),
+        }
     };
     let (anchors, positives) = (texts(pairs, query, 0)?, texts(documents, document, 1)?);
     let limits = Limits { seconds: LOSS, first: 1, most: 1 };
     let a_second = rate(limits, &mut |_| {
         timed(pairs * documents, || {
-            match encoder.token_vectors() {
-                None => loss.forward_backward(anchors.view(), positives.view(), &labels)?,
-                Some(_) => loss.forward_backward_tokens(&anchors, &positives, &labels)?,
-            };
+            loss.forward_backward(&anchors, &positives, &labels)?;
             Ok(())
         })
     })?;
@@ -204,10 +200,10 @@ fn loss_alone(encoder: &BiEncoder, loss: &LossOnEmbeddings, train: &TrainConfig,
 /// Multiplications a second of exact search, which is on the processor whatever embeds.
 fn search() -> Result<f64> {
     let (dim, documents, queries) = (256, 4096, 256);
-    let index = FlatConfig {}.init(Embeddings::dense(vectors(documents, dim, 1)))?;
+    let index = Flat::new(Embeddings::dense(vectors(documents, dim, 1)))?;
     let queries = Embeddings::dense(vectors(queries, dim, 0));
     rate(Limits { seconds: SEARCH, first: 1, most: 1 }, &mut |_| {
-        timed(dim * documents * queries.len(), || {
+        timed(dim * documents * queries.texts(), || {
             index.search(&queries, 100)?;
             Ok(())
         })

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 use anyhow::Result;
 use ndarray::Array2;
 use wb_bench::{Contestant, contestant::Chosen, texts::Texts};
-use wb_core::{Embeddings, Encoder, Hit, Progress, Ranking, Seed, Side};
+use wb_core::{Embeddings, Encoder, Hit, Interaction, Progress, Ranking, Seed, Side};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_retrieval::{inner_product::inner_products, top_k::top_k};
 use wb_sql::{
@@ -152,7 +152,7 @@ fn encoded(
     let of = run.map(|run| format!(" of run {}", run.id())).unwrap_or_default();
     let by = format!("encoder {}{of}", encoder.fingerprint());
     let texts = texts(retriever, config, inputs)?;
-    if encoder.late_interaction().is_some() {
+    if encoder.interaction() == Interaction::MaxSim {
         if let Some(index) = &arm.index {
             let (name, index) = (retriever.name(), index.display());
             output::note(format!("{name}: one vector a token, which {index} cannot hold: the examples are embedded"));

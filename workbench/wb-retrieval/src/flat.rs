@@ -3,18 +3,18 @@
 //! Scores are made tile by tile in registers ([`crate::inner_product`]) and compared there with the worst score that
 //! is still among a query's best `k`; only what passes is written, into a buffer that is cut back to `k` when it is
 //! full. Memory beyond the vectors is bounded: queries go in batches whose buffers fit [`BUFFER_BYTES`] per thread.
+//! Texts of several vectors are compared by MaxSim ([`crate::maxsim`]).
 
 use ndarray::{Array2, ArrayView2};
 use pulp::Simd;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use wb_core::{Embeddings, Ranking};
 
-use super::Index;
 use crate::{
     Error, Result,
     inner_product::{inner_products, sweep},
     kernel::{Machine, PANEL_REGISTERS, Panels, Sink},
+    maxsim::{max_sim, rank},
     top_k::{into_hits, keep_best, key},
 };
 
@@ -26,60 +26,67 @@ const BUFFER_BYTES: usize = 64 << 20;
 /// Queries in a batch: few enough for their panels to come back from the shared cache, enough to read documents rarely.
 const BATCH: usize = 2048;
 
-/// Nothing can be set.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlatConfig {}
-
-/// All document vectors.
+/// The embeddings of all documents, searched exactly: by inner product (cosine, where vectors have length 1), or by MaxSim
+/// where documents or queries have several vectors. Memory: 4 bytes for each number of each vector.
 #[derive(Debug)]
 pub struct Flat {
     documents: Embeddings,
 }
 
-impl FlatConfig {
+impl Flat {
     /// Takes the documents; a vector with a number that is not finite, or longer than [`LONGEST`], is refused.
-    pub fn init(&self, documents: Embeddings) -> Result<Flat> {
+    pub fn new(documents: Embeddings) -> Result<Self> {
         let limit = u32::MAX as usize;
-        if documents.len() > limit {
-            return Err(Error::TooMany { given: documents.len(), limit });
+        if documents.texts() > limit {
+            return Err(Error::TooMany { given: documents.texts(), limit });
         }
         check("document", documents.view())?;
-        Ok(Flat { documents })
-    }
-}
-
-impl Index for Flat {
-    fn len(&self) -> usize {
-        self.documents.len()
+        Ok(Self { documents })
     }
 
-    fn dim(&self) -> usize {
-        self.documents.dim()
+    /// How many documents.
+    pub fn len(&self) -> usize {
+        self.documents.texts()
     }
 
-    fn search(&self, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// The best `k` documents for each query, best first; fewer where there are fewer documents.
+    /// Equal scores are ordered by position, lower first.
+    pub fn search(&self, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
         self.search_on(Machine::here(), queries, k)
     }
 
-    fn scores(&self, queries: &Embeddings) -> Result<Array2<f32>> {
+    /// The score of every document for every query, `[queries, documents]`; the same numbers as in [`Flat::search`].
+    pub fn scores(&self, queries: &Embeddings) -> Result<Array2<f32>> {
         self.check_queries(queries)?;
-        Ok(inner_products(queries.view(), self.documents.view()))
+        match self.by_max_sim(queries) {
+            true => max_sim(queries, &self.documents),
+            false => Ok(inner_products(queries.view(), self.documents.view())),
+        }
     }
-}
 
-impl Flat {
+    fn by_max_sim(&self, queries: &Embeddings) -> bool {
+        queries.offsets().is_some() || self.documents.offsets().is_some()
+    }
+
     fn search_on(&self, machine: Machine, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
         self.check_queries(queries)?;
+        if self.by_max_sim(queries) {
+            return rank(queries, &self.documents, k);
+        }
         Ok(search_rows_on(machine, self.documents.view(), queries.view(), k))
     }
 
     fn check_queries(&self, queries: &Embeddings) -> Result<()> {
-        if queries.dim() != self.dim() && !queries.is_empty() && !self.is_empty() {
+        if queries.dim() != self.documents.dim() && !queries.is_empty() && !self.is_empty() {
             return Err(Error::Lengths {
                 what: "dimensions of queries and documents",
                 given: queries.dim(),
-                expected: self.dim(),
+                expected: self.documents.dim(),
             });
         }
         check("query", queries.view())
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn all_kinds_of_registers_find_the_same() {
-        let flat = FlatConfig {}.init(Embeddings::dense(random(1, 700, 33))).unwrap();
+        let flat = Flat::new(Embeddings::dense(random(1, 700, 33))).unwrap();
         let queries = Embeddings::dense(random(2, 50, 33));
         let expected = flat.search(&queries, 20).unwrap();
         for machine in machines() {
