@@ -1,21 +1,17 @@
 //! Rankings against judgements: every metric for every query.
 
-use serde::{Deserialize, Serialize};
-use wb_core::{Corpus, Qrels, Query, Ranking, Scores};
+use wb_core::{Qrels, Scores};
 
 use crate::{
-    Error, Judged, Metric, Result, TieRule,
+    Judged, Metric,
     metric::{Divisor, Gain},
 };
 
-/// What is measured, and by whose rules.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+/// What is measured.
+#[derive(Debug, Clone, PartialEq)]
 pub struct EvaluateConfig {
     /// The metrics, by name: `mrr@10`, `ndcg@10`, `recall@5`.
     pub metrics: Vec<Metric>,
-    /// The order of equal scores.
-    pub ties: TieRule,
     /// Leave out a document whose id is the query's, as CoIR and BEIR do.
     pub ignore_identical_ids: bool,
 }
@@ -34,19 +30,8 @@ impl Default for EvaluateConfig {
                 HitRate(1),
                 Map(Some(100), Divisor::Relevant),
             ],
-            ties: TieRule::TrecEval,
             ignore_identical_ids: false,
         }
-    }
-}
-
-impl EvaluateConfig {
-    /// Refuses an empty list of metrics.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.metrics.is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.metrics"), "got none, expected at least one metric"));
-        }
-        Ok(())
     }
 }
 
@@ -61,32 +46,6 @@ pub struct Evaluation {
     pub not_judged: usize,
     /// Measured queries for which no document is relevant: they count 0, as in trec_eval.
     pub without_relevant: usize,
-}
-
-/// Measures rankings over a corpus. `rankings[i].query` is a position in `queries`.
-pub fn evaluate(
-    rankings: &[Ranking],
-    queries: &[Query],
-    corpus: &Corpus,
-    qrels: &Qrels,
-    config: &EvaluateConfig,
-) -> Result<Evaluation> {
-    let documents = corpus.documents();
-    for ranking in rankings {
-        within("queries", ranking.query, queries.len())?;
-        ranking.hits.iter().try_for_each(|hit| within("documents", hit.document, documents.len()))?;
-    }
-    let ranked = rankings.iter().map(|ranking| {
-        let mut hits = ranking.hits.clone();
-        config.ties.sort(&mut hits, |position| documents[position].id.as_str());
-        (queries[ranking.query].id.as_str(), hits.into_iter().map(|hit| documents[hit.document].id.as_str()))
-    });
-    Ok(evaluate_ordered(ranked, qrels, config))
-}
-
-/// Refuses a ranking of other queries or of another corpus.
-fn within(of: &'static str, position: usize, n: usize) -> Result<()> {
-    if position < n { Ok(()) } else { Err(Error::Position { of, position, n }) }
 }
 
 /// Measures rankings whose order is settled: query ids, each with its document ids, best first.

@@ -32,7 +32,7 @@ pub mod trec;
 pub use bm25::{Bm25, Bm25Config};
 pub use dense::DenseRetriever;
 pub use error::{Error, Result};
-pub use evaluate::{EvaluateConfig, Evaluation, evaluate};
+pub use evaluate::{EvaluateConfig, Evaluation, evaluate_ordered};
 pub use flat::Flat;
 pub use fuse::{Fusion, FusionConfig};
 pub use judged::Judged;

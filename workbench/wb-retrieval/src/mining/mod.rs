@@ -34,7 +34,7 @@ mod vectors;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use wb_core::{Document, Encoder, Pair, Progress, Seed, Side, progress::silent};
+use wb_core::{Document, Encoder, Pair, Progress, Seed, Side};
 
 pub use byte_size::ByteSize;
 pub use config::{MiningConfig, MiningRetriever, Mode, Rules, Sampling, Softmax, VectorsConfig};
@@ -208,25 +208,6 @@ pub fn mine_from(
         progress(Progress::new(stage, first + n, n_queries));
     }
     Ok(mined)
-}
-
-/// Mines what was ranked already; for small lists and tests.
-pub fn mine_ranked(texts: &Texts<'_>, ranked: Vec<Ranked>, mining: &Mining<'_>) -> Result<Mined> {
-    struct Given(Vec<Ranked>);
-    impl CandidateSource for Given {
-        fn at_once(&self) -> usize {
-            self.0.len()
-        }
-
-        fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<Ranked>> {
-            Ok(std::mem::take(&mut self.0))
-        }
-    }
-    let (given, expected) = (ranked.len(), texts.queries().len());
-    if given != expected {
-        return Err(Error::Lengths { what: "rankings and queries", given, expected });
-    }
-    mine_from(texts, &mut Given(ranked), mining, None, &mut silent)
 }
 
 /// What came out for one query.

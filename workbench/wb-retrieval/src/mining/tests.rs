@@ -143,6 +143,19 @@ fn ties_at_the_cuts_are_counted() {
     assert_eq!(behind.at_places.tied, 2, "{behind:?}");
 }
 
+/// Rankings that are there already.
+struct Given(Vec<Ranked>);
+
+impl CandidateSource for Given {
+    fn at_once(&self) -> usize {
+        self.0.len()
+    }
+
+    fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<Ranked>> {
+        Ok(std::mem::take(&mut self.0))
+    }
+}
+
 /// The ranking's own end is the cut where the rules throw so much away that the places are not filled.
 #[test]
 fn ties_at_the_end_of_a_ranking_are_counted() {
@@ -153,7 +166,8 @@ fn ties_at_the_end_of_a_ranking_are_counted() {
     let ranked = |scores: [f32; 3]| Ranked::from_scores((0..3).zip(scores), vec![0.9]);
     let of = |scores| {
         let ranked = vec![ranked(scores), ranked([0.9, 0.5, 0.1]), ranked([0.9, 0.5, 0.1])];
-        let account = mine_ranked(&texts, ranked, &Mining::new(&rules, Seed(1))).unwrap().account;
+        let account =
+            mine_from(&texts, &mut Given(ranked), &Mining::new(&rules, Seed(1)), None, &mut silent).unwrap().account;
         (account.at_places.cuts, account.at_places.tied, account.at_places.candidates)
     };
     assert_eq!(of([0.9, 0.5, 0.1]), (3, 0, 0));

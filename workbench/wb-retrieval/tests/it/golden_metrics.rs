@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use wb_core::{Corpus, Document, Hit, Qrels, Query, Ranking};
-use wb_retrieval::{EvaluateConfig, Judged, Metric, TieRule, evaluate};
+use wb_core::{Hit, Qrels};
+use wb_retrieval::{EvaluateConfig, Judged, Metric, TieRule, evaluate_ordered};
 
 #[derive(Deserialize)]
 struct Case {
@@ -35,18 +35,14 @@ impl Case {
         ties: TieRule,
         ignore_identical_ids: bool,
     ) -> wb_retrieval::Evaluation {
-        let document = |id: &String| Document { id: id.clone(), ..Document::default() };
-        let corpus = Corpus::new(self.documents.iter().map(document).collect()).unwrap();
-        let queries: Vec<Query> = self.queries.iter().map(|id| Query { id: id.clone(), ..Query::default() }).collect();
-        let rankings: Vec<Ranking> = (0..)
-            .zip(&self.scores)
-            .map(|(query, scores)| {
-                let hits = scores.iter().enumerate().map(|(document, &score)| Hit { document, score });
-                Ranking::from_hits(query, hits.collect())
-            })
-            .collect();
-        let config = EvaluateConfig { metrics, ties, ignore_identical_ids };
-        evaluate(&rankings, &queries, &corpus, qrels, &config).unwrap()
+        let id = |document: usize| self.documents[document].as_str();
+        let ranked = self.queries.iter().zip(&self.scores).map(|(query, scores)| {
+            let hits = scores.iter().enumerate().map(|(document, &score)| Hit { document, score });
+            let mut hits: Vec<Hit> = hits.collect();
+            ties.sort(&mut hits, id);
+            (query.as_str(), hits.into_iter().map(move |hit| id(hit.document)))
+        });
+        evaluate_ordered(ranked, qrels, &EvaluateConfig { metrics, ignore_identical_ids })
     }
 
     fn qrels(&self) -> Qrels {

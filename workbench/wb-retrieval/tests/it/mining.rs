@@ -4,8 +4,12 @@ use ndarray::Array2;
 use proptest::prelude::*;
 use rand::RngExt;
 use wb_core::{Document, Embeddings, Pair, Seed, progress::silent};
-use wb_retrieval::mining::{
-    Blocks, Mined, Mining, MiningConfig, Mode, Ranked, Sampling, Softmax, Texts, VectorSearch, mine_from, mine_ranked,
+use wb_retrieval::{
+    Result,
+    mining::{
+        Batch, Blocks, CandidateSource, Mined, Mining, MiningConfig, Mode, Ranked, Sampling, Seen, Softmax, Texts,
+        VectorSearch, mine_from,
+    },
 };
 
 /// Pairs with a few anchors twice, and a corpus.
@@ -32,6 +36,19 @@ fn mined(texts: &Texts<'_>, config: &MiningConfig, seed: u64, blocks: Blocks) ->
     let documents = vectors(seed ^ 1, texts.documents().len(), 5);
     let mut search = VectorSearch::new(texts, &queries, &documents, blocks).unwrap();
     mine_from(texts, &mut search, &Mining::new(&config.rules(), Seed(seed)), None, &mut silent).unwrap()
+}
+
+/// Rankings that are there already.
+struct Given(Vec<Ranked>);
+
+impl CandidateSource for Given {
+    fn at_once(&self) -> usize {
+        self.0.len()
+    }
+
+    fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<Ranked>> {
+        Ok(std::mem::take(&mut self.0))
+    }
 }
 
 fn modes() -> impl Strategy<Value = MiningConfig> {
@@ -94,8 +111,8 @@ proptest! {
                 let scores: Vec<f32> = (0..n_corpus).map(|_| rng.random_range(-1.0..1.0)).collect();
                 Ranked::from_scores((0..n_corpus).zip(scores), vec![1.0; texts.positives(query).len()])
             });
-            let mined = mine_ranked(&texts, ranked.collect(), &Mining::new(&config.rules(), Seed(seed))).unwrap();
-            mined.pairs
+            let (rules, mut given) = (config.rules(), Given(ranked.collect()));
+            mine_from(&texts, &mut given, &Mining::new(&rules, Seed(seed)), None, &mut silent).unwrap().pairs
         };
         let (all, few) = (of(&pairs), of(&pairs[..2]));
         prop_assert_eq!(&all[..2], &few[..]);
