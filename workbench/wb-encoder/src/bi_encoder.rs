@@ -11,7 +11,7 @@ use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeE
 
 use crate::{
     Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
-    dense::Dense,
+    dense::DenseLayer,
     folder::{MaxTokens, Prompts},
     late_interaction::{LateInteraction, TokenVectors},
     lora::{Adapter, LoraConfig},
@@ -29,7 +29,7 @@ pub struct BiEncoder {
     pooling: Pooling,
     lora: Option<LoraConfig>,
     adapter: Option<Adapter>,
-    dense: Vec<Dense>,
+    dense: Vec<DenseLayer>,
     late_interaction: Option<LateInteraction>,
     tokenizer: Tokenizer,
     normalize: bool,
@@ -262,7 +262,7 @@ impl Encoder for BiEncoder {
         if let Some(late) = &self.late_interaction {
             return late.dim();
         }
-        self.dense.last().map_or_else(|| self.backbone.dim(), Dense::dim)
+        self.dense.last().map_or_else(|| self.backbone.dim(), DenseLayer::dim)
     }
 
     fn fingerprint(&self) -> Fingerprint {

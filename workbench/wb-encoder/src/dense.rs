@@ -30,7 +30,7 @@ pub enum DenseActivation {
 
 /// y = f(x·Wᵀ + b), on pooled embeddings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dense {
+pub struct DenseLayer {
     /// `[out, in]`.
     pub weight: Array2<f32>,
     /// `[out]`; none where there is no bias.
@@ -46,7 +46,7 @@ const NAMES: [(DenseActivation, &str); 3] = [
     (DenseActivation::Relu, "torch.nn.modules.activation.ReLU"),
 ];
 
-impl Dense {
+impl DenseLayer {
     /// Length of what comes out.
     pub fn dim(&self) -> usize {
         self.weight.nrows()
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_small_layer_by_hand() {
-        let mut dense = Dense {
+        let mut dense = DenseLayer {
             weight: arr2(&[[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]]),
             bias: Some(arr1(&[0.5, 0.0, -1.0])),
             activation: DenseActivation::Identity,

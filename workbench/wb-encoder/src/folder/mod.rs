@@ -18,7 +18,7 @@ use wb_core::{Seed, Side};
 
 use crate::{
     Architecture, Error, Model, Pooling, Result, Tokenizer,
-    dense::Dense,
+    dense::DenseLayer,
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
 };
@@ -78,7 +78,7 @@ pub struct Folder {
     /// Adapters among the weights, if there are any.
     pub lora: Option<LoraConfig>,
     /// Layers after the pooling; they are computed and not trained.
-    pub dense: Vec<Dense>,
+    pub dense: Vec<DenseLayer>,
     /// One vector a token, and no pooling, where it is so; its matrix is among the weights.
     pub late_interaction: Option<LateInteraction>,
     /// Text to token ids.
@@ -160,7 +160,7 @@ impl Folder {
         if let Some(late) = &self.late_interaction {
             return late.dim();
         }
-        self.dense.last().map_or_else(|| self.model.architecture.dim(), Dense::dim)
+        self.dense.last().map_or_else(|| self.model.architecture.dim(), DenseLayer::dim)
     }
 
     /// Writes a run's weights folder, which appears whole or not at all.

@@ -13,7 +13,7 @@ use wb_core::Seed;
 use super::{Folder, json, model_error};
 use crate::{
     Architecture, LateInteractionConfig, Result,
-    dense::{Dense, DenseActivation},
+    dense::{DenseActivation, DenseLayer},
     late_interaction::{Markers, PUNCTUATION, WEIGHT},
     models::{Init, WeightSpec, fresh_weight},
 };
@@ -82,7 +82,7 @@ pub(crate) fn add_xtr(folder: &mut Folder, dense: &Path) -> Result<()> {
 
 /// Reads the matrix of a module of token states, puts it among the weights, and gives the length of a vector.
 fn take_matrix(folder: &mut Folder, place: &Path) -> Result<usize> {
-    let dense = Dense::read_of(place, folder.model.architecture.dim(), "token_embeddings")?;
+    let dense = DenseLayer::read_of(place, folder.model.architecture.dim(), "token_embeddings")?;
     if dense.bias.is_some() || dense.activation != DenseActivation::Identity {
         let message = "has a bias or an activation, expected a matrix alone";
         return Err(model_error(place, message, "models with such a layer cannot be loaded"));

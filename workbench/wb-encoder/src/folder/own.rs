@@ -8,7 +8,7 @@ use wb_core::{Seed, atomic};
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
     Architecture, Model, Pooling, Result, Tokenizer,
-    dense::{Dense, DenseActivation},
+    dense::{DenseActivation, DenseLayer},
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
     models::{Init, WeightSpec},
@@ -103,7 +103,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     };
     let read_dense = |(place, d): (usize, &DenseSettings)| {
         let file = path.join(dense_file(place));
-        Dense::read_weights(&file, &place.to_string(), [d.dim, d.inside], d.bias, d.activation)
+        DenseLayer::read_weights(&file, &place.to_string(), [d.dim, d.inside], d.bias, d.activation)
     };
     let dense = dense.iter().enumerate().map(read_dense).collect::<Result<Vec<_>>>()?;
     let model = Model { architecture, parameters, pooling, adapter };

@@ -15,7 +15,7 @@ use super::{
 use wb_core::Seed;
 
 use crate::{
-    Architecture, Model, Pooling, Result, Tokenizer, dense::Dense, models::StaticConfig, weights, weights::Loaded,
+    Architecture, Model, Pooling, Result, Tokenizer, dense::DenseLayer, models::StaticConfig, weights, weights::Loaded,
 };
 
 /// One line of `modules.json`.
@@ -129,10 +129,10 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     } else if wanted > most {
         notes.push(format!("max_seq_length is {wanted}, there are {most} positions: texts are cut there"));
     }
-    let mut dense: Vec<Dense> = Vec::new();
+    let mut dense: Vec<DenseLayer> = Vec::new();
     for place in dense_folders {
-        let inside = dense.last().map_or(architecture.dim(), Dense::dim);
-        dense.push(Dense::read(&place, inside)?);
+        let inside = dense.last().map_or(architecture.dim(), DenseLayer::dim);
+        dense.push(DenseLayer::read(&place, inside)?);
     }
     let mut folder = Folder {
         name: name(path),

@@ -7,7 +7,7 @@ use wb_core::{Embeddings, Side};
 use super::LateInteraction;
 use crate::{
     Gradients, Parameters, Result, TokenBatch,
-    similarities::{Dense, Prepared, Similarity, product},
+    similarities::{DenseSimilarity, Prepared, Similarity, product},
 };
 
 /// Vectors of a batch's tokens, and what their backward pass needs.
@@ -44,7 +44,7 @@ impl LateInteraction {
             Ok(weight) => product::by_rows(states.select(Axis(0), &tokens).view(), weight),
             Err(error) => return Err(wb_core::Error::data(super::WEIGHT, error.to_string()).into()),
         };
-        Ok(Projected { tokens, units: Dense::cosine().prepare(vectors.view()), offsets })
+        Ok(Projected { tokens, units: DenseSimilarity::cosine().prepare(vectors.view()), offsets })
     }
 
     /// Adds the gradient of the matrix, where it trains, and gives that at all states, out of the gradient at the vectors.
@@ -61,7 +61,7 @@ impl LateInteraction {
         let weight = ArrayView2::from_shape((self.dim(), states.ncols()), &parameter.values)
             .map_err(|error| wb_core::Error::data(super::WEIGHT, error.to_string()))?;
         let mut at = at_vectors.to_owned();
-        Dense::cosine().unprepare(&projected.units, &mut at);
+        DenseSimilarity::cosine().unprepare(&projected.units, &mut at);
         let all = projected.tokens.len() == states.nrows();
         if parameter.trainable {
             let counted;

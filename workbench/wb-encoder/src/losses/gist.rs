@@ -13,7 +13,7 @@ use super::{
     sides::{BatchSides, Block},
     softmax::pick_own_jointly,
 };
-use crate::similarities::Dense;
+use crate::similarities::DenseSimilarity;
 
 /// GISTEmbed (guided in-sample selection of training negatives).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ impl Gist {
     /// Which scores of each block must not count. Labels are checked before: they have a guide.
     fn masks(&self, labels: &Labels) -> Vec<Array2<bool>> {
         let Some(guide) = labels.guide() else { return Vec::new() };
-        let cosine = Dense::cosine();
+        let cosine = DenseSimilarity::cosine();
         let guide = BatchSides::new(&cosine, guide.anchors.view(), guide.documents.view(), false);
         let of_documents = guide.scores(Block::AnchorsDocuments);
         let limits: Vec<f32> = of_documents.diag().iter().map(|positive| self.config.margin.limit(*positive)).collect();

@@ -8,7 +8,7 @@ use super::{
     loss::{Loss, LossSpec, Needs},
     sides::BatchSides,
 };
-use crate::similarities::{Dense, Distance, Similarity, SimilarityConfig};
+use crate::similarities::{DenseSimilarity, Distance, Similarity, SimilarityConfig};
 
 /// Triplet loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl LossSpec for TripletConfig {
 
     fn similarity(&self, _given: SimilarityConfig) -> Box<dyn Similarity> {
         match self.distance {
-            TripletDistance::Cosine => Box::new(Dense::cosine()),
+            TripletDistance::Cosine => Box::new(DenseSimilarity::cosine()),
             TripletDistance::Euclidean => Box::new(Distance::Euclidean),
             TripletDistance::Manhattan => Box::new(Distance::Manhattan),
         }

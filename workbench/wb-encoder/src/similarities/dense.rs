@@ -15,11 +15,11 @@ use crate::kernels::vector::{add_scaled, dot, vectorized};
 /// Cosine: s = a·b / (‖a‖·‖b‖). A vector of zeros has the cosine 0 with everything and gets no gradient
 /// (PyTorch divides by max(‖a‖, 1e-12) instead and hands such a row a gradient of up to 1e12).
 #[derive(Debug, Clone, Copy)]
-pub struct Dense {
+pub struct DenseSimilarity {
     normalize: bool,
 }
 
-impl Dense {
+impl DenseSimilarity {
     /// The cosine.
     pub fn cosine() -> Self {
         Self { normalize: true }
@@ -31,7 +31,7 @@ impl Dense {
     }
 }
 
-impl Similarity for Dense {
+impl Similarity for DenseSimilarity {
     fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared {
         let mut rows = rows.as_standard_layout().into_owned();
         if !self.normalize {

@@ -10,7 +10,7 @@ pub mod tokens;
 
 use serde::{Deserialize, Serialize};
 
-pub use dense::Dense;
+pub use dense::DenseSimilarity;
 pub use distance::Distance;
 pub use similarity::{Prepared, Similarity};
 pub use tokens::{Normalizer, TokenSimilarity, TokenTexts, XtrConfig};
@@ -34,8 +34,8 @@ impl SimilarityConfig {
     /// The similarity of two vectors, ready to use; the cosine where texts have one vector a token.
     pub fn init(self) -> Box<dyn Similarity> {
         match self {
-            Self::Cosine | Self::Maxsim | Self::Xtr(_) => Box::new(Dense::cosine()),
-            Self::Dot => Box::new(Dense::dot()),
+            Self::Cosine | Self::Maxsim | Self::Xtr(_) => Box::new(DenseSimilarity::cosine()),
+            Self::Dot => Box::new(DenseSimilarity::dot()),
         }
     }
 

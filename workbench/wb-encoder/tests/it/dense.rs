@@ -6,7 +6,7 @@ use serde::Deserialize;
 use wb_core::{Encoder, Side, progress::silent};
 use wb_encoder::{
     BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, WeightType,
-    dense::{Dense, DenseActivation},
+    dense::{DenseActivation, DenseLayer},
     export,
 };
 
@@ -72,7 +72,7 @@ fn dense_layers_are_those_of_sentence_transformers() {
     let mut other = read.clone();
     other.dense[1].activation = DenseActivation::Relu;
     assert_ne!(open(other).fingerprint(), encoder.fingerprint());
-    let without = Folder { dense: Vec::<Dense>::new(), ..read };
+    let without = Folder { dense: Vec::<DenseLayer>::new(), ..read };
     assert_ne!(open(without).fingerprint(), encoder.fingerprint());
 }
 
