@@ -82,7 +82,7 @@ pub struct EncodedTexts {
 }
 
 impl EncodedTexts {
-    /// One side.
+    /// The embeddings of one side.
     pub fn side(&self, side: Side) -> &Embeddings {
         match side {
             Side::Query => &self.queries,

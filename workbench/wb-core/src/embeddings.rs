@@ -69,7 +69,7 @@ impl Embeddings {
         self.offsets.as_ref().map_or(self.vectors.nrows(), |offsets| offsets.len() - 1)
     }
 
-    /// Whether there are no texts.
+    /// True where there are no texts.
     pub fn is_empty(&self) -> bool {
         self.texts() == 0
     }

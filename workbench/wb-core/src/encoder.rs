@@ -52,7 +52,7 @@ pub enum Interaction {
     MaxSim,
 }
 
-/// Why texts could not be encoded.
+/// The reason why texts could not be encoded.
 pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Anything that turns texts into vectors.

@@ -7,7 +7,7 @@ use crate::{
     metric::{Divisor, Gain},
 };
 
-/// What is measured.
+/// The metrics to compute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluateConfig {
     /// The metrics, by name: `mrr@10`, `ndcg@10`, `recall@5`.

@@ -1,4 +1,4 @@
-//! What a loss is: its config with what training has to know of it, and the way from scores to one number.
+//! The interface of a loss: its config, with what training has to know of it, and the way from scores to one number.
 
 use std::fmt::Debug;
 
@@ -13,10 +13,10 @@ use crate::similarities::{Similarity, SimilarityConfig};
 /// ([`Block`](super::Block)), or each document with its own anchor. What the sides are made of and what turns them
 /// into scores is the matter of the [`Similarity`].
 ///
-/// It is computed in host memory whatever device the encoder is on: it is a small part of a step, and is so the same
-/// with every device.
+/// It is computed in host memory, whatever device the encoder is on: it is a small part of a step, and so its value does
+/// not depend on the device.
 pub trait Loss: Debug + Send + Sync {
-    /// The loss. Its gradient at the scores goes to the sides.
+    /// Computes the loss, and hands its gradient at the scores to the sides.
     fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64;
 }
 

@@ -27,7 +27,7 @@ pub struct MnrlConfig {
     pub temperature: Option<f64>,
     /// Who has to tell whom apart. `query_to_doc` is always among them: it holds the right answer.
     pub directions: Vec<Direction>,
-    /// Whether one choice is made among the candidates of all directions, or one in each.
+    /// One choice among the candidates of all directions, or one in each.
     pub partition: Partition,
     /// Makes negatives that look like answers count more.
     pub hardness: Option<Hardness>,
@@ -80,7 +80,7 @@ impl Hardness {
         }
     }
 
-    /// Whether it touches the score of anchor `row` with document `column`, which belongs to pair `owner`.
+    /// True where it touches the score of anchor `row` with document `column`, which belongs to pair `owner`.
     pub fn touches(self, row: usize, column: usize, owner: usize) -> bool {
         match self {
             Self::InBatchNegatives(_) => owner != row,
@@ -104,7 +104,7 @@ impl Default for MnrlConfig {
 }
 
 impl MnrlConfig {
-    /// What scores are multiplied by.
+    /// The number that scores are multiplied by.
     pub fn scale(&self) -> f64 {
         self.scale.or(self.temperature.map(f64::recip)).unwrap_or(SCALE)
     }

@@ -80,7 +80,7 @@ impl LossOnEmbeddings {
         Ok(self.compute(anchors, documents, labels, false)?.loss)
     }
 
-    /// Untracked, gradients stay empty.
+    /// Computes the loss and its gradients; untracked, these stay empty.
     fn compute(
         &self,
         anchors: &Embeddings,

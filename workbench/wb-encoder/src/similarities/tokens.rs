@@ -85,7 +85,7 @@ pub struct TokenTexts<'a> {
 }
 
 impl<'a> TokenTexts<'a> {
-    /// Those of embeddings with one vector a token; one vector a text is an error.
+    /// Borrows embeddings with one vector a token; one vector a text is an error.
     pub fn new(texts: &'a Embeddings) -> Result<Self> {
         let Some(offsets) = texts.offsets() else {
             return Err(Error::data("embeddings", "have one vector a text, expected one a token"));

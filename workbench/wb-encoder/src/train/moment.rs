@@ -92,7 +92,7 @@ impl Encoder for Moment<'_> {
         self.late_interaction.map_or_else(|| self.backbone.dim(), LateInteraction::dim)
     }
 
-    /// Of its weights.
+    /// A fingerprint of its weights.
     fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::builder();
         for parameter in self.backbone.parameters().iter() {

@@ -63,7 +63,8 @@ pub fn accumulate(
         let projected = late.project(backbone.parameters(), &tokens, states.view(), side)?;
         Ok(Part { vectors: Vectors::OfTokens { states, projected }, tape })
     };
-    let (mut values, mut offsets) = (Vec::new(), vec![0]);
+    let room = if late.is_none() { batch.tokens.len() * backbone.dim() } else { 0 };
+    let (mut values, mut offsets) = (Vec::with_capacity(room), vec![0]);
     let mut kept = None;
     for texts in &parts {
         let part = forward(texts)?;
@@ -82,8 +83,12 @@ pub fn accumulate(
     }
     let all = embeddings(values, late.map(|late| (late.dim(), offsets)), backbone.dim())?;
 
-    let (of_anchors, of_documents) = (all.part(0..anchors), all.part(anchors..all.texts()));
+    let rows: Vec<Range<usize>> = parts.iter().map(|texts| all.rows(texts.clone())).collect();
+    let [of_anchors, of_documents] = [0..anchors, anchors..all.texts()].map(|texts| all.part(texts));
+    // The vectors of a large batch are not held twice.
+    drop(all);
     let found = loss.forward_backward(&of_anchors, &of_documents, &batch.labels)?;
+    drop((of_anchors, of_documents));
     if !found.loss.is_finite() {
         return Ok(found.loss);
     }
@@ -92,13 +97,13 @@ pub fn accumulate(
         at_vectors.mapv_inplace(|g| g * options.weight);
     }
 
-    for texts in &parts {
+    for (texts, rows) in parts.iter().zip(rows) {
         let Part { vectors, tape } = match kept.take() {
             Some(part) => part,
             None => forward(texts)?,
         };
         options.stop.check()?;
-        let at = at_vectors.slice(s![all.rows(texts.clone()), ..]);
+        let at = at_vectors.slice(s![rows, ..]);
         match (late, vectors) {
             (Some(late), Vectors::OfTokens { states, projected }) => {
                 let at_states = late.backward(backbone.parameters(), states.view(), &projected, at, gradients)?;
