@@ -20,7 +20,7 @@ use crate::{
     protocols::{
         Planned,
         advtest::advtest,
-        csn_1000::{BATCH, BatchFunction, Csn1000, batch_sizes},
+        csn_1000::{self, BATCH, BatchFunction, Csn1000, batch_sizes},
         csn_clean_full::{PUBLISHED, csn_clean_full},
         csn_full::{UniqueIds, csn_full},
         csn_func1000,
@@ -183,8 +183,9 @@ impl CodeSearchNetConfig {
                     format!("{id} {language} {split}: the pool stays at {batch}, to which an earlier evaluation reduced it, as in the reference")
                 });
             }
-            let (language, split) = (language.to_owned(), split.to_owned());
-            plan.protocols.push(Planned::Csn1000(Csn1000 { id: id.to_owned(), language, split, functions, batch }));
+            let description = if id == "csn-1000" { csn_1000::DESCRIPTION } else { csn_func1000::DESCRIPTION };
+            let (id, language, split) = (id.to_owned(), language.to_owned(), split.to_owned());
+            plan.protocols.push(Planned::Csn1000(Csn1000 { id, description, language, split, functions, batch }));
         }
         Ok(())
     }

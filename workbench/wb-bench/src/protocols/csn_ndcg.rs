@@ -71,6 +71,17 @@ enum Mode {
 
 impl Mode {
     const BOTH: [(Self, &'static str); 2] = [(Self::Within, "csn-ndcg-within"), (Self::All, "csn-ndcg-all")];
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Within => {
+                "99 annotated queries against the language’s code, the first 300 results; only annotated results take up a rank"
+            }
+            Self::All => {
+                "99 annotated queries against the language’s code, the first 300 results; every result takes up a rank"
+            }
+        }
+    }
 }
 
 /// DCG of a ranking given as relevances, `None` where nobody judged.
@@ -361,6 +372,7 @@ impl CsnNdcg {
         let queries = measured.iter().zip(&own);
         ProtocolScore {
             id: id.to_owned(),
+            description: Mode::BOTH[mode].0.description().to_owned(),
             language: self.language.clone(),
             split: "annotated".to_owned(),
             pool: self.documents.len() as u64,
