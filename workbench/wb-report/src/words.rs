@@ -21,6 +21,7 @@ pub fn metric(name: &str) -> String {
     }
     match name {
         "ndcg" => "nDCG".to_owned(),
+        "ndcg_held_ideal" => "nDCG, ideal of held documents".to_owned(),
         "map" => "MAP".to_owned(),
         other => other.to_owned(),
     }
@@ -31,7 +32,7 @@ pub fn metric_order(name: &str) -> (u8, String, u64) {
     let (stem, cut) = name.split_once('@').unwrap_or((name, ""));
     let rank = match stem {
         "mrr" => 0,
-        "ndcg" => 1,
+        "ndcg" | "ndcg_held_ideal" => 1,
         "map" => 2,
         "recall" => 3,
         _ => 4,

@@ -31,7 +31,7 @@ use crate::{
 /// Every protocol of code search that goes by CodeSearchNet's name, and its neighbours'.
 pub const CARD: Card = Card {
     name: "codesearchnet",
-    version: 1,
+    version: 2,
     dataset: "CodeSearchNet: LANGUAGE/{test,valid}.jsonl, annotated/, the cleaned release, AdvTest",
     licence: "MIT (annotations and code of the challenge); functions under their repositories' permissive licences",
     paper: "Husain et al., CodeSearchNet Challenge: Evaluating the State of Semantic Code Search, 2019",
