@@ -112,7 +112,7 @@ impl Benchmark for CodeSearchNetConfig {
             Some(data) => cosqa::add(&mut plan, data),
             None => plan.skip(
                 "cosqa-6267",
-                "needs code_idx_map.txt with cosqa-retrieval-{dev,test}-500.json here; or: wb bench cosqa --dataset DIR",
+                "needs code_idx_map.txt with cosqa-retrieval-{dev,test}-500.json here; or: wb bench cosqa",
             ),
         }
         add_beir(&mut plan, &mut files, beirs)?;

@@ -10,8 +10,8 @@ use wb_bench::{
     protocols::{
         Context, Protocol,
         csn_1000::{BatchFunction, Csn1000},
-        csn_ndcg::relevanceeval,
         ranked::{Part, PartQuery, Ranked, Ties},
+        relevanceeval::relevanceeval,
     },
     texts::Texts,
 };
