@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use wb_bench::Comparison;
 use wb_core::{
-    RunDir, Seed,
+    Error, RunDir, Seed,
     records::{
         compare::CompareVerdict,
         outcome::{ContestantRole, Outcome},
@@ -76,7 +76,8 @@ fn outcomes(name: &str, arguments: &args::Compare) -> Result<Vec<Outcome>> {
         }
     }
     if outcomes.is_empty() {
-        bail!("{} has no benchmark of its trained encoder yet: wb run its config", run.id());
+        let hint = format!("wb run {}", run.config().display());
+        return Err(Error::data(run.id(), "no benchmark of its trained encoder yet").with_hint(hint).into());
     }
     Ok(outcomes)
 }

@@ -57,6 +57,9 @@ const ALL: [(&str, &str, &str); NAMES.len() + Kind::ALL.len()] = [
     ("synthetic-sql", "predicted SQL: execution", "synthetic-sql-ex"),
 ];
 
+/// A collection in BEIR's layout that can be fetched.
+const COLLECTION: &str = "coir-cosqa";
+
 /// All benchmarks and what there is of their data.
 pub fn all(external: &Path, places: &args::Places) -> Result<Vec<Listed>> {
     let listed =
@@ -79,7 +82,7 @@ fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
         (None, "beir") => {
             let there = beir_folders(external)?;
             return Ok(match there.is_empty() {
-                true => State::Missing("--dataset DIR, a folder in BEIR's layout".to_owned()),
+                true => State::Missing(format!("wb data get {COLLECTION}")),
                 false => State::There(format!("--dataset {}", there.join(" or "))),
             });
         }
@@ -111,7 +114,7 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
         }
     }
     if !missing.is_empty() && !fetched(&missing, external)? {
-        return Err(not_there(&missing, external, "--dataset DIR names another place")?.into());
+        return Err(not_there(&missing, external, "--dataset names another place")?.into());
     }
     Ok(folders)
 }
@@ -165,7 +168,9 @@ fn which_collection(external: &Path) -> Result<Error> {
     let hint = match there.first() {
         Some(first) => format!("wb bench beir --dataset {first}; in BEIR's layout there is: {}", there.join(", ")),
         None => format!(
-            "wb bench beir --dataset DIR, a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv; {}",
+            "wb data get {COLLECTION} --external {0} && wb bench beir --dataset {0}/coir/cosqa; any folder with \
+             corpus.jsonl, queries.jsonl and qrels/test.tsv will do; {1}",
+            external.display(),
             instead(external, &external_folders(external)?)
         ),
     };

@@ -225,18 +225,21 @@ fn data_is_looked_for_where_it_is_put() {
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "codesearchnet"]), @r"
     exit 2
     err: error: datasets/external/codesearchnet: no data of codesearchnet is there
-    err:   hint: wb data get codesearchnet; --dataset DIR names another place; in datasets/external there is: cosqa, fruit
+    err:   hint: wb data get codesearchnet; --dataset names another place; in datasets/external there is: cosqa, fruit
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "codesearchnet", "--external", "mine"]), @r"
     exit 2
     err: error: mine/cosqa, mine/codesearchnet: no data of cosqa and codesearchnet is there
-    err:   hint: wb data get cosqa codesearchnet; --dataset DIR names another place; mine has no data yet
+    err:   hint: wb data get cosqa codesearchnet; --dataset names another place; mine has no data yet
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "beir"]), @r"
     exit 2
     err: error: beir: a collection expected, as it measures on any
     err:   hint: wb bench beir --dataset datasets/external/fruit; in BEIR's layout there is: datasets/external/fruit
     ");
+    let nothing = sandbox.refuses(&["bench", "beir", "--external", "mine"]);
+    let fetched = "hint: wb data get coir-cosqa --external mine && wb bench beir --dataset mine/coir/cosqa";
+    assert!(nothing.contains(fetched), "{nothing}");
     let (out, _) = sandbox.succeeds(&["bench", "beir", "--dataset", "datasets/external/fruit"]);
     assert!(out.contains("coir-fruit"), "{out}");
 }
