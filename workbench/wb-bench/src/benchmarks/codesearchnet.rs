@@ -31,6 +31,17 @@ use crate::{
 /// Every protocol of code search that goes by CodeSearchNet's name, and its neighbours'.
 pub const CARD: Card = Card {
     name: "codesearchnet",
+    measures: "functions found by their documentation: MRR, NDCG",
+    protocols: &[
+        "csn-1000",
+        "csn-func1000",
+        "csn-full",
+        "csn-clean-full",
+        "csn-ndcg-*",
+        "advtest",
+        "cosqa-6267",
+        "coir-*",
+    ],
     version: 2,
     dataset: "CodeSearchNet: LANGUAGE/{test,valid}.jsonl, annotated/, the cleaned release, AdvTest",
     licence: "MIT (annotations and code of the challenge); functions under their repositories' permissive licences",

@@ -135,7 +135,7 @@ fn list(arguments: &args::Bench) -> Result<End> {
     let listed = external::all(&arguments.external, &arguments.places)?;
     let rows = listed
         .into_iter()
-        .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols.to_owned()]);
+        .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols]);
     output::table(&["benchmark", "data", "measures", "protocols"], &rows.collect::<Vec<_>>());
     output::line("\nwb bench NAME measures BM25 and the latest run's encoder; --encoder and --retriever name another");
     Ok(End::Done)
