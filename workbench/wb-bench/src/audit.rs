@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wb_core::{PairSet, fingerprint::Fingerprint, records::outcome::AuditLine};
+use wb_core::{Pair, fingerprint::Fingerprint, records::outcome::AuditLine};
 
 use crate::{protocols::ranked::Part, texts::Texts};
 
@@ -70,8 +70,7 @@ pub fn inside(texts: &Texts, place: &str, parts: &[Part]) -> Vec<AuditLine> {
             let pair = |first: usize| format!("{} = {}", part.ids[position], part.ids[first]);
             let first = *numbers.entry(*number).or_insert(position);
             equal_documents.add(first != position, || pair(first));
-            let letters = Fingerprint::of_bytes(words(texts.documents.text(*number)).replace(' ', "").as_bytes());
-            let first = *near.entry(letters).or_insert(position);
+            let first = *near.entry(key(texts.documents.text(*number))).or_insert(position);
             near_documents.add(first != position, || pair(first));
         }
         let mut seen: HashMap<u32, &str> = HashMap::new();
@@ -90,18 +89,50 @@ pub fn inside(texts: &Texts, place: &str, parts: &[Part]) -> Vec<AuditLine> {
     [equal_documents, near_documents, equal_queries, contained].map(Line::done).into()
 }
 
+/// Equal letters and digits, equal key.
+fn key(text: &str) -> Fingerprint {
+    Fingerprint::of_bytes(words(text).replace(' ', "").as_bytes())
+}
+
+/// Texts of training pairs by their letters and digits, to look for leaks; pairs may be added one by one.
+#[derive(Debug, Clone, Default)]
+pub struct TrainingTexts {
+    anchors: HashSet<Fingerprint>,
+    /// With the id of the last pair that has it.
+    positives: HashMap<Fingerprint, String>,
+    /// Pairs that were added.
+    pub n_pairs: usize,
+}
+
+impl TrainingTexts {
+    /// Adds a pair's anchor and positive.
+    pub fn add(&mut self, pair: &Pair) {
+        self.anchors.insert(key(&pair.anchor));
+        self.positives.insert(key(&pair.positive), pair.id.clone());
+        self.n_pairs += 1;
+    }
+}
+
+impl<'p> FromIterator<&'p Pair> for TrainingTexts {
+    fn from_iter<I: IntoIterator<Item = &'p Pair>>(pairs: I) -> Self {
+        let mut texts = Self::default();
+        pairs.into_iter().for_each(|pair| texts.add(pair));
+        texts
+    }
+}
+
 /// What a protocol's data shares with training pairs.
-pub fn against_training(texts: &Texts, place: &str, parts: &[Part], training: &PairSet) -> Vec<AuditLine> {
-    let key = |text: &str| Fingerprint::of_bytes(words(text).replace(' ', "").as_bytes());
-    let anchors: HashSet<Fingerprint> = training.pairs().iter().map(|pair| key(&pair.anchor)).collect();
-    let positives: HashMap<Fingerprint, &str> =
-        training.pairs().iter().map(|pair| (key(&pair.positive), pair.id.as_str())).collect();
+pub fn against_training(texts: &Texts, place: &str, parts: &[Part], training: &TrainingTexts) -> Vec<AuditLine> {
+    let TrainingTexts { anchors, positives, .. } = training;
     let mut queries = Line::new(format!("queries nearly equal to a training anchor: {place}"));
     let mut documents = Line::new(format!("documents nearly equal to a training positive: {place}"));
     let mut answers = Line::new(format!("queries of which an answer is nearly equal to a training positive: {place}"));
     for part in parts {
-        let trained: Vec<Option<&str>> =
-            part.texts.iter().map(|number| positives.get(&key(texts.documents.text(*number))).copied()).collect();
+        let trained: Vec<Option<&str>> = part
+            .texts
+            .iter()
+            .map(|number| positives.get(&key(texts.documents.text(*number))).map(String::as_str))
+            .collect();
         for (id, trained) in part.ids.iter().zip(&trained) {
             documents.add(trained.is_some(), || format!("{id} = {}", trained.unwrap_or_default()));
         }
@@ -143,7 +174,7 @@ mod tests {
         let counts = |lines: Vec<AuditLine>| lines.iter().map(|line| (line.count, line.of)).collect::<Vec<_>>();
         // Equal documents: 4 = 1; nearly: 2 = 1 and 4 = 1; queries: 2 = 1; contained: 3 (4 is too short).
         assert_eq!(counts(inside(&texts, "here", &ranked.parts)), [(1, 4), (2, 4), (1, 4), (1, 4)]);
-        let training = PairSet::new(vec![pair("t", "opens a socket, to the host!", "DEF a() pass")]).unwrap();
+        let training = TrainingTexts::from_iter(&[pair("t", "opens a socket, to the host!", "DEF a() pass")]);
         assert_eq!(counts(against_training(&texts, "here", &ranked.parts, &training)), [(1, 4), (3, 4), (3, 4)]);
     }
 }

@@ -2,96 +2,28 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
 use wb_core::{
     Seed,
-    records::outcome::{Outcome, ProtocolScore},
+    records::{
+        compare::{CompareVerdict, PairedTest},
+        outcome::{Outcome, ProtocolScore},
+    },
     statistics,
 };
 
 use crate::{Error, Result, runner::CONTESTANT_SETTING};
 
 /// A candidate against a baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The benchmark.
-    pub benchmark: String,
-    /// The baseline's name.
-    pub baseline: String,
-    /// The candidate's name.
-    pub candidate: String,
-    /// Every protocol and metric that both have.
-    pub rows: Vec<Row>,
+    /// Every protocol and metric that both have; never empty.
+    pub rows: Vec<PairedTest>,
     /// The position in `rows` of what the verdict is about.
     pub main: usize,
     /// What the main row says.
-    pub verdict: Verdict,
+    pub verdict: CompareVerdict,
     /// Protocols that only one of the two has, and queries that are not common.
     pub remarks: Vec<String>,
-}
-
-/// One protocol and metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// Protocol.
-    pub id: String,
-    /// Language.
-    pub language: String,
-    /// Split.
-    pub split: String,
-    /// Metric.
-    pub metric: String,
-    /// Queries that both measured.
-    pub n_queries: u64,
-    /// The baseline's value over all its queries.
-    pub baseline: f64,
-    /// The candidate's value over all its queries.
-    pub candidate: f64,
-    /// Candidate less baseline, mean over the common queries.
-    pub difference: f64,
-    /// Lower end of the 95 % paired bootstrap interval of the difference.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Two-sided, of the paired permutation test.
-    pub p_value: f64,
-    /// Queries on which the candidate is better, equal, worse.
-    pub wins_ties_losses: [u64; 3],
-}
-
-/// What a comparison came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
-    /// The whole interval of the main metric's difference is above 0.
-    Win,
-    /// The interval holds 0.
-    Marginal,
-    /// The whole interval is below 0.
-    Regression,
-}
-
-impl Verdict {
-    /// From the interval of a difference.
-    pub fn of(low: f64, high: f64) -> Self {
-        if low > 0.0 {
-            Self::Win
-        } else if high < 0.0 {
-            Self::Regression
-        } else {
-            Self::Marginal
-        }
-    }
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Win => "WIN",
-            Self::Marginal => "MARGINAL",
-            Self::Regression => "REGRESSION",
-        })
-    }
 }
 
 type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -110,7 +42,11 @@ pub fn compare(baseline: &Outcome, candidate: &Outcome, main: &[(&str, &str)], s
     let mut remarks = Vec::new();
     for score in &candidate.protocols {
         match of_baseline.get(&key(score)) {
-            Some(other) => rows.push(row(other, score, seed, &mut remarks)?),
+            Some(other) => rows.push(PairedTest {
+                candidate: candidate.contestant.clone(),
+                baseline: baseline.contestant.clone(),
+                ..paired_test(other, score, seed, &mut remarks)?
+            }),
             None => remarks.push(format!(
                 "{} {} {} {}: only {} has it",
                 score.id, score.language, score.split, score.metric, candidate.contestant
@@ -122,22 +58,15 @@ pub fn compare(baseline: &Outcome, candidate: &Outcome, main: &[(&str, &str)], s
     remarks.extend(only_baseline.map(|score| {
         format!("{} {} {} {}: only {} has it", score.id, score.language, score.split, score.metric, baseline.contestant)
     }));
-    let is = |row: &Row, id: &str, metric: &str| {
-        row.metric == metric && (row.id == id || id.ends_with('-') && row.id.starts_with(id))
+    let is = |row: &PairedTest, id: &str, metric: &str| {
+        row.metric == metric && (row.protocol == id || id.ends_with('-') && row.protocol.starts_with(id))
     };
     let position = main.iter().find_map(|(id, metric)| rows.iter().position(|row| is(row, id, metric)));
     let Some(position) = position.or((!rows.is_empty()).then_some(0)) else {
         return Err(Error::Incomparable { differences: vec!["no protocol and metric that both have".into()] });
     };
-    Ok(Comparison {
-        benchmark: baseline.benchmark.clone(),
-        baseline: baseline.contestant.clone(),
-        candidate: candidate.contestant.clone(),
-        main: position,
-        verdict: Verdict::of(rows[position].low, rows[position].high),
-        rows,
-        remarks,
-    })
+    let verdict = CompareVerdict::of(rows[position].low, rows[position].high);
+    Ok(Comparison { main: position, verdict, rows, remarks })
 }
 
 fn refuse_unlike(a: &Outcome, b: &Outcome) -> Result<()> {
@@ -167,7 +96,13 @@ fn refuse_unlike(a: &Outcome, b: &Outcome) -> Result<()> {
     if differences.is_empty() { Ok(()) } else { Err(Error::Incomparable { differences }) }
 }
 
-fn row(baseline: &ProtocolScore, candidate: &ProtocolScore, seed: Seed, remarks: &mut Vec<String>) -> Result<Row> {
+/// The test of one protocol and metric, without the contestants' names.
+fn paired_test(
+    baseline: &ProtocolScore,
+    candidate: &ProtocolScore,
+    seed: Seed,
+    remarks: &mut Vec<String>,
+) -> Result<PairedTest> {
     let of_baseline: HashMap<&str, f64> =
         baseline.queries.iter().map(|query| (query.id.as_str(), query.value)).collect();
     let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -189,19 +124,20 @@ fn row(baseline: &ProtocolScore, candidate: &ProtocolScore, seed: Seed, remarks:
         ));
     }
     let compared = statistics::compare(&a, &b, seed)?;
-    Ok(Row {
-        id: candidate.id.clone(),
+    Ok(PairedTest {
+        protocol: candidate.id.clone(),
         language: candidate.language.clone(),
         split: candidate.split.clone(),
         metric: candidate.metric.clone(),
         n_queries: common as u64,
-        baseline: baseline.value,
-        candidate: candidate.value,
+        baseline_value: baseline.value,
+        candidate_value: candidate.value,
         difference: compared.difference,
         low: compared.interval.low,
         high: compared.interval.high,
         p_value: compared.p_value,
         wins_ties_losses: compared.wins_ties_losses.map(|n| n as u64),
+        ..PairedTest::default()
     })
 }
 
@@ -239,10 +175,10 @@ mod tests {
             compare(&outcome("a", a), &outcome("b", b), &[("pairs-full", "mrr")], Seed(1)).unwrap()
         };
         let win = verdict(&ranks, &better);
-        assert_eq!((win.verdict, win.rows[0].wins_ties_losses), (Verdict::Win, [60, 0, 0]));
+        assert_eq!((win.verdict, win.rows[0].wins_ties_losses), (CompareVerdict::Win, [60, 0, 0]));
         assert!(win.rows[0].difference > 0.0 && win.rows[0].p_value < 0.01);
-        assert_eq!(verdict(&better, &ranks).verdict, Verdict::Regression);
-        assert_eq!(verdict(&ranks, &ranks).verdict, Verdict::Marginal);
+        assert_eq!(verdict(&better, &ranks).verdict, CompareVerdict::Regression);
+        assert_eq!(verdict(&ranks, &ranks).verdict, CompareVerdict::Marginal);
         assert_eq!(verdict(&ranks, &mixed).rows[0].n_queries, 60);
     }
 

@@ -9,7 +9,9 @@ use std::{borrow::Cow, sync::Arc};
 
 use ndarray::Array2;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, fingerprint::Fingerprint};
+use wb_core::{
+    Embeddings, Encoder, Interaction, Progress, Side, fingerprint::Fingerprint, records::outcome::ContestantRole,
+};
 use wb_retrieval::{
     Bm25Config, FusionConfig, Retriever, inner_product::inner_products, maxsim::max_sim, retriever::block_of,
 };
@@ -33,6 +35,15 @@ impl Contestant<'_> {
             Self::Encoder(encoder) => encoder.name(),
             Self::Bm25(_) => "bm25".to_owned(),
             Self::Fusion(_, encoder, _) => format!("bm25+{}", encoder.name()),
+        }
+    }
+
+    /// Its role, as far as its kind decides it: an encoder of a run is told by [`Scorer::known_as`].
+    pub fn role(&self) -> ContestantRole {
+        match self {
+            Self::Encoder(_) => ContestantRole::Other,
+            Self::Bm25(_) => ContestantRole::Bm25,
+            Self::Fusion(..) => ContestantRole::Fused,
         }
     }
 
@@ -65,6 +76,8 @@ impl Contestant<'_> {
         };
         Ok(Scorer {
             name: self.name(),
+            role: self.role(),
+            base: None,
             fingerprint: self.fingerprint(),
             texts,
             bm25,
@@ -147,6 +160,8 @@ pub struct Chosen<'a> {
 /// A contestant with all texts of a benchmark.
 pub struct Scorer<'t> {
     name: String,
+    role: ContestantRole,
+    base: Option<String>,
     fingerprint: Fingerprint,
     texts: &'t Texts,
     bm25: Option<Bm25Config>,
@@ -161,6 +176,22 @@ impl<'t> Scorer<'t> {
     /// The contestant's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The contestant's role.
+    pub fn role(&self) -> ContestantRole {
+        self.role
+    }
+
+    /// The pretrained encoder that its training began with.
+    pub fn base(&self) -> Option<&str> {
+        self.base.as_deref()
+    }
+
+    /// The same contestant with the role that an encoder has in a run, and the pretrained encoder that it began with.
+    #[must_use]
+    pub fn known_as(self, role: ContestantRole, base: Option<String>) -> Self {
+        Self { role, base, ..self }
     }
 
     /// The contestant's fingerprint.
@@ -178,6 +209,8 @@ impl<'t> Scorer<'t> {
     pub fn with_bm25(&self, bm25: Bm25Config, fusion: FusionConfig) -> Self {
         Self {
             name: format!("bm25+{}", self.name),
+            role: ContestantRole::Fused,
+            base: self.base.clone(),
             fingerprint: Fingerprint::of_json(&("fusion", &bm25, self.fingerprint.as_str(), &fusion)),
             texts: self.texts,
             bm25: Some(bm25),

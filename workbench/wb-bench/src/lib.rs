@@ -21,8 +21,9 @@ pub mod runner;
 pub mod texts;
 
 pub use ab::{AbQuery, Arm, ArmTexts, Experiment};
+pub use audit::TrainingTexts;
 pub use benchmarks::{Benchmark, BenchmarkConfig, Card, Dataset, Plan};
-pub use compare::{Comparison, Verdict, compare};
+pub use compare::{Comparison, compare};
 pub use compressed::{Compressed, compressed};
 pub use contestant::{Contestant, Scorer};
 pub use document_texts::DocumentTexts;

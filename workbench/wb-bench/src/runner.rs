@@ -3,13 +3,14 @@
 use std::{borrow::Cow, path::Path};
 
 use wb_core::{
-    PairSet, Progress, Seed,
+    Progress, Seed,
     records::outcome::{AuditLine, Outcome},
 };
 use wb_retrieval::trec::{Run, write_runs};
 
 use crate::{
-    Error, Result, audit,
+    Error, Result,
+    audit::{self, TrainingTexts},
     benchmarks::Plan,
     contestant::Scorer,
     examples::best_and_worst,
@@ -27,7 +28,7 @@ pub struct Options<'a> {
     /// How many of the best and of the worst queries are kept with texts.
     pub examples: usize,
     /// Pairs that the contestant was trained on, to look for leaks.
-    pub training: Option<&'a PairSet>,
+    pub training: Option<&'a TrainingTexts>,
 }
 
 impl Default for Options<'_> {
@@ -51,6 +52,8 @@ pub fn run(
         benchmark: plan.card.name.to_owned(),
         version: plan.card.version,
         contestant: scorer.name().to_owned(),
+        role: scorer.role(),
+        base: scorer.base().map(str::to_owned),
         contestant_fingerprint: scorer.fingerprint().to_string(),
         dataset_fingerprint: plan.dataset.to_string(),
         settings: plan.settings.clone(),
@@ -89,7 +92,7 @@ pub fn run(
 }
 
 /// Duplicates and leaks. One look at the texts is enough for all protocols on the same language and split.
-fn audits(plan: &Plan, training: Option<&PairSet>) -> Vec<AuditLine> {
+fn audits(plan: &Plan, training: Option<&TrainingTexts>) -> Vec<AuditLine> {
     let mut seen = Vec::new();
     let mut lines = Vec::new();
     for planned in &plan.protocols {
@@ -134,6 +137,7 @@ fn main_ranked(plan: &Plan) -> Option<usize> {
 }
 
 /// Writes the rankings of the plan's main ranked protocol, of all its languages in one split, as a TREC run file.
+/// Its tag is the contestant's name, with `_from_BASE` where it was trained from a pretrained encoder.
 /// Returns the protocol and the number of queries. Spaces in ids become `_`.
 pub fn write_trec(plan: &Plan, scorer: &Scorer<'_>, path: &Path) -> Result<(String, usize)> {
     let Some(Planned::Ranked(main)) = main_ranked(plan).map(|index| &plan.protocols[index]) else {
@@ -149,7 +153,11 @@ pub fn write_trec(plan: &Plan, scorer: &Scorer<'_>, path: &Path) -> Result<(Stri
             runs.extend(runs_of(ranked, scorer)?);
         }
     }
-    let tag = scorer.name().replace(char::is_whitespace, "_");
+    let tag = match scorer.base() {
+        Some(base) => format!("{}_from_{base}", scorer.name()),
+        None => scorer.name().to_owned(),
+    };
+    let tag = tag.replace(char::is_whitespace, "_");
     write_runs(path, &runs, if tag.is_empty() { "wb" } else { &tag })?;
     Ok((main.id.clone(), runs.len()))
 }

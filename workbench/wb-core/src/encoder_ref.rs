@@ -71,7 +71,8 @@ impl EncoderRef {
         if self.id.contains('/') || self.id.starts_with(['.', '~']) {
             let hint = "name a folder with config.json, model.safetensors and tokenizer.json, a run (`wb ls`), or an id of \
                         the hub, owner/name";
-            return Err(Error::Unknown { kind: "folder", name: typed, hint: Some(hint.into()) });
+            // With `~` taken for the home folder: the place that was looked at.
+            return Err(Error::Unknown { kind: "folder", name: folder.display().to_string(), hint: Some(hint.into()) });
         }
         let run = RunDir::open(runs, &self.id).map_err(|error| match error {
             Error::Unknown { name, hint, .. } => {
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(place("o/n@v1").unwrap(), of_hub("o/n", "v1"));
         for (name, expected) in [
             ("./models/x", "no folder `./models/x`"),
-            ("~/no/such/folder", "no folder `~/no/such/folder`"),
+            ("~/no/such/folder", &format!("no folder `{}`", expand_home(Path::new("~/no/such/folder")).display())),
             ("a/b/c", "no folder `a/b/c`"),
             ("slow", "no folder or run `slow`"),
         ] {

@@ -123,7 +123,7 @@ impl Hub {
         if self.settings.locked {
             let file =
                 self.lock.as_ref().map_or_else(|| "the lock file".into(), |lock| lock.path().display().to_string());
-            let hint = "give the command once without --locked, or name a commit: owner/name@COMMIT";
+            let hint = "give the command once without --locked, which writes the commit down there";
             let error = Error::new(Why::NotLocked, repo.to_string(), format!("{file} does not know its commit"));
             return Err(error.with_hint(hint));
         }

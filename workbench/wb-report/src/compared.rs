@@ -1,11 +1,12 @@
 //! The paired tests in words.
 
 use serde::Serialize;
+use wb_core::records::{compare::PairedTest, outcome::ContestantRole};
 
 use crate::{
-    contestants::{Contestant, Role},
+    contestants::Contestant,
     frames::{Frames, numbers, rows_where},
-    gather::{PairedTest, Run},
+    gather::Run,
     numbers::{count, difference, interval, p_value},
     words,
 };
@@ -36,7 +37,9 @@ pub fn tell(run: &Run, frames: &Frames, contestants: &[Contestant]) -> Vec<Told>
     let mut tests: Vec<&PairedTest> = run.compared.iter().collect();
     let role =
         |key: &str| contestants.iter().find(|contestant| contestant.key == key).map(|contestant| contestant.role);
-    tests.sort_by_key(|test| (role(&test.b) != Some(Role::Bm25), role(&test.a) != Some(Role::Trained)));
+    tests.sort_by_key(|test| {
+        (role(&test.baseline) != Some(ContestantRole::Bm25), role(&test.candidate) != Some(ContestantRole::Trained))
+    });
     tests.into_iter().map(|test| told(test, frames, contestants)).collect()
 }
 
@@ -47,7 +50,7 @@ fn told(test: &PairedTest, frames: &Frames, contestants: &[Contestant]) -> Told 
             .find(|contestant| contestant.key == key)
             .map_or_else(|| key.to_owned(), |known| known.label.clone())
     };
-    let (a, b) = (label(&test.a), label(&test.b));
+    let (a, b) = (label(&test.candidate), label(&test.baseline));
     let mut what = format!("{}, {}", words::metric(&test.metric), test.protocol);
     if !test.language.is_empty() {
         what.push_str(&format!(", {}", test.language));
@@ -59,32 +62,25 @@ fn told(test: &PairedTest, frames: &Frames, contestants: &[Contestant]) -> Told 
     } else {
         ("marginal", format!("{a} and {b} cannot be told apart with these queries"))
     };
-    let meaning = match test.wins_ties_losses {
-        Some([wins, ties, losses]) => {
-            format!(
-                "{meaning}: better on {} queries, equal on {}, worse on {}",
-                count(wins),
-                count(ties),
-                count(losses)
-            )
-        }
-        None => meaning,
-    };
+    let [wins, ties, losses] = test.wins_ties_losses.map(count);
+    let meaning = format!("{meaning}: better on {wins} queries, equal on {ties}, worse on {losses}");
     Told {
         what,
         pool: pool(test, frames).map(|pool| format!("pool of {}", count(pool))).unwrap_or_default(),
         who: format!("{a} minus {b}"),
         difference: difference(test.difference),
         interval: interval(test.low, test.high),
-        p: p_value(test.p),
+        p: p_value(test.p_value),
         meaning,
         class,
     }
 }
 
 fn pool(test: &PairedTest, frames: &Frames) -> Option<u64> {
-    let rows =
-        rows_where(&frames.scores, &[("protocol", &test.protocol), ("metric", &test.metric), ("contestant", &test.a)])
-            .ok()?;
+    let rows = rows_where(
+        &frames.scores,
+        &[("protocol", &test.protocol), ("metric", &test.metric), ("contestant", &test.candidate)],
+    )
+    .ok()?;
     numbers(&rows, "pool").first().map(|pool| *pool as u64)
 }

@@ -1,19 +1,6 @@
 //! Who is measured: the order, the name and the color of each contestant, the same in every table and chart.
 
-/// What a contestant is to the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// The lexical baseline.
-    Bm25,
-    /// The encoder before training.
-    Untrained,
-    /// Another model or run.
-    Other,
-    /// The encoder that this run trained.
-    Trained,
-    /// The trained encoder with BM25's scores added.
-    Fused,
-}
+use wb_core::records::outcome::{ContestantRole, Outcome};
 
 /// One contestant as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +10,7 @@ pub struct Contestant {
     /// As people read it.
     pub label: String,
     /// What it is to the run.
-    pub role: Role,
+    pub role: ContestantRole,
     /// Index into [`PALETTE`], and the number of the CSS class `c0`…`c8`.
     pub color: usize,
 }
@@ -43,13 +30,11 @@ pub const PALETTE: [(u8, u8, u8); 9] = [
 ];
 
 /// Orders contestants for tables and charts: baselines first, the trained encoder after, its mixture with BM25 last.
-/// `run` is the run's own id, which some benchmarks use for the trained encoder.
-pub fn arrange<'a>(keys: impl IntoIterator<Item = &'a str>, run: &str) -> Vec<Contestant> {
+pub fn arrange(outcomes: &[Outcome]) -> Vec<Contestant> {
     let mut contestants: Vec<Contestant> = Vec::new();
-    for key in keys {
-        if contestants.iter().all(|known| known.key != key) {
-            let role = role(key, run);
-            contestants.push(Contestant { key: key.to_owned(), label: label(key, role), role, color: 0 });
+    for Outcome { contestant: key, role, .. } in outcomes {
+        if contestants.iter().all(|known| known.key != *key) {
+            contestants.push(Contestant { key: key.clone(), label: label(key, *role), role: *role, color: 0 });
         }
     }
     contestants.sort_by(|a, b| a.role.cmp(&b.role).then_with(|| a.key.cmp(&b.key)));
@@ -58,42 +43,26 @@ pub fn arrange<'a>(keys: impl IntoIterator<Item = &'a str>, run: &str) -> Vec<Co
         let nth = taken[contestant.role as usize];
         taken[contestant.role as usize] += 1;
         contestant.color = match (contestant.role, nth) {
-            (Role::Bm25, 0) => 0,
-            (Role::Untrained, 0) => 1,
-            (Role::Trained, 0) => 2,
-            (Role::Fused, 0) => 3,
+            (ContestantRole::Bm25, 0) => 0,
+            (ContestantRole::Untrained, 0) => 1,
+            (ContestantRole::Trained, 0) => 2,
+            (ContestantRole::Fused, 0) => 3,
             (_, nth) => 4 + nth % 5,
         };
     }
     contestants
 }
 
-fn role(key: &str, run: &str) -> Role {
-    match key {
-        "bm25" => Role::Bm25,
-        "untrained" => Role::Untrained,
-        "trained" => Role::Trained,
-        _ if !run.is_empty() && key == run => Role::Trained,
-        _ if key.split('+').any(|part| part.trim() == "bm25") => Role::Fused,
-        _ => Role::Other,
-    }
-}
-
-fn label(key: &str, role: Role) -> String {
+fn label(key: &str, role: ContestantRole) -> String {
     match role {
-        Role::Bm25 => "BM25".to_owned(),
-        Role::Untrained | Role::Trained => role_word(role).to_owned(),
-        Role::Fused => {
-            let parts: Vec<&str> =
-                key.split('+').map(str::trim).map(|part| if part == "bm25" { "BM25" } else { part }).collect();
-            parts.join(" + ")
-        }
-        Role::Other => key.to_owned(),
+        ContestantRole::Bm25 => "BM25",
+        ContestantRole::Untrained => "untrained",
+        ContestantRole::Trained => "trained",
+        // In a run, what is joined with BM25 is the trained encoder.
+        ContestantRole::Fused => "BM25 + trained",
+        ContestantRole::Other => key,
     }
-}
-
-fn role_word(role: Role) -> &'static str {
-    if role == Role::Untrained { "untrained" } else { "trained" }
+    .to_owned()
 }
 
 #[cfg(test)]
@@ -102,9 +71,18 @@ mod tests {
 
     #[test]
     fn baselines_come_first_and_colors_stay() {
-        let all = arrange(["trained", "bm25+trained", "minilm", "untrained", "bm25", "bm25"], "r1");
+        // Names say nothing: what a contestant is stands in its record.
+        let outcomes = [
+            ("r1", ContestantRole::Trained),
+            ("both", ContestantRole::Fused),
+            ("bm25+mine", ContestantRole::Other),
+            ("before", ContestantRole::Untrained),
+            ("words", ContestantRole::Bm25),
+            ("words", ContestantRole::Bm25),
+        ]
+        .map(|(name, role)| Outcome { contestant: name.into(), role, ..Outcome::default() });
+        let all = arrange(&outcomes);
         let shown: Vec<(&str, usize)> = all.iter().map(|c| (c.label.as_str(), c.color)).collect();
-        assert_eq!(shown, [("BM25", 0), ("untrained", 1), ("minilm", 4), ("trained", 2), ("BM25 + trained", 3)]);
-        assert_eq!(arrange(["r1"], "r1")[0].role, Role::Trained);
+        assert_eq!(shown, [("BM25", 0), ("untrained", 1), ("bm25+mine", 4), ("trained", 2), ("BM25 + trained", 3)]);
     }
 }

@@ -15,7 +15,7 @@ pub struct Frames {
     pub steps: DataFrame,
     /// One row a validation: `step`, `mrr`, `recall_at_1`, `best`.
     pub validations: DataFrame,
-    /// One row a number: `benchmark`, `protocol`, `split`, `language`, `metric`, `contestant`, `pool`, `queries`,
+    /// One row a number: `benchmark`, `protocol`, `description`, `split`, `language`, `metric`, `contestant`, `pool`, `queries`,
     /// `value`, `low`, `high`, `tie_best`, `tie_expected`, `tie_worst`, `deduplicated`.
     pub scores: DataFrame,
     /// One row a bin of ranks: `benchmark`, `protocol`, `split`, `contestant`, `bin`, `queries`.
@@ -90,6 +90,7 @@ fn scores(run: &Run) -> PolarsResult<DataFrame> {
         "benchmark" => rows.iter().map(|(outcome, _)| outcome.benchmark.as_str()).collect::<Vec<_>>(),
         "contestant" => rows.iter().map(|(outcome, _)| outcome.contestant.as_str()).collect::<Vec<_>>(),
         "protocol" => rows.iter().map(|(_, score)| score.id.as_str()).collect::<Vec<_>>(),
+        "description" => rows.iter().map(|(_, score)| score.description.as_str()).collect::<Vec<_>>(),
         "split" => rows.iter().map(|(_, score)| score.split.as_str()).collect::<Vec<_>>(),
         "language" => rows.iter().map(|(_, score)| score.language.as_str()).collect::<Vec<_>>(),
         "metric" => rows.iter().map(|(_, score)| score.metric.as_str()).collect::<Vec<_>>(),

@@ -2,12 +2,12 @@
 
 use std::{fs, path::Path};
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use wb_core::{
     RunDir,
     manifest::Manifest,
     records::{
+        compare::{PairedTest, VerdictFile},
         data::DataCard,
         journal::{StageRecord, StepRecord, ValidationRecord},
         outcome::Outcome,
@@ -40,7 +40,7 @@ pub struct Run {
     /// `compare.json`.
     pub compared: Vec<PairedTest>,
     /// `verdict.json`.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<VerdictFile>,
     /// Parts that are not there.
     pub missing: Vec<Missing>,
     /// Parts that are there and cannot be read, or contradict each other.
@@ -54,55 +54,6 @@ pub struct Missing {
     pub part: String,
     /// What the page lacks without it.
     pub lacks: &'static str,
-}
-
-/// `verdict.json`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct Verdict {
-    /// `WIN`, `MARGINAL` or `REGRESSION`.
-    pub verdict: String,
-    /// The command's last line.
-    #[serde(default)]
-    pub line: String,
-}
-
-impl Verdict {
-    /// The line without `VERDICT:` and the word that stands above it.
-    pub fn said(&self) -> &str {
-        let line = self.line.strip_prefix("VERDICT:").map_or(self.line.as_str(), str::trim_start);
-        line.strip_prefix(&self.verdict).map_or(line, str::trim_start)
-    }
-}
-
-/// One paired test of `compare.json`: contestant `a` against contestant `b` on the same queries.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct PairedTest {
-    /// Protocol of both.
-    #[serde(alias = "id")]
-    pub protocol: String,
-    /// Metric of both.
-    pub metric: String,
-    /// Language, where the protocol has several.
-    #[serde(default)]
-    pub language: String,
-    /// The contestant asked about; in the rows of a comparison it stands above them.
-    #[serde(default)]
-    pub a: String,
-    /// The contestant compared with.
-    #[serde(default)]
-    pub b: String,
-    /// Mean of a's value minus b's value over the queries.
-    pub difference: f64,
-    /// Lower end of the 95 % interval of the difference.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Probability of such a difference by chance.
-    #[serde(alias = "p_value")]
-    pub p: f64,
-    /// Queries on which `a` is better, equal, worse.
-    #[serde(default)]
-    pub wins_ties_losses: Option<[u64; 3]>,
 }
 
 /// Reads a run folder. Only a folder that is no run at all is an error.
@@ -124,7 +75,7 @@ pub fn gather(folder: &Path) -> Result<Run> {
         run.stages = run.read_json(&place.curriculum(), "the stages of the curriculum").unwrap_or_default();
     }
     run.outcomes = run.read_bench(&place)?;
-    run.compared = run.read_compared(&place.compare());
+    run.compared = run.read_json(&place.compare(), "the paired test against the baseline").unwrap_or_default();
     run.verdict = run.read_json(&place.verdict(), "the verdict");
     if run.holds_nothing() {
         return Err(not_a_run("it holds none of config.yaml, manifest.json, data.json, metrics.jsonl, bench/"));
@@ -134,14 +85,6 @@ pub fn gather(folder: &Path) -> Result<Run> {
 }
 
 impl Run {
-    /// The ids under which benchmarks may name the trained encoder.
-    pub fn own_name(&self) -> &str {
-        match &self.manifest {
-            Some(manifest) if !manifest.run.is_empty() => &manifest.run,
-            _ => &self.id,
-        }
-    }
-
     fn holds_nothing(&self) -> bool {
         let nothing_read =
             self.manifest.is_none() && self.config.is_none() && self.data.is_none() && self.outcomes.is_empty();
@@ -236,60 +179,8 @@ impl Run {
         }
         Ok(outcomes)
     }
-
-    fn read_compared(&mut self, file: &Path) -> Vec<PairedTest> {
-        let Some(content) = self.read_json::<Value>(file, "the paired test against the baseline") else {
-            return Vec::new();
-        };
-        let mut tests = Vec::new();
-        for (index, entry) in flattened(content).into_iter().enumerate() {
-            match serde_json::from_value(entry) {
-                Ok(test) => tests.push(test),
-                Err(error) => self.problems.push(format!("{}: entry {} left out: {error}", name(file), index + 1)),
-            }
-        }
-        tests
-    }
-}
-
-/// The paired tests of `compare.json`: a list of tests, a comparison (`candidate`, `baseline` and `rows`), or a list of comparisons.
-fn flattened(content: Value) -> Vec<Value> {
-    match content {
-        Value::Array(entries) => entries.into_iter().flat_map(flattened).collect(),
-        Value::Object(mut comparison) if comparison.contains_key("rows") => {
-            let (a, b) =
-                (comparison.remove("candidate").unwrap_or_default(), comparison.remove("baseline").unwrap_or_default());
-            let mut rows = flattened(comparison.remove("rows").unwrap_or_default());
-            for row in rows.iter_mut().filter_map(Value::as_object_mut) {
-                row.insert("a".to_owned(), a.clone());
-                row.insert("b".to_owned(), b.clone());
-            }
-            rows
-        }
-        other => vec![other],
-    }
 }
 
 fn name(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_shapes_of_comparisons_are_read() {
-        let row = serde_json::json!({"id": "pairs-full", "language": "rust", "metric": "mrr", "difference": 0.1, "low": 0.05, "high": 0.15, "p_value": 0.01, "wins_ties_losses": [6, 3, 1]});
-        let flat = serde_json::json!({"protocol": "pairs-full", "language": "rust", "metric": "mrr", "a": "trained", "b": "bm25", "difference": 0.1, "low": 0.05, "high": 0.15, "p": 0.01, "wins_ties_losses": [6, 3, 1]});
-        let nested = serde_json::json!({"benchmark": "pairs", "candidate": "trained", "baseline": "bm25", "rows": [row], "main": 0, "verdict": "WIN"});
-        let read = |content: Value| -> Vec<PairedTest> {
-            flattened(content).into_iter().map(|test| serde_json::from_value(test).unwrap()).collect()
-        };
-        let expected = read(serde_json::json!([flat]));
-        assert_eq!(expected.len(), 1);
-        assert_eq!((expected[0].a.as_str(), expected[0].wins_ties_losses), ("trained", Some([6, 3, 1])));
-        assert_eq!(read(nested.clone()), expected);
-        assert_eq!(read(serde_json::json!([nested])), expected);
-    }
 }

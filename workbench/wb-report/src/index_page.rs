@@ -1,17 +1,13 @@
 //! The list of runs: one line each, newest first, with a link where there is a report.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::{atomic, manifest::Manifest, run_dir};
+use wb_core::{atomic, manifest::Manifest, records::compare::VerdictFile, run_dir};
 
 use crate::{
     Result,
-    gather::Verdict,
     template::{self, safe},
     words,
 };
@@ -28,7 +24,7 @@ struct Line {
     link: String,
     started: String,
     device: String,
-    word: String,
+    word: &'static str,
     class: &'static str,
     line: String,
 }
@@ -39,22 +35,21 @@ pub fn index(runs_folder: &Path, out_folder: &Path) -> Result<PathBuf> {
     for run in run_dir::list(runs_folder)?.into_iter().rev() {
         // A part that cannot be read leaves its cell empty; the run's own report says why.
         let manifest: Manifest = run_dir::read_json(&run.manifest()).unwrap_or_default();
-        let verdict: Verdict =
-            fs::read(run.verdict()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let verdict: Option<VerdictFile> = run_dir::read_json(&run.verdict()).ok();
         let has_page = out_folder.join(format!("{}.html", run.id())).is_file();
-        let word = match (run.is_done(), verdict.verdict.is_empty()) {
-            (false, _) => "not finished".to_owned(),
-            (true, true) => "no verdict".to_owned(),
-            (true, false) => verdict.verdict.clone(),
+        let word = match (run.is_done(), &verdict) {
+            (false, _) => "not finished",
+            (true, None) => "no verdict",
+            (true, Some(verdict)) => verdict.verdict.as_str(),
         };
         runs.push(Line {
             id: run.id().to_owned(),
             link: if has_page { format!("{}.html", address(run.id())) } else { String::new() },
             started: manifest.started,
             device: manifest.device,
-            class: if run.is_done() { words::verdict(&verdict.verdict).0 } else { "none" },
+            class: if run.is_done() { words::verdict(verdict.as_ref().map(|file| file.verdict)).0 } else { "none" },
             word,
-            line: verdict.said().to_owned(),
+            line: verdict.as_ref().map_or_else(String::new, |file| file.said().to_owned()),
         });
     }
     let file = out_folder.join("index.html");

@@ -53,7 +53,7 @@ struct Page<'a> {
 
 #[derive(Serialize)]
 struct Banner {
-    word: String,
+    word: &'static str,
     class: &'static str,
     line: String,
     meaning: &'static str,
@@ -108,10 +108,10 @@ pub fn page(run: &Run, frames: &Frames, contestants: &[Contestant], figures: &[F
 
 fn banner(run: &Run) -> Banner {
     let (word, line) = match &run.verdict {
-        Some(verdict) => (verdict.verdict.clone(), verdict.said().to_owned()),
-        None => ("NO VERDICT".to_owned(), String::new()),
+        Some(file) => (file.verdict.as_str(), file.said().to_owned()),
+        None => ("NO VERDICT", String::new()),
     };
-    let (class, meaning) = words::verdict(&word);
+    let (class, meaning) = words::verdict(run.verdict.as_ref().map(|file| file.verdict));
     Banner { word, class, line, meaning }
 }
 

@@ -2,10 +2,10 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::records::outcome::{Outcome, ProtocolScore, QueryExample};
+use wb_core::records::outcome::{ContestantRole, Outcome, ProtocolScore, QueryExample};
 
 use crate::{
-    contestants::{Contestant, Role},
+    contestants::Contestant,
     gather::Run,
     highlight,
     numbers::{count, significant},
@@ -56,11 +56,8 @@ pub fn queries(run: &Run, contestants: &[Contestant]) -> Vec<Queries> {
     for benchmark in benchmarks {
         let of_benchmark: Vec<&Outcome> =
             run.outcomes.iter().filter(|outcome| outcome.benchmark == benchmark).collect();
-        let role = |outcome: &Outcome| {
-            contestants.iter().find(|known| known.key == outcome.contestant).map(|known| known.role)
-        };
         let shown = of_benchmark.iter().filter(|outcome| !outcome.examples.is_empty());
-        let Some(outcome) = shown.min_by_key(|outcome| role(outcome) != Some(Role::Trained)) else { continue };
+        let Some(outcome) = shown.min_by_key(|outcome| outcome.role != ContestantRole::Trained) else { continue };
         let label =
             contestants.iter().find(|known| known.key == outcome.contestant).map_or("", |known| known.label.as_str());
         let mut examples: Vec<&QueryExample> = outcome.examples.iter().collect();

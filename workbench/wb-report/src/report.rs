@@ -23,8 +23,7 @@ pub fn report(run_folder: &Path, out_folder: &Path, progress: &mut dyn FnMut(Pro
     progress(Progress::new("reading the run", 0, 0));
     let run = gather::gather(run_folder)?;
     let frames = Frames::new(&run)?;
-    let contestants =
-        contestants::arrange(run.outcomes.iter().map(|outcome| outcome.contestant.as_str()), run.own_name());
+    let contestants = contestants::arrange(&run.outcomes);
     let figures = charts::figures(&frames, &contestants, progress)?;
     let html = page::page(&run, &frames, &contestants, &figures)?;
     progress(Progress::new("writing the report", 0, figures.len() + 1));

@@ -232,7 +232,9 @@ pub fn settings(run: &Run, contestants: &[Contestant]) -> Vec<ContestantView> {
                 label: contestant.label.clone(),
                 color: contestant.color,
                 benchmark: outcome.benchmark.clone(),
-                settings: outcome.settings.iter().map(|(name, value)| (own_setting(name), value.clone())).collect(),
+                settings: (outcome.base.iter().map(|base| ("base".to_owned(), base.clone())))
+                    .chain(outcome.settings.iter().map(|(name, value)| (own_setting(name), value.clone())))
+                    .collect(),
                 fingerprint: short(&outcome.contestant_fingerprint),
                 dataset: short(&outcome.dataset_fingerprint),
             });

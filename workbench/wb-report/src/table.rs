@@ -2,10 +2,11 @@
 
 use polars::prelude::DataFrame;
 use serde::Serialize;
+use wb_core::records::outcome::ContestantRole;
 
 use crate::{
     Result,
-    contestants::{Contestant, Role},
+    contestants::Contestant,
     frames::{Frames, distinct, numbers, rows_where, texts},
     gather::Run,
     numbers::{count, fraction, interval},
@@ -23,7 +24,7 @@ pub struct ScoreTable {
     /// The split.
     pub split: String,
     /// What the protocol does, in words.
-    pub words: &'static str,
+    pub words: String,
     /// Language, pool and queries, where there is one language.
     pub size: String,
     /// Metrics or languages.
@@ -89,7 +90,7 @@ pub fn summaries(frames: &Frames, contestants: &[Contestant]) -> Result<Vec<Scor
             benchmark: benchmark.clone(),
             protocol: protocol.clone(),
             split: split.clone(),
-            words: words::protocol(protocol),
+            words: texts(&rows, "description").into_iter().next().unwrap_or_default(),
             size: String::new(),
             columns: Vec::new(),
             groups: Vec::new(),
@@ -142,7 +143,7 @@ fn score_rows(rows: &DataFrame, contestants: &[Contestant], across: &str, wanted
             interval: interval(columns[1][row], columns[2][row]),
             best: false,
         };
-        let own = matches!(contestant.role, Role::Trained | Role::Fused);
+        let own = matches!(contestant.role, ContestantRole::Trained | ContestantRole::Fused);
         let cells = places.into_iter().map(|row| row.map_or_else(ScoreCell::default, cell)).collect();
         table.push(ScoreRow { label: contestant.label.clone(), color: contestant.color, own, cells });
     }

@@ -1,4 +1,6 @@
-//! Protocols, metrics and verdicts in words.
+//! Metrics, leaks and verdicts in words; a protocol's own stand in the record.
+
+use wb_core::records::compare::CompareVerdict;
 
 /// A metric's name as the field writes it.
 pub fn metric(name: &str) -> String {
@@ -19,6 +21,7 @@ pub fn metric(name: &str) -> String {
     }
     match name {
         "ndcg" => "nDCG".to_owned(),
+        "ndcg_held_ideal" => "nDCG, ideal of held documents".to_owned(),
         "map" => "MAP".to_owned(),
         other => other.to_owned(),
     }
@@ -29,7 +32,7 @@ pub fn metric_order(name: &str) -> (u8, String, u64) {
     let (stem, cut) = name.split_once('@').unwrap_or((name, ""));
     let rank = match stem {
         "mrr" => 0,
-        "ndcg" => 1,
+        "ndcg" | "ndcg_held_ideal" => 1,
         "map" => 2,
         "recall" => 3,
         _ => 4,
@@ -69,45 +72,6 @@ pub fn headline(metrics: &[String]) -> Vec<String> {
     chosen
 }
 
-/// What a protocol does, in words; for a protocol that is not known, what its pool says.
-pub fn protocol(id: &str) -> &'static str {
-    match id {
-        "csn-1000" => {
-            "CodeSearchNet’s own protocol: each function ranks the 1,000 queries of its batch, a tie counts against the answer, and the value is the mean over full batches"
-        }
-        "csn-full" => {
-            "each docstring of the split searches all functions of the split; documents with the answer’s own score count for the answer"
-        }
-        "csn-func1000" => "as csn-1000, with the function’s name as the query",
-        "csn-ndcg-within" => {
-            "99 annotated queries against the language’s code, the first 300 results; only annotated results take up a rank"
-        }
-        "csn-ndcg-all" => {
-            "99 annotated queries against the language’s code, the first 300 results; every result takes up a rank"
-        }
-        "csn-clean-full" => {
-            "text to code against the development and test code of the language; an answer beyond rank 1,000 counts as not found"
-        }
-        "advtest" => "text to code with the identifiers of the test functions replaced",
-        "cosqa-6267" => "web queries against all 6,267 functions of CoSQA",
-        "coir-csn" => "code to docstring as CoIR does it: results with the query’s own id are removed",
-        "coir-ccr" => "the beginning of a function to its rest, as CoIR does it",
-        "mteb-csn" => "text to code as MTEB does it: 1,000 queries a language, ties by descending id",
-        _ if id.starts_with("st-") => {
-            "as the evaluator of sentence-transformers does it: any grade above 0 is relevant, ties by ascending id"
-        }
-        _ if id.starts_with("coir-") => "as CoIR does it: results with the query’s own id are removed",
-        _ if id.starts_with("mteb-") => "as MTEB does it: title and text joined, ties by descending id",
-        _ if id.starts_with("pairs-") && id.ends_with("full") => {
-            "each held-out anchor searches the code of all held-out pairs; a tie counts against the answer"
-        }
-        _ if id.starts_with("pairs-") => {
-            "as pairs-full, in pools cut from a fixed shuffle, a last partial pool left out; a tie counts against the answer"
-        }
-        _ => "each query ranks the documents of the pool",
-    }
-}
-
 /// One kind of leak in words.
 pub fn leak(kind: &str) -> String {
     match kind {
@@ -123,21 +87,21 @@ pub fn leak(kind: &str) -> String {
 }
 
 /// The CSS class of a verdict and what the verdict means.
-pub fn verdict(word: &str) -> (&'static str, &'static str) {
-    match word {
-        "WIN" => (
+pub fn verdict(verdict: Option<CompareVerdict>) -> (&'static str, &'static str) {
+    match verdict {
+        Some(CompareVerdict::Win) => (
             "win",
             "The trained encoder is better than the baseline on the same queries and the same pool, by more than chance explains: the whole 95 % interval of the paired difference lies above zero.",
         ),
-        "MARGINAL" => (
+        Some(CompareVerdict::Marginal) => (
             "marginal",
             "With this many queries the trained encoder and the baseline cannot be told apart: the 95 % interval of the paired difference holds zero.",
         ),
-        "REGRESSION" => (
+        Some(CompareVerdict::Regression) => (
             "regression",
             "The trained encoder is worse than the baseline on the same queries and the same pool, by more than chance explains.",
         ),
-        _ => ("none", "The run does not say how the trained encoder compares with the baseline."),
+        None => ("none", "The run does not say how the trained encoder compares with the baseline."),
     }
 }
 

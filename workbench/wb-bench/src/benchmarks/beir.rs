@@ -21,6 +21,8 @@ use crate::{
 /// See [`crate::protocols::beir`].
 pub const CARD: Card = Card {
     name: "beir",
+    measures: "any collection with judgements: nDCG@10",
+    protocols: &["coir-*", "mteb-*", "st-*"],
     version: 1,
     dataset: "a folder in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv",
     licence: "that of the data",

@@ -15,6 +15,10 @@ use crate::{Result, protocols::Planned, texts::Texts};
 pub struct Card {
     /// As on the command line: `codesearchnet`.
     pub name: &'static str,
+    /// What it measures in a few words, for lists: `functions found by their documentation: MRR, NDCG`.
+    pub measures: &'static str,
+    /// Ids of its protocols, for lists; `*` ends one that stands for all that begin so.
+    pub protocols: &'static [&'static str],
     /// Raised when what is measured changes; measurements of two versions are not compared.
     pub version: u32,
     /// The data.

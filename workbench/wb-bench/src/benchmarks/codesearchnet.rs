@@ -20,7 +20,7 @@ use crate::{
     protocols::{
         Planned,
         advtest::advtest,
-        csn_1000::{BATCH, BatchFunction, Csn1000, batch_sizes},
+        csn_1000::{self, BATCH, BatchFunction, Csn1000, batch_sizes},
         csn_clean_full::{PUBLISHED, csn_clean_full},
         csn_full::{UniqueIds, csn_full},
         csn_func1000,
@@ -31,7 +31,18 @@ use crate::{
 /// Every protocol of code search that goes by CodeSearchNet's name, and its neighbours'.
 pub const CARD: Card = Card {
     name: "codesearchnet",
-    version: 1,
+    measures: "functions found by their documentation: MRR, NDCG",
+    protocols: &[
+        "csn-1000",
+        "csn-func1000",
+        "csn-full",
+        "csn-clean-full",
+        "csn-ndcg-*",
+        "advtest",
+        "cosqa-6267",
+        "coir-*",
+    ],
+    version: 2,
     dataset: "CodeSearchNet: LANGUAGE/{test,valid}.jsonl, annotated/, the cleaned release, AdvTest",
     licence: "MIT (annotations and code of the challenge); functions under their repositories' permissive licences",
     paper: "Husain et al., CodeSearchNet Challenge: Evaluating the State of Semantic Code Search, 2019",
@@ -112,7 +123,7 @@ impl Benchmark for CodeSearchNetConfig {
             Some(data) => cosqa::add(&mut plan, data),
             None => plan.skip(
                 "cosqa-6267",
-                "needs code_idx_map.txt with cosqa-retrieval-{dev,test}-500.json here; or: wb bench cosqa --dataset DIR",
+                "needs code_idx_map.txt with cosqa-retrieval-{dev,test}-500.json here; or: wb bench cosqa",
             ),
         }
         add_beir(&mut plan, &mut files, beirs)?;
@@ -183,8 +194,9 @@ impl CodeSearchNetConfig {
                     format!("{id} {language} {split}: the pool stays at {batch}, to which an earlier evaluation reduced it, as in the reference")
                 });
             }
-            let (language, split) = (language.to_owned(), split.to_owned());
-            plan.protocols.push(Planned::Csn1000(Csn1000 { id: id.to_owned(), language, split, functions, batch }));
+            let description = if id == "csn-1000" { csn_1000::DESCRIPTION } else { csn_func1000::DESCRIPTION };
+            let (id, language, split) = (id.to_owned(), language.to_owned(), split.to_owned());
+            plan.protocols.push(Planned::Csn1000(Csn1000 { id, description, language, split, functions, batch }));
         }
         Ok(())
     }

@@ -14,6 +14,8 @@ use crate::{
 /// See [`crate::protocols::cosqa_6267`].
 pub const CARD: Card = Card {
     name: "cosqa",
+    measures: "Python functions found by web queries: MRR",
+    protocols: &["cosqa-6267"],
     version: 1,
     dataset: "CoSQA's search task: code_idx_map.txt with cosqa-retrieval-{dev,test}-500.json",
     licence: "C-UDA 1.0 (data), MIT (code)",

@@ -30,22 +30,26 @@ pub enum BenchmarkConfig {
     Pairs(PairsConfig),
 }
 
-/// As on the command line.
-pub const NAMES: [&str; 4] = ["codesearchnet", "cosqa", "beir", "pairs"];
+/// As on the command line, in the order of lists.
+pub const NAMES: [&str; 4] = [codesearchnet::CARD.name, cosqa::CARD.name, beir::CARD.name, pairs::CARD.name];
 
 impl BenchmarkConfig {
+    /// Every benchmark with nothing set, in the order of [`NAMES`].
+    pub fn all() -> [Self; NAMES.len()] {
+        [
+            Self::Codesearchnet(CodeSearchNetConfig::default()),
+            Self::Cosqa(CosqaConfig::default()),
+            Self::Beir(BeirConfig::default()),
+            Self::Pairs(PairsConfig::default()),
+        ]
+    }
+
     /// A benchmark by name, with nothing set.
     pub fn named(name: &str) -> wb_core::Result<Self> {
-        match name {
-            "codesearchnet" => Ok(Self::Codesearchnet(CodeSearchNetConfig::default())),
-            "cosqa" => Ok(Self::Cosqa(CosqaConfig::default())),
-            "beir" => Ok(Self::Beir(BeirConfig::default())),
-            "pairs" => Ok(Self::Pairs(PairsConfig::default())),
-            _ => {
-                let hint = wb_core::suggest::hint(name, NAMES);
-                Err(wb_core::Error::Unknown { kind: "benchmark", name: name.to_owned(), hint })
-            }
-        }
+        Self::all().into_iter().find(|one| one.benchmark().card().name == name).ok_or_else(|| {
+            let hint = wb_core::suggest::hint(name, NAMES);
+            wb_core::Error::Unknown { kind: "benchmark", name: name.to_owned(), hint }
+        })
     }
 
     /// The benchmark behind it.
@@ -71,11 +75,23 @@ mod tests {
 
     #[test]
     fn names_are_configurations() {
+        assert_eq!(BenchmarkConfig::all().map(|one| one.benchmark().card().name), NAMES);
         for name in NAMES {
             assert_eq!(BenchmarkConfig::named(name).unwrap().benchmark().card().name, name);
         }
         let error = BenchmarkConfig::named("codesearchnt").unwrap_err();
         assert!(error.hint().unwrap().contains("codesearchnet"), "{error:?}");
+    }
+
+    #[test]
+    fn main_protocols_are_listed() {
+        for benchmark in BenchmarkConfig::all() {
+            let Card { name, main, protocols, .. } = benchmark.benchmark().card();
+            for (id, _) in *main {
+                let is_listed = protocols.iter().any(|listed| id.starts_with(listed.trim_end_matches('*')));
+                assert!(is_listed, "{name}: {id} is not in {protocols:?}");
+            }
+        }
     }
 
     #[test]

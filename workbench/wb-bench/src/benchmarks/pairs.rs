@@ -17,6 +17,8 @@ use crate::{
 /// See [`crate::protocols::pairs`].
 pub const CARD: Card = Card {
     name: "pairs",
+    measures: "held-out pairs of a run, or of a file: MRR",
+    protocols: &["pairs-full", "pairs-1000"],
     version: 1,
     dataset: "the held-out pairs of the run",
     licence: "that of each pair's origin",

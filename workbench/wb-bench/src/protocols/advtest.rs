@@ -15,9 +15,12 @@ use crate::{
     texts::Texts,
 };
 
+/// The protocol in words.
+const DESCRIPTION: &str = "text to code with the identifiers of the test functions replaced";
+
 /// One split of AdvTest.
 pub fn advtest(texts: &mut Texts, functions: &[&Function], split: &str, mode: TextMode) -> Result<Ranked> {
     let part = docstrings_search_code(texts, functions, functions, mode)?;
     let metrics = vec![("mrr".to_owned(), Metric::Mrr(None))];
-    Ok(ranked("advtest", "python", split, part, Ties::Ordered(TieRule::LastPosition), metrics))
+    Ok(ranked(("advtest", DESCRIPTION), "python", split, part, Ties::Ordered(TieRule::LastPosition), metrics))
 }

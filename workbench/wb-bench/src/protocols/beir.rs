@@ -60,6 +60,24 @@ impl Rules {
         }
     }
 
+    /// The protocol on data of this name, in words.
+    fn description(self, name: &str) -> &'static str {
+        match (self, name) {
+            (Self::Coir, "csn" | "coir-csn") => {
+                "code to docstring as CoIR does it: results with the query’s own id are removed"
+            }
+            (Self::Coir, "ccr" | "coir-ccr") => "the beginning of a function to its rest, as CoIR does it",
+            (Self::Coir, _) => "as CoIR does it: results with the query’s own id are removed",
+            (Self::Mteb, "csn" | "mteb-csn") => {
+                "text to code as MTEB does it: 1,000 queries a language, ties by descending id"
+            }
+            (Self::Mteb, _) => "as MTEB does it: title and text joined, ties by descending id",
+            (Self::SentenceTransformers, _) => {
+                "as the evaluator of sentence-transformers does it: any grade above 0 is relevant, ties by ascending id"
+            }
+        }
+    }
+
     fn metrics(self) -> Vec<Metric> {
         let mut metrics = vec![Metric::Ndcg(Some(10), Gain::Linear)];
         if self == Self::SentenceTransformers {
@@ -114,6 +132,7 @@ pub fn beir(texts: &mut Texts, data: &Beir, name: &str, language: &str, split: &
     }
     Ranked {
         id: rules.id(name),
+        description: rules.description(name),
         language: language.to_owned(),
         split: split.to_owned(),
         parts: vec![part],

@@ -16,6 +16,9 @@ use crate::{
     texts::Texts,
 };
 
+/// The protocol in words.
+const DESCRIPTION: &str = "web queries against all 6,267 functions of CoSQA";
+
 /// One split's queries over the pool.
 pub fn cosqa_6267(texts: &mut Texts, cosqa: &Cosqa, split: &str, queries: &[CosqaQuery]) -> Ranked {
     let mut part = Part::default();
@@ -34,5 +37,5 @@ pub fn cosqa_6267(texts: &mut Texts, cosqa: &Cosqa, split: &str, queries: &[Cosq
             missing: Vec::new(),
         });
     }
-    ranked("cosqa-6267", "python", split, part, Ties::Ordered(TieRule::LastPosition), usual_metrics())
+    ranked(("cosqa-6267", DESCRIPTION), "python", split, part, Ties::Ordered(TieRule::LastPosition), usual_metrics())
 }

@@ -32,6 +32,9 @@ use crate::{
     numpy_random::NumpyRandom,
 };
 
+/// `csn-1000` in words.
+pub const DESCRIPTION: &str = "CodeSearchNet’s own protocol: each function ranks the 1,000 queries of its batch, a tie \
+    counts against the answer, and the value is the mean over full batches";
 /// Functions of a batch.
 pub const BATCH: usize = 1000;
 /// Functions that the reference draws for display after the shuffle.
@@ -42,6 +45,8 @@ const DISPLAYED: usize = 50;
 pub struct Csn1000 {
     /// `csn-1000` or `csn-func1000`.
     pub id: String,
+    /// What it does, in words for people.
+    pub description: &'static str,
     /// `ruby`, or `all`.
     pub language: String,
     /// `test` or `valid`.
@@ -175,6 +180,7 @@ impl Csn1000 {
         };
         ProtocolScore {
             id: self.id.clone(),
+            description: self.description.to_owned(),
             language: self.language.clone(),
             split: self.split.clone(),
             pool: self.batch as u64,

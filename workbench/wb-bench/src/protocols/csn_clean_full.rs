@@ -21,6 +21,10 @@ use crate::{
 /// Places of a ranking that are looked at.
 pub const LOOKED_AT: usize = 1000;
 
+/// The protocol in words.
+const DESCRIPTION: &str = "text to code against the development and test code of the language; an answer beyond rank 1,000 \
+    counts as not found";
+
 /// Candidates of the cleaned release, by language.
 pub const PUBLISHED: [(&str, usize); 6] =
     [("python", 43_827), ("php", 52_660), ("go", 28_120), ("java", 40_347), ("javascript", 13_981), ("ruby", 4_360)];
@@ -36,5 +40,5 @@ pub fn csn_clean_full(
 ) -> Result<Ranked> {
     let part = docstrings_search_code(texts, queries, candidates, mode)?;
     let metrics = vec![("mrr".to_owned(), Metric::Mrr(Some(LOOKED_AT)))];
-    Ok(ranked("csn-clean-full", language, split, part, Ties::Ordered(TieRule::LastPosition), metrics))
+    Ok(ranked(("csn-clean-full", DESCRIPTION), language, split, part, Ties::Ordered(TieRule::LastPosition), metrics))
 }

@@ -13,6 +13,10 @@ use crate::{
     texts::Texts,
 };
 
+/// The protocol in words.
+const DESCRIPTION: &str = "each docstring of the split searches all functions of the split; documents with the answer’s own \
+    score count for the answer";
+
 /// The functions of one language and split, in file order.
 pub fn csn_full(
     texts: &mut Texts,
@@ -22,7 +26,7 @@ pub fn csn_full(
     mode: TextMode,
 ) -> Result<Ranked> {
     let part = docstrings_search_code(texts, functions, functions, mode)?;
-    Ok(ranked("csn-full", language, split, part, Ties::Best, usual_metrics()))
+    Ok(ranked(("csn-full", DESCRIPTION), language, split, part, Ties::Best, usual_metrics()))
 }
 
 /// Docstrings of `queries` search the code of `candidates`; a candidate with the query's URL is an answer.
@@ -67,8 +71,9 @@ impl UniqueIds {
     }
 }
 
+/// A protocol of one pool, by its id and description.
 pub(super) fn ranked(
-    id: &str,
+    (id, description): (&str, &'static str),
     language: &str,
     split: &str,
     part: Part,
@@ -77,6 +82,7 @@ pub(super) fn ranked(
 ) -> Ranked {
     Ranked {
         id: id.to_owned(),
+        description,
         language: language.to_owned(),
         split: split.to_owned(),
         parts: vec![part],

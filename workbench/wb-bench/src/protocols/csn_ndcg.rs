@@ -9,8 +9,8 @@
 //!
 //! The pool is what the data holds: with the annotated corpus alone that is a few hundred judged functions of a
 //! language, not the whole language, so the numbers are for comparisons on the same data only. Where the corpus lacks
-//! judged URLs, which nobody can then return, metric `ndcg` leaves their judgements out, and metric `ndcg_full_ideal`
-//! keeps them in the ideal, as the reference script does with the same annotations.
+//! judged URLs, which nobody can then return, the ideal of metric `ndcg` holds them all the same, as the reference script
+//! does with the same annotations; metric `ndcg_held_ideal` leaves their judgements out.
 //! Equal scores stand in corpus order. De-duplication keeps the first of equal texts, with the highest relevance of
 //! its copies; the others' judgements are dropped, from the ideal too. The expected value under ties is the mean of
 //! 32 seeded orders.
@@ -27,14 +27,13 @@ use wb_core::{
 use super::{
     protocol::{Context, Measured, Protocol},
     ranked::{Part, PartQuery},
+    relevanceeval::{CUT, Mode, dcg, ideal},
 };
 use crate::{
     Result,
     contestant::{Chosen, Scorer},
 };
 
-/// URLs of a ranking that count.
-pub const CUT: usize = 300;
 /// Orders of ties that are averaged.
 const SHUFFLES: u64 = 32;
 
@@ -62,53 +61,6 @@ pub struct HumanQuery {
     pub unheld: Vec<f64>,
 }
 
-/// Whose ranks advance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Within,
-    All,
-}
-
-impl Mode {
-    const BOTH: [(Self, &'static str); 2] = [(Self::Within, "csn-ndcg-within"), (Self::All, "csn-ndcg-all")];
-}
-
-/// DCG of a ranking given as relevances, `None` where nobody judged.
-fn dcg(ranking: impl IntoIterator<Item = Option<f64>>, mode: Mode) -> f64 {
-    let (mut rank, mut sum) = (1usize, 0.0);
-    for relevance in ranking.into_iter().take(CUT) {
-        if let Some(relevance) = relevance {
-            sum += (relevance.exp2() - 1.0) / ((rank + 1) as f64).log2();
-        }
-        rank += usize::from(relevance.is_some() || mode == Mode::All);
-    }
-    sum
-}
-
-fn ideal(relevances: impl IntoIterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = relevances.into_iter().collect();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    // No cut: a query has never more than a few dozen judgements.
-    sorted.iter().zip(1usize..).map(|(relevance, rank)| (relevance.exp2() - 1.0) / ((rank + 1) as f64).log2()).sum()
-}
-
-/// The mean NDCG *within* and *all* of rankings given as URLs, by the letter of `relevanceeval.py`: relevance and
-/// predictions of one language, by lower-case query. `None` where no query has a relevant URL.
-pub fn relevanceeval(
-    relevance: &BTreeMap<String, BTreeMap<String, f64>>,
-    predictions: &BTreeMap<String, Vec<String>>,
-) -> Option<[f64; 2]> {
-    let judged: Vec<_> = relevance.iter().filter(|(_, urls)| ideal(urls.values().copied()) > 0.0).collect();
-    let mean = |mode: Mode| {
-        let value = |(query, urls): &(&String, &BTreeMap<String, f64>)| {
-            let ranking = predictions.get(*query).map(Vec::as_slice).unwrap_or_default();
-            dcg(ranking.iter().map(|url| urls.get(url).copied()), mode) / ideal(urls.values().copied())
-        };
-        judged.iter().map(value).sum::<f64>() / judged.len() as f64
-    };
-    (!judged.is_empty()).then(|| [mean(Mode::Within), mean(Mode::All)])
-}
-
 /// One query's values in one mode.
 #[derive(Debug, Clone, Copy, Default)]
 struct Value {
@@ -119,7 +71,28 @@ struct Value {
     distinct: f64,
     /// The ideal of held URLs as a share of that of all judged URLs; not a number where nothing is relevant.
     share: f64,
+    /// The same share without the judgements of duplicates.
+    distinct_share: f64,
     rank: u64,
+}
+
+impl Value {
+    /// The value over another ideal than that of held URLs.
+    fn over(self, ideal: Ideal) -> Self {
+        if ideal == Ideal::Held {
+            return self;
+        }
+        // Where only URLs that the corpus lacks are relevant, the share is 0 and the values are not numbers.
+        let scaled = |value: f64, share: f64| if share > 0.0 { value * share } else { 0.0 };
+        Self {
+            value: scaled(self.value, self.share),
+            best: scaled(self.best, self.share),
+            expected: scaled(self.expected, self.share),
+            worst: scaled(self.worst, self.share),
+            distinct: scaled(self.distinct, self.distinct_share),
+            ..self
+        }
+    }
 }
 
 /// Which judgements the ideal is made of.
@@ -127,15 +100,15 @@ struct Value {
 enum Ideal {
     /// Those about URLs of the corpus.
     Held,
-    /// All.
+    /// All, as the reference script has it.
     Judged,
 }
 
 impl Ideal {
     fn metric(self) -> &'static str {
         match self {
-            Self::Held => "ndcg",
-            Self::Judged => "ndcg_full_ideal",
+            Self::Held => "ndcg_held_ideal",
+            Self::Judged => "ndcg",
         }
     }
 
@@ -206,13 +179,15 @@ impl CsnNdcg {
         };
         let matched = |position: &usize| floor.is_none_or(|floor| scores[*position] > floor);
         let all = sorted((0..scores.len()).filter(matched).map(hit).collect());
-        let (distinct, distinct_ideal) = self.distinct(query, scores, &matched);
-        let whole = ideal(query.relevance.values().copied());
-        let share = whole / ideal(query.relevance.values().chain(&query.unheld).copied());
+        let (distinct, distinct_relevance) = self.distinct(query, scores, &matched);
+        let of_judged = |held: &[f64]| ideal(held) / ideal(held.iter().chain(&query.unheld));
+        let held: Vec<f64> = query.relevance.values().copied().collect();
+        let (whole, distinct_ideal) = (ideal(&held), ideal(&distinct_relevance));
+        let (share, distinct_share) = (of_judged(&held), of_judged(&distinct_relevance));
         let tied = all.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
         let mut values = [Value::default(); 2];
-        for (value, (mode, _)) in values.iter_mut().zip(Mode::BOTH) {
-            value.share = share;
+        for (value, mode) in values.iter_mut().zip(Mode::BOTH) {
+            (value.share, value.distinct_share) = (share, distinct_share);
             value.value = dcg(relevances(&all), mode) / whole;
             (value.best, value.worst, value.expected) = (value.value, value.value, value.value);
             if tied {
@@ -231,8 +206,8 @@ impl CsnNdcg {
         values
     }
 
-    /// The ranking and the ideal without documents whose text stands earlier in the corpus.
-    fn distinct(&self, query: &HumanQuery, scores: &[f32], matched: &dyn Fn(&usize) -> bool) -> (Scored, f64) {
+    /// The ranking and the judgements without documents whose text stands earlier in the corpus.
+    fn distinct(&self, query: &HumanQuery, scores: &[f32], matched: &dyn Fn(&usize) -> bool) -> (Scored, Vec<f64>) {
         let mut best: HashMap<u32, Option<f64>> = HashMap::new();
         for (url, text) in &self.documents {
             let kept = best.entry(*text).or_default();
@@ -242,9 +217,9 @@ impl CsnNdcg {
         let mut seen = HashSet::new();
         let firsts: Vec<usize> =
             (0..self.documents.len()).filter(|position| seen.insert(self.documents[*position].1)).collect();
-        let ideal = ideal(firsts.iter().filter_map(|position| best[&self.documents[*position].1]));
+        let relevance = firsts.iter().filter_map(|position| best[&self.documents[*position].1]).collect();
         let kept = firsts.iter().copied().filter(matched);
-        (sorted(kept.map(|position| (scores[position], best[&self.documents[position].1])).collect()), ideal)
+        (sorted(kept.map(|position| (scores[position], best[&self.documents[position].1])).collect()), relevance)
     }
 
     fn audit(&self, found: &[Coverage]) -> Vec<AuditLine> {
@@ -308,10 +283,10 @@ impl Protocol for CsnNdcg {
         })?;
         let (values, coverage): (Vec<[Value; 2]>, Vec<Coverage>) = found.into_iter().unzip();
         let mut result = Measured { audit: self.audit(&coverage), ..Measured::default() };
-        for (mode, (_, id)) in Mode::BOTH.into_iter().enumerate() {
-            result.scores.push(self.score(id, mode, Ideal::Held, &values, context));
+        for mode in Mode::BOTH {
+            result.scores.push(self.score(mode, Ideal::Judged, &values, context));
             if self.queries.iter().any(|query| !query.unheld.is_empty()) {
-                result.scores.push(self.score(id, mode, Ideal::Judged, &values, context));
+                result.scores.push(self.score(mode, Ideal::Held, &values, context));
             }
         }
         let mut urls = HashSet::new();
@@ -342,25 +317,23 @@ impl CsnNdcg {
         }
     }
 
-    fn score(&self, id: &str, mode: usize, over: Ideal, values: &[[Value; 2]], context: Context) -> ProtocolScore {
-        let measured: Vec<(&HumanQuery, Value, f64)> = self
+    fn score(&self, mode: Mode, over: Ideal, values: &[[Value; 2]], context: Context) -> ProtocolScore {
+        let measured: Vec<(&HumanQuery, Value)> = self
             .queries
             .iter()
             .zip(values)
-            .filter(|(_, values)| over.measures(values[mode].share))
-            .map(|(query, values)| (query, values[mode], if over == Ideal::Held { 1.0 } else { values[mode].share }))
+            .map(|(query, values)| (query, values[mode as usize]))
+            .filter(|(_, value)| over.measures(value.share))
+            .map(|(query, value)| (query, value.over(over)))
             .collect();
-        // Where only URLs that the corpus lacks are relevant, the share is 0 and the values are not numbers.
-        let scaled = |value: f64, share: f64| if share > 0.0 { value * share } else { 0.0 };
         let mean = |part: fn(&Value) -> f64| {
-            let sum: f64 = measured.iter().map(|(_, value, share)| scaled(part(value), *share)).sum();
-            sum / measured.len().max(1) as f64
+            measured.iter().map(|(_, value)| part(value)).sum::<f64>() / measured.len().max(1) as f64
         };
-        let own: Vec<f64> = measured.iter().map(|(_, value, share)| scaled(value.value, *share)).collect();
+        let own: Vec<f64> = measured.iter().map(|(_, value)| value.value).collect();
         let Interval { low, high } = context.interval(&own);
-        let queries = measured.iter().zip(&own);
         ProtocolScore {
-            id: id.to_owned(),
+            id: mode.id().to_owned(),
+            description: mode.description().to_owned(),
             language: self.language.clone(),
             split: "annotated".to_owned(),
             pool: self.documents.len() as u64,
@@ -372,9 +345,10 @@ impl CsnNdcg {
             tie_best: mean(|value| value.best),
             tie_expected: mean(|value| value.expected),
             tie_worst: mean(|value| value.worst),
-            deduplicated: (over == Ideal::Held).then(|| mean(|value| value.distinct)),
-            queries: queries
-                .map(|((query, value, _), own)| QueryRank { id: query.text.clone(), rank: value.rank, value: *own })
+            deduplicated: Some(mean(|value| value.distinct)),
+            queries: measured
+                .iter()
+                .map(|(query, value)| QueryRank { id: query.text.clone(), rank: value.rank, value: value.value })
                 .collect(),
         }
     }

@@ -11,6 +11,7 @@ pub mod csn_ndcg;
 pub mod pairs;
 mod protocol;
 pub mod ranked;
+pub mod relevanceeval;
 
 pub use protocol::{Context, Measured, Protocol};
 

@@ -18,7 +18,8 @@ pub const CHUNK: usize = 1000;
 
 /// Every anchor over all positives.
 pub fn pairs_full(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &str) -> Ranked {
-    ranked("pairs-full", language, split, vec![part(texts, pairs)])
+    let description = "each held-out anchor searches the code of all held-out pairs; a tie counts against the answer";
+    ranked(("pairs-full", description), language, split, vec![part(texts, pairs)])
 }
 
 /// Every anchor over the positives of its chunk.
@@ -26,7 +27,10 @@ pub fn pairs_1000(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &st
     let mut order = pairs.to_vec();
     NumpyRandom::seed(seed).shuffle(&mut order);
     let chunk = CHUNK.min(order.len()).max(1);
-    ranked("pairs-1000", language, split, order.chunks_exact(chunk).map(|pairs| part(texts, pairs)).collect())
+    let description = "as pairs-full, in pools cut from a fixed shuffle, a last partial pool left out; a tie counts \
+                       against the answer";
+    let parts = order.chunks_exact(chunk).map(|pairs| part(texts, pairs)).collect();
+    ranked(("pairs-1000", description), language, split, parts)
 }
 
 fn part(texts: &mut Texts, pairs: &[&Pair]) -> Part {
@@ -44,9 +48,10 @@ fn part(texts: &mut Texts, pairs: &[&Pair]) -> Part {
     part
 }
 
-fn ranked(id: &str, language: &str, split: &str, parts: Vec<Part>) -> Ranked {
+fn ranked((id, description): (&str, &'static str), language: &str, split: &str, parts: Vec<Part>) -> Ranked {
     Ranked {
         id: id.to_owned(),
+        description,
         language: language.to_owned(),
         split: split.to_owned(),
         parts,

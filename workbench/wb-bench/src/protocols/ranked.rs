@@ -40,6 +40,8 @@ pub enum Ties {
 pub struct Ranked {
     /// `csn-full`, `cosqa-6267`, ...
     pub id: String,
+    /// What it does, in words for people.
+    pub description: &'static str,
     /// `ruby`, `all`, ...
     pub language: String,
     /// `test`, `valid`, ...
@@ -334,6 +336,7 @@ impl Ranked {
             });
             ProtocolScore {
                 id: self.id.clone(),
+                description: self.description.to_owned(),
                 language: self.language.clone(),
                 split: self.split.clone(),
                 pool: pool as u64,

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use ndarray::Array2;
 use wb_bench::{Benchmark, Contestant, Dataset, Options, Plan, benchmarks::PairsConfig};
-use wb_core::{Embeddings, Encoder, Pair, PairSet, Progress, Side, fingerprint::Fingerprint};
+use wb_core::{
+    Embeddings, Encoder, Pair, PairSet, Progress, Side, fingerprint::Fingerprint, records::outcome::ContestantRole,
+};
 use wb_retrieval::{Bm25Config, FusionConfig};
 
 use crate::support::{Known, close, measure, score};
@@ -95,6 +97,7 @@ fn words_join_vectors_without_embedding_again() {
     let alone = Contestant::Encoder(&known).prepare(&plan.texts, &mut |_| ()).unwrap();
     let joined = alone.with_bm25(Bm25Config::default(), FusionConfig::default());
     assert_eq!(joined.name(), "bm25+known");
+    assert_eq!((alone.role(), joined.role()), (ContestantRole::Other, ContestantRole::Fused));
     let whole = Contestant::Fusion(Bm25Config::default(), &known, FusionConfig::default());
     let prepared = whole.prepare(&plan.texts, &mut |_| ()).unwrap();
     assert_eq!(joined.fingerprint(), prepared.fingerprint());
@@ -112,7 +115,7 @@ fn words_join_vectors_without_embedding_again() {
 fn training_pairs_in_the_test_set_are_reported() {
     let plan = plan(10);
     let scorer = Contestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
-    let training = pairs(4);
+    let training = pairs(4).pairs().iter().collect();
     let options = Options { training: Some(&training), ..Options::default() };
     let outcome = wb_bench::run(&plan, &scorer, &[], options, &mut |_| ()).unwrap();
     let count =

@@ -10,8 +10,8 @@ use wb_bench::{
     protocols::{
         Context, Protocol,
         csn_1000::{BatchFunction, Csn1000},
-        csn_ndcg::relevanceeval,
         ranked::{Part, PartQuery, Ranked, Ties},
+        relevanceeval::relevanceeval,
     },
     texts::Texts,
 };
@@ -51,7 +51,7 @@ fn csn_1000_equals_scipy_and_numpy_with_ties_and_missing_texts() {
         let known = Known { dim: 3, vectors };
         let scorer = Contestant::Encoder(&known).prepare(&texts, &mut |_| ()).unwrap();
         let (id, language, split) = ("csn-1000".to_owned(), "made-up".to_owned(), "test".to_owned());
-        let protocol = Csn1000 { id, language, split, functions, batch: case.batch };
+        let protocol = Csn1000 { id, description: "", language, split, functions, batch: case.batch };
         let measured = protocol.measure(&scorer, Context { seed: Seed(0) }).unwrap();
         let [score] = measured.scores.as_slice() else { panic!("one score") };
         let ranks: Vec<(usize, u64)> =
@@ -121,6 +121,7 @@ fn ranks_equal_an_argsort_read_backwards() {
         }
         let ranked = Ranked {
             id: "argsort".into(),
+            description: "",
             language: String::new(),
             split: String::new(),
             parts: vec![part],

@@ -1,6 +1,7 @@
 //! What a run's files hold: written by training, data and benchmarks, read by reports, comparisons and notebooks.
 
 pub mod ab;
+pub mod compare;
 pub mod data;
 pub mod journal;
 pub mod negatives;

@@ -2,6 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A contestant's part in the run or command that measured it, in the order of tables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContestantRole {
+    /// The lexical baseline.
+    Bm25,
+    /// The encoder before training.
+    Untrained,
+    /// Another model.
+    #[default]
+    Other,
+    /// The encoder that a run trained.
+    Trained,
+    /// An encoder's scores with BM25's.
+    Fused,
+}
+
 /// One contestant measured under every protocol that the data allows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -11,6 +28,12 @@ pub struct Outcome {
     pub version: u32,
     /// The retriever's name: `bm25`, `untrained`, a run's id, a model's name.
     pub contestant: String,
+    /// What it is, whatever its name; [`ContestantRole::Other`] in files of before there were roles.
+    #[serde(default)]
+    pub role: ContestantRole,
+    /// The pretrained encoder that its training began with, as the run's config names it; none where it was not trained
+    /// here, or began from scratch.
+    pub base: Option<String>,
     /// What decides its vectors.
     pub contestant_fingerprint: String,
     /// Fingerprint of the data read.
@@ -34,6 +57,9 @@ pub struct Outcome {
 pub struct ProtocolScore {
     /// Protocol: `csn-1000`, `cosqa-6267`, `pairs-full`, ...
     pub id: String,
+    /// What the protocol does, in words for people that do not know its id.
+    #[serde(default)]
+    pub description: String,
     /// `ruby`, `all`, ...
     pub language: String,
     /// `test`, `valid`, ...
@@ -125,4 +151,20 @@ pub struct ReturnedDocument {
     pub score: f64,
     /// Whether it is the right answer.
     pub relevant: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_words_in_files() {
+        let outcome = Outcome { role: ContestantRole::Trained, base: Some("o/n".into()), ..Outcome::default() };
+        let mut json = serde_json::to_value(&outcome).unwrap();
+        assert_eq!((&json["role"], &json["base"]), (&"trained".into(), &"o/n".into()));
+        assert_eq!(serde_json::from_value::<Outcome>(json.clone()).unwrap(), outcome);
+        // An older file can be read, and takes nobody for what its name says.
+        json.as_object_mut().unwrap().remove("role");
+        assert_eq!(serde_json::from_value::<Outcome>(json).unwrap().role, ContestantRole::Other);
+    }
 }

@@ -358,16 +358,26 @@ pub(super) fn kind(value: &Value) -> &'static str {
 
 fn missing(record: &Record<'_>, name: &str) -> Error {
     let names: Vec<&str> = record.fields.keys().map(String::as_str).collect();
-    let there = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let message = match names.is_empty() {
         true => format!("no field `{name}`, the record is empty"),
-        false => format!("no field `{name}`, the record has {there}"),
+        false => format!("no field `{name}`, the record has {}", quoted(&names)),
     };
     let error = Error::record(record.place.clone(), "missing field", message);
     match suggest::nearest(name, names.iter().copied()) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint("name the fields: `fields: { anchor: NAME, positive: NAME }`"),
+        None => error.with_hint(naming(&names)),
     }
+}
+
+/// Names for a message.
+pub(super) fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A hint that names fields which are there; which of them is meant, the user knows.
+pub(super) fn naming(names: &[&str]) -> String {
+    let [anchor, positive] = [0, 1].map(|at| names.get(at).copied().unwrap_or("code"));
+    format!("name the fields, as in `fields: {{ anchor: {anchor}, positive: {positive} }}`")
 }
 
 fn wrong(record: &Record<'_>, name: &str, got: &str) -> Error {
@@ -388,4 +398,15 @@ pub(super) fn place_of(record: &Record<'_>, name: &str) -> Place {
         None => record.place.column + at,
     };
     Place { line: record.place.line + lines, ..record.place.clone() }.at(column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_about_fields_can_be_pasted() {
+        let hint = naming(&["docstring", "code", "url"]);
+        assert_eq!(hint, "name the fields, as in `fields: { anchor: docstring, positive: code }`");
+    }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use wb_core::Progress;
 
 use super::{
-    fields::Record,
+    fields::{Record, naming, quoted},
     files::{Item, Sink},
 };
 use crate::{Error, Place, Result};
@@ -76,11 +76,9 @@ pub(crate) fn batches(
             .map(|(index, _)| index)
             .collect();
         if columns.is_empty() {
-            let names: Vec<String> = root.get_fields().iter().map(|field| format!("`{}`", field.name())).collect();
-            let message = format!("none of the fields asked for is a column, the file has {}", names.join(", "));
-            return Err(
-                Error::file(path, message).with_hint("name the fields: `fields: { anchor: NAME, positive: NAME }`")
-            );
+            let names: Vec<&str> = root.get_fields().iter().map(|field| field.name()).collect();
+            let message = format!("none of the fields asked for is a column, the file has {}", quoted(&names));
+            return Err(Error::file(path, message).with_hint(naming(&names)));
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), columns);
         let reader =

@@ -64,7 +64,7 @@ pub(crate) fn read(path: &Path) -> Result<PeftConfig> {
     }
     let bias = keys.remove("bias").unwrap_or_else(|| json!("none"));
     if bias != json!("none") {
-        let hint = "merge it with PEFT: model.merge_and_unload().save_pretrained('DIR')";
+        let hint = "merge it with PEFT: model.merge_and_unload().save_pretrained('merged')";
         return refuse(format!("has bias {bias}, expected \"none\": trained biases are not read"), hint);
     }
     let began = keys.remove("init_lora_weights").unwrap_or(Value::Bool(true));
@@ -94,7 +94,7 @@ pub(crate) fn read(path: &Path) -> Result<PeftConfig> {
         fan_in_fan_out: typed(path, "fan_in_fan_out", take("fan_in_fan_out"))?.unwrap_or(false),
     };
     if let Some((key, value)) = keys.iter().find(|(key, value)| is_on(value) && !HARMLESS.contains(&key.as_str())) {
-        let hint = "merge it with PEFT: model.merge_and_unload().save_pretrained('DIR')";
+        let hint = "merge it with PEFT: model.merge_and_unload().save_pretrained('merged')";
         return refuse(format!("has `{key}` {value}, which is not read"), hint);
     }
     // The messages of `validate` name keys of the YAML; here the file is named.

@@ -147,7 +147,7 @@ impl Needs {
                 1 + negatives,
                 self.loss
             );
-            let hint = "name the field of the scores in the source: `fields: { scores: NAME }`";
+            let hint = "name the field of the scores in the source, as in `fields: { scores: scores }`";
             return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(hint));
         }
         Ok(())

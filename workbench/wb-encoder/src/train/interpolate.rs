@@ -32,8 +32,9 @@ impl Before {
                 "the adapter `{}` was trained before, and between two adapters lies none of their rank",
                 begun.name
             );
-            return Err(CoreError::value("train.interpolate", message)
-                .with_hint("train.interpolate=1, or merge it first: wb export ENCODER --out DIR, and train on DIR"));
+            return Err(CoreError::value("train.interpolate", message).with_hint(
+                "train.interpolate=1; or merge the adapters first, which `wb export` does, and train on what it writes",
+            ));
         }
         let values = trains().filter(|p| !is_adapter(&p.name)).map(|p| (p.name.clone(), p.values.clone())).collect();
         Ok(Some(Self { share: share as f32, values }))

@@ -9,9 +9,12 @@ use std::{
 use wb_core::{
     manifest::Manifest,
     records::{
+        compare::{CompareVerdict, PairedTest, VerdictFile},
         data::{DataCard, DroppedPair, Gate, Leak, SourceCount, SplitCount},
         journal::{StepRecord, ValidationRecord},
-        outcome::{AuditLine, NotRun, Outcome, ProtocolScore, QueryExample, QueryRank, ReturnedDocument},
+        outcome::{
+            AuditLine, ContestantRole, NotRun, Outcome, ProtocolScore, QueryExample, QueryRank, ReturnedDocument,
+        },
     },
     run_dir::write_json,
 };
@@ -27,8 +30,8 @@ pub struct MadeUp {
     pub steps: Vec<StepRecord>,
     pub validations: Vec<ValidationRecord>,
     pub outcomes: Vec<Outcome>,
-    pub compared: serde_json::Value,
-    pub verdict: serde_json::Value,
+    pub compared: Vec<PairedTest>,
+    pub verdict: VerdictFile,
     pub config: String,
 }
 
@@ -92,15 +95,41 @@ impl MadeUp {
             steps: steps(),
             validations: validations(),
             outcomes: outcomes(),
-            compared: serde_json::json!([
-                {"protocol": "pairs-full", "metric": "mrr", "a": "trained", "b": "bm25", "difference": 0.1271, "low": 0.1118, "high": 0.1420, "p": 0.0001},
-                {"protocol": "pairs-1000", "metric": "mrr", "a": "trained", "b": "bm25", "difference": 0.1584, "low": 0.1432, "high": 0.1733, "p": 0.0001},
-                {"protocol": "pairs-full", "metric": "mrr", "a": "bm25+trained", "b": "bm25", "difference": 0.1419, "low": 0.1302, "high": 0.1541, "p": 0.0001},
-                {"protocol": "pairs-full", "metric": "recall@1", "a": "trained", "b": "untrained", "difference": 0.0041, "low": -0.0020, "high": 0.0102, "p": 0.184}
-            ]),
-            verdict: serde_json::json!({"verdict": "WIN", "line": "VERDICT: WIN trained MRR .498 [.482, .514] against BM25 .371 [.356, .387] on pairs-full (pool 2,534), difference +.127 [.112, .142]"}),
+            compared: vec![
+                test("pairs-full", "mrr", ["trained", "bm25"], [0.1271, 0.1118, 0.1420], 0.0001),
+                test("pairs-1000", "mrr", ["trained", "bm25"], [0.1584, 0.1432, 0.1733], 0.0001),
+                test("pairs-full", "mrr", ["bm25+trained", "bm25"], [0.1419, 0.1302, 0.1541], 0.0001),
+                test("pairs-full", "recall@1", ["trained", "untrained"], [0.0041, -0.0020, 0.0102], 0.184),
+            ],
+            verdict: VerdictFile {
+                verdict: CompareVerdict::Win,
+                line: "VERDICT: WIN trained MRR .498 [.482, .514] against BM25 .371 [.356, .387] on pairs-full (pool 2,534), difference +.127 [.112, .142]".into(),
+            },
             config: "# the experiment, with every default\nname: quickstart\nseed: 17\ndata:\n  sources:\n    - documented:\n        path: registry\n  split:\n    by: group\n    test: 0.03\nencoder:\n  static_embedding:\n    dim: 256\ntrain:\n  epochs: 2\n  batch: 512\n  loss:\n    mnrl:\n      scale: 20\n".into(),
         }
+    }
+}
+
+/// A paired test of the candidate and the baseline with this difference, its lower and its upper end.
+pub fn test(
+    protocol: &str,
+    metric: &str,
+    [candidate, baseline]: [&str; 2],
+    [difference, low, high]: [f64; 3],
+    p_value: f64,
+) -> PairedTest {
+    PairedTest {
+        protocol: protocol.into(),
+        metric: metric.into(),
+        candidate: candidate.into(),
+        baseline: baseline.into(),
+        n_queries: 2_534,
+        difference,
+        low,
+        high,
+        p_value,
+        wins_ties_losses: [1_201, 902, 431],
+        ..PairedTest::default()
     }
 }
 
@@ -259,6 +288,13 @@ fn scores(protocol: &str, pool: u64, skill: f64, seed: u64) -> Vec<ProtocolScore
         .into_iter()
         .map(|(metric, value)| ProtocolScore {
             id: protocol.into(),
+            description: match protocol {
+                "pairs-full" => "each held-out anchor searches the code of all held-out pairs; a tie counts against the answer",
+                _ => {
+                    "as pairs-full, in pools cut from a fixed shuffle, a last partial pool left out; a tie counts against the answer"
+                }
+            }
+            .into(),
             language: "rust".into(),
             split: "test".into(),
             pool,
@@ -281,16 +317,23 @@ fn scores(protocol: &str, pool: u64, skill: f64, seed: u64) -> Vec<ProtocolScore
 }
 
 fn outcomes() -> Vec<Outcome> {
-    [("bm25", 0.36), ("untrained", 0.06), ("trained", 0.52), ("bm25+trained", 0.55)]
-        .into_iter()
+    let all = [
+        ("bm25", ContestantRole::Bm25, 0.36),
+        ("untrained", ContestantRole::Untrained, 0.06),
+        ("trained", ContestantRole::Trained, 0.52),
+        ("bm25+trained", ContestantRole::Fused, 0.55),
+    ];
+    all.into_iter()
         .enumerate()
-        .map(|(index, (contestant, skill))| {
+        .map(|(index, (contestant, role, skill))| {
             let mut protocols = scores("pairs-full", 2_534, skill, 3 + index as u64);
             protocols.extend(scores("pairs-1000", 1_000, skill * 1.16, 13 + index as u64));
             Outcome {
                 benchmark: "pairs".into(),
                 version: 1,
                 contestant: contestant.into(),
+                role,
+                base: None,
                 contestant_fingerprint: format!("{index}a7c41f09b2e").repeat(5),
                 dataset_fingerprint: "c0ffee12ab34".repeat(5),
                 settings: vec![

@@ -10,7 +10,10 @@ mod triples;
 use std::{fs, path::PathBuf};
 
 use made_up::{MadeUp, RUN};
-use wb_core::{progress::silent, records::journal::StageRecord};
+use wb_core::{
+    progress::silent,
+    records::{journal::StageRecord, outcome::ContestantRole},
+};
 use wb_report::{Error, ReportFiles, index, report};
 
 /// A report in a temporary folder.
@@ -242,8 +245,8 @@ fn hostile_texts_stay_texts() {
         run.manifest.command = text.into();
         run.manifest.fingerprints.insert(text.into(), text.into());
         run.config = text.into();
-        run.verdict = serde_json::json!({"verdict": text, "line": text});
-        run.compared = serde_json::json!([{"protocol": text, "metric": text, "a": text, "b": text, "difference": 0.1, "low": 0.0, "high": 0.2, "p": 0.5}, text]);
+        run.verdict.line = text.into();
+        run.compared = vec![made_up::test(text, text, [text, text], [0.1, 0.0, 0.2], 0.5)];
         run.data.licenses.insert(text.into(), 1);
         run.data.sources[0].name = text.into();
         run.data.sources[0].skipped.insert(text.into(), 2);
@@ -258,6 +261,7 @@ fn hostile_texts_stay_texts() {
             outcome.not_run[0].reason = text.into();
             outcome.audit[0].what = text.into();
             outcome.protocols[0].id = text.into();
+            outcome.protocols[0].description = text.into();
             outcome.protocols[0].metric = text.into();
             outcome.protocols[1].language = text.into();
             for example in &mut outcome.examples {
@@ -265,7 +269,7 @@ fn hostile_texts_stay_texts() {
                 (example.returned[0].text, example.returned[0].id) = (text.into(), text.into());
             }
         }
-        run.outcomes[3].contestant = text.into();
+        (run.outcomes[3].contestant, run.outcomes[3].role) = (text.into(), ContestantRole::Other);
         let made = made(&run, |_| {});
         check_html(&bare(&made.html), text);
         let list = index(&made.folder.path().join("runs"), &made.folder.path().join("reports")).unwrap();

@@ -1,5 +1,7 @@
 //! `select.runs`: what a model calls the same is called, and pairs that differ are dropped.
 
+use std::io::Write;
+
 use serde_json::json;
 use wb_core::Origin;
 use wb_llm::{Answer, Ask, Question, Reply, Usage};
@@ -55,7 +57,9 @@ fn snippet(id: &str, text: &str) -> Snippet {
 #[test]
 fn sides_that_differ_are_dropped_and_the_rest_is_counted() {
     if !Interpreter::find_all().iter().any(|one| one.language.name() == "python") {
-        eprintln!("SKIPPED sides_that_differ_are_dropped_and_the_rest_is_counted: no Python on this machine");
+        let test = "sides_that_differ_are_dropped_and_the_rest_is_counted";
+        // Past the capture of test output, so that skipped tests are seen and counted.
+        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no Python on this machine");
         return;
     }
     let snippets = [

@@ -2,7 +2,11 @@
 
 use anyhow::{Result, bail};
 use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options};
-use wb_core::{Encoder, Error, PairSet, RunDir, Seed, records::outcome::Outcome, run_dir::write_json};
+use wb_core::{
+    Encoder, Error, PairSet, RunDir, Seed,
+    records::outcome::{ContestantRole, Outcome},
+    run_dir::write_json,
+};
 use wb_data::OnBad;
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 use wb_synth::annotate::EmbedText;
@@ -43,10 +47,10 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if let Some(line) = &contestants.line {
         output::line(line);
     }
-    let encoder = contestants.encoder.as_ref();
+    let (encoder, run) = (contestants.encoder.as_ref(), contestants.run.as_ref());
     let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());
     for (benchmark, folder) in benchmarks.iter().zip(&folders) {
-        let pairs = pairs(benchmark, arguments, contestants.run.as_ref(), &mut bars)?;
+        let pairs = pairs(benchmark, arguments, run.map(|run| &run.folder), &mut bars)?;
         let dataset = match (&pairs, folder) {
             (Some(pairs), _) => Dataset::Pairs(pairs),
             (None, Some(folder)) => Dataset::Folder(folder),
@@ -77,9 +81,15 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
                 _ => Vec::new(),
             };
             settings.extend(documents.as_ref().map(Documents::setting));
-            let scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
-            let options = Options { seed: Seed(17), ..Options::default() };
-            let outcome = wb_bench::run(&plan, &scorer, &settings, options, &mut |p| bars.report(p))?;
+            let mut scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
+            let mut options = Options { seed: Seed(17), ..Options::default() };
+            let run = run.filter(|_| matches!(contestant, Contestant::Encoder(_)));
+            if let Some(run) = run {
+                scorer = scorer.known_as(ContestantRole::Trained, run.base.clone());
+                options.training = run.trained_on.as_ref().ok();
+            }
+            let mut outcome = wb_bench::run(&plan, &scorer, &settings, options, &mut |p| bars.report(p))?;
+            outcome.warnings.extend(run.and_then(|run| run.trained_on.as_ref().err().cloned()));
             if let Some(path) = &arguments.trec {
                 let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
                 output::note(format!("{}: {queries} queries of {protocol}", path.display()));
@@ -98,6 +108,10 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         }
     }
     bench::print(&outcomes);
+    bench::print_audit(&outcomes);
+    if let Some(Ok(training)) = run.map(|run| &run.trained_on) {
+        output::note(format!("audited against the {} training pairs of the run", training.n_pairs));
+    }
     compressed.iter().for_each(bench::print_compressed);
     // What both contestants of a benchmark are warned of is said once.
     let mut said: Vec<&str> = Vec::new();
@@ -121,7 +135,7 @@ fn list(arguments: &args::Bench) -> Result<End> {
     let listed = external::all(&arguments.external, &arguments.places)?;
     let rows = listed
         .into_iter()
-        .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols.to_owned()]);
+        .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols]);
     output::table(&["benchmark", "data", "measures", "protocols"], &rows.collect::<Vec<_>>());
     output::line("\nwb bench NAME measures BM25 and the latest run's encoder; --encoder and --retriever name another");
     Ok(End::Done)

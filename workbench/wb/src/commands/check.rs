@@ -34,7 +34,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     }
     let are_there = |of: &dyn Fn(&Need) -> bool| needs.iter().filter(|need| of(need)).all(Need::is_there);
     if are_there(&|_| true) {
-        preflight::preflight(&experiment, &experiment::WHOLE)?;
+        preflight::preflight(&arguments.config, &experiment, &experiment::WHOLE)?;
     }
     let rag = experiment.rag.as_ref().filter(|_| are_there(&|need| need.key == "rag.dataset"));
     if let Some(rag) = rag {

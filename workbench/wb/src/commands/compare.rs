@@ -3,8 +3,15 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use wb_bench::{Comparison, Verdict};
-use wb_core::{RunDir, Seed, records::outcome::Outcome, run_dir::read_json};
+use wb_bench::Comparison;
+use wb_core::{
+    Error, RunDir, Seed,
+    records::{
+        compare::CompareVerdict,
+        outcome::{ContestantRole, Outcome},
+    },
+    run_dir::read_json,
+};
 
 use super::End;
 use crate::{args, output, pipeline::verdict};
@@ -23,7 +30,7 @@ pub fn compare(arguments: &args::Compare) -> Result<End> {
     for (baseline, candidate) in both {
         let comparison = verdict::of_outcomes(baseline, candidate, Seed(17))?;
         print(&comparison);
-        if arguments.no_worse && comparison.verdict == Verdict::Regression {
+        if arguments.no_worse && comparison.verdict == CompareVerdict::Regression {
             end = End::Refused;
         }
     }
@@ -64,12 +71,13 @@ fn outcomes(name: &str, arguments: &args::Compare) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for file in run.benches()? {
         let outcome: Outcome = read_json(&file)?;
-        if outcome.contestant == "trained" {
+        if outcome.role == ContestantRole::Trained {
             outcomes.push(outcome);
         }
     }
     if outcomes.is_empty() {
-        bail!("{} has no benchmark of its trained encoder yet: wb run its config", run.id());
+        let hint = format!("wb run {}", run.config().display());
+        return Err(Error::data(run.id(), "no benchmark of its trained encoder yet").with_hint(hint).into());
     }
     Ok(outcomes)
 }
@@ -92,9 +100,9 @@ fn print(comparison: &Comparison) {
         .map(|row| {
             let [wins, ties, losses] = row.wins_ties_losses;
             vec![
-                format!("{} {} {}", row.id, row.language, row.metric),
-                format!("{:.4}", row.baseline),
-                format!("{:.4}", row.candidate),
+                format!("{} {} {}", row.protocol, row.language, row.metric),
+                format!("{:.4}", row.baseline_value),
+                format!("{:.4}", row.candidate_value),
                 format!("{:+.4}", row.difference),
                 format!("[{:+.4}, {:+.4}]", row.low, row.high),
                 format!("{:.4}", row.p_value),

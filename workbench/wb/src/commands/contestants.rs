@@ -1,10 +1,12 @@
 //! Who `wb bench` measures: what was named; where nothing was, BM25 and the encoder of the latest run.
 
 use anyhow::Result;
+use wb_bench::TrainingTexts;
 use wb_core::{RunDir, run_dir};
 use wb_encoder::BiEncoder;
 
-use crate::{args, pipeline::encoder};
+use super::test_pairs;
+use crate::{args, config::Experiment, output, pipeline::encoder};
 
 /// One or two contestants.
 pub struct Contestants {
@@ -13,9 +15,34 @@ pub struct Contestants {
     /// The other, or the only one.
     pub encoder: Option<BiEncoder>,
     /// The run whose encoder it is, if it is one's.
-    pub run: Option<RunDir>,
+    pub run: Option<TrainedRun>,
     /// The first line of the results, where nobody was named.
     pub line: Option<String>,
+}
+
+/// A run whose encoder is measured.
+pub struct TrainedRun {
+    /// Its folder.
+    pub folder: RunDir,
+    /// The pretrained encoder that it began with, as its config names it.
+    pub base: Option<String>,
+    /// What it was trained on, or why that is not known.
+    pub trained_on: Result<TrainingTexts, String>,
+}
+
+impl TrainedRun {
+    fn read(folder: RunDir, arguments: &args::Bench) -> Self {
+        let base = match wb_core::config::load::<Experiment>(&folder.config(), &[]) {
+            Ok(experiment) => experiment.pretrained().map(|base| base.id.clone()),
+            Err(error) => {
+                output::note(format!("{} began with an encoder that is not known: {error}", folder.id()));
+                None
+            }
+        };
+        let trained_on = test_pairs::trained_on(&folder, &arguments.places.datasets)
+            .map_err(|error| format!("not compared with the training pairs of {}: {error:#}", folder.id()));
+        Self { folder, base, trained_on }
+    }
 }
 
 impl Contestants {
@@ -49,7 +76,11 @@ impl Contestants {
     fn encoder(arguments: &args::Bench, name: &str) -> Result<Self> {
         let (encoder, run) =
             encoder::open(&name.into(), &arguments.places.runs, arguments.max_tokens, arguments.device)?;
-        Ok(Self { bm25: false, encoder: Some(encoder), run, line: None })
+        let Some(folder) = run else { return Ok(Self { bm25: false, encoder: Some(encoder), run: None, line: None }) };
+        // The folder of a fine-tuned encoder has its base's name.
+        let encoder = encoder.named(folder.id());
+        let run = TrainedRun::read(folder, arguments);
+        Ok(Self { bm25: false, encoder: Some(encoder), run: Some(run), line: None })
     }
 
     fn by_default(arguments: &args::Bench) -> Result<Self> {

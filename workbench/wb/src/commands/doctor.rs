@@ -18,8 +18,9 @@ pub fn doctor(arguments: &args::Doctor) -> Result<End> {
         output::line(bench::build());
         output::line(format!("machine  {}", manifest::machine()));
         let compiled: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
+        let last = compiled.last().map_or("cpu", String::as_str);
         output::line(format!(
-            "devices  {} (compiled in; test one with `wb doctor --device NAME`)",
+            "devices  {} (compiled in; test one with `wb doctor --device {last}`)",
             compiled.join(", ")
         ));
         let offline = std::env::var_os("WB_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");

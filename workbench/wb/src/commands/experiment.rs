@@ -94,7 +94,7 @@ fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> 
     experiment.encoder()?;
     let sections = if measured { &WHOLE[..] } else { &WHOLE[..4] };
     prepare(&experiment, arguments, sections)?;
-    preflight::preflight(&experiment, sections)?;
+    preflight::preflight(&arguments.config, &experiment, sections)?;
     let named = resume.map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
     let device = device::of_experiment(&experiment)?;
     let interrupt = Interrupt::listen()?;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_bench::{BenchmarkConfig, benchmarks::NAMES, layouts::files::entries};
+use wb_bench::{BenchmarkConfig, layouts::files::entries};
 use wb_core::{Error, run_dir};
 use wb_hub::Hub;
 
@@ -22,7 +22,7 @@ pub struct Listed {
     /// In a few words.
     pub measures: &'static str,
     /// The ids of its protocols.
-    pub protocols: &'static str,
+    pub protocols: String,
 }
 
 /// What there is of a benchmark's data.
@@ -42,26 +42,24 @@ impl fmt::Display for State {
     }
 }
 
-/// Each benchmark with what it measures and under which protocols, in the order in which they are listed.
-const ALL: [(&str, &str, &str); NAMES.len() + Kind::ALL.len()] = [
-    (
-        "codesearchnet",
-        "functions found by their documentation: MRR, NDCG",
-        "csn-1000, csn-func1000, csn-full, csn-clean-full, csn-ndcg-*, advtest, cosqa-6267, coir-*",
-    ),
-    ("cosqa", "Python functions found by web queries: MRR", "cosqa-6267"),
-    ("beir", "any collection with judgements: nDCG@10", "coir-*, mteb-*, st-*"),
-    ("pairs", "held-out pairs of a run, or of a file: MRR", "pairs-full, pairs-1000"),
+/// The benchmarks of text-to-SQL with what they measure and under which protocols.
+const OF_SQL: [(&str, &str, &str); Kind::ALL.len()] = [
     ("spider", "predicted SQL: exact match, execution", "spider-em-*, spider-ex-*, spider-ts-*"),
     ("bird", "predicted SQL: execution, its speed, its rows", "bird-ex, bird-r-ves, bird-soft-f1"),
     ("synthetic-sql", "predicted SQL: execution", "synthetic-sql-ex"),
 ];
 
+/// A collection in BEIR's layout that can be fetched.
+const COLLECTION: &str = "coir-cosqa";
+
 /// All benchmarks and what there is of their data.
 pub fn all(external: &Path, places: &args::Places) -> Result<Vec<Listed>> {
+    let of_retrieval = BenchmarkConfig::all().map(|one| one.benchmark().card());
+    let of_retrieval = of_retrieval.iter().map(|card| (card.name, card.measures, card.protocols.join(", ")));
+    let of_sql = OF_SQL.iter().map(|(name, measures, protocols)| (*name, *measures, (*protocols).to_owned()));
     let listed =
         |(name, measures, protocols)| Ok(Listed { name, state: state(name, external, places)?, measures, protocols });
-    ALL.into_iter().map(listed).collect()
+    of_retrieval.chain(of_sql).map(listed).collect()
 }
 
 fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
@@ -79,7 +77,7 @@ fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
         (None, "beir") => {
             let there = beir_folders(external)?;
             return Ok(match there.is_empty() {
-                true => State::Missing("--dataset DIR, a folder in BEIR's layout".to_owned()),
+                true => State::Missing(format!("wb data get {COLLECTION}")),
                 false => State::There(format!("--dataset {}", there.join(" or "))),
             });
         }
@@ -111,7 +109,7 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
         }
     }
     if !missing.is_empty() && !fetched(&missing, external)? {
-        return Err(not_there(&missing, external, "--dataset DIR names another place")?.into());
+        return Err(not_there(&missing, external, "--dataset names another place")?.into());
     }
     Ok(folders)
 }
@@ -165,7 +163,9 @@ fn which_collection(external: &Path) -> Result<Error> {
     let hint = match there.first() {
         Some(first) => format!("wb bench beir --dataset {first}; in BEIR's layout there is: {}", there.join(", ")),
         None => format!(
-            "wb bench beir --dataset DIR, a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv; {}",
+            "wb data get {COLLECTION} --external {0} && wb bench beir --dataset {0}/coir/cosqa; any folder with \
+             corpus.jsonl, queries.jsonl and qrels/test.tsv will do; {1}",
+            external.display(),
             instead(external, &external_folders(external)?)
         ),
     };
@@ -204,20 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_benchmark_is_listed_once() {
-        let listed: Vec<&str> = ALL.iter().map(|(name, ..)| *name).collect();
-        let known: Vec<&str> = NAMES.into_iter().chain(Kind::ALL.map(Kind::name)).collect();
-        assert_eq!(listed, known);
-    }
-
-    #[test]
-    fn main_protocols_are_listed() {
-        for (name, _, protocols) in &ALL[..NAMES.len()] {
-            let benchmark = BenchmarkConfig::named(name).unwrap();
-            for (id, _) in benchmark.benchmark().card().main {
-                let listed = |listed: &str| id.starts_with(listed.trim_end_matches('*'));
-                assert!(protocols.split(", ").any(listed), "{name}: {id} is not in {protocols}");
-            }
-        }
+    fn every_benchmark_of_sql_is_listed_once() {
+        assert_eq!(OF_SQL.map(|(name, ..)| name), Kind::ALL.map(Kind::name));
     }
 }

@@ -1,8 +1,9 @@
-//! The held-out pairs of a run, which `wb bench pairs` measures on.
+//! The pairs of a run: those held out, which `wb bench pairs` measures on, and those trained on, which leak.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use wb_bench::TrainingTexts;
 use wb_core::{PairSet, RunDir, run_dir::read_json};
 
 use crate::pipeline::data;
@@ -16,6 +17,20 @@ pub fn of_run(run: &RunDir, datasets: &Path) -> Result<PairSet> {
     let folder = folder(run, datasets)?;
     data::card(&folder)?;
     Ok(wb_data::store::load(&folder)?.test)
+}
+
+/// The texts that a run was trained on, read a few at a time: they may be larger than memory.
+///
+/// # Errors
+///
+/// If the pairs are no longer there, or cannot be read.
+pub fn trained_on(run: &RunDir, datasets: &Path) -> Result<TrainingTexts> {
+    let mut texts = TrainingTexts::default();
+    wb_data::store::each_pair(&folder(run, datasets)?.join("train.parquet"), &mut |pair| {
+        texts.add(&pair);
+        Ok(())
+    })?;
+    Ok(texts)
 }
 
 /// The folder of prepared pairs that a run was trained on.

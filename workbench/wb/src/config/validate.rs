@@ -81,7 +81,7 @@ impl Experiment {
         if self.data.as_ref().is_some_and(|data| data.streaming) {
             let message = "pairs are mined in memory, and `data.streaming` keeps them on the disk";
             return Err(Error::value("negatives", message).with_hint(
-                "mine first: wb mine-negatives CONFIG data.streaming=false --out FILE, and name FILE as the source",
+                "mine first, by `wb mine-negatives` with data.streaming=false --out mined.parquet, and name mined.parquet as the source",
             ));
         }
         if self.encoder.is_some() { self.check_encoder_to_mine_with(negatives) } else { Ok(()) }

@@ -1,11 +1,13 @@
 //! Benchmarks of a run: every contestant on every benchmark, each measured once.
 
 use anyhow::{Context, Result};
-use wb_bench::{BenchmarkConfig, Compressed, Contestant, Dataset, Options, Plan, Scorer, benchmarks::NAMES};
+use wb_bench::{
+    BenchmarkConfig, Compressed, Contestant, Dataset, Options, Plan, Scorer, TrainingTexts, benchmarks::NAMES,
+};
 use wb_core::{
     Encoder, PairSet, Progress,
     fingerprint::Fingerprint,
-    records::outcome::Outcome,
+    records::outcome::{AuditLine, ContestantRole, Outcome},
     run_dir::{read_json, write_json},
 };
 use wb_data::OnBad;
@@ -48,6 +50,7 @@ pub fn bench(
         opened: [None, None],
     };
     let mut all = Vec::new();
+    let mut training: Option<TrainingTexts> = None;
     let mut unchanged = 0;
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
         let name = file_name(experiment, at);
@@ -69,7 +72,10 @@ pub fn bench(
         }
         // The run's own test pairs were audited against its training pairs when they were made.
         let is_own = entry.dataset.is_none() && entry.sources.is_empty();
-        let training = (!is_own && !data.streaming).then_some(&data.prepared.train);
+        if training.is_none() && !is_own && !data.streaming {
+            training = Some(data.prepared.train.pairs().iter().collect());
+        }
+        let training = training.as_ref().filter(|_| !is_own);
         if data.streaming && !is_own {
             output::note(format!("{name}: not compared with the training pairs, which are not in memory"));
         }
@@ -185,12 +191,19 @@ impl Encoders<'_> {
         self.open(trained)?;
         let encoder =
             self.opened[usize::from(trained)].as_ref().context("an encoder that was just opened is not there")?;
-        let mut settings = settings(encoder);
-        let Some(documents) = &self.documents else {
-            return Ok((Contestant::Encoder(encoder).prepare(&plan.texts, progress)?, settings));
+        let (role, base) = match trained {
+            true => (ContestantRole::Trained, self.experiment.pretrained().map(|base| base.id.clone())),
+            false => (ContestantRole::Untrained, None),
         };
-        settings.push(documents.setting());
-        Ok((Contestant::Encoder(&documents.over(encoder)?).prepare(&plan.texts, progress)?, settings))
+        let mut settings = settings(encoder);
+        let scorer = match &self.documents {
+            None => Contestant::Encoder(encoder).prepare(&plan.texts, progress)?,
+            Some(documents) => {
+                settings.push(documents.setting());
+                Contestant::Encoder(&documents.over(encoder)?).prepare(&plan.texts, progress)?
+            }
+        };
+        Ok((scorer.known_as(role, base), settings))
     }
 
     fn open(&mut self, trained: bool) -> Result<()> {
@@ -230,28 +243,66 @@ pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
     settings
 }
 
-/// The numbers as a table.
+/// The numbers as a table, each with its interval, the values that ties allow, and the value without duplicates.
 pub fn print(outcomes: &[Outcome]) {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for outcome in outcomes {
+        let contestant = match &outcome.base {
+            Some(base) => format!("{} ({base})", outcome.contestant),
+            None => outcome.contestant.clone(),
+        };
         for score in &outcome.protocols {
+            let ties = match score.tie_best - score.tie_worst > 1e-9 {
+                true => format!("[{:.4}, {:.4}]", score.tie_worst, score.tie_best),
+                false => "none".to_owned(),
+            };
             rows.push(vec![
-                outcome.contestant.clone(),
+                contestant.clone(),
                 score.id.clone(),
                 score.language.clone(),
                 score.split.clone(),
                 score.metric.clone(),
                 format!("{:.4}", score.value),
                 format!("[{:.4}, {:.4}]", score.low, score.high),
+                ties,
+                score.deduplicated.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}")),
                 score.n_queries.to_string(),
                 score.pool.to_string(),
             ]);
         }
     }
-    output::table(
-        &["contestant", "protocol", "language", "split", "metric", "value", "95 % interval", "queries", "pool"],
-        &rows,
-    );
+    let header = [
+        "contestant",
+        "protocol",
+        "language",
+        "split",
+        "metric",
+        "value",
+        "95 % interval",
+        "ties",
+        "no duplicates",
+        "queries",
+        "pool",
+    ];
+    output::table(&header, &rows);
+}
+
+/// The counts of duplicates and leaks that are not 0, each once.
+pub fn print_audit(outcomes: &[Outcome]) {
+    let mut lines: Vec<&AuditLine> = Vec::new();
+    for line in outcomes.iter().flat_map(|outcome| &outcome.audit) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let found = lines.iter().filter(|line| line.count > 0);
+    let rows: Vec<Vec<String>> =
+        found.map(|line| vec![line.what.clone(), line.count.to_string(), line.of.to_string()]).collect();
+    output::line("");
+    if !rows.is_empty() {
+        output::table(&["audit", "count", "of"], &rows);
+    }
+    output::line(format!("{} of {} counts of duplicates and leaks are 0", lines.len() - rows.len(), lines.len()));
 }
 
 /// What a compressed token index costs and finds.

@@ -13,9 +13,11 @@ use crate::config::{Experiment, SourceChoice};
 
 /// Refuses an experiment whose pairs are yet to be made, whose encoder does not fit, or whose things outside of the YAML
 /// are not there or do not fit; of these only what the sections name that the keys begin with, as in `bench.`.
-pub fn preflight(experiment: &Experiment, sections: &[&str]) -> Result<()> {
+///
+/// `config` is the experiment's file, which hints name.
+pub fn preflight(config: &Path, experiment: &Experiment, sections: &[&str]) -> Result<()> {
     match unmade_pairs(experiment) {
-        Some(path) => Err(not_there("file of pairs", path, "make it first: wb synth with this file")),
+        Some(path) => Err(not_there("file of pairs", path, &format!("wb synth {}", config.display()))),
         None => but_pairs(experiment, sections),
     }
 }

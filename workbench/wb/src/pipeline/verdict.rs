@@ -1,93 +1,65 @@
 //! The verdict: the trained encoder against BM25, in one line.
 
 use anyhow::Result;
-use serde::Serialize;
-use wb_bench::{Comparison, Verdict, compare};
-use wb_core::{Seed, records::outcome::Outcome, run_dir::write_json};
+use wb_bench::{Comparison, compare};
+use wb_core::{
+    Seed,
+    records::{
+        compare::{PairedTest, VerdictFile},
+        outcome::{ContestantRole, Outcome},
+    },
+    run_dir::write_json,
+};
 
 use super::{bench::Measured, train::Run};
-
-/// One paired test, as the report reads it.
-#[derive(Debug, Serialize)]
-pub struct PairedTest {
-    protocol: String,
-    metric: String,
-    language: String,
-    a: String,
-    b: String,
-    difference: f64,
-    low: f64,
-    high: f64,
-    p: f64,
-    wins_ties_losses: [u64; 3],
-}
-
-#[derive(Debug, Serialize)]
-struct VerdictFile<'a> {
-    verdict: Verdict,
-    line: &'a str,
-}
 
 /// Compares, writes `compare.json` and `verdict.json`, and gives the line. `None` where there is nothing to compare.
 pub fn verdict(run: &Run, measured: &[Measured], seed: Seed) -> Result<Option<String>> {
     let mut tests = Vec::new();
-    let mut line = None;
+    let mut said = None;
     for benchmark in measured {
-        let find = |name: &str| benchmark.outcomes.iter().find(|outcome| outcome.contestant == name);
-        let Some(trained) = find("trained") else { continue };
-        for other in ["bm25", "untrained"].into_iter().filter_map(find) {
+        let find = |role| benchmark.outcomes.iter().find(|outcome| outcome.role == role);
+        let Some(trained) = find(ContestantRole::Trained) else { continue };
+        let bm25 = find(ContestantRole::Bm25);
+        for other in bm25.into_iter().chain(find(ContestantRole::Untrained)) {
             let comparison = compare(other, trained, benchmark.main, seed)?;
             // The baseline to beat is BM25, and without it the encoder before training.
-            if line.is_none() {
-                line = Some((comparison.verdict, one_line(&comparison)));
+            if said.is_none() {
+                said = Some(VerdictFile { verdict: comparison.verdict, line: one_line(&comparison) });
             }
-            tests.extend(paired_tests(&comparison, other.contestant == "bm25"));
+            tests.extend(shown(comparison, other.role == ContestantRole::Bm25));
         }
-        if let (Some(bm25), Some(fused)) = (find("bm25"), find("bm25+trained")) {
-            tests.extend(paired_tests(&compare(bm25, fused, benchmark.main, seed)?, false));
-            tests.extend(paired_tests(&compare(trained, fused, benchmark.main, seed)?, false));
+        if let (Some(bm25), Some(fused)) = (bm25, find(ContestantRole::Fused)) {
+            tests.extend(shown(compare(bm25, fused, benchmark.main, seed)?, false));
+            tests.extend(shown(compare(trained, fused, benchmark.main, seed)?, false));
         }
     }
     write_json(&run.dir.compare(), &tests)?;
-    if let Some((verdict, line)) = &line {
-        write_json(&run.dir.verdict(), &VerdictFile { verdict: *verdict, line })?;
+    if let Some(verdict) = &said {
+        write_json(&run.dir.verdict(), verdict)?;
     }
-    Ok(line.map(|(_, line)| line))
+    Ok(said.map(|verdict| verdict.line))
 }
 
 /// Every row, or only those of the main metric: dozens of rows would hide the few that people ask about.
-fn paired_tests(comparison: &Comparison, every: bool) -> impl Iterator<Item = PairedTest> + '_ {
-    let main = comparison.rows.get(comparison.main).map(|row| row.metric.as_str());
-    let rows = comparison.rows.iter().filter(move |row| every || Some(row.metric.as_str()) == main);
-    rows.map(|row| PairedTest {
-        protocol: row.id.clone(),
-        metric: row.metric.clone(),
-        language: row.language.clone(),
-        a: comparison.candidate.clone(),
-        b: comparison.baseline.clone(),
-        difference: row.difference,
-        low: row.low,
-        high: row.high,
-        p: row.p_value,
-        wins_ties_losses: row.wins_ties_losses,
-    })
+fn shown(comparison: Comparison, every: bool) -> impl Iterator<Item = PairedTest> {
+    let main = comparison.rows[comparison.main].metric.clone();
+    comparison.rows.into_iter().filter(move |row| every || row.metric == main)
 }
 
 /// `VERDICT: WIN mrr .5121 of trained against .3710 of bm25 ...`
 pub fn one_line(comparison: &Comparison) -> String {
-    let Some(row) = comparison.rows.get(comparison.main) else {
-        return format!("VERDICT: {}", comparison.verdict);
-    };
+    let row = &comparison.rows[comparison.main];
     let p = if row.p_value < 0.001 { "p < .001".to_owned() } else { format!("p = {:.3}", row.p_value) };
     format!(
         "VERDICT: {} {} {} {:.4} of {} against {:.4} of {}: {:+.4} [{:+.4}, {:+.4}], {p}, {} queries",
         comparison.verdict,
-        row.id,
+        row.protocol,
         row.metric,
+        row.candidate_value,
         row.candidate,
-        comparison.candidate,
+        row.baseline_value,
         row.baseline,
-        comparison.baseline,
         row.difference,
         row.low,
         row.high,

@@ -118,6 +118,10 @@ fn a_benchmark_leaves_json_and_a_run_file() {
     assert!(first["queries"][0]["rank"].as_u64().unwrap() >= 1);
     assert!(json["not_run"].is_array());
 
+    // What a run lacks to be compared, its own config makes.
+    let unmeasured = sandbox.refuses(&["compare", "tiny", "tiny"]);
+    assert!(unmeasured.contains("hint: wb run runs/") && unmeasured.contains("/config.yaml"), "{unmeasured}");
+
     let trec = fs::read_to_string(sandbox.path("dense.trec")).unwrap();
     let fields: Vec<&str> = trec.lines().next().unwrap().split_whitespace().collect();
     assert_eq!((fields.len(), fields[1], fields[3]), (6, "Q0", "1"), "{fields:?}");

@@ -156,11 +156,12 @@ fn a_benchmark_measures_bm25_and_the_latest_run() {
     let (out, _) = sandbox.succeeds(&["bench", "pairs", "--json", "both.json"]);
     insta::assert_snapshot!(first_line(&out), @"measuring bm25 and [date]-tiny-[hash] (the latest run); --encoder names another");
     let rows = |name: &str| out.lines().filter(|line| line.starts_with(&format!("{name} "))).count();
-    assert!(rows("bm25") > 0 && rows("bm25") == rows("tiny"), "{out}");
+    let run = sandbox.only_run("runs").file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(rows("bm25") > 0 && rows("bm25") == rows(&run), "{out}");
 
     let both = json(&sandbox, "both.json");
     let names: Vec<&str> = both.as_array().unwrap().iter().map(|one| one["contestant"].as_str().unwrap()).collect();
-    assert_eq!(names, ["bm25", "tiny"]);
+    assert_eq!(names, ["bm25", run.as_str()]);
     let value = |at: usize| {
         let protocols = both[at]["protocols"].as_array().unwrap();
         let main = protocols.iter().find(|one| one["id"] == "pairs-full" && one["metric"] == "mrr").unwrap();
@@ -182,7 +183,7 @@ fn a_benchmark_measures_bm25_and_the_latest_run() {
     // A file of rankings is one contestant's.
     let (out, _) = sandbox.succeeds(&["bench", "pairs", "--trec", "run.trec", "--json", "one.json"]);
     assert!(!out.contains("measuring") && !out.contains("bm25"), "{out}");
-    assert_eq!(json(&sandbox, "one.json")["contestant"], "tiny");
+    assert_eq!(json(&sandbox, "one.json")["contestant"], run.as_str());
 
     fs::remove_dir_all(sandbox.only_run("runs").join("encoder")).unwrap();
     let (out, _) = sandbox.succeeds(&["bench", "pairs"]);
@@ -224,18 +225,21 @@ fn data_is_looked_for_where_it_is_put() {
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "codesearchnet"]), @r"
     exit 2
     err: error: datasets/external/codesearchnet: no data of codesearchnet is there
-    err:   hint: wb data get codesearchnet; --dataset DIR names another place; in datasets/external there is: cosqa, fruit
+    err:   hint: wb data get codesearchnet; --dataset names another place; in datasets/external there is: cosqa, fruit
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "codesearchnet", "--external", "mine"]), @r"
     exit 2
     err: error: mine/cosqa, mine/codesearchnet: no data of cosqa and codesearchnet is there
-    err:   hint: wb data get cosqa codesearchnet; --dataset DIR names another place; mine has no data yet
+    err:   hint: wb data get cosqa codesearchnet; --dataset names another place; mine has no data yet
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "beir"]), @r"
     exit 2
     err: error: beir: a collection expected, as it measures on any
     err:   hint: wb bench beir --dataset datasets/external/fruit; in BEIR's layout there is: datasets/external/fruit
     ");
+    let nothing = sandbox.refuses(&["bench", "beir", "--external", "mine"]);
+    let fetched = "hint: wb data get coir-cosqa --external mine && wb bench beir --dataset mine/coir/cosqa";
+    assert!(nothing.contains(fetched), "{nothing}");
     let (out, _) = sandbox.succeeds(&["bench", "beir", "--dataset", "datasets/external/fruit"]);
     assert!(out.contains("coir-fruit"), "{out}");
 }

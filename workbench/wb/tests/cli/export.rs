@@ -11,20 +11,13 @@ fn trained() -> Sandbox {
     sandbox
 }
 
-/// The lines of a table of scores, without what names the encoder.
-fn scores(sandbox: &Sandbox, encoder: &str) -> Vec<String> {
-    let (out, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", encoder]);
-    let lines = out.lines().filter(|line| line.contains("pairs-full") || line.contains("pairs-1000"));
-    lines.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).collect()
-}
-
 #[test]
 fn an_exported_run_scores_the_same_and_has_a_card() {
     let sandbox = trained();
     let (out, err) = sandbox.succeeds(&["export", "base", "--out", "models/base"]);
     assert!(out.starts_with("models/base: st in f32; read back, least cosine 1.0000000 on 32 texts"), "{out}");
     assert!(err.contains("note: sentence-transformers has one length for all texts: 64 tokens here"), "{err}");
-    assert!(!scores(&sandbox, "models/base").is_empty());
+    assert!(!sandbox.scores("models/base").is_empty());
 
     let card = fs::read_to_string(sandbox.path("models/base/README.md")).unwrap();
     for expected in [
@@ -53,7 +46,7 @@ fn an_exported_run_scores_the_same_and_has_a_card() {
         assert_eq!(out.contains("to the weights before they were rounded"), dtype != "f32", "{out}");
     }
     // With a length for each side, as it was trained.
-    assert_eq!(scores(&sandbox, "models/safetensors-f32"), scores(&sandbox, "base"));
+    assert_eq!(sandbox.scores("models/safetensors-f32"), sandbox.scores("base"));
     // The folder of a run's encoder knows its run.
     let run = sandbox.only_run("runs").join("encoder");
     sandbox.succeeds(&["export", run.to_str().unwrap(), "--out", "models/by-folder"]);
@@ -74,7 +67,7 @@ fn adapters_go_out_to_peft_and_come_back() {
     assert!(!sandbox.path("models/adapter/model.safetensors").exists());
     sandbox.succeeds(&["export", "adapted", "--out", "models/merged"]);
     // Merged, beside their base, and as they were trained (with a shorter length for queries, which are short here).
-    assert_eq!(scores(&sandbox, "models/adapter"), scores(&sandbox, "models/merged"));
+    assert_eq!(sandbox.scores("models/adapter"), sandbox.scores("models/merged"));
 
     // They are read beside a named base, and train further, alone.
     let further = "encoder.model={pretrained: {id: models/base, adapter: models/adapter}}";

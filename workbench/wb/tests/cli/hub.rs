@@ -1,6 +1,6 @@
 //! Models by name: fetched once from a server on the loopback that speaks the hub's interface, kept at their commit.
 
-use std::{fs, process::Output};
+use std::{fs, io::Write, process::Output};
 
 use serde_json::Value;
 use wb_fake_hub::{Access, FakeHub, Fault};
@@ -205,7 +205,8 @@ fn proxies_of_the_environment_are_taken() {
 #[ignore = "slow: asks Python's client"]
 fn python_finds_what_wb_fetched_and_the_other_way_round() {
     let Some(python) = std::env::var_os("WB_PYTHON") else {
-        eprintln!("SKIPPED python_finds_what_wb_fetched_and_the_other_way_round: WB_PYTHON names no Python");
+        let test = "python_finds_what_wb_fetched_and_the_other_way_round";
+        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: WB_PYTHON names no Python");
         return;
     };
     let program = "import sys\nfrom huggingface_hub import snapshot_download\nprint(snapshot_download('o/base'))";

@@ -9,13 +9,6 @@ use crate::sandbox::{Sandbox, TRANSFORMER};
 const LATE: &str = "encoder.late_interaction={dim: 8}";
 const XTR: &str = "train.similarity={xtr: {top_k: 64}}";
 
-/// The lines of a table of scores, without what names the encoder.
-fn scores(sandbox: &Sandbox, encoder: &str) -> Vec<String> {
-    let (out, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", encoder]);
-    let lines = out.lines().filter(|line| line.contains("pairs-full") || line.contains("pairs-1000"));
-    lines.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).collect()
-}
-
 #[test]
 fn it_is_trained_measured_exported_and_mined_with() {
     let sandbox = Sandbox::new();
@@ -34,12 +27,12 @@ fn it_is_trained_measured_exported_and_mined_with() {
     let (_, err) = sandbox.succeeds(&arguments);
     assert!(err.contains("training: unchanged"), "{err}");
 
-    let of_run = scores(&sandbox, "base");
+    let of_run = sandbox.scores("base");
     assert!(!of_run.is_empty());
     for format in ["st6", "safetensors"] {
         let place = format!("models/{format}");
         sandbox.succeeds(&["export", "base", "--out", &place, "--format", format]);
-        assert_eq!(scores(&sandbox, &place), of_run, "{format}");
+        assert_eq!(sandbox.scores(&place), of_run, "{format}");
     }
     let card = fs::read_to_string(sandbox.path("models/st6/README.md")).unwrap();
     for expected in

@@ -34,7 +34,7 @@ fn unknown_names_get_a_hint() {
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25"]), @r"
     exit 2
     err: error: datasets/external/cosqa: no data of cosqa is there
-    err:   hint: wb data get cosqa; --dataset DIR names another place; datasets/external has no data yet
+    err:   hint: wb data get cosqa; --dataset names another place; datasets/external has no data yet
     ");
     insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--retriever", "bm25", "--dataset", "code"]), @r"
     exit 2

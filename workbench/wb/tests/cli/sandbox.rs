@@ -139,6 +139,16 @@ impl Sandbox {
         block
     }
 
+    /// The lines of the table of scores of `wb bench pairs`, without what names the encoder.
+    pub fn scores(&self, encoder: &str) -> Vec<String> {
+        let (out, _) = self.succeeds(&["bench", "pairs", "--encoder", encoder]);
+        let scores = out.lines().filter(|line| line.contains('[') && line.contains("pairs-"));
+        let from_protocol = |line: &str| {
+            line.split_whitespace().skip_while(|word| !word.starts_with("pairs-")).collect::<Vec<_>>().join(" ")
+        };
+        scores.map(from_protocol).collect()
+    }
+
     /// All files with their sizes, and all folders.
     pub fn listing(&self) -> Vec<String> {
         let mut found = Vec::new();

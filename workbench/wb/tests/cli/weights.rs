@@ -2,6 +2,11 @@
 
 use std::{fs, path::Path};
 
+use wb_core::{
+    records::outcome::{ContestantRole, Outcome},
+    run_dir::read_json,
+};
+
 use crate::sandbox::Sandbox;
 
 /// A project with a trained run, and its encoder as `encoder/`.
@@ -34,10 +39,48 @@ fn put_together(header: &serde_json::Value, data: &[u8]) -> Vec<u8> {
 #[test]
 fn a_whole_encoder_is_measured() {
     let sandbox = trained();
-    let (by_folder, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", "encoder"]);
-    let (by_run, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", "latest"]);
+    let (by_folder, by_run) = (sandbox.scores("encoder"), sandbox.scores("latest"));
     assert_eq!(by_folder, by_run);
-    assert!(by_run.contains("pairs-full"), "{by_run}");
+    assert!(by_run.iter().any(|line| line.starts_with("pairs-full")), "{by_run:?}");
+}
+
+#[test]
+fn a_fine_tuned_run_is_measured_under_its_own_name_beside_its_base_and_audited() {
+    let sandbox = trained();
+    let base = "encoder.model={pretrained: encoder}";
+    sandbox.succeeds(&["train", "tiny.yaml", "name=tuned", base]);
+    let bench = ["bench", "pairs", "--encoder", "tuned", "--json", "tuned.json", "--trec", "tuned.trec"];
+    let (out, err) = sandbox.succeeds(&bench);
+    let outcome: Outcome = read_json(&sandbox.path("tuned.json")).unwrap();
+    assert!(outcome.contestant.contains("-tuned-"), "{}", outcome.contestant);
+    assert_eq!((outcome.role, outcome.base.as_deref()), (ContestantRole::Trained, Some("encoder")));
+    let row = out.lines().find(|line| line.contains("pairs-full") && line.contains('[')).unwrap();
+    assert!(row.starts_with(&format!("{} (encoder) ", outcome.contestant)), "{row}");
+    let trec = fs::read_to_string(sandbox.path("tuned.trec")).unwrap();
+    assert!(trec.lines().next().unwrap().ends_with(&format!(" {}_from_encoder", outcome.contestant)), "{trec}");
+
+    // Each number stands with its ties and with its value without duplicates; the training pairs are looked through.
+    let header = out.lines().find(|line| line.starts_with("contestant ")).unwrap();
+    assert!(header.contains(" ties ") && header.contains(" no duplicates "), "{header}");
+    assert!(outcome.audit.iter().any(|line| line.what.starts_with("queries nearly equal to a training anchor")));
+    assert!(
+        out.contains("counts of duplicates and leaks are 0") && err.contains(" training pairs of the run"),
+        "{out}{err}"
+    );
+
+    // A run whose training pairs are gone says that nothing was compared.
+    fs::remove_dir_all(sandbox.path("datasets/prepared")).unwrap();
+    let pair = |id: &str| {
+        format!(
+            "{{\"id\": \"{id}\", \"anchor\": \"sorts {id}\", \"positive\": \"fn {id}() {{}}\", \"language\": \"rust\"}}\n"
+        )
+    };
+    sandbox.write("held.jsonl", [pair("apples"), pair("pears")].concat());
+    let held = ["bench", "pairs", "--dataset", "held.jsonl", "--encoder", "tuned", "--json", "held.json"];
+    let (_, err) = sandbox.succeeds(&held);
+    assert!(err.contains("warning: not compared with the training pairs of "), "{err}");
+    let outcome: Outcome = read_json(&sandbox.path("held.json")).unwrap();
+    assert!(outcome.warnings.iter().any(|warning| warning.starts_with("not compared with the training pairs of ")));
 }
 
 #[test]

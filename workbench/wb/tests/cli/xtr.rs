@@ -120,17 +120,12 @@ fn it_trains_and_a_killed_run_ends_in_the_same_bytes() {
     }
 
     // Exported as sentence-transformers' multi-vector encoder and as adapters of PEFT, it ranks as it did.
-    let scores = |encoder: &str| -> Vec<String> {
-        let (out, _) = sandbox.succeeds(&["bench", "pairs", "--encoder", encoder]);
-        let lines = out.lines().filter(|line| line.contains("pairs-full") || line.contains("pairs-1000"));
-        lines.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).collect()
-    };
-    let of_run = scores("xtr-lora");
+    let of_run = sandbox.scores("xtr-lora");
     assert!(!of_run.is_empty());
     sandbox.succeeds(&["export", "xtr-lora", "--out", "models/st"]);
-    assert_eq!(scores("models/st"), of_run);
+    assert_eq!(sandbox.scores("models/st"), of_run);
     sandbox.succeeds(&["export", "xtr-lora", "--out", "models/peft", "--format", "peft"]);
-    assert_eq!(scores("models/peft"), of_run);
+    assert_eq!(sandbox.scores("models/peft"), of_run);
     let modules = fs::read_to_string(sandbox.path("models/st/modules.json")).unwrap();
     assert!(modules.contains("MultiVectorMask") && modules.contains("1_Dense"), "{modules}");
 }

@@ -176,6 +176,27 @@ fn exceptions_from_lints_have_a_reason() {
     assert!(without.is_empty(), "{without:#?}");
 }
 
+/// What `println` and `eprintln` say in a test that passes is swallowed, and `scripts/ci.sh` counts lines `SKIPPED NAME: why`
+/// whose name has no space.
+#[test]
+fn skipped_tests_are_seen_and_counted() {
+    let word = concat!("SKIP", "PED ");
+    let swallowed = |line: &str| line.contains("println!(");
+    let uncounted = |line: &str| {
+        let name = line.split(word).nth(1).unwrap_or_default().split(": ").next().unwrap_or_default();
+        name.contains(' ')
+    };
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        for line in text.lines().filter(|line| line.contains(word) && !line.trim_start().starts_with("//")) {
+            if swallowed(line) || uncounted(line) {
+                wrong.push(format!("{path}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Only the fused operations of the processor, which are tested against their composed forms.
 #[test]
 fn unsafe_code_stands_in_one_place() {

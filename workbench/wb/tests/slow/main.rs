@@ -151,15 +151,15 @@ fn codesearchnet_with_minilm_equals_the_reference() {
         ("csn-full", "ruby", "recall@10", 0.87571, NEAR_TIES),
         ("csn-full", "ruby", "ndcg@10", 0.72415, NEAR_TIES),
         ("csn-1000", "ruby", "mrr", 0.65548, NEAR_TIES),
-        // Published with three digits.
+        // Published with three digits, over the judgements about URLs that the corpus holds.
         ("csn-ndcg-within", "go", "ndcg", 0.929, 1e-3),
-        ("csn-ndcg-within", "java", "ndcg", 0.774, 1e-3),
-        ("csn-ndcg-within", "php", "ndcg", 0.902, 1e-3),
-        ("csn-ndcg-within", "ruby", "ndcg", 0.895, 1e-3),
+        ("csn-ndcg-within", "java", "ndcg_held_ideal", 0.774, 1e-3),
+        ("csn-ndcg-within", "php", "ndcg_held_ideal", 0.902, 1e-3),
+        ("csn-ndcg-within", "ruby", "ndcg_held_ideal", 0.895, 1e-3),
         ("csn-ndcg-all", "go", "ndcg", 0.836, 1e-3),
-        ("csn-ndcg-all", "java", "ndcg", 0.728, 1e-3),
-        ("csn-ndcg-all", "php", "ndcg", 0.828, 1e-3),
-        ("csn-ndcg-all", "ruby", "ndcg", 0.780, 1e-3),
+        ("csn-ndcg-all", "java", "ndcg_held_ideal", 0.728, 1e-3),
+        ("csn-ndcg-all", "php", "ndcg_held_ideal", 0.828, 1e-3),
+        ("csn-ndcg-all", "ruby", "ndcg_held_ideal", 0.780, 1e-3),
     ]);
     let raw = bench(
         "codesearchnet",

@@ -167,7 +167,7 @@ impl SqliteSnippets {
         if kind != "table" || *root == 0 {
             let what = if kind == "view" { "a view" } else { "a virtual table" };
             let message = format!("`{}` is {what}, expected a table", self.table);
-            let hint = format!("sqlite3 FILE 'CREATE TABLE rows AS SELECT * FROM {}'", quoted(&self.table));
+            let hint = format!("sqlite3 '{path}' 'CREATE TABLE rows AS SELECT * FROM {}'", quoted(&self.table));
             return Err(wrong(message, Some(hint)));
         }
         let mut statement = connection.prepare("SELECT name FROM pragma_table_xinfo(?1)").map_err(failed)?;
