@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
-use super::gather::Gather;
+use super::{gather::Gather, intake::Tolerance};
 use crate::Result;
 
 /// Somewhere pairs come from. The same files and config give the same pairs in the same order.
@@ -17,34 +16,29 @@ pub trait Source {
     fn fingerprint(&self) -> Result<Fingerprint>;
 
     /// Reads everything.
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
-        self.gather(Gather::new(on_bad), progress)
+    fn read(&self, tolerance: impl Into<Tolerance>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>
+    where
+        Self: Sized,
+    {
+        self.gather(Gather::new(tolerance.into()), progress)
     }
 
     /// Gives every pair to `take`, in order; an error of `take` ends it. What it returns has no pairs.
     /// Files of records are read record by record; other sources may hold all of theirs in memory.
     fn each(
         &self,
-        on_bad: OnBad,
+        tolerance: impl Into<Tolerance>,
         take: &mut dyn FnMut(Pair) -> Result<()>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<SourceRead> {
-        self.gather(Gather::to(on_bad, take), progress)
+    ) -> Result<SourceRead>
+    where
+        Self: Sized,
+    {
+        self.gather(Gather::to(tolerance.into(), take), progress)
     }
 
     /// Reads everything into what gathers pairs.
     fn gather(&self, gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;
-}
-
-/// What to do with a record that is not a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnBad {
-    /// The first one is an error with its place.
-    #[default]
-    Stop,
-    /// They are counted by reason; more than 1 % of a source's records is an error.
-    Skip,
 }
 
 /// What came out of a source.

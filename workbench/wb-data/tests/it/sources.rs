@@ -13,7 +13,7 @@ use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use serde_json::json;
 use wb_core::progress::silent;
-use wb_data::{Error, OnBad, Source, SourceConfig};
+use wb_data::{Error, OnBad, Source, SourceConfig, Tolerance};
 
 use crate::support::{message, read, read_bytes, source};
 
@@ -146,8 +146,17 @@ fn skipping_counts_and_has_a_limit() {
     let read = read_bytes("x.jsonl", "jsonl", lines(2).as_bytes(), OnBad::Skip).unwrap();
     assert_eq!((read.pairs.len(), read.skipped.get("wrong type")), (198, Some(&2)));
     let error = read_bytes("x.jsonl", "jsonl", lines(3).as_bytes(), OnBad::Skip).unwrap_err();
-    assert!(error.to_string().ends_with("3 of 200 records are bad, more than 1 % (wrong type: 3)"), "{error}");
+    let expected = "3 of 200 are bad, more than `max_bad_share` 0.01 (wrong type: 3)";
+    assert!(error.to_string().ends_with(expected), "{error}");
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("x.jsonl:1:2: field `anchor` is a number"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.jsonl");
+    fs::write(&path, lines(20)).unwrap();
+    let tenth = |max_bad_share| Tolerance { on_bad: OnBad::Skip, max_bad_share };
+    let read = |share| source(json!({"jsonl": {"path": path}})).read(tenth(share), &mut silent);
+    assert_eq!(read(0.1).unwrap().pairs.len(), 180);
+    assert!(matches!(read(0.099), Err(Error::TooManyBad { bad: 20, of: 200, .. })));
+    assert!(tenth(1.5).validate("data").unwrap_err().to_string().starts_with("data.max_bad_share: got 1.5"));
 }
 
 #[test]

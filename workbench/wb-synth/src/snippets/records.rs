@@ -8,7 +8,7 @@ use wb_core::{Error as CoreError, Progress};
 use wb_data::sources::texts::{TextFields, TextFiles, TextItem, each_text, validate_hub};
 
 use super::{
-    Error, Result,
+    Result,
     cut::{CutConfig, cut},
     source::{Found, SnippetSource, Take},
 };
@@ -75,31 +75,19 @@ impl SnippetSource for RecordSnippets {
             (None, Some(hub)) => TextFiles::Hub { repo: &hub.repo, revision: &hub.revision, files: &hub.files },
             (None, None) => return Err(CoreError::value("records", "got neither `path` nor `hub`").into()),
         };
-        // The reader stops at an error of its own kind; ours is kept beside it.
-        let mut stopped = None;
-        let read = each_text(
-            files,
-            &self.fields,
-            &self.only,
-            &mut |item| {
-                match item {
-                    TextItem::Text(record) => self.record(*record, take),
-                    TextItem::LeftOut(reason) => take.leave_out(reason, 1),
-                    TextItem::Bad(error) => {
-                        if let Err(error) = take.bad(Error::Data(error)) {
-                            stopped = Some(error);
-                            return Err(wb_data::Error::Core(CoreError::data("records", "stopped")));
-                        }
-                    }
-                }
+        let mut item = |item| match item {
+            TextItem::Text(record) => {
+                self.record(*record, take);
                 Ok(())
-            },
-            progress,
-        );
-        if let Some(error) = stopped {
-            return Err(error);
-        }
-        (0..read?).for_each(|_| take.file());
+            }
+            TextItem::LeftOut(reason) => {
+                take.leave_out(reason, 1);
+                Ok(())
+            }
+            TextItem::Bad(error) => take.bad(error),
+        };
+        let read = each_text(files, &self.fields, &self.only, &mut item, progress)?;
+        (0..read).for_each(|_| take.file());
         Ok(())
     }
 }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use wb_code::TreeConfig;
 use wb_core::{Error, Pair, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
-    OnBad, PrepareConfig, Source, SourceConfig, SourceRead,
+    OnBad, PrepareConfig, Source, SourceConfig, SourceRead, Tolerance,
     balance::BalanceConfig,
     dedupe::DedupeConfig,
     filter::FilterConfig,
     judge::{ConsistencyConfig, DifficultyConfig, SemanticConfig},
     leak::LeakConfig,
-    sources,
+    sources::{self, MAX_BAD_SHARE},
     split::SplitConfig,
 };
 use wb_encoder::train::mix::check_name;
@@ -30,6 +30,10 @@ pub struct DataConfig {
     /// What to do with a record that is not a pair: `stop` or `skip`.
     #[serde(default)]
     pub on_bad: OnBad,
+    /// With `on_bad: skip`, the share of bad records in a source, from 0 to 1, that is still not an error.
+    // The usual share is not written, so that it is no part of a run's id.
+    #[serde(default = "max_bad_share", skip_serializing_if = "is_usual")]
+    pub max_bad_share: f64,
     /// Quality.
     #[serde(default)]
     pub filter: FilterConfig,
@@ -54,6 +58,14 @@ pub struct DataConfig {
     /// Pairs a language, in training.
     #[serde(default)]
     pub balance: BalanceConfig,
+}
+
+fn max_bad_share() -> f64 {
+    MAX_BAD_SHARE
+}
+
+fn is_usual(share: &f64) -> bool {
+    *share == MAX_BAD_SHARE
 }
 
 /// One source.
@@ -90,6 +102,7 @@ impl DataConfig {
         for (at, source) in self.sources.iter().enumerate() {
             source.validate(&format!("{key}.sources[{at}]"))?;
         }
+        self.tolerance().validate(key)?;
         self.prepare().validate(key)?;
         if self.streaming {
             wb_data::streaming::check(&self.prepare(), key)?;
@@ -127,6 +140,11 @@ impl DataConfig {
             }
         }
         Some(names)
+    }
+
+    /// What is done with records that are no pairs.
+    pub fn tolerance(&self) -> Tolerance {
+        Tolerance { on_bad: self.on_bad, max_bad_share: self.max_bad_share }
     }
 
     /// The gates.
@@ -212,13 +230,18 @@ impl SourceChoice {
     }
 
     /// Reads everything; `at` is the source's position among all.
-    pub fn read(&self, at: usize, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> anyhow::Result<SourceRead> {
+    pub fn read(
+        &self,
+        at: usize,
+        tolerance: Tolerance,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<SourceRead> {
         let mut pairs = Vec::new();
         let mut take = |pair| {
             pairs.push(pair);
             Ok(())
         };
-        let read = self.each(at, on_bad, &mut take, progress)?;
+        let read = self.each(at, tolerance, &mut take, progress)?;
         Ok(SourceRead { pairs, ..read })
     }
 
@@ -226,7 +249,7 @@ impl SourceChoice {
     pub fn each(
         &self,
         at: usize,
-        on_bad: OnBad,
+        tolerance: Tolerance,
         take: &mut dyn FnMut(Pair) -> wb_data::Result<()>,
         progress: &mut dyn FnMut(Progress),
     ) -> anyhow::Result<SourceRead> {
@@ -245,7 +268,7 @@ impl SourceChoice {
                 read.pairs.into_iter().try_for_each(&mut take)?;
                 Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: read.fingerprint })
             }
-            Choice::Records(records) => Ok(records.each(on_bad, &mut take, progress)?),
+            Choice::Records(records) => Ok(records.each(tolerance, &mut take, progress)?),
             Choice::Examples(examples) => {
                 let (pairs, without) = examples.pairs()?;
                 let skipped = (without > 0).then(|| ("a query without a question".to_owned(), without));

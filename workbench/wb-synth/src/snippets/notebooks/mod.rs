@@ -13,7 +13,7 @@ use super::{
     Result, files,
     files::{FileGroup, TextFile},
     language,
-    source::{Found, SnippetSource, Take},
+    source::{Found, SnippetSource, Take, bad},
 };
 use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
@@ -129,7 +129,7 @@ impl NotebookSnippets {
                 Err(what) => {
                     context.clear();
                     let place = format!("{}: cell {}", file.absolute.display(), number + 1);
-                    take.bad(super::Error::bad(place, "not a cell", what))?;
+                    take.bad(bad(place, "not a cell", what))?;
                 }
             }
         }

@@ -8,7 +8,7 @@ use wb_core::{Error as CoreError, Origin, Progress, suggest};
 
 use super::{
     Error, Result, language,
-    source::{Found, SnippetSource, Take},
+    source::{Found, SnippetSource, Take, bad},
 };
 
 /// Which table, and which of its columns.
@@ -120,7 +120,7 @@ impl SnippetSource for SqliteSnippets {
                     Ok(cell) => cells[at] = cell,
                     Err((reason, what)) => {
                         let place = format!("{}: table {} row {number}", self.path.display(), self.table);
-                        wrong = Some(Error::bad(place, reason, format!("column `{column}` {what}")));
+                        wrong = Some(bad(place, reason, format!("column `{column}` {what}")));
                         break;
                     }
                 }
@@ -152,7 +152,7 @@ impl SqliteSnippets {
         let failed = |error| failed(&self.path, error);
         let path = self.path.display().to_string();
         let wrong =
-            |message: String, hint: Option<String>| Error::Database { path: path.clone(), message, hint, source: None };
+            |message: String, hint: Option<String>| Error::File { path: path.clone(), message, hint, source: None };
         let mut statement = connection
             .prepare("SELECT name, type, coalesce(rootpage, 0) FROM sqlite_schema WHERE type IN ('table', 'view')")
             .map_err(failed)?;
@@ -188,23 +188,18 @@ impl SqliteSnippets {
 fn open(path: &Path) -> Result<Connection> {
     let absolute = std::path::absolute(path).map_err(CoreError::io("read", path))?;
     let bytes = std::fs::metadata(path).map_err(CoreError::io("read", path))?.len();
-    let name = path.display().to_string();
     for ending in ["-wal", "-journal"] {
         let mut beside = absolute.clone().into_os_string();
         beside.push(ending);
         if std::fs::metadata(&beside).is_ok_and(|meta| meta.len() > 0) {
-            return Err(Error::Database {
-                path: name,
-                message: format!(
-                    "a file that ends in `{ending}` lies beside it: a program has it open, or was stopped"
-                ),
-                hint: Some(format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", path.display())),
-                source: None,
-            });
+            let message =
+                format!("a file that ends in `{ending}` lies beside it: a program has it open, or was stopped");
+            let hint = format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", path.display());
+            return Err(Error::file(path, message).with_hint(hint));
         }
     }
     if bytes == 0 {
-        return Err(Error::Database { path: name, message: "the file is empty".into(), hint: None, source: None });
+        return Err(Error::file(path, "the file is empty"));
     }
     let uri = format!("file:{}?mode=ro&immutable=1", encoded(&absolute));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -255,12 +250,7 @@ fn failed(path: &Path, error: rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => "the database is damaged",
         _ => "SQLite cannot read it",
     };
-    Error::Database {
-        path: path.display().to_string(),
-        message: message.into(),
-        hint: None,
-        source: Some(Box::new(error)),
-    }
+    Error::file(path, message).with_cause(error)
 }
 
 #[cfg(test)]
