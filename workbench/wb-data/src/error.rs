@@ -109,6 +109,9 @@ pub enum Error {
     /// A source tree that cannot be read.
     #[error(transparent)]
     Code(#[from] wb_code::Error),
+    /// An error of a reader that stands above this crate.
+    #[error(transparent)]
+    Reader(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
@@ -122,6 +125,7 @@ impl Error {
             Self::TooManyBad { .. } => {
                 Some("look at the first bad record; the file or the field names may be wrong".into())
             }
+            Self::Reader(_) => None,
         }
     }
 

@@ -31,14 +31,6 @@ pub struct CodeMapConfig {
 }
 
 impl CodeMapConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        match self.path.as_os_str().is_empty() {
-            true => Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file")),
-            false => Ok(()),
-        }
-    }
-
     fn input(&self) -> Input {
         Input { path: Arc::from(self.path.as_path()), stem: stem(&self.path) }
     }
@@ -47,6 +39,17 @@ impl CodeMapConfig {
 impl Source for CodeMapConfig {
     fn name(&self) -> String {
         format!("code_map {}", self.path.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        ("code_map", &self.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        match self.path.as_os_str().is_empty() {
+            true => Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file")),
+            false => Ok(()),
+        }
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {

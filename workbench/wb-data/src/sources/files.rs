@@ -16,7 +16,7 @@ use super::{
     fields::{AnchorPart, Fields, Nulls, Picked, PositivePart, Record, Shape},
     gather::{Gather, stem},
     jsonl, parquet,
-    source::SourceRead,
+    source::{Source, SourceRead},
 };
 use crate::{Error, Result};
 
@@ -53,14 +53,6 @@ pub struct FilesConfig {
 }
 
 impl FilesConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.path.as_os_str().is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
-        }
-        self.shape().validate(key)
-    }
-
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             fields: self.fields.clone(),
@@ -202,23 +194,42 @@ pub(crate) fn fingerprint(config: &impl Serialize, inputs: &[Input]) -> Result<F
     Ok(fingerprint.finish())
 }
 
-/// Reads all files of a config as one format.
-pub(crate) fn read(
-    config: &FilesConfig,
-    format: Format,
-    mut gather: Gather<'_>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<SourceRead> {
-    let (inputs, others) = list(&config.path, format)?;
-    let fingerprint = fingerprint(config, &inputs)?;
-    if others > 0 {
+/// Files of one format.
+pub(crate) struct Files<'a> {
+    pub(crate) config: &'a FilesConfig,
+    pub(crate) format: Format,
+}
+
+impl Source for Files<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.format.name(), self.config.path.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        (self.format.name(), &self.config.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.config.path.as_os_str().is_empty() {
+            return Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
+        }
+        self.config.shape().validate(key)
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint> {
+        fingerprint(self.config, &list(&self.config.path, self.format)?.0)
+    }
+
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+        let (inputs, others) = list(&self.config.path, self.format)?;
+        let fingerprint = fingerprint(self.config, &inputs)?;
         gather.leave_out("file of another format", others);
+        let shape = self.config.shape();
+        for input in &inputs {
+            read_file(input, self.format, &shape, &mut gather, progress)?;
+        }
+        gather.finish(self.name(), fingerprint)
     }
-    let shape = config.shape();
-    for input in &inputs {
-        read_file(input, format, &shape, &mut gather, progress)?;
-    }
-    gather.finish(format!("{} {}", format.name(), config.path.display()), fingerprint)
 }
 
 /// Reads one file into a source's pairs.

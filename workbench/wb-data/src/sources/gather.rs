@@ -20,9 +20,11 @@ use crate::{Error, Place, Result};
 /// The pairs of one source so far.
 pub struct Gather<'a> {
     intake: Intake,
+    /// The data set of pairs, and whether that of a record gives way to it.
+    dataset: (String, bool),
     pairs: Vec<Pair>,
     /// Where pairs go instead, where they are not kept.
-    take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
+    pub(super) take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
     count: u64,
     seen: HashMap<[u64; 2], Seen>,
     files: Vec<Arc<Path>>,
@@ -36,21 +38,17 @@ struct Seen {
     column: u32,
 }
 
-impl<'a> Gather<'a> {
-    pub(crate) fn new(tolerance: Tolerance) -> Self {
+impl Gather<'_> {
+    pub(super) fn new(tolerance: Tolerance, dataset: (String, bool)) -> Self {
         Self {
             intake: Intake::new(tolerance),
+            dataset,
             pairs: Vec::new(),
             take: None,
             count: 0,
             seen: HashMap::new(),
             files: Vec::new(),
         }
-    }
-
-    /// Gives pairs away one by one.
-    pub(crate) fn to(tolerance: Tolerance, take: &'a mut dyn FnMut(Pair) -> Result<()>) -> Self {
-        Self { take: Some(take), ..Self::new(tolerance) }
     }
 
     /// Takes a pair; one without an id is named `stem:line`.
@@ -84,7 +82,11 @@ impl<'a> Gather<'a> {
     }
 
     /// Takes a pair whose id its source knows to be unique.
-    pub fn give(&mut self, pair: Pair) -> Result<()> {
+    pub fn give(&mut self, mut pair: Pair) -> Result<()> {
+        let (dataset, is_named) = &self.dataset;
+        if *is_named || pair.origin.dataset.is_empty() {
+            pair.origin.dataset.clone_from(dataset);
+        }
         self.count += 1;
         match &mut self.take {
             Some(take) => take(pair),

@@ -53,26 +53,6 @@ pub struct HubConfig {
 }
 
 impl HubConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        self.repository(key)?;
-        if self.files.is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.files"), "got no file, expected at least one"));
-        }
-        for (index, file) in self.files.iter().enumerate() {
-            if Format::of(file.as_ref()).is_none() {
-                let message =
-                    format!("got `{file}`, expected a name that ends in .parquet, .jsonl, .json, .csv (.gz too)");
-                return Err(wb_core::Error::value(format!("{key}.files[{index}]"), message));
-            }
-            if file.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
-                let message = format!("got `{file}`, expected a path inside the repository");
-                return Err(wb_core::Error::value(format!("{key}.files[{index}]"), message));
-            }
-        }
-        self.shape().validate(key)
-    }
-
     fn repository(&self, key: &str) -> wb_core::Result<RepoRef> {
         RepoRef::new(RepoKind::Dataset, &self.repo, &self.revision, &format!("{key}.repo"))
     }
@@ -112,6 +92,29 @@ impl Source for HubConfig {
             "" => format!("hub {}", self.repo),
             revision => format!("hub {}@{}", self.repo, revision.get(..12).unwrap_or(revision)),
         }
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        ("hub", &self.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        self.repository(key)?;
+        if self.files.is_empty() {
+            return Err(wb_core::Error::value(format!("{key}.files"), "got no file, expected at least one"));
+        }
+        for (index, file) in self.files.iter().enumerate() {
+            if Format::of(file.as_ref()).is_none() {
+                let message =
+                    format!("got `{file}`, expected a name that ends in .parquet, .jsonl, .json, .csv (.gz too)");
+                return Err(wb_core::Error::value(format!("{key}.files[{index}]"), message));
+            }
+            if file.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
+                let message = format!("got `{file}`, expected a path inside the repository");
+                return Err(wb_core::Error::value(format!("{key}.files[{index}]"), message));
+            }
+        }
+        self.shape().validate(key)
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {

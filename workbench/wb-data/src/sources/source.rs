@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
-use super::{gather::Gather, intake::Tolerance};
+use super::gather::Gather;
 use crate::Result;
 
 /// Somewhere pairs come from. The same files and config give the same pairs in the same order.
@@ -12,30 +12,14 @@ pub trait Source {
     /// The source's kind and place, for tables: `jsonl data/train.jsonl`.
     fn name(&self) -> String;
 
-    /// Of the config and the content of every file that [`Source::read`] would read; nothing is parsed.
+    /// The source's key in a YAML (`jsonl`), and the data set that its pairs belong to; empty where the config names none.
+    fn kind_and_dataset(&self) -> (&'static str, &str);
+
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    fn validate(&self, key: &str) -> wb_core::Result<()>;
+
+    /// The fingerprint of the config and of the content of every file that would be read; nothing is parsed.
     fn fingerprint(&self) -> Result<Fingerprint>;
-
-    /// Reads everything.
-    fn read(&self, tolerance: impl Into<Tolerance>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>
-    where
-        Self: Sized,
-    {
-        self.gather(Gather::new(tolerance.into()), progress)
-    }
-
-    /// Gives every pair to `take`, in order; an error of `take` ends it. What it returns has no pairs.
-    /// Files of records are read record by record; other sources may hold all of theirs in memory.
-    fn each(
-        &self,
-        tolerance: impl Into<Tolerance>,
-        take: &mut dyn FnMut(Pair) -> Result<()>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<SourceRead>
-    where
-        Self: Sized,
-    {
-        self.gather(Gather::to(tolerance.into(), take), progress)
-    }
 
     /// Reads everything into what gathers pairs.
     fn gather(&self, gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;

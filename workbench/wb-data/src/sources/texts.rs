@@ -12,6 +12,7 @@ use super::{
     fields::{Record, left_out, optional, text_of, validate_only},
     files::{Format, Input, Item, list_all},
     jsonl, parquet,
+    source::Source,
 };
 use crate::{Error, Place, Result};
 

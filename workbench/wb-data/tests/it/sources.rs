@@ -13,9 +13,9 @@ use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use serde_json::json;
 use wb_core::progress::silent;
-use wb_data::{Error, OnBad, Source, SourceConfig, Tolerance};
+use wb_data::{Error, OnBad, Tolerance};
 
-use crate::support::{message, read, read_bytes, source};
+use crate::support::{SourceConfig, message, read, read_bytes, source};
 
 const GOOD: &str = "{\"anchor\": \"a\", \"positive\": \"b\"}\n{\"anchor\": \"c\", \"positive\": \"d\", \"language\": \"Rust\", \"group\": \"g\"}\n";
 
@@ -153,7 +153,7 @@ fn skipping_counts_and_has_a_limit() {
     let path = folder.path().join("x.jsonl");
     fs::write(&path, lines(20)).unwrap();
     let tenth = |max_bad_share| Tolerance { on_bad: OnBad::Skip, max_bad_share };
-    let read = |share| source(json!({"jsonl": {"path": path}})).read(tenth(share), &mut silent);
+    let read = |share| source(json!({"jsonl": {"path": path}})).read(0, tenth(share), &mut silent);
     assert_eq!(read(0.1).unwrap().pairs.len(), 180);
     assert!(matches!(read(0.099), Err(Error::TooManyBad { bad: 20, of: 200, .. })));
     assert!(tenth(1.5).validate("data").unwrap_err().to_string().starts_with("data.max_bad_share: got 1.5"));
@@ -209,8 +209,8 @@ fn fields_are_mapped() {
     assert_eq!((pair, skipped.get("not `label: 0`")), (None, Some(&1)));
     let (pair, skipped) = one(json!({"fields": {"anchor": "a.b", "positive": "head+empty"}, "nulls": "drop"})).unwrap();
     assert_eq!((pair, skipped.get("null `empty`")), (None, Some(&1)));
-    assert!(serde_json::from_value::<wb_data::SourceConfig>(json!({"jsonl": {"path": "x", "feilds": {}}})).is_err());
-    let bad: wb_data::SourceConfig =
+    assert!(serde_json::from_value::<SourceConfig>(json!({"jsonl": {"path": "x", "feilds": {}}})).is_err());
+    let bad: SourceConfig =
         serde_json::from_value(json!({"jsonl": {"path": "x", "fields": {"anchor": "a|"}}})).unwrap();
     assert!(bad.validate("s").unwrap_err().to_string().starts_with("s.jsonl.fields.anchor: got `a|`"));
 }
@@ -454,10 +454,8 @@ fn joined_records_share_a_key() {
 #[test]
 fn hub_configs_are_checked_and_offline_is_respected() {
     let hub = |repo: &str, revision: &str, file: &str| {
-        serde_json::from_value::<wb_data::SourceConfig>(
-            json!({"hub": {"repo": repo, "revision": revision, "files": [file]}}),
-        )
-        .unwrap()
+        serde_json::from_value::<SourceConfig>(json!({"hub": {"repo": repo, "revision": revision, "files": [file]}}))
+            .unwrap()
     };
     let hash = "0123456789012345678901234567890123456789";
     let check = |repo, revision, file, expected: &str| {
@@ -506,7 +504,7 @@ proptest! {
         let path = folder.path().join("x.parquet");
         fs::write(&path, &bytes).unwrap();
         let config = source(json!({"parquet": {"path": path, "fields": {"anchor": "meta.doc", "positive": "code_tokens"}}}));
-        let result = config.read(OnBad::Stop, &mut silent);
+        let result = config.read(0, OnBad::Stop, &mut silent);
         if let Err(error) = result {
             prop_assert!(error.to_string().contains("x.parquet"), "{}", error);
         }

@@ -83,7 +83,7 @@ fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progr
         let failed = &failed;
         Box::new(move |take, progress| {
             source.each(at, config.tolerance(), take, progress).map_err(|error| {
-                let error = error.context(format!("cannot read {}", source.name()));
+                let error = anyhow::Error::from(error).context(format!("cannot read {}", source.name()));
                 let message = error.to_string();
                 *failed.borrow_mut() = Some(error);
                 wb_data::Error::Empty { what: message, hint: None }

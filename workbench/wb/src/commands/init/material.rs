@@ -96,7 +96,7 @@ fn pairs(path: &str) -> Result<Material> {
         // An error is what ends the reading.
         if seen < RECORDS { Ok(()) } else { Err(wb_data::Error::Empty { what: String::new(), hint: None }) }
     };
-    let read = source.each(0, OnBad::Stop.into(), &mut take, &mut silent);
+    let read = source.each(0, OnBad::Stop, &mut take, &mut silent);
     let more = seen >= RECORDS;
     if !more {
         read.with_context(|| format!("cannot read {}", source.name()))?;
