@@ -1,6 +1,6 @@
 //! Which fields of a record make a pair.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -90,23 +90,70 @@ pub enum Nulls {
     Drop,
 }
 
-/// How records become pairs, whatever file they stand in.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Shape {
-    /// Names of the fields.
-    pub fields: Fields,
-    /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
-    pub only: BTreeMap<String, Value>,
-    /// The task of every pair; null for the record's own `task`, or text2code.
-    pub task: Option<Task>,
-    /// The language of pairs whose record names none.
-    pub language: String,
-    /// Which part of the anchor's field.
-    pub anchor_part: AnchorPart,
-    /// Which part of the positive's field.
-    pub positive_part: PositivePart,
-    /// Records with a null in the anchor or the positive.
-    pub nulls: Nulls,
+/// Declares a config of records: keys of its own, then those that say how a record becomes a pair.
+///
+/// This is no `serde(flatten)`, which holds keys back until it has seen all of them: an unknown one would have neither
+/// its line and column nor the names that it may have meant.
+macro_rules! config_of_records {
+    ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($own)*
+            /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
+            #[serde(default)]
+            pub dataset: String,
+            /// Names of the fields.
+            #[serde(default)]
+            pub fields: $crate::sources::Fields,
+            /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
+            #[serde(default)]
+            pub only: std::collections::BTreeMap<String, serde_json::Value>,
+            /// The task of every pair; null for the record's own `task`, or text2code.
+            #[serde(default)]
+            pub task: Option<wb_core::Task>,
+            /// The language of pairs whose record names none.
+            #[serde(default)]
+            pub language: String,
+            /// Which part of the anchor's field: `whole` or `first_paragraph`.
+            #[serde(default)]
+            pub anchor_part: $crate::sources::AnchorPart,
+            /// Which part of the positive's field: `whole` or `without_docstring` (Python).
+            #[serde(default)]
+            pub positive_part: $crate::sources::PositivePart,
+            /// Records with a null in the anchor or the positive: `refuse` or `drop`.
+            #[serde(default)]
+            pub nulls: $crate::sources::Nulls,
+        }
+
+        impl $name {
+            pub(crate) fn shape(&self) -> $crate::sources::Shape<'_> {
+                $crate::sources::Shape {
+                    fields: &self.fields,
+                    only: &self.only,
+                    task: self.task,
+                    language: &self.language,
+                    anchor_part: self.anchor_part,
+                    positive_part: self.positive_part,
+                    nulls: self.nulls,
+                }
+            }
+        }
+    };
+}
+pub(super) use config_of_records;
+
+/// How records become pairs, whatever file they stand in: the keys of every config of records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape<'a> {
+    pub(super) fields: &'a Fields,
+    pub(super) only: &'a BTreeMap<String, Value>,
+    pub(super) task: Option<Task>,
+    pub(super) language: &'a str,
+    pub(super) anchor_part: AnchorPart,
+    pub(super) positive_part: PositivePart,
+    pub(super) nulls: Nulls,
 }
 
 /// One record: its fields, its place, and the text that it was parsed from where there is one.
@@ -127,42 +174,30 @@ enum Found {
     Null(String),
 }
 
-impl Shape {
+impl Shape<'_> {
     /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+    pub(crate) fn validate(&self, key: &str) -> wb_core::Result<()> {
         for (name, value) in [("anchor", &self.fields.anchor), ("positive", &self.fields.positive)] {
             if value.split(['|', '+']).any(|part| part.trim().is_empty()) {
                 let message = format!("got `{value}`, expected a field name, `a|b` or `a+b`");
                 return Err(wb_core::Error::value(format!("{key}.fields.{name}"), message));
             }
         }
-        validate_only(&self.only, key)?;
-        Ok(())
+        validate_only(self.only, key)
     }
 
     /// Top-level names that a reader of tables must fetch.
     pub(crate) fn roots(&self) -> Vec<String> {
-        let fields = &self.fields;
+        let fields = self.fields;
         let names =
             [&fields.anchor, &fields.positive, &fields.negatives, &fields.scores, &fields.language, &fields.group];
-        let mut roots: Vec<String> = names
-            .into_iter()
-            .chain([&fields.path, &fields.license, &fields.dataset])
-            .chain(&fields.id)
-            .chain(self.only.keys())
-            .flat_map(|name| name.split(['|', '+']).chain([name.as_str()]))
-            .flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()])
-            .chain(["task", "origin"])
-            .map(str::to_owned)
-            .collect();
-        roots.sort();
-        roots.dedup();
-        roots
+        let names = names.into_iter().chain([&fields.path, &fields.license, &fields.dataset]).chain(&fields.id);
+        roots(names.chain(self.only.keys()).map(String::as_str).chain(["task", "origin"]))
     }
 
     /// Makes the pair of a record; its id is empty where the record has none.
     pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Picked> {
-        if let Some(reason) = left_out(&self.only, record)? {
+        if let Some(reason) = left_out(self.only, record)? {
             return Ok(Picked::LeftOut(reason));
         }
         let anchor = match find_text(record, &self.fields.anchor)? {
@@ -181,14 +216,14 @@ impl Shape {
             PositivePart::Whole => positive,
             PositivePart::WithoutDocstring => python_doc::split(&positive).map_or(positive, |(_, rest)| rest),
         };
-        let fields = &self.fields;
+        let fields = self.fields;
         let mut pair = Pair { anchor, positive, ..Pair::default() };
         if let Some(name) = &fields.id {
             pair.id = optional(record, name)?;
         }
         pair.language = Some(optional(record, &fields.language)?.to_lowercase())
             .filter(|language| !language.is_empty())
-            .unwrap_or_else(|| self.language.clone());
+            .unwrap_or_else(|| self.language.to_owned());
         pair.origin.group = optional(record, &fields.group)?;
         pair.origin.path = optional(record, &fields.path)?;
         pair.origin.license = optional(record, &fields.license)?;
@@ -218,6 +253,14 @@ impl Shape {
             .with_hint("`nulls: drop` leaves such records out")),
         }
     }
+}
+
+/// The top-level names in expressions, sorted; each may be the name of a column itself.
+pub(super) fn roots<'a>(expressions: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let parts = expressions.flat_map(|name| name.split(['|', '+']).chain([name]));
+    let names = parts.flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()]);
+    let roots: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    roots.into_iter().map(str::to_owned).collect()
 }
 
 /// Refuses values that no field is compared with.

@@ -7,62 +7,23 @@ use std::{
     sync::Arc,
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use wb_core::{Progress, Task, fingerprint::Fingerprint};
+use serde::Serialize;
+use wb_core::{Progress, fingerprint::Fingerprint};
 
 use super::{
     csv,
-    fields::{AnchorPart, Fields, Nulls, Picked, PositivePart, Record, Shape},
+    fields::{Picked, Record, Shape, config_of_records},
     gather::{Gather, stem},
     jsonl, parquet,
     source::{Source, SourceRead},
 };
 use crate::{Error, Result};
 
-/// Files of one format with one record a line or row.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FilesConfig {
-    /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
-    pub path: PathBuf,
-    /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
-    #[serde(default)]
-    pub dataset: String,
-    /// Names of the fields.
-    #[serde(default)]
-    pub fields: Fields,
-    /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
-    #[serde(default)]
-    pub only: BTreeMap<String, Value>,
-    /// The task of every pair; null for the record's own `task`, or text2code.
-    #[serde(default)]
-    pub task: Option<Task>,
-    /// The language of pairs whose record names none.
-    #[serde(default)]
-    pub language: String,
-    /// Which part of the anchor's field: `whole` or `first_paragraph`.
-    #[serde(default)]
-    pub anchor_part: AnchorPart,
-    /// Which part of the positive's field: `whole` or `without_docstring` (Python).
-    #[serde(default)]
-    pub positive_part: PositivePart,
-    /// Records with a null in the anchor or the positive: `refuse` or `drop`.
-    #[serde(default)]
-    pub nulls: Nulls,
-}
-
-impl FilesConfig {
-    pub(crate) fn shape(&self) -> Shape {
-        Shape {
-            fields: self.fields.clone(),
-            only: self.only.clone(),
-            task: self.task,
-            language: self.language.clone(),
-            anchor_part: self.anchor_part,
-            positive_part: self.positive_part,
-            nulls: self.nulls,
-        }
+config_of_records! {
+    /// Files of one format with one record a line or row.
+    FilesConfig {
+        /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
+        pub path: PathBuf,
     }
 }
 
@@ -226,7 +187,7 @@ impl Source for Files<'_> {
         gather.leave_out("file of another format", others);
         let shape = self.config.shape();
         for input in &inputs {
-            read_file(input, self.format, &shape, &mut gather, progress)?;
+            read_file(input, self.format, shape, &mut gather, progress)?;
         }
         gather.finish(self.name(), fingerprint)
     }
@@ -236,15 +197,25 @@ impl Source for Files<'_> {
 pub(crate) fn read_file(
     input: &Input,
     format: Format,
-    shape: &Shape,
+    shape: Shape<'_>,
     gather: &mut Gather<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let mut sink = |item: Item<'_>| take(item, shape, gather, &input.stem);
+    records(input, format, &shape.roots(), &mut |item| take(item, shape, gather, &input.stem), progress)
+}
+
+/// Gives every record of a file to `sink`, in order; tables with those of their columns that are in `roots`.
+pub(crate) fn records(
+    input: &Input,
+    format: Format,
+    roots: &[String],
+    sink: &mut Sink<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
     match format {
-        Format::Jsonl => jsonl::records(&input.path, &mut sink, progress),
-        Format::Parquet => parquet::records(&input.path, &shape.roots(), &mut sink, progress),
-        Format::Csv => csv::records(&input.path, &mut sink, progress),
+        Format::Jsonl => jsonl::records(&input.path, sink, progress),
+        Format::Parquet => parquet::records(&input.path, roots, sink, progress),
+        Format::Csv => csv::records(&input.path, sink, progress),
     }
 }
 
@@ -261,7 +232,7 @@ pub(crate) enum Item<'a> {
 /// Where readers put what they come upon; an error ends the reading.
 pub(crate) type Sink<'s> = dyn FnMut(Item<'_>) -> Result<()> + 's;
 
-fn take(item: Item<'_>, shape: &Shape, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
+fn take(item: Item<'_>, shape: Shape<'_>, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
     match item {
         Item::Blank(count) => gather.leave_out("blank line", count),
         Item::Bad(error) => gather.refuse(error)?,

@@ -25,10 +25,11 @@ use wb_code::TreeConfig;
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
 pub use code_map::CodeMapConfig;
-pub use fields::{AnchorPart, Fields, Nulls, PositivePart, Shape};
+pub(crate) use fields::Shape;
+pub use fields::{AnchorPart, Fields, Nulls, PositivePart};
 pub use files::FilesConfig;
 pub use gather::Gather;
-pub use hub::HubConfig;
+pub use hub::{HubConfig, HubFiles};
 pub use intake::{Intake, MAX_BAD_SHARE, OnBad, Tolerance};
 pub use joined::{JoinedConfig, JoinedSide};
 pub(crate) use jsonl::open;

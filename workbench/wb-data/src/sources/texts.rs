@@ -5,14 +5,11 @@ use std::{collections::BTreeMap, path::Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Origin, Progress};
-use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{
-    csv,
-    fields::{Record, left_out, optional, text_of, validate_only},
-    files::{Format, Input, Item, list_all},
-    jsonl, parquet,
-    source::Source,
+    HubFiles,
+    fields::{Record, left_out, optional, roots, text_of, validate_only},
+    files::{Item, list_all, records},
 };
 use crate::{Error, Place, Result};
 
@@ -65,15 +62,7 @@ impl TextFields {
     fn roots(&self, only: &BTreeMap<String, Value>) -> Vec<String> {
         let names = [&self.text, &self.context, &self.language, &self.group, &self.path, &self.license];
         let names = names.into_iter().chain(&self.id).chain(only.keys());
-        let parts = names.flat_map(|name| name.split(['|', '+']).chain([name.as_str()]));
-        let mut roots: Vec<String> = parts
-            .flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()])
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect();
-        roots.sort();
-        roots.dedup();
-        roots
+        roots(names.map(String::as_str))
     }
 
     fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<TextItem> {
@@ -108,15 +97,8 @@ impl TextFields {
 pub enum TextFiles<'a> {
     /// A file, or a folder whose Parquet, JSON and CSV files are read in order of their paths, subfolders too.
     Path(&'a Path),
-    /// Files of a data set on the hub at a pinned revision, in this order.
-    Hub {
-        /// `owner/name`.
-        repo: &'a str,
-        /// Commit hash, 40 hex digits.
-        revision: &'a str,
-        /// Files in the repository.
-        files: &'a [String],
-    },
+    /// Files of a data set on the hub, in this order.
+    Hub(&'a HubFiles),
 }
 
 /// One record with a text.
@@ -156,7 +138,10 @@ pub fn each_text(
     take: &mut dyn FnMut(TextItem) -> Result<()>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<u64> {
-    let inputs = inputs(files, progress)?;
+    let inputs = match files {
+        TextFiles::Path(path) => list_all(path)?,
+        TextFiles::Hub(files) => files.inputs(progress)?,
+    };
     let roots = fields.roots(only);
     for (input, format) in &inputs {
         let mut sink = |item: Item<'_>| match item {
@@ -164,34 +149,7 @@ pub fn each_text(
             Item::Bad(error) => take(TextItem::Bad(error)),
             Item::Record(record) => take(fields.pick(&record, only, &input.stem).unwrap_or_else(TextItem::Bad)),
         };
-        match format {
-            Format::Jsonl => jsonl::records(&input.path, &mut sink, progress)?,
-            Format::Parquet => parquet::records(&input.path, &roots, &mut sink, progress)?,
-            Format::Csv => csv::records(&input.path, &mut sink, progress)?,
-        }
+        records(input, *format, &roots, &mut sink, progress)?;
     }
     Ok(inputs.len() as u64)
-}
-
-fn inputs(files: TextFiles<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<(Input, Format)>> {
-    match files {
-        TextFiles::Path(path) => list_all(path),
-        TextFiles::Hub { repo, revision, files } => {
-            let named = RepoRef::new(RepoKind::Dataset, repo, revision, "hub.repo")?;
-            let mut inputs = Vec::with_capacity(files.len());
-            for (done, file) in files.iter().enumerate() {
-                progress(Progress::new("fetching files", done, files.len()).note(file.clone()));
-                let format = Format::of(file.as_ref()).unwrap_or(Format::Jsonl);
-                let path = Hub::session().file(&named, file)?;
-                inputs.push((Input { path: path.as_path().into(), stem: file.clone() }, format));
-            }
-            Ok(inputs)
-        }
-    }
-}
-
-/// Refuses a hub repository, revision or list of files that cannot be read; `key` is the config path of them.
-pub fn validate_hub(repo: &str, revision: &str, files: &[String], key: &str) -> wb_core::Result<()> {
-    super::HubConfig { repo: repo.into(), revision: revision.into(), files: files.into(), ..Default::default() }
-        .validate(key)
 }

@@ -291,6 +291,8 @@ prepare:
     };
     check("jsonl:", "jsonlines:", "x.yaml:3:");
     check("{ anchor: a|b", "{ anchr: a|b", "x.yaml:3:");
+    let unknown = "x.yaml:5:12: sources[2].csv.pth: unknown field `pth`, expected one of `path`, `dataset`, `fields`";
+    check("csv: { path: a.csv }", "csv: { pth: a.csv }", unknown);
     check("same_anchor: keep,", "same_anchor: kept,", "x.yaml:14:");
 }
 

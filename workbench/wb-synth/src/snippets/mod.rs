@@ -35,7 +35,7 @@ pub use html::HtmlSnippets;
 pub use markdown::MarkdownSnippets;
 pub use notebooks::{Magics, NotebookSnippets, VoteKey, VotesConfig};
 pub use page::PageCode;
-pub use records::{HubFiles, RecordSnippets};
+pub use records::RecordSnippets;
 pub use source::{SnippetSource, SourceAccount};
 pub use sqlite::{Columns, SqliteSnippets};
 pub use tokens::{Tokens, WordsAndMarks};

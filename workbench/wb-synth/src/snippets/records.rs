@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Error as CoreError, Progress};
-use wb_data::sources::texts::{TextFields, TextFiles, TextItem, each_text, validate_hub};
+use wb_data::sources::{
+    HubFiles,
+    texts::{TextFields, TextFiles, TextItem, each_text},
+};
 
 use super::{
     Result,
@@ -31,19 +34,6 @@ pub struct RecordSnippets {
     pub cut: Option<CutConfig>,
 }
 
-/// Files of a data set repository.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HubFiles {
-    /// `owner/name`.
-    pub repo: String,
-    /// A commit, a branch or a tag; without one, the main branch. What is no commit becomes one once, in the lock file.
-    #[serde(default)]
-    pub revision: String,
-    /// Files in the repository, read in this order; the ending says the format.
-    pub files: Vec<String>,
-}
-
 impl SnippetSource for RecordSnippets {
     fn kind(&self) -> &'static str {
         "records"
@@ -52,8 +42,7 @@ impl SnippetSource for RecordSnippets {
     fn place(&self) -> String {
         match (&self.path, &self.hub) {
             (Some(path), _) => format!("records {}", path.display()),
-            (None, Some(hub)) if hub.revision.is_empty() => format!("records {}", hub.repo),
-            (None, Some(hub)) => format!("records {}@{}", hub.repo, hub.revision.get(..12).unwrap_or(&hub.revision)),
+            (None, Some(hub)) => format!("records {}", hub.name()),
             (None, None) => "records".to_owned(),
         }
     }
@@ -62,7 +51,7 @@ impl SnippetSource for RecordSnippets {
         match (&self.path, &self.hub) {
             (Some(_), Some(_)) => return Err(CoreError::value(key, "got `path` and `hub`, expected one of them")),
             (None, None) => return Err(CoreError::value(key, "got neither `path` nor `hub`, expected one of them")),
-            (None, Some(hub)) => validate_hub(&hub.repo, &hub.revision, &hub.files, &format!("{key}.hub"))?,
+            (None, Some(hub)) => hub.validate(&format!("{key}.hub"))?,
             (Some(_), None) => {}
         }
         self.cut.map_or(Ok(()), |cut| cut.validate(&format!("{key}.cut")))?;
@@ -72,7 +61,7 @@ impl SnippetSource for RecordSnippets {
     fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let files = match (&self.path, &self.hub) {
             (Some(path), _) => TextFiles::Path(path),
-            (None, Some(hub)) => TextFiles::Hub { repo: &hub.repo, revision: &hub.revision, files: &hub.files },
+            (None, Some(hub)) => TextFiles::Hub(hub),
             (None, None) => return Err(CoreError::value("records", "got neither `path` nor `hub`").into()),
         };
         let mut item = |item| match item {
