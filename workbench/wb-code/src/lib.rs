@@ -16,7 +16,7 @@ pub use chunks::{Chunk, ChunkKind, chunks, strip_comments};
 pub use documented::{DocumentedFunction, documented_functions};
 pub use error::{Error, Result};
 pub use labels::{NodeLabel, TypedName, node_kinds, node_labels, type_labels};
-pub use languages::Language;
+pub use languages::{CODE_LANGUAGES, CodeLanguage, Language, canonical_name};
 pub use prose::anchor_prose;
 pub use rewrites::{Refusal, RewriteKind, Rewritten, rewrite};
 pub use tree::{GroupBy, TreeConfig, TreeFile, TreeFiles, TreeRead, read_tree, tree_files, tree_fingerprint};

@@ -9,7 +9,6 @@ mod draw;
 mod files;
 mod filters;
 mod html;
-mod language;
 mod markdown;
 mod notebooks;
 mod page;

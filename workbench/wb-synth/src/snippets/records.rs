@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Progress};
 use wb_data::sources::{
     HubFiles,
@@ -92,7 +93,7 @@ impl RecordSnippets {
         }
         let whole = Found {
             id: record.id,
-            language: super::language::named(&language),
+            language: canonical_name(&language),
             text: record.text,
             context: record.context,
             origin,

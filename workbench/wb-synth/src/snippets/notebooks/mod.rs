@@ -7,12 +7,12 @@ mod votes;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Origin, Progress};
 
 use super::{
     Result, files,
     files::{FileGroup, TextFile},
-    language,
     source::{Found, SnippetSource, Take, bad},
 };
 use parse::{Cell, CellKind, Notebook};
@@ -111,7 +111,7 @@ impl SnippetSource for NotebookSnippets {
 
 impl NotebookSnippets {
     fn cells(&self, file: &TextFile, notebook: Notebook, origin: &Origin, take: &mut Take<'_>) -> Result<()> {
-        let own = language::named(&notebook.language);
+        let own = canonical_name(&notebook.language);
         let mut context = String::new();
         for (number, cell) in notebook.cells.into_iter().enumerate() {
             match cell {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde::{Deserialize, Serialize};
+use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Origin, Progress, suggest};
 
 use super::{
-    Error, Result, language,
+    Error, Result,
     source::{Found, SnippetSource, Take, bad},
 };
 
@@ -130,7 +131,7 @@ impl SnippetSource for SqliteSnippets {
                 (None, [None, ..]) => take.leave_out(format!("null `{}`", self.columns.text), 1),
                 (None, [Some(text), context, id, language, group, path, license]) => take.snippet(Found {
                     id: format!("{}/{}", self.table, id.unwrap_or_else(|| number.to_string())),
-                    language: language::named(&language.unwrap_or_else(|| self.language.clone())),
+                    language: canonical_name(&language.unwrap_or_else(|| self.language.clone())),
                     text,
                     context: context.unwrap_or_default(),
                     origin: Origin {
