@@ -17,6 +17,6 @@ pub use documented::{DocumentedFunction, documented_functions};
 pub use error::{Error, Result};
 pub use labels::{NodeLabel, TypedName, node_kinds, node_labels, type_labels};
 pub use languages::{CODE_LANGUAGES, CodeLanguage, Language, canonical_name};
-pub use prose::anchor_prose;
+pub use prose::{anchor_prose, split_docstring};
 pub use rewrites::{Refusal, RewriteKind, Rewritten, rewrite};
 pub use tree::{GroupBy, TreeConfig, TreeFile, TreeFiles, TreeRead, read_tree, tree_files, tree_fingerprint};

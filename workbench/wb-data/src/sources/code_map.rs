@@ -11,7 +11,6 @@ use super::{
     files::{Input, fingerprint},
     gather::{Gather, stem},
     jsonl::not_json,
-    python_doc,
     source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result, text};
@@ -78,7 +77,7 @@ impl Source for CodeMapConfig {
                 ))?;
                 continue;
             };
-            let Some((doc, positive)) = python_doc::split(&code) else {
+            let Some((doc, positive)) = wb_code::split_docstring(&code) else {
                 gather.leave_out("no docstring", 1);
                 continue;
             };

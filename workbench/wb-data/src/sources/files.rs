@@ -12,9 +12,10 @@ use wb_core::{Progress, fingerprint::Fingerprint};
 
 use super::{
     csv,
-    fields::{Picked, Record, Shape, config_of_records},
+    fields::{Picked, Shape, config_of_records},
     gather::{Gather, stem},
     jsonl, parquet,
+    record::Record,
     source::{Source, SourceRead},
 };
 use crate::{Error, Result};

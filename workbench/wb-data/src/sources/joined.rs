@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
 use super::{
-    fields::{Record, text_of},
     files::{Input, Item, fingerprint},
     gather::{Gather, stem},
     jsonl,
+    record::{Record, text_of},
     source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result};

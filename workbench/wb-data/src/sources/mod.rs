@@ -13,7 +13,7 @@ mod json_array;
 mod jsonl;
 mod parallel_lines;
 mod parquet;
-pub mod python_doc;
+mod record;
 mod scores;
 mod source;
 pub mod texts;

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 use wb_core::Progress;
 
 use super::{
-    fields::Record,
     files::{Item, Sink},
+    record::Record,
 };
 use crate::{Error, Place, Result};
 

@@ -8,8 +8,8 @@ use wb_core::{Origin, Progress};
 
 use super::{
     HubFiles,
-    fields::{Record, left_out, optional, roots, text_of, validate_only},
     files::{Item, list_all, records},
+    record::{Record, left_out, optional, roots, text_of, validate_only},
 };
 use crate::{Error, Place, Result};
 
