@@ -7,7 +7,7 @@ use serde_json::Value;
 use wb_core::{Pair, Task};
 
 use super::{
-    record::{Found, Record, find_text, left_out, lookup, negatives, optional, place_of, roots, validate_only},
+    record::{Found, Mapped, Record, find_text, left_out, lookup, negatives, optional, place_of, roots, validate_only},
     scores::scores,
 };
 use crate::{Error, Result, text};
@@ -159,12 +159,6 @@ pub(crate) struct Shape<'a> {
     pub(super) nulls: Nulls,
 }
 
-/// What became of a good record.
-pub(crate) enum Picked {
-    Pair(Box<Pair>),
-    LeftOut(String),
-}
-
 impl Shape<'_> {
     /// Refuses values that make no sense; `key` is the config path of the source.
     pub(crate) fn validate(&self, key: &str) -> wb_core::Result<()> {
@@ -187,9 +181,9 @@ impl Shape<'_> {
     }
 
     /// Makes the pair of a record; its id is empty where the record has none.
-    pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Picked> {
+    pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Mapped<Pair>> {
         if let Some(reason) = left_out(self.only, record)? {
-            return Ok(Picked::LeftOut(reason));
+            return Ok(Mapped::LeftOut(reason));
         }
         let anchor = match find_text(record, &self.fields.anchor)? {
             Found::Text(text) => text,
@@ -230,12 +224,12 @@ impl Shape<'_> {
         };
         pair.negatives = negatives(record, &fields.negatives)?;
         pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
-        Ok(Picked::Pair(Box::new(pair)))
+        Ok(Mapped::To(Box::new(pair)))
     }
 
-    fn null(&self, record: &Record<'_>, name: &str) -> Result<Picked> {
+    fn null(&self, record: &Record<'_>, name: &str) -> Result<Mapped<Pair>> {
         match self.nulls {
-            Nulls::Drop => Ok(Picked::LeftOut(format!("null `{name}`"))),
+            Nulls::Drop => Ok(Mapped::LeftOut(format!("null `{name}`"))),
             Nulls::Refuse => Err(Error::record(
                 place_of(record, name),
                 "null",

@@ -12,10 +12,10 @@ use wb_core::{Progress, fingerprint::Fingerprint};
 
 use super::{
     csv,
-    fields::{Picked, Shape, config_of_records},
+    fields::{Shape, config_of_records},
     gather::{Gather, stem},
     jsonl, parquet,
-    record::Record,
+    record::{Mapped, Record},
     source::{Source, SourceRead},
 };
 use crate::{Error, Result};
@@ -238,8 +238,8 @@ fn take(item: Item<'_>, shape: Shape<'_>, gather: &mut Gather<'_>, stem: &str) -
         Item::Blank(count) => gather.leave_out("blank line", count),
         Item::Bad(error) => gather.refuse(error)?,
         Item::Record(record) => match shape.pick(&record) {
-            Ok(Picked::Pair(pair)) => gather.push(*pair, record.place, stem)?,
-            Ok(Picked::LeftOut(reason)) => gather.leave_out(reason, 1),
+            Ok(Mapped::To(pair)) => gather.push(*pair, record.place, stem)?,
+            Ok(Mapped::LeftOut(reason)) => gather.leave_out(reason, 1),
             Err(error) => gather.refuse(error)?,
         },
     }

@@ -35,6 +35,7 @@ pub use joined::{JoinedConfig, JoinedSide};
 pub(crate) use jsonl::open;
 pub use parallel_lines::ParallelLinesConfig;
 pub(crate) use parquet::{batches, columns, value};
+pub use record::Mapped;
 pub use source::{Source, SourceRead};
 
 use crate::Result;
@@ -84,12 +85,12 @@ impl<Other: Source> SourceConfig<Other> {
         self.with(|source| source.validate(&format!("{key}.{}", source.kind_and_dataset().0)))
     }
 
-    /// [`Source::name`].
+    /// Returns the kind and place, for tables: `jsonl data/train.jsonl`.
     pub fn name(&self) -> String {
         self.with(|source| source.name())
     }
 
-    /// [`Source::fingerprint`].
+    /// Returns the fingerprint of the config and of all content that would be read; nothing is parsed.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         self.with(|source| source.fingerprint())
     }

@@ -14,6 +14,15 @@ pub(crate) struct Record<'a> {
     pub(crate) raw: &'a [u8],
 }
 
+/// A record that was understood: what it became, or why the config leaves it out.
+#[derive(Debug)]
+pub enum Mapped<T> {
+    /// A pair, or a text with what is known of it.
+    To(Box<T>),
+    /// The reason, to count by.
+    LeftOut(String),
+}
+
 /// A text, or the name of a field that is null.
 pub(super) enum Found {
     Text(String),

@@ -25,7 +25,7 @@ pub trait Source {
     fn gather(&self, gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;
 }
 
-/// What came out of a source.
+/// The pairs of a source, and the account of its other records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceRead {
     /// The source's kind and place.
@@ -34,6 +34,6 @@ pub struct SourceRead {
     pub pairs: Vec<Pair>,
     /// Records that gave no pair, by reason: bad ones, and those that the config leaves out.
     pub skipped: BTreeMap<String, u64>,
-    /// As [`Source::fingerprint`].
+    /// The answer of [`Source::fingerprint`].
     pub fingerprint: Fingerprint,
 }

@@ -9,9 +9,9 @@ use wb_core::{Origin, Progress};
 use super::{
     HubFiles,
     files::{Item, list_all, records},
-    record::{Record, left_out, optional, roots, text_of, validate_only},
+    record::{Mapped, Record, left_out, optional, roots, text_of, validate_only},
 };
-use crate::{Error, Place, Result};
+use crate::{Place, Result};
 
 /// Which fields of a record are its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
 /// absent from a record.
@@ -65,18 +65,18 @@ impl TextFields {
         roots(names.map(String::as_str))
     }
 
-    fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<TextItem> {
+    fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<Mapped<TextRecord>> {
         if let Some(reason) = left_out(only, record)? {
-            return Ok(TextItem::LeftOut(reason));
+            return Ok(Mapped::LeftOut(reason));
         }
         let Some(text) = text_of(record, &self.text)? else {
-            return Ok(TextItem::LeftOut(format!("null `{}`", self.text)));
+            return Ok(Mapped::LeftOut(format!("null `{}`", self.text)));
         };
         let id = match &self.id {
             Some(name) => optional(record, name)?,
             None => String::new(),
         };
-        Ok(TextItem::Text(Box::new(TextRecord {
+        Ok(Mapped::To(Box::new(TextRecord {
             id: if id.is_empty() { format!("{stem}:{}", record.place.line) } else { id },
             text,
             context: optional(record, &self.context)?,
@@ -118,24 +118,14 @@ pub struct TextRecord {
     pub place: Place,
 }
 
-/// What a reader of texts comes upon.
-#[derive(Debug)]
-pub enum TextItem {
-    /// A record with its text.
-    Text(Box<TextRecord>),
-    /// A record that the config leaves out, with the reason.
-    LeftOut(String),
-    /// A record that cannot be used.
-    Bad(Error),
-}
-
-/// Gives every record to `take`, in the order of files and lines; an error of `take` ends the reading.
+/// Gives every record, or what is wrong with it, to `take`, in the order of files and lines; an error of `take` ends the
+/// reading.
 /// Returns how many files were read.
 pub fn each_text(
     files: TextFiles<'_>,
     fields: &TextFields,
     only: &BTreeMap<String, Value>,
-    take: &mut dyn FnMut(TextItem) -> Result<()>,
+    take: &mut dyn FnMut(Result<Mapped<TextRecord>>) -> Result<()>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<u64> {
     let inputs = match files {
@@ -145,9 +135,9 @@ pub fn each_text(
     let roots = fields.roots(only);
     for (input, format) in &inputs {
         let mut sink = |item: Item<'_>| match item {
-            Item::Blank(count) => (0..count).try_for_each(|_| take(TextItem::LeftOut("blank line".into()))),
-            Item::Bad(error) => take(TextItem::Bad(error)),
-            Item::Record(record) => take(fields.pick(&record, only, &input.stem).unwrap_or_else(TextItem::Bad)),
+            Item::Blank(count) => (0..count).try_for_each(|_| take(Ok(Mapped::LeftOut("blank line".into())))),
+            Item::Bad(error) => take(Err(error)),
+            Item::Record(record) => take(fields.pick(&record, only, &input.stem)),
         };
         records(input, *format, &roots, &mut sink, progress)?;
     }

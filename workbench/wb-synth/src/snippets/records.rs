@@ -7,8 +7,8 @@ use serde_json::Value;
 use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Progress};
 use wb_data::sources::{
-    HubFiles,
-    texts::{TextFields, TextFiles, TextItem, each_text},
+    HubFiles, Mapped,
+    texts::{TextFields, TextFiles, each_text},
 };
 
 use super::{
@@ -65,18 +65,15 @@ impl SnippetSource for RecordSnippets {
             (None, Some(hub)) => TextFiles::Hub(hub),
             (None, None) => return Err(CoreError::value("records", "got neither `path` nor `hub`").into()),
         };
-        let mut item = |item| match item {
-            TextItem::Text(record) => {
-                self.record(*record, take);
-                Ok(())
+        let mut give = |mapped| {
+            match mapped {
+                Ok(Mapped::To(record)) => self.record(*record, take),
+                Ok(Mapped::LeftOut(reason)) => take.leave_out(reason, 1),
+                Err(error) => take.bad(error)?,
             }
-            TextItem::LeftOut(reason) => {
-                take.leave_out(reason, 1);
-                Ok(())
-            }
-            TextItem::Bad(error) => take.bad(error),
+            Ok(())
         };
-        let read = each_text(files, &self.fields, &self.only, &mut item, progress)?;
+        let read = each_text(files, &self.fields, &self.only, &mut give, progress)?;
         (0..read).for_each(|_| take.file());
         Ok(())
     }
