@@ -53,11 +53,11 @@ pub enum Error {
     /// An error of the ground crate: files, config values.
     #[error(transparent)]
     Core(#[from] wb_core::Error),
-    /// A record that is not a pair.
+    /// A file, or a record of it, that is not what it should be.
     #[error("{place}: {message}")]
     Record {
-        /// Where it stands.
-        place: Place,
+        /// Where it stands: `file:line:column`, `file: row N`, `file: cell N`.
+        place: String,
         /// A short name to count by: `bad UTF-8`, `missing field`.
         reason: &'static str,
         /// What is wrong and what was expected.
@@ -79,7 +79,7 @@ pub enum Error {
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
     /// More bad records than can be skipped in good conscience.
-    #[error("{name}: {bad} of {of} records are bad, more than 1 % ({})", listed(.reasons))]
+    #[error("{name}: {bad} of {of} are bad, more than `max_bad_share` {share} ({})", listed(.reasons))]
     TooManyBad {
         /// The source.
         name: String,
@@ -87,6 +87,8 @@ pub enum Error {
         bad: u64,
         /// How many there are.
         of: u64,
+        /// The share that may be bad.
+        share: f64,
         /// The bad ones by reason.
         reasons: BTreeMap<String, u64>,
         /// The first bad record.
@@ -104,6 +106,12 @@ pub enum Error {
     /// A file of the hub that cannot be had.
     #[error(transparent)]
     Hub(#[from] wb_hub::Error),
+    /// A source tree that cannot be read.
+    #[error(transparent)]
+    Code(#[from] wb_code::Error),
+    /// An error of a reader that stands above this crate.
+    #[error(transparent)]
+    Reader(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
@@ -112,26 +120,28 @@ impl Error {
         match self {
             Self::Core(error) => error.hint().map(str::to_owned),
             Self::Hub(error) => error.hint(),
+            Self::Code(error) => error.hint(),
             Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } => hint.clone(),
             Self::TooManyBad { .. } => {
                 Some("look at the first bad record; the file or the field names may be wrong".into())
             }
+            Self::Reader(_) => None,
         }
     }
 
-    /// A bad record without a hint.
-    pub(crate) fn record(place: Place, reason: &'static str, message: impl Into<String>) -> Self {
-        Self::Record { place, reason, message: message.into(), hint: None }
+    /// A bad record without a hint; `reason` is what it is counted by.
+    pub fn record(place: impl ToString, reason: &'static str, message: impl Into<String>) -> Self {
+        Self::Record { place: place.to_string(), reason, message: message.into(), hint: None }
     }
 
     /// A bad file without a hint.
-    pub(crate) fn file(path: &Path, message: impl Into<String>) -> Self {
+    pub fn file(path: &Path, message: impl Into<String>) -> Self {
         Self::File { path: path.display().to_string(), message: message.into(), hint: None, source: None }
     }
 
     /// The same error with a hint, where the variant can hold one.
     #[must_use]
-    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } = &mut self {
             *hint = Some(text.into());
         }
@@ -140,7 +150,7 @@ impl Error {
 
     /// The same error with its cause, where the variant can hold one.
     #[must_use]
-    pub(crate) fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         if let Self::File { source, .. } = &mut self {
             *source = Some(cause.into());
         }

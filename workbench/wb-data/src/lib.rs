@@ -26,4 +26,4 @@ pub mod trivial;
 pub use error::{Error, Place, Result};
 pub use judge::Judge;
 pub use prepare::{PrepareConfig, Prepared, merge, prepare, prepare_with};
-pub use sources::{OnBad, Source, SourceConfig, SourceRead};
+pub use sources::{OnBad, Source, SourceConfig, SourceRead, Tolerance};

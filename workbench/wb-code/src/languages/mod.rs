@@ -7,6 +7,7 @@ mod grammar;
 mod java;
 mod javascript;
 pub(crate) mod language;
+mod names;
 mod php;
 mod python;
 mod ruby;
@@ -20,6 +21,7 @@ use wb_core::suggest;
 
 pub(crate) use grammar::{Grammar, parse};
 use language::LanguageRules;
+pub use names::{CODE_LANGUAGES, CodeLanguage, canonical_name};
 pub(crate) use rust::doc_attribute as rust_doc_attribute;
 
 /// A programming language whose documented functions can be found.
@@ -57,7 +59,7 @@ impl Language {
     ];
 
     /// The name in YAML and in pairs.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
             Self::Python => "python",
@@ -74,24 +76,12 @@ impl Language {
 
     /// The endings of its files, without the dot.
     pub fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Rust => &["rs"],
-            Self::Python => &["py"],
-            Self::Java => &["java"],
-            Self::JavaScript => &["js", "mjs", "cjs", "jsx"],
-            Self::TypeScript => &["ts", "tsx", "mts", "cts"],
-            Self::Go => &["go"],
-            Self::Ruby => &["rb"],
-            Self::Php => &["php"],
-            Self::C => &["c", "h"],
-            Self::Cpp => &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "tpp", "inl"],
-        }
+        CODE_LANGUAGES.iter().find(|known| known.grammar == Some(self)).map_or(&[], |known| known.endings)
     }
 
     /// The language of a file ending (without its dot, in any case); `h` is C, see [`Language::of_file`].
     pub fn from_extension(extension: &str) -> Option<Self> {
-        let extension = extension.to_ascii_lowercase();
-        Self::ALL.into_iter().find(|language| language.extensions().contains(&extension.as_str()))
+        CodeLanguage::with_ending(extension)?.grammar
     }
 
     /// The language by its name, with a near name in the error.
@@ -99,13 +89,8 @@ impl Language {
         if let Some(language) = Self::ALL.into_iter().find(|language| language.name() == name) {
             return Ok(language);
         }
-        let lower = name.to_lowercase();
-        let other_name = match lower.as_str() {
-            "golang" => Some(Self::Go),
-            "c#" | "csharp" => None,
-            ending => Self::from_extension(ending),
-        };
-        let hint = match other_name {
+        let known = canonical_name(name);
+        let hint = match Self::ALL.into_iter().find(|language| language.name() == known) {
             Some(language) => Some(format!("did you mean `{language}`?")),
             None => suggest::hint(name, Self::ALL.map(Self::name)),
         };

@@ -7,9 +7,11 @@ mod blocks;
 mod docstring;
 mod html;
 mod inline;
+mod split_docstring;
 mod tags;
 
 use crate::languages::Language;
+pub use split_docstring::split_docstring;
 
 /// How many characters of a description an anchor keeps unless told otherwise.
 pub const MAX_ANCHOR_CHARS: usize = 600;

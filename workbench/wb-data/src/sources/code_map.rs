@@ -11,7 +11,6 @@ use super::{
     files::{Input, fingerprint},
     gather::{Gather, stem},
     jsonl::not_json,
-    python_doc,
     source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result, text};
@@ -31,14 +30,6 @@ pub struct CodeMapConfig {
 }
 
 impl CodeMapConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        match self.path.as_os_str().is_empty() {
-            true => Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file")),
-            false => Ok(()),
-        }
-    }
-
     fn input(&self) -> Input {
         Input { path: Arc::from(self.path.as_path()), stem: stem(&self.path) }
     }
@@ -47,6 +38,17 @@ impl CodeMapConfig {
 impl Source for CodeMapConfig {
     fn name(&self) -> String {
         format!("code_map {}", self.path.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        ("code_map", &self.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        match self.path.as_os_str().is_empty() {
+            true => Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file")),
+            false => Ok(()),
+        }
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {
@@ -75,7 +77,7 @@ impl Source for CodeMapConfig {
                 ))?;
                 continue;
             };
-            let Some((doc, positive)) = python_doc::split(&code) else {
+            let Some((doc, positive)) = wb_code::split_docstring(&code) else {
                 gather.leave_out("no docstring", 1);
                 continue;
             };

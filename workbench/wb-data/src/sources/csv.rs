@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use wb_core::Progress;
 
 use super::{
-    fields::Record,
     files::{Item, Sink},
     jsonl::{BOM, open, read_error},
+    record::Record,
 };
 use crate::{Error, Place, Result};
 

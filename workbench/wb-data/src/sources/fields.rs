@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use wb_core::{Pair, Task, suggest};
+use serde_json::Value;
+use wb_core::{Pair, Task};
 
-use super::{python_doc, scores::scores};
-use crate::{Error, Place, Result, text};
+use super::{
+    record::{Found, Mapped, Record, find_text, left_out, lookup, negatives, optional, place_of, roots, validate_only},
+    scores::scores,
+};
+use crate::{Error, Result, text};
 
 /// Names of the fields that make a pair.
 ///
@@ -90,80 +93,97 @@ pub enum Nulls {
     Drop,
 }
 
-/// How records become pairs, whatever file they stand in.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Shape {
-    /// Names of the fields.
-    pub fields: Fields,
-    /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
-    pub only: BTreeMap<String, Value>,
-    /// The task of every pair; null for the record's own `task`, or text2code.
-    pub task: Option<Task>,
-    /// The language of pairs whose record names none.
-    pub language: String,
-    /// Which part of the anchor's field.
-    pub anchor_part: AnchorPart,
-    /// Which part of the positive's field.
-    pub positive_part: PositivePart,
-    /// Records with a null in the anchor or the positive.
-    pub nulls: Nulls,
+/// Declares a config of records: keys of its own, then those that say how a record becomes a pair.
+///
+/// This is no `serde(flatten)`, which holds keys back until it has seen all of them: an unknown one would have neither
+/// its line and column nor the names that it may have meant.
+macro_rules! config_of_records {
+    ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($own)*
+            /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
+            #[serde(default)]
+            pub dataset: String,
+            /// Names of the fields.
+            #[serde(default)]
+            pub fields: $crate::sources::Fields,
+            /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
+            #[serde(default)]
+            pub only: std::collections::BTreeMap<String, serde_json::Value>,
+            /// The task of every pair; null for the record's own `task`, or text2code.
+            #[serde(default)]
+            pub task: Option<wb_core::Task>,
+            /// The language of pairs whose record names none.
+            #[serde(default)]
+            pub language: String,
+            /// Which part of the anchor's field: `whole` or `first_paragraph`.
+            #[serde(default)]
+            pub anchor_part: $crate::sources::AnchorPart,
+            /// Which part of the positive's field: `whole` or `without_docstring` (Python).
+            #[serde(default)]
+            pub positive_part: $crate::sources::PositivePart,
+            /// Records with a null in the anchor or the positive: `refuse` or `drop`.
+            #[serde(default)]
+            pub nulls: $crate::sources::Nulls,
+        }
+
+        impl $name {
+            pub(crate) fn shape(&self) -> $crate::sources::Shape<'_> {
+                $crate::sources::Shape {
+                    fields: &self.fields,
+                    only: &self.only,
+                    task: self.task,
+                    language: &self.language,
+                    anchor_part: self.anchor_part,
+                    positive_part: self.positive_part,
+                    nulls: self.nulls,
+                }
+            }
+        }
+    };
+}
+pub(super) use config_of_records;
+
+/// How records become pairs, whatever file they stand in: the keys of every config of records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape<'a> {
+    pub(super) fields: &'a Fields,
+    pub(super) only: &'a BTreeMap<String, Value>,
+    pub(super) task: Option<Task>,
+    pub(super) language: &'a str,
+    pub(super) anchor_part: AnchorPart,
+    pub(super) positive_part: PositivePart,
+    pub(super) nulls: Nulls,
 }
 
-/// One record: its fields, its place, and the text that it was parsed from where there is one.
-pub(crate) struct Record<'a> {
-    pub(crate) place: Place,
-    pub(crate) fields: Map<String, Value>,
-    pub(crate) raw: &'a [u8],
-}
-
-/// What became of a good record.
-pub(crate) enum Picked {
-    Pair(Box<Pair>),
-    LeftOut(String),
-}
-
-enum Found {
-    Text(String),
-    Null(String),
-}
-
-impl Shape {
+impl Shape<'_> {
     /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+    pub(crate) fn validate(&self, key: &str) -> wb_core::Result<()> {
         for (name, value) in [("anchor", &self.fields.anchor), ("positive", &self.fields.positive)] {
             if value.split(['|', '+']).any(|part| part.trim().is_empty()) {
                 let message = format!("got `{value}`, expected a field name, `a|b` or `a+b`");
                 return Err(wb_core::Error::value(format!("{key}.fields.{name}"), message));
             }
         }
-        validate_only(&self.only, key)?;
-        Ok(())
+        validate_only(self.only, key)
     }
 
     /// Top-level names that a reader of tables must fetch.
     pub(crate) fn roots(&self) -> Vec<String> {
-        let fields = &self.fields;
+        let fields = self.fields;
         let names =
             [&fields.anchor, &fields.positive, &fields.negatives, &fields.scores, &fields.language, &fields.group];
-        let mut roots: Vec<String> = names
-            .into_iter()
-            .chain([&fields.path, &fields.license, &fields.dataset])
-            .chain(&fields.id)
-            .chain(self.only.keys())
-            .flat_map(|name| name.split(['|', '+']).chain([name.as_str()]))
-            .flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()])
-            .chain(["task", "origin"])
-            .map(str::to_owned)
-            .collect();
-        roots.sort();
-        roots.dedup();
-        roots
+        let names = names.into_iter().chain([&fields.path, &fields.license, &fields.dataset]).chain(&fields.id);
+        roots(names.chain(self.only.keys()).map(String::as_str).chain(["task", "origin"]))
     }
 
     /// Makes the pair of a record; its id is empty where the record has none.
-    pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Picked> {
-        if let Some(reason) = left_out(&self.only, record)? {
-            return Ok(Picked::LeftOut(reason));
+    pub(crate) fn pick(&self, record: &Record<'_>) -> Result<Mapped<Pair>> {
+        if let Some(reason) = left_out(self.only, record)? {
+            return Ok(Mapped::LeftOut(reason));
         }
         let anchor = match find_text(record, &self.fields.anchor)? {
             Found::Text(text) => text,
@@ -179,16 +199,16 @@ impl Shape {
         };
         let positive = match self.positive_part {
             PositivePart::Whole => positive,
-            PositivePart::WithoutDocstring => python_doc::split(&positive).map_or(positive, |(_, rest)| rest),
+            PositivePart::WithoutDocstring => wb_code::split_docstring(&positive).map_or(positive, |(_, rest)| rest),
         };
-        let fields = &self.fields;
+        let fields = self.fields;
         let mut pair = Pair { anchor, positive, ..Pair::default() };
         if let Some(name) = &fields.id {
             pair.id = optional(record, name)?;
         }
         pair.language = Some(optional(record, &fields.language)?.to_lowercase())
             .filter(|language| !language.is_empty())
-            .unwrap_or_else(|| self.language.clone());
+            .unwrap_or_else(|| self.language.to_owned());
         pair.origin.group = optional(record, &fields.group)?;
         pair.origin.path = optional(record, &fields.path)?;
         pair.origin.license = optional(record, &fields.license)?;
@@ -204,12 +224,12 @@ impl Shape {
         };
         pair.negatives = negatives(record, &fields.negatives)?;
         pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
-        Ok(Picked::Pair(Box::new(pair)))
+        Ok(Mapped::To(Box::new(pair)))
     }
 
-    fn null(&self, record: &Record<'_>, name: &str) -> Result<Picked> {
+    fn null(&self, record: &Record<'_>, name: &str) -> Result<Mapped<Pair>> {
         match self.nulls {
-            Nulls::Drop => Ok(Picked::LeftOut(format!("null `{name}`"))),
+            Nulls::Drop => Ok(Mapped::LeftOut(format!("null `{name}`"))),
             Nulls::Refuse => Err(Error::record(
                 place_of(record, name),
                 "null",
@@ -217,196 +237,5 @@ impl Shape {
             )
             .with_hint("`nulls: drop` leaves such records out")),
         }
-    }
-}
-
-/// Refuses values that no field is compared with.
-pub(super) fn validate_only(only: &BTreeMap<String, Value>, key: &str) -> wb_core::Result<()> {
-    for (name, value) in only {
-        if value.is_array() || value.is_object() {
-            let message = format!("got {}, expected a string, a number, true, false or null", kind(value));
-            return Err(wb_core::Error::value(format!("{key}.only.{name}"), message));
-        }
-    }
-    Ok(())
-}
-
-/// Why a record is left out, if some field has not the value that it should have.
-pub(super) fn left_out(only: &BTreeMap<String, Value>, record: &Record<'_>) -> Result<Option<String>> {
-    for (name, wanted) in only {
-        let value = lookup(&record.fields, name).ok_or_else(|| missing(record, name))?;
-        if scalar(value) != scalar(wanted) {
-            return Ok(Some(format!("not `{name}: {}`", scalar(wanted))));
-        }
-    }
-    Ok(None)
-}
-
-/// The text that a field expression names, for sources that read one text a record.
-pub(crate) fn text_of(record: &Record<'_>, expression: &str) -> Result<Option<String>> {
-    Ok(match find_text(record, expression)? {
-        Found::Text(text) => Some(text),
-        Found::Null(_) => None,
-    })
-}
-
-fn find_text(record: &Record<'_>, expression: &str) -> Result<Found> {
-    if let Some(value) = record.fields.get(expression) {
-        return one_text(record, expression, value);
-    }
-    let alternatives: Vec<&str> = expression.split('|').map(str::trim).collect();
-    let mut null = None;
-    for alternative in &alternatives {
-        let parts: Vec<&str> = alternative.split('+').map(str::trim).collect();
-        let Some(values) = parts.iter().map(|part| lookup(&record.fields, part)).collect::<Option<Vec<_>>>() else {
-            continue;
-        };
-        let mut joined = String::new();
-        let mut whole = true;
-        for (part, value) in parts.iter().zip(values) {
-            match one_text(record, part, value)? {
-                Found::Text(text) => joined.push_str(&text),
-                Found::Null(name) => {
-                    whole = false;
-                    null.get_or_insert(name);
-                }
-            }
-        }
-        if whole {
-            return Ok(Found::Text(joined));
-        }
-    }
-    match null {
-        Some(name) => Ok(Found::Null(name)),
-        None => {
-            let parts = alternatives[0].split('+').map(str::trim);
-            let absent =
-                parts.into_iter().find(|part| lookup(&record.fields, part).is_none()).unwrap_or(alternatives[0]);
-            Err(missing(record, absent))
-        }
-    }
-}
-
-fn one_text(record: &Record<'_>, name: &str, value: &Value) -> Result<Found> {
-    match value {
-        Value::String(text) => Ok(Found::Text(text.clone())),
-        Value::Null => Ok(Found::Null(name.to_owned())),
-        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
-            Some(words) => Ok(Found::Text(words.join(" "))),
-            None => {
-                let odd = items.iter().find(|item| !item.is_string()).map_or("nothing", kind);
-                Err(wrong(record, name, &format!("an array with {odd} in it")))
-            }
-        },
-        other => Err(wrong(record, name, kind(other))),
-    }
-}
-
-/// A field that may be absent; numbers are taken as they are written.
-pub(super) fn optional(record: &Record<'_>, expression: &str) -> Result<String> {
-    for name in expression.split('|').map(str::trim) {
-        match lookup(&record.fields, name) {
-            None | Some(Value::Null) => {}
-            Some(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => return Ok(scalar(value)),
-            Some(other) => return Err(wrong(record, name, kind(other))),
-        }
-    }
-    Ok(String::new())
-}
-
-fn negatives(record: &Record<'_>, expression: &str) -> Result<Vec<String>> {
-    for name in expression.split('|').map(str::trim) {
-        match lookup(&record.fields, name) {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) if text.is_empty() => return Ok(Vec::new()),
-            Some(Value::String(text)) => return Ok(vec![text.clone()]),
-            Some(value @ Value::Array(items)) => {
-                let texts = items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
-                return texts.ok_or_else(|| wrong(record, name, &format!("{} with something else in it", kind(value))));
-            }
-            Some(other) => return Err(wrong(record, name, kind(other))),
-        }
-    }
-    Ok(Vec::new())
-}
-
-pub(super) fn lookup<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    if let Some(value) = fields.get(name) {
-        return Some(value);
-    }
-    let (first, rest) = name.split_once('.')?;
-    lookup(fields.get(first)?.as_object()?, rest)
-}
-
-fn scalar(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
-fn missing(record: &Record<'_>, name: &str) -> Error {
-    let names: Vec<&str> = record.fields.keys().map(String::as_str).collect();
-    let message = match names.is_empty() {
-        true => format!("no field `{name}`, the record is empty"),
-        false => format!("no field `{name}`, the record has {}", quoted(&names)),
-    };
-    let error = Error::record(record.place.clone(), "missing field", message);
-    match suggest::nearest(name, names.iter().copied()) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(naming(&names)),
-    }
-}
-
-/// Names for a message.
-pub(super) fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// A hint that names fields which are there; which of them is meant, the user knows.
-pub(super) fn naming(names: &[&str]) -> String {
-    let [anchor, positive] = [0, 1].map(|at| names.get(at).copied().unwrap_or("code"));
-    format!("name the fields, as in `fields: {{ anchor: {anchor}, positive: {positive} }}`")
-}
-
-fn wrong(record: &Record<'_>, name: &str, got: &str) -> Error {
-    let message = format!("field `{name}` is {got}, expected a string or an array of strings");
-    Error::record(place_of(record, name), "wrong type", message)
-}
-
-/// The place of a key in the text of its record, as far as a search for it tells.
-pub(super) fn place_of(record: &Record<'_>, name: &str) -> Place {
-    let key = format!("\"{}\"", name.rsplit('.').next().unwrap_or(name));
-    let Some(at) = record.raw.windows(key.len()).position(|part| part == key.as_bytes()) else {
-        return record.place.clone();
-    };
-    let before = &record.raw[..at];
-    let lines = before.iter().filter(|byte| **byte == b'\n').count();
-    let column = match before.iter().rposition(|byte| *byte == b'\n') {
-        Some(newline) => at - newline,
-        None => record.place.column + at,
-    };
-    Place { line: record.place.line + lines, ..record.place.clone() }.at(column)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hint_about_fields_can_be_pasted() {
-        let hint = naming(&["docstring", "code", "url"]);
-        assert_eq!(hint, "name the fields, as in `fields: { anchor: docstring, positive: code }`");
     }
 }

@@ -7,70 +7,24 @@ use std::{
     sync::Arc,
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use wb_core::{Progress, Task, fingerprint::Fingerprint};
+use serde::Serialize;
+use wb_core::{Progress, fingerprint::Fingerprint};
 
 use super::{
     csv,
-    fields::{AnchorPart, Fields, Nulls, Picked, PositivePart, Record, Shape},
+    fields::{Shape, config_of_records},
     gather::{Gather, stem},
     jsonl, parquet,
-    source::SourceRead,
+    record::{Mapped, Record},
+    source::{Source, SourceRead},
 };
 use crate::{Error, Result};
 
-/// Files of one format with one record a line or row.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FilesConfig {
-    /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
-    pub path: PathBuf,
-    /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
-    #[serde(default)]
-    pub dataset: String,
-    /// Names of the fields.
-    #[serde(default)]
-    pub fields: Fields,
-    /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
-    #[serde(default)]
-    pub only: BTreeMap<String, Value>,
-    /// The task of every pair; null for the record's own `task`, or text2code.
-    #[serde(default)]
-    pub task: Option<Task>,
-    /// The language of pairs whose record names none.
-    #[serde(default)]
-    pub language: String,
-    /// Which part of the anchor's field: `whole` or `first_paragraph`.
-    #[serde(default)]
-    pub anchor_part: AnchorPart,
-    /// Which part of the positive's field: `whole` or `without_docstring` (Python).
-    #[serde(default)]
-    pub positive_part: PositivePart,
-    /// Records with a null in the anchor or the positive: `refuse` or `drop`.
-    #[serde(default)]
-    pub nulls: Nulls,
-}
-
-impl FilesConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.path.as_os_str().is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
-        }
-        self.shape().validate(key)
-    }
-
-    pub(crate) fn shape(&self) -> Shape {
-        Shape {
-            fields: self.fields.clone(),
-            only: self.only.clone(),
-            task: self.task,
-            language: self.language.clone(),
-            anchor_part: self.anchor_part,
-            positive_part: self.positive_part,
-            nulls: self.nulls,
-        }
+config_of_records! {
+    /// Files of one format with one record a line or row.
+    FilesConfig {
+        /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
+        pub path: PathBuf,
     }
 }
 
@@ -202,38 +156,67 @@ pub(crate) fn fingerprint(config: &impl Serialize, inputs: &[Input]) -> Result<F
     Ok(fingerprint.finish())
 }
 
-/// Reads all files of a config as one format.
-pub(crate) fn read(
-    config: &FilesConfig,
-    format: Format,
-    mut gather: Gather<'_>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<SourceRead> {
-    let (inputs, others) = list(&config.path, format)?;
-    let fingerprint = fingerprint(config, &inputs)?;
-    if others > 0 {
+/// Files of one format.
+pub(crate) struct Files<'a> {
+    pub(crate) config: &'a FilesConfig,
+    pub(crate) format: Format,
+}
+
+impl Source for Files<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.format.name(), self.config.path.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        (self.format.name(), &self.config.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.config.path.as_os_str().is_empty() {
+            return Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
+        }
+        self.config.shape().validate(key)
+    }
+
+    fn fingerprint(&self) -> Result<Fingerprint> {
+        fingerprint(self.config, &list(&self.config.path, self.format)?.0)
+    }
+
+    fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
+        let (inputs, others) = list(&self.config.path, self.format)?;
+        let fingerprint = fingerprint(self.config, &inputs)?;
         gather.leave_out("file of another format", others);
+        let shape = self.config.shape();
+        for input in &inputs {
+            read_file(input, self.format, shape, &mut gather, progress)?;
+        }
+        gather.finish(self.name(), fingerprint)
     }
-    let shape = config.shape();
-    for input in &inputs {
-        read_file(input, format, &shape, &mut gather, progress)?;
-    }
-    gather.finish(format!("{} {}", format.name(), config.path.display()), fingerprint)
 }
 
 /// Reads one file into a source's pairs.
 pub(crate) fn read_file(
     input: &Input,
     format: Format,
-    shape: &Shape,
+    shape: Shape<'_>,
     gather: &mut Gather<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let mut sink = |item: Item<'_>| take(item, shape, gather, &input.stem);
+    records(input, format, &shape.roots(), &mut |item| take(item, shape, gather, &input.stem), progress)
+}
+
+/// Gives every record of a file to `sink`, in order; tables with those of their columns that are in `roots`.
+pub(crate) fn records(
+    input: &Input,
+    format: Format,
+    roots: &[String],
+    sink: &mut Sink<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
     match format {
-        Format::Jsonl => jsonl::records(&input.path, &mut sink, progress),
-        Format::Parquet => parquet::records(&input.path, &shape.roots(), &mut sink, progress),
-        Format::Csv => csv::records(&input.path, &mut sink, progress),
+        Format::Jsonl => jsonl::records(&input.path, sink, progress),
+        Format::Parquet => parquet::records(&input.path, roots, sink, progress),
+        Format::Csv => csv::records(&input.path, sink, progress),
     }
 }
 
@@ -250,13 +233,13 @@ pub(crate) enum Item<'a> {
 /// Where readers put what they come upon; an error ends the reading.
 pub(crate) type Sink<'s> = dyn FnMut(Item<'_>) -> Result<()> + 's;
 
-fn take(item: Item<'_>, shape: &Shape, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
+fn take(item: Item<'_>, shape: Shape<'_>, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
     match item {
         Item::Blank(count) => gather.leave_out("blank line", count),
         Item::Bad(error) => gather.refuse(error)?,
         Item::Record(record) => match shape.pick(&record) {
-            Ok(Picked::Pair(pair)) => gather.push(*pair, record.place, stem)?,
-            Ok(Picked::LeftOut(reason)) => gather.leave_out(reason, 1),
+            Ok(Mapped::To(pair)) => gather.push(*pair, record.place, stem)?,
+            Ok(Mapped::LeftOut(reason)) => gather.leave_out(reason, 1),
             Err(error) => gather.refuse(error)?,
         },
     }

@@ -1,7 +1,7 @@
 //! Pairs of a source as they come in: ids made and checked, bad records refused or counted.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::{HashMap, hash_map::Entry},
     path::Path,
     sync::Arc,
 };
@@ -11,21 +11,23 @@ use wb_core::{
     fingerprint::{Fingerprint, text_key},
 };
 
-use super::source::{OnBad, SourceRead};
+use super::{
+    intake::{Intake, Tolerance},
+    source::SourceRead,
+};
 use crate::{Error, Place, Result};
 
 /// The pairs of one source so far.
 pub struct Gather<'a> {
-    on_bad: OnBad,
+    intake: Intake,
+    /// The data set of pairs, and whether that of a record gives way to it.
+    dataset: (String, bool),
     pairs: Vec<Pair>,
     /// Where pairs go instead, where they are not kept.
-    take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
+    pub(super) take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
     count: u64,
     seen: HashMap<[u64; 2], Seen>,
     files: Vec<Arc<Path>>,
-    skipped: BTreeMap<String, u64>,
-    bad: BTreeMap<String, u64>,
-    first_bad: Option<Box<Error>>,
 }
 
 /// Where an id stands, in few bytes: there is one for each pair.
@@ -36,24 +38,17 @@ struct Seen {
     column: u32,
 }
 
-impl<'a> Gather<'a> {
-    pub(crate) fn new(on_bad: OnBad) -> Self {
+impl Gather<'_> {
+    pub(super) fn new(tolerance: Tolerance, dataset: (String, bool)) -> Self {
         Self {
-            on_bad,
+            intake: Intake::new(tolerance),
+            dataset,
             pairs: Vec::new(),
             take: None,
             count: 0,
             seen: HashMap::new(),
             files: Vec::new(),
-            skipped: BTreeMap::new(),
-            bad: BTreeMap::new(),
-            first_bad: None,
         }
-    }
-
-    /// Gives pairs away one by one.
-    pub(crate) fn to(on_bad: OnBad, take: &'a mut dyn FnMut(Pair) -> Result<()>) -> Self {
-        Self { take: Some(take), ..Self::new(on_bad) }
     }
 
     /// Takes a pair; one without an id is named `stem:line`.
@@ -72,14 +67,7 @@ impl<'a> Gather<'a> {
         match self.seen.entry(text_key(&pair.id)) {
             Entry::Vacant(free) => {
                 free.insert(here);
-                self.count += 1;
-                match &mut self.take {
-                    Some(take) => take(pair),
-                    None => {
-                        self.pairs.push(pair);
-                        Ok(())
-                    }
-                }
+                self.give(pair)
             }
             Entry::Occupied(taken) => {
                 let Seen { file, line, column } = *taken.get();
@@ -93,36 +81,39 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// A bad record: an error, or counted. What is no record's fault (a file that cannot be read) is always an error.
-    pub(crate) fn refuse(&mut self, error: Error) -> Result<()> {
-        match (self.on_bad, &error) {
-            (OnBad::Skip, Error::Record { reason, .. }) => {
-                *self.bad.entry((*reason).to_owned()).or_default() += 1;
-                self.first_bad.get_or_insert_with(|| Box::new(error));
+    /// Takes a pair whose id its source knows to be unique.
+    pub fn give(&mut self, mut pair: Pair) -> Result<()> {
+        let (dataset, is_named) = &self.dataset;
+        if *is_named || pair.origin.dataset.is_empty() {
+            pair.origin.dataset.clone_from(dataset);
+        }
+        self.count += 1;
+        match &mut self.take {
+            Some(take) => take(pair),
+            None => {
+                self.pairs.push(pair);
                 Ok(())
             }
-            _ => Err(error),
         }
     }
 
-    /// A record that the config leaves out; it is counted and no fault.
-    pub(crate) fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
-        *self.skipped.entry(reason.into()).or_default() += count;
+    /// Refuses or counts a bad record, as [`Intake::refuse`] does.
+    pub(crate) fn refuse(&mut self, error: Error) -> Result<()> {
+        self.intake.refuse(error)
+    }
+
+    /// Counts records that the config leaves out.
+    pub fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
+        self.intake.leave_out(reason, count);
     }
 
     /// Everything, or the error that there was too much to skip.
-    pub(crate) fn finish(mut self, name: String, fingerprint: Fingerprint) -> Result<SourceRead> {
-        let bad: u64 = self.bad.values().sum();
-        let of = bad + self.count;
-        if let Some(first) = self.first_bad
-            && bad * 100 > of
-        {
-            return Err(Error::TooManyBad { name, bad, of, reasons: self.bad, first });
+    pub fn finish(self, name: String, fingerprint: Fingerprint) -> Result<SourceRead> {
+        let Intake { left_out: mut skipped, bad, .. } = self.intake.finish(&name, self.count)?;
+        for (reason, count) in bad {
+            *skipped.entry(reason).or_default() += count;
         }
-        for (reason, count) in self.bad {
-            *self.skipped.entry(reason).or_default() += count;
-        }
-        Ok(SourceRead { name, pairs: self.pairs, skipped: self.skipped, fingerprint })
+        Ok(SourceRead { name, pairs: self.pairs, skipped, fingerprint })
     }
 }
 

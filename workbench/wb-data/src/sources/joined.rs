@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
 use super::{
-    fields::{Record, text_of},
     files::{Input, Item, fingerprint},
     gather::{Gather, stem},
     jsonl,
+    record::{Record, text_of},
     source::{Source, SourceRead},
 };
 use crate::{Error, Place, Result};
@@ -53,21 +53,6 @@ fn code2code() -> Task {
 }
 
 impl JoinedConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        for (name, side) in [("left", &self.left), ("right", &self.right)] {
-            for (field, value) in [("text", &side.text), ("key", &side.key)] {
-                if value.trim().is_empty() {
-                    return Err(wb_core::Error::value(
-                        format!("{key}.{name}.{field}"),
-                        "got nothing, expected a field",
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn inputs(&self) -> [Input; 2] {
         [&self.left.path, &self.right.path].map(|path| Input { path: Arc::from(path.as_path()), stem: stem(path) })
     }
@@ -114,6 +99,24 @@ impl JoinedConfig {
 impl Source for JoinedConfig {
     fn name(&self) -> String {
         format!("joined {} {}", self.left.path.display(), self.right.path.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        ("joined", &self.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        for (name, side) in [("left", &self.left), ("right", &self.right)] {
+            for (field, value) in [("text", &side.text), ("key", &side.key)] {
+                if value.trim().is_empty() {
+                    return Err(wb_core::Error::value(
+                        format!("{key}.{name}.{field}"),
+                        "got nothing, expected a field",
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {

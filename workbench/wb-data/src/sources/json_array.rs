@@ -5,9 +5,9 @@ use std::{path::Path, sync::Arc};
 use serde_json::{Deserializer, Value, error::Category};
 
 use super::{
-    fields::Record,
     files::{Item, Sink},
     jsonl::{BOM, not_json},
+    record::Record,
 };
 use crate::{Error, Place, Result};
 

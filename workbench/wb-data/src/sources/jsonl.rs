@@ -16,9 +16,9 @@ use serde_json::{Map, Value, error::Category};
 use wb_core::Progress;
 
 use super::{
-    fields::Record,
     files::{Item, Sink},
     json_array,
+    record::Record,
 };
 use crate::{Error, Place, Result};
 

@@ -41,15 +41,6 @@ fn code2code() -> Task {
 }
 
 impl ParallelLinesConfig {
-    /// Refuses values that make no sense; `key` is the config path of the source.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.anchors == self.positives {
-            let message = format!("got {} for anchors and positives, expected two files", self.anchors.display());
-            return Err(wb_core::Error::value(format!("{key}.positives"), message));
-        }
-        Ok(())
-    }
-
     fn inputs(&self) -> [Input; 2] {
         [&self.anchors, &self.positives].map(|path| Input { path: Arc::from(path.as_path()), stem: stem(path) })
     }
@@ -58,6 +49,18 @@ impl ParallelLinesConfig {
 impl Source for ParallelLinesConfig {
     fn name(&self) -> String {
         format!("parallel_lines {}", self.anchors.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        ("parallel_lines", &self.dataset)
+    }
+
+    fn validate(&self, key: &str) -> wb_core::Result<()> {
+        if self.anchors == self.positives {
+            let message = format!("got {} for anchors and positives, expected two files", self.anchors.display());
+            return Err(wb_core::Error::value(format!("{key}.positives"), message));
+        }
+        Ok(())
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 use wb_core::Progress;
 
 use super::{
-    fields::{Record, naming, quoted},
     files::{Item, Sink},
+    record::{Record, naming, quoted},
 };
 use crate::{Error, Place, Result};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fields::{Record, kind, lookup, place_of};
+use super::record::{Record, kind, lookup, place_of};
 use crate::{Error, Result};
 
 /// One score or 1 + `negatives` of them, or none; a text, as in CSV, is read as JSON.

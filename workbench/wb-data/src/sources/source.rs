@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
 use super::gather::Gather;
@@ -13,41 +12,20 @@ pub trait Source {
     /// The source's kind and place, for tables: `jsonl data/train.jsonl`.
     fn name(&self) -> String;
 
-    /// Of the config and the content of every file that [`Source::read`] would read; nothing is parsed.
+    /// The source's key in a YAML (`jsonl`), and the data set that its pairs belong to; empty where the config names none.
+    fn kind_and_dataset(&self) -> (&'static str, &str);
+
+    /// Refuses values that make no sense; `key` is the config path of the source.
+    fn validate(&self, key: &str) -> wb_core::Result<()>;
+
+    /// The fingerprint of the config and of the content of every file that would be read; nothing is parsed.
     fn fingerprint(&self) -> Result<Fingerprint>;
-
-    /// Reads everything.
-    fn read(&self, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
-        self.gather(Gather::new(on_bad), progress)
-    }
-
-    /// Gives every pair to `take`, in order; an error of `take` ends it. What it returns has no pairs.
-    /// Files of records are read record by record; other sources may hold all of theirs in memory.
-    fn each(
-        &self,
-        on_bad: OnBad,
-        take: &mut dyn FnMut(Pair) -> Result<()>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<SourceRead> {
-        self.gather(Gather::to(on_bad, take), progress)
-    }
 
     /// Reads everything into what gathers pairs.
     fn gather(&self, gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead>;
 }
 
-/// What to do with a record that is not a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnBad {
-    /// The first one is an error with its place.
-    #[default]
-    Stop,
-    /// They are counted by reason; more than 1 % of a source's records is an error.
-    Skip,
-}
-
-/// What came out of a source.
+/// The pairs of a source, and the account of its other records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceRead {
     /// The source's kind and place.
@@ -56,6 +34,6 @@ pub struct SourceRead {
     pub pairs: Vec<Pair>,
     /// Records that gave no pair, by reason: bad ones, and those that the config leaves out.
     pub skipped: BTreeMap<String, u64>,
-    /// As [`Source::fingerprint`].
+    /// The answer of [`Source::fingerprint`].
     pub fingerprint: Fingerprint,
 }

@@ -5,15 +5,13 @@ use std::{collections::BTreeMap, path::Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Origin, Progress};
-use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{
-    csv,
-    fields::{Record, left_out, optional, text_of, validate_only},
-    files::{Format, Input, Item, list_all},
-    jsonl, parquet,
+    HubFiles,
+    files::{Item, list_all, records},
+    record::{Mapped, Record, left_out, optional, roots, text_of, validate_only},
 };
-use crate::{Error, Place, Result};
+use crate::{Place, Result};
 
 /// Which fields of a record are its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
 /// absent from a record.
@@ -64,29 +62,21 @@ impl TextFields {
     fn roots(&self, only: &BTreeMap<String, Value>) -> Vec<String> {
         let names = [&self.text, &self.context, &self.language, &self.group, &self.path, &self.license];
         let names = names.into_iter().chain(&self.id).chain(only.keys());
-        let parts = names.flat_map(|name| name.split(['|', '+']).chain([name.as_str()]));
-        let mut roots: Vec<String> = parts
-            .flat_map(|name| [name.trim(), name.trim().split('.').next().unwrap_or_default()])
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect();
-        roots.sort();
-        roots.dedup();
-        roots
+        roots(names.map(String::as_str))
     }
 
-    fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<TextItem> {
+    fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<Mapped<TextRecord>> {
         if let Some(reason) = left_out(only, record)? {
-            return Ok(TextItem::LeftOut(reason));
+            return Ok(Mapped::LeftOut(reason));
         }
         let Some(text) = text_of(record, &self.text)? else {
-            return Ok(TextItem::LeftOut(format!("null `{}`", self.text)));
+            return Ok(Mapped::LeftOut(format!("null `{}`", self.text)));
         };
         let id = match &self.id {
             Some(name) => optional(record, name)?,
             None => String::new(),
         };
-        Ok(TextItem::Text(Box::new(TextRecord {
+        Ok(Mapped::To(Box::new(TextRecord {
             id: if id.is_empty() { format!("{stem}:{}", record.place.line) } else { id },
             text,
             context: optional(record, &self.context)?,
@@ -107,15 +97,8 @@ impl TextFields {
 pub enum TextFiles<'a> {
     /// A file, or a folder whose Parquet, JSON and CSV files are read in order of their paths, subfolders too.
     Path(&'a Path),
-    /// Files of a data set on the hub at a pinned revision, in this order.
-    Hub {
-        /// `owner/name`.
-        repo: &'a str,
-        /// Commit hash, 40 hex digits.
-        revision: &'a str,
-        /// Files in the repository.
-        files: &'a [String],
-    },
+    /// Files of a data set on the hub, in this order.
+    Hub(&'a HubFiles),
 }
 
 /// One record with a text.
@@ -135,62 +118,28 @@ pub struct TextRecord {
     pub place: Place,
 }
 
-/// What a reader of texts comes upon.
-#[derive(Debug)]
-pub enum TextItem {
-    /// A record with its text.
-    Text(Box<TextRecord>),
-    /// A record that the config leaves out, with the reason.
-    LeftOut(String),
-    /// A record that cannot be used.
-    Bad(Error),
-}
-
-/// Gives every record to `take`, in the order of files and lines; an error of `take` ends the reading.
+/// Gives every record, or what is wrong with it, to `take`, in the order of files and lines; an error of `take` ends the
+/// reading.
 /// Returns how many files were read.
 pub fn each_text(
     files: TextFiles<'_>,
     fields: &TextFields,
     only: &BTreeMap<String, Value>,
-    take: &mut dyn FnMut(TextItem) -> Result<()>,
+    take: &mut dyn FnMut(Result<Mapped<TextRecord>>) -> Result<()>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<u64> {
-    let inputs = inputs(files, progress)?;
+    let inputs = match files {
+        TextFiles::Path(path) => list_all(path)?,
+        TextFiles::Hub(files) => files.inputs(progress)?,
+    };
     let roots = fields.roots(only);
     for (input, format) in &inputs {
         let mut sink = |item: Item<'_>| match item {
-            Item::Blank(count) => (0..count).try_for_each(|_| take(TextItem::LeftOut("blank line".into()))),
-            Item::Bad(error) => take(TextItem::Bad(error)),
-            Item::Record(record) => take(fields.pick(&record, only, &input.stem).unwrap_or_else(TextItem::Bad)),
+            Item::Blank(count) => (0..count).try_for_each(|_| take(Ok(Mapped::LeftOut("blank line".into())))),
+            Item::Bad(error) => take(Err(error)),
+            Item::Record(record) => take(fields.pick(&record, only, &input.stem)),
         };
-        match format {
-            Format::Jsonl => jsonl::records(&input.path, &mut sink, progress)?,
-            Format::Parquet => parquet::records(&input.path, &roots, &mut sink, progress)?,
-            Format::Csv => csv::records(&input.path, &mut sink, progress)?,
-        }
+        records(input, *format, &roots, &mut sink, progress)?;
     }
     Ok(inputs.len() as u64)
-}
-
-fn inputs(files: TextFiles<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<(Input, Format)>> {
-    match files {
-        TextFiles::Path(path) => list_all(path),
-        TextFiles::Hub { repo, revision, files } => {
-            let named = RepoRef::new(RepoKind::Dataset, repo, revision, "hub.repo")?;
-            let mut inputs = Vec::with_capacity(files.len());
-            for (done, file) in files.iter().enumerate() {
-                progress(Progress::new("fetching files", done, files.len()).note(file.clone()));
-                let format = Format::of(file.as_ref()).unwrap_or(Format::Jsonl);
-                let path = Hub::session().file(&named, file)?;
-                inputs.push((Input { path: path.as_path().into(), stem: file.clone() }, format));
-            }
-            Ok(inputs)
-        }
-    }
-}
-
-/// Refuses a hub repository, revision or list of files that cannot be read; `key` is the config path of them.
-pub fn validate_hub(repo: &str, revision: &str, files: &[String], key: &str) -> wb_core::Result<()> {
-    super::HubConfig { repo: repo.into(), revision: revision.into(), files: files.into(), ..Default::default() }
-        .validate(key)
 }

@@ -13,9 +13,9 @@ use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use serde_json::json;
 use wb_core::progress::silent;
-use wb_data::{Error, OnBad, Source, SourceConfig};
+use wb_data::{Error, OnBad, Tolerance};
 
-use crate::support::{message, read, read_bytes, source};
+use crate::support::{SourceConfig, message, read, read_bytes, source};
 
 const GOOD: &str = "{\"anchor\": \"a\", \"positive\": \"b\"}\n{\"anchor\": \"c\", \"positive\": \"d\", \"language\": \"Rust\", \"group\": \"g\"}\n";
 
@@ -146,8 +146,17 @@ fn skipping_counts_and_has_a_limit() {
     let read = read_bytes("x.jsonl", "jsonl", lines(2).as_bytes(), OnBad::Skip).unwrap();
     assert_eq!((read.pairs.len(), read.skipped.get("wrong type")), (198, Some(&2)));
     let error = read_bytes("x.jsonl", "jsonl", lines(3).as_bytes(), OnBad::Skip).unwrap_err();
-    assert!(error.to_string().ends_with("3 of 200 records are bad, more than 1 % (wrong type: 3)"), "{error}");
+    let expected = "3 of 200 are bad, more than `max_bad_share` 0.01 (wrong type: 3)";
+    assert!(error.to_string().ends_with(expected), "{error}");
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("x.jsonl:1:2: field `anchor` is a number"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.jsonl");
+    fs::write(&path, lines(20)).unwrap();
+    let tenth = |max_bad_share| Tolerance { on_bad: OnBad::Skip, max_bad_share };
+    let read = |share| source(json!({"jsonl": {"path": path}})).read(0, tenth(share), &mut silent);
+    assert_eq!(read(0.1).unwrap().pairs.len(), 180);
+    assert!(matches!(read(0.099), Err(Error::TooManyBad { bad: 20, of: 200, .. })));
+    assert!(tenth(1.5).validate("data").unwrap_err().to_string().starts_with("data.max_bad_share: got 1.5"));
 }
 
 #[test]
@@ -200,8 +209,8 @@ fn fields_are_mapped() {
     assert_eq!((pair, skipped.get("not `label: 0`")), (None, Some(&1)));
     let (pair, skipped) = one(json!({"fields": {"anchor": "a.b", "positive": "head+empty"}, "nulls": "drop"})).unwrap();
     assert_eq!((pair, skipped.get("null `empty`")), (None, Some(&1)));
-    assert!(serde_json::from_value::<wb_data::SourceConfig>(json!({"jsonl": {"path": "x", "feilds": {}}})).is_err());
-    let bad: wb_data::SourceConfig =
+    assert!(serde_json::from_value::<SourceConfig>(json!({"jsonl": {"path": "x", "feilds": {}}})).is_err());
+    let bad: SourceConfig =
         serde_json::from_value(json!({"jsonl": {"path": "x", "fields": {"anchor": "a|"}}})).unwrap();
     assert!(bad.validate("s").unwrap_err().to_string().starts_with("s.jsonl.fields.anchor: got `a|`"));
 }
@@ -282,6 +291,8 @@ prepare:
     };
     check("jsonl:", "jsonlines:", "x.yaml:3:");
     check("{ anchor: a|b", "{ anchr: a|b", "x.yaml:3:");
+    let unknown = "x.yaml:5:12: sources[2].csv.pth: unknown field `pth`, expected one of `path`, `dataset`, `fields`";
+    check("csv: { path: a.csv }", "csv: { pth: a.csv }", unknown);
     check("same_anchor: keep,", "same_anchor: kept,", "x.yaml:14:");
 }
 
@@ -445,10 +456,8 @@ fn joined_records_share_a_key() {
 #[test]
 fn hub_configs_are_checked_and_offline_is_respected() {
     let hub = |repo: &str, revision: &str, file: &str| {
-        serde_json::from_value::<wb_data::SourceConfig>(
-            json!({"hub": {"repo": repo, "revision": revision, "files": [file]}}),
-        )
-        .unwrap()
+        serde_json::from_value::<SourceConfig>(json!({"hub": {"repo": repo, "revision": revision, "files": [file]}}))
+            .unwrap()
     };
     let hash = "0123456789012345678901234567890123456789";
     let check = |repo, revision, file, expected: &str| {
@@ -497,7 +506,7 @@ proptest! {
         let path = folder.path().join("x.parquet");
         fs::write(&path, &bytes).unwrap();
         let config = source(json!({"parquet": {"path": path, "fields": {"anchor": "meta.doc", "positive": "code_tokens"}}}));
-        let result = config.read(OnBad::Stop, &mut silent);
+        let result = config.read(0, OnBad::Stop, &mut silent);
         if let Err(error) = result {
             prop_assert!(error.to_string().contains("x.parquet"), "{}", error);
         }

@@ -5,11 +5,11 @@ use std::{fs, io::Write, path::Path};
 use serde_json::json;
 use wb_core::{Pair, Seed, progress::silent};
 use wb_data::{
-    OnBad, PrepareConfig, Source, SourceConfig, SourceRead, prepare, store,
+    OnBad, PrepareConfig, SourceRead, prepare, store,
     streaming::{ReadSource, prepare_streaming},
 };
 
-use crate::support::{Made, source};
+use crate::support::{Made, SourceConfig, source};
 
 /// Lines with duplicates, short texts, leaks, several groups and languages, and ids that two files share.
 fn write(path: &Path, seed: u64, lines: usize) {
@@ -45,7 +45,7 @@ fn config(change: impl FnOnce(&mut PrepareConfig)) -> PrepareConfig {
 fn readers(sources: &[SourceConfig]) -> Vec<ReadSource<'_>> {
     let reader = |source| -> ReadSource<'_> {
         let source: &SourceConfig = source;
-        Box::new(move |take, progress| source.each(OnBad::Stop, take, progress))
+        Box::new(move |take, progress| source.each(0, OnBad::Stop, take, progress))
     };
     sources.iter().map(reader).collect()
 }
@@ -57,7 +57,7 @@ fn pairs_come_in_the_order_and_with_the_counts_of_memory() {
     write(&one, 1, 3000);
     write(&two, 2, 700);
     let as_parquet = folder.path().join("two.parquet");
-    let pairs = source(json!({"jsonl": {"path": two}})).read(OnBad::Stop, &mut silent).unwrap().pairs;
+    let pairs = source(json!({"jsonl": {"path": two}})).read(0, OnBad::Stop, &mut silent).unwrap().pairs;
     store::write_pairs(&as_parquet, &pairs).unwrap();
     let sources = [source(json!({"jsonl": {"path": one}})), source(json!({"parquet": {"path": as_parquet}}))];
     let changes: [fn(&mut PrepareConfig); 4] = [
@@ -69,7 +69,7 @@ fn pairs_come_in_the_order_and_with_the_counts_of_memory() {
     for (at, change) in changes.into_iter().enumerate() {
         let config = config(change);
         let read: Vec<SourceRead> =
-            sources.iter().map(|source| source.read(OnBad::Stop, &mut silent).unwrap()).collect();
+            sources.iter().map(|source| source.read(0, OnBad::Stop, &mut silent).unwrap()).collect();
         let expected = prepare(read, &config, Seed(3), &mut silent).unwrap();
         let out = folder.path().join(format!("out{at}"));
         let streamed = prepare_streaming(readers(&sources), &config, Seed(3), &out, &mut silent).unwrap();
@@ -95,7 +95,7 @@ fn a_folder_that_another_process_was_quicker_with_is_taken() {
     let sources = [source(json!({"jsonl": {"path": path}}))];
     let config = config(|_| {});
     let slow: ReadSource<'_> = Box::new(|take, progress| {
-        let read = sources[0].each(OnBad::Stop, take, progress)?;
+        let read = sources[0].each(0, OnBad::Stop, take, progress)?;
         // All of it is written by somebody else between this one's reading and its end.
         prepare_streaming(readers(&sources), &config, Seed(3), &out, &mut silent)?;
         Ok(read)

@@ -3,7 +3,10 @@
 use std::{fs, io::Write, path::PathBuf};
 
 use wb_core::{Pair, progress::silent};
-use wb_data::{OnBad, Result, Source, SourceConfig, SourceRead};
+use wb_data::{OnBad, Result, SourceRead, sources::CodeMapConfig};
+
+/// Sources, with one of them in place of the kind that is read above this crate.
+pub type SourceConfig = wb_data::SourceConfig<CodeMapConfig>;
 
 /// The folder of shared data, or `None` with a line that says that the test was skipped.
 pub fn shared(test: &str) -> Option<PathBuf> {
@@ -27,7 +30,7 @@ pub fn source(config: serde_json::Value) -> SourceConfig {
 
 /// Reads a source, stopping at the first bad record.
 pub fn read(config: serde_json::Value) -> Result<SourceRead> {
-    source(config).read(OnBad::Stop, &mut silent)
+    source(config).read(0, OnBad::Stop, &mut silent)
 }
 
 /// Writes a file and reads it as a source of a kind without further options.
@@ -35,7 +38,7 @@ pub fn read_bytes(name: &str, kind: &str, bytes: &[u8], on_bad: OnBad) -> Result
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, bytes).unwrap();
-    source(serde_json::json!({ kind: { "path": path } })).read(on_bad, &mut silent)
+    source(serde_json::json!({ kind: { "path": path } })).read(0, on_bad, &mut silent)
 }
 
 /// The error's message without the folder that the file lies in.

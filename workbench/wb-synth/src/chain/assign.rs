@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rand::{Rng, RngExt};
+use wb_code::CODE_LANGUAGES;
 use wb_core::Seed;
 
 use super::cut;
 use crate::{
     Result, Snippet, SynthConfig,
-    languages::{LANGUAGES, targets},
+    languages::targets,
     tasks::{Catalog, ChosenTask, Role, Source, apportion},
 };
 
@@ -153,7 +154,7 @@ fn takes(chosen: &ChosenTask, snippet: &Snippet) -> bool {
 /// A language for a task that starts from text, by weight among the task's.
 fn drawn_language(config: &SynthConfig, chosen: &ChosenTask, rng: &mut impl Rng) -> String {
     let allowed = |name: &str| chosen.task.languages.is_empty() || chosen.task.languages.iter().any(|own| own == name);
-    let known: Vec<(&str, f64)> = LANGUAGES
+    let known: Vec<(&str, f64)> = CODE_LANGUAGES
         .iter()
         .filter(|language| allowed(language.name))
         .filter_map(|language| Some((language.name, *config.languages.get(language.name)?)))

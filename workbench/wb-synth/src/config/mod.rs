@@ -5,11 +5,12 @@ mod stages;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
+use wb_code::CODE_LANGUAGES;
 use wb_core::{Error, Result, Task, suggest};
 
 pub use stages::{BrainstormConfig, FewShotConfig, GenerateConfig, JudgeConfig, NegativesConfig, SelectConfig};
 
-use crate::languages::LANGUAGES;
+use crate::languages::weight;
 
 /// Pairs from a language model.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
@@ -80,10 +81,9 @@ impl Default for SynthConfig {
             items: None,
             candidates: 1,
             variants: ["terse", "detailed", "beginner", "expert"].map(str::to_owned).to_vec(),
-            languages: LANGUAGES
-                .iter()
-                .map(|language| (language.name.to_owned(), f64::from(language.weight)))
-                .collect(),
+            languages: CODE_LANGUAGES
+                .map(|language| (language.name.to_owned(), f64::from(weight(language.name))))
+                .into(),
             snippet_chars: [200, 12_000],
             split: [0.4, 0.7],
             few_shot: FewShotConfig::default(),
@@ -118,9 +118,9 @@ impl SynthConfig {
             return bad("languages", "empty, expected at least one language with its weight".into());
         }
         for (name, weight) in &self.languages {
-            if !LANGUAGES.iter().any(|language| language.name == name) {
+            if !CODE_LANGUAGES.iter().any(|language| language.name == name) {
                 let error = Error::value(format!("{key}.languages.{name}"), "an unknown language");
-                return Err(match suggest::hint(name, LANGUAGES.iter().map(|language| language.name)) {
+                return Err(match suggest::hint(name, CODE_LANGUAGES.iter().map(|language| language.name)) {
                     Some(hint) => error.with_hint(hint),
                     None => error,
                 });

@@ -114,13 +114,10 @@ pub(super) fn draw<'a>(examples: &'a [Example], task: &str, count: usize, seed: 
 mod tests {
     use std::collections::BTreeSet;
 
-    use wb_code::Language;
+    use wb_code::{CODE_LANGUAGES, Language};
 
     use super::*;
-    use crate::{
-        languages::LANGUAGES,
-        tasks::{Catalog, Role},
-    };
+    use crate::tasks::{Catalog, Role};
 
     #[test]
     fn examples_are_drawn_by_the_seed() {
@@ -196,7 +193,7 @@ mod tests {
         let (mut parsed, mut other) = (0, 0);
         for example in load(&FewShotConfig::default()).unwrap() {
             for (title, code) in code_of(&example) {
-                let language = LANGUAGES.iter().find(|language| language.title == title);
+                let language = CODE_LANGUAGES.iter().find(|language| language.title == title);
                 let language = language.unwrap_or_else(|| panic!("{}: no language {title}", example.task));
                 match Language::from_name(language.name) {
                     Ok(grammar) => {

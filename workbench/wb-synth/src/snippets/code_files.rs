@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wb_code::{CODE_LANGUAGES, CodeLanguage};
 use wb_core::{Error as CoreError, Origin, Progress, suggest};
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     source::{Found, SnippetSource, Take},
     tree::lines,
 };
-use crate::languages::{LANGUAGES, endings, of_file};
 
 /// Which files, and how they are cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,9 +54,9 @@ impl SnippetSource for FileSnippets {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         files::validate(&self.path, self.max_file_bytes, key)?;
         for name in &self.languages {
-            if !LANGUAGES.iter().any(|language| language.name == name) {
+            if !CODE_LANGUAGES.iter().any(|language| language.name == name) {
                 let error = CoreError::value(format!("{key}.languages"), format!("`{name}` is an unknown language"));
-                return Err(match suggest::hint(name, LANGUAGES.iter().map(|language| language.name)) {
+                return Err(match suggest::hint(name, CODE_LANGUAGES.iter().map(|language| language.name)) {
                     Some(hint) => error.with_hint(hint),
                     None => error,
                 });
@@ -67,10 +67,15 @@ impl SnippetSource for FileSnippets {
 
     fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let is_wanted = |name: &str| self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == name);
-        let files = files::list(&self.path, &endings(is_wanted), take)?;
+        let wanted = CODE_LANGUAGES.iter().filter(|language| is_wanted(language.name));
+        let endings: Vec<String> =
+            wanted.flat_map(|language| language.endings).map(|ending| format!(".{ending}")).collect();
+        let endings: Vec<&str> = endings.iter().map(String::as_str).collect();
+        let files = files::list(&self.path, &endings, take)?;
         for (done, file) in files.iter().enumerate() {
             progress(Progress::new("reading snippets", done, files.len()));
-            let Some(language) = of_file(&file.relative).filter(|name| is_wanted(name)) else {
+            let ending = file.relative.rsplit_once('.').map_or("", |(_, ending)| ending);
+            let Some(language) = CodeLanguage::with_ending(ending).filter(|known| is_wanted(known.name)) else {
                 take.leave_out("file of another kind", 1);
                 continue;
             };
@@ -80,7 +85,7 @@ impl SnippetSource for FileSnippets {
                 let lines = lines(&text, piece.start, piece.end);
                 take.snippet(Found {
                     id: format!("{}#L{}-L{}", file.relative, lines[0], lines[1]),
-                    language: language.to_owned(),
+                    language: language.name.to_owned(),
                     text: text[piece].to_owned(),
                     context: String::new(),
                     origin: Origin { group: group.clone(), path: path.clone(), lines, ..Origin::default() },

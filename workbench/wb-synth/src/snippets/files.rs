@@ -8,7 +8,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use wb_core::Error as CoreError;
 
-use super::{Error, Result, source::Take};
+use super::{
+    Error, Result,
+    source::{Take, bad},
+};
 
 /// What must not be split between training and test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,13 +75,13 @@ impl TextFile {
 
     fn text(&self, bytes: Vec<u8>) -> Result<String> {
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-            return Err(Error::bad(self.line(1), "bad UTF-8", "the file is UTF-16, expected UTF-8"));
+            return Err(bad(self.line(1), "bad UTF-8", "the file is UTF-16, expected UTF-8"));
         }
         let mut text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
             let byte = error.as_bytes().get(at).copied().unwrap_or_default();
-            Error::bad(self.line(line), "bad UTF-8", format!("byte {byte:#04x} is not UTF-8"))
+            bad(self.line(line), "bad UTF-8", format!("byte {byte:#04x} is not UTF-8"))
         })?;
         if text.starts_with('\u{feff}') {
             text.drain(..'\u{feff}'.len_utf8());

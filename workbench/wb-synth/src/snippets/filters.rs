@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use wb_code::{Language, canonical_name};
 use wb_core::Error as CoreError;
 use wb_data::text::folded_hash;
 
-use super::{language, tokens::Tokens};
+use super::tokens::Tokens;
 use crate::Snippet;
 
 /// What a snippet has to be.
@@ -78,7 +79,7 @@ impl<'c> Filters<'c> {
     pub(super) fn new(config: &'c FiltersConfig, tokens: &'c dyn Tokens) -> Self {
         let languages = config.languages.iter().map(|name| match name.as_str() {
             "text" => String::new(),
-            name => language::named(name),
+            name => canonical_name(name),
         });
         let languages = languages.collect();
         Self { config, tokens, languages, seen: HashSet::new(), dropped: BTreeMap::new(), not_stripped: 0 }
@@ -95,7 +96,10 @@ impl<'c> Filters<'c> {
             return self.drop("another language".into());
         }
         if config.strip_comments && !snippet.language.is_empty() {
-            match language::parsed(&snippet.language).and_then(|known| wb_code::strip_comments(&snippet.text, known)) {
+            match Language::from_name(&snippet.language)
+                .ok()
+                .and_then(|known| wb_code::strip_comments(&snippet.text, known))
+            {
                 Some(stripped) => snippet.text = stripped.trim_matches(['\n', '\r']).trim_end().to_owned(),
                 None => self.not_stripped += 1,
             }

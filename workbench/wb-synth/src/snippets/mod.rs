@@ -6,11 +6,9 @@
 mod code_files;
 mod cut;
 mod draw;
-pub mod error;
 mod files;
 mod filters;
 mod html;
-mod language;
 mod markdown;
 mod notebooks;
 mod page;
@@ -24,19 +22,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
-use wb_data::OnBad;
+pub use wb_data::{Error, Result};
+use wb_data::{OnBad, Tolerance, sources::MAX_BAD_SHARE};
 
 pub use code_files::FileSnippets;
 pub use cut::{CutConfig, cut};
 pub use draw::DrawConfig;
-pub use error::{Error, Result};
 pub use files::FileGroup;
 pub use filters::FiltersConfig;
 pub use html::HtmlSnippets;
 pub use markdown::MarkdownSnippets;
 pub use notebooks::{Magics, NotebookSnippets, VoteKey, VotesConfig};
 pub use page::PageCode;
-pub use records::{HubFiles, RecordSnippets};
+pub use records::RecordSnippets;
 pub use source::{SnippetSource, SourceAccount};
 pub use sqlite::{Columns, SqliteSnippets};
 pub use tokens::{Tokens, WordsAndMarks};
@@ -103,7 +101,7 @@ impl Default for SnippetsConfig {
             filters: FiltersConfig::default(),
             draw: DrawConfig::default(),
             on_bad: OnBad::Stop,
-            max_bad_share: 0.01,
+            max_bad_share: MAX_BAD_SHARE,
         }
     }
 }
@@ -119,12 +117,13 @@ impl SnippetsConfig {
             let source = source.source();
             source.validate(&format!("{key}.sources[{at}].{}", source.kind()))?;
         }
-        if !(0.0..=1.0).contains(&self.max_bad_share) {
-            let message = format!("got {}, expected a share from 0 to 1", self.max_bad_share);
-            return Err(CoreError::value(format!("{key}.max_bad_share"), message));
-        }
+        self.tolerance().validate(key)?;
         self.filters.validate(&format!("{key}.filters"))?;
         self.draw.validate(&format!("{key}.draw"))
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        Tolerance { on_bad: self.on_bad, max_bad_share: self.max_bad_share }
     }
 }
 
@@ -192,9 +191,9 @@ pub fn read(
         *times += 1;
         let name = if *times > 1 { format!("{}{times}", source.kind()) } else { source.kind().to_owned() };
         let mut sink = |snippet: Snippet| kept.extend(filters.keep(snippet));
-        let mut take = Take::new(&name, source.place(), tokens, config.on_bad, &mut sink);
+        let mut take = Take::new(&name, source.place(), tokens, config.tolerance(), &mut sink);
         source.each(&mut take, progress)?;
-        card.sources.push(take.finish(config.max_bad_share)?);
+        card.sources.push(take.finish()?);
     }
     card.dropped = std::mem::take(&mut filters.dropped);
     card.not_stripped = filters.not_stripped;

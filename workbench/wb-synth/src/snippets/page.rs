@@ -1,10 +1,10 @@
 //! What HTML and Markdown pages have in common: headings, prose and code in order, and how they become snippets.
 
 use serde::{Deserialize, Serialize};
+use wb_code::canonical_name;
 
 use super::{
     cut::{CutConfig, cut},
-    language,
     tokens::Tokens,
 };
 
@@ -133,7 +133,7 @@ fn code_pieces(
 ) {
     for range in cut(&block.text, tokens, config) {
         pieces.push(Piece {
-            language: match language::named(name).as_str() {
+            language: match canonical_name(name).as_str() {
                 // `text` is what snippets without a language are called.
                 "" | "text" | "txt" | "plain" | "plaintext" | "none" | "output" => "code".to_owned(),
                 named => named.to_owned(),

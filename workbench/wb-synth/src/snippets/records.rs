@@ -4,11 +4,15 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Progress};
-use wb_data::sources::texts::{TextFields, TextFiles, TextItem, each_text, validate_hub};
+use wb_data::sources::{
+    HubFiles, Mapped,
+    texts::{TextFields, TextFiles, each_text},
+};
 
 use super::{
-    Error, Result,
+    Result,
     cut::{CutConfig, cut},
     source::{Found, SnippetSource, Take},
 };
@@ -31,19 +35,6 @@ pub struct RecordSnippets {
     pub cut: Option<CutConfig>,
 }
 
-/// Files of a data set repository.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HubFiles {
-    /// `owner/name`.
-    pub repo: String,
-    /// A commit, a branch or a tag; without one, the main branch. What is no commit becomes one once, in the lock file.
-    #[serde(default)]
-    pub revision: String,
-    /// Files in the repository, read in this order; the ending says the format.
-    pub files: Vec<String>,
-}
-
 impl SnippetSource for RecordSnippets {
     fn kind(&self) -> &'static str {
         "records"
@@ -52,8 +43,7 @@ impl SnippetSource for RecordSnippets {
     fn place(&self) -> String {
         match (&self.path, &self.hub) {
             (Some(path), _) => format!("records {}", path.display()),
-            (None, Some(hub)) if hub.revision.is_empty() => format!("records {}", hub.repo),
-            (None, Some(hub)) => format!("records {}@{}", hub.repo, hub.revision.get(..12).unwrap_or(&hub.revision)),
+            (None, Some(hub)) => format!("records {}", hub.name()),
             (None, None) => "records".to_owned(),
         }
     }
@@ -62,7 +52,7 @@ impl SnippetSource for RecordSnippets {
         match (&self.path, &self.hub) {
             (Some(_), Some(_)) => return Err(CoreError::value(key, "got `path` and `hub`, expected one of them")),
             (None, None) => return Err(CoreError::value(key, "got neither `path` nor `hub`, expected one of them")),
-            (None, Some(hub)) => validate_hub(&hub.repo, &hub.revision, &hub.files, &format!("{key}.hub"))?,
+            (None, Some(hub)) => hub.validate(&format!("{key}.hub"))?,
             (Some(_), None) => {}
         }
         self.cut.map_or(Ok(()), |cut| cut.validate(&format!("{key}.cut")))?;
@@ -72,34 +62,19 @@ impl SnippetSource for RecordSnippets {
     fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let files = match (&self.path, &self.hub) {
             (Some(path), _) => TextFiles::Path(path),
-            (None, Some(hub)) => TextFiles::Hub { repo: &hub.repo, revision: &hub.revision, files: &hub.files },
+            (None, Some(hub)) => TextFiles::Hub(hub),
             (None, None) => return Err(CoreError::value("records", "got neither `path` nor `hub`").into()),
         };
-        // The reader stops at an error of its own kind; ours is kept beside it.
-        let mut stopped = None;
-        let read = each_text(
-            files,
-            &self.fields,
-            &self.only,
-            &mut |item| {
-                match item {
-                    TextItem::Text(record) => self.record(*record, take),
-                    TextItem::LeftOut(reason) => take.leave_out(reason, 1),
-                    TextItem::Bad(error) => {
-                        if let Err(error) = take.bad(Error::Data(error)) {
-                            stopped = Some(error);
-                            return Err(wb_data::Error::Core(CoreError::data("records", "stopped")));
-                        }
-                    }
-                }
-                Ok(())
-            },
-            progress,
-        );
-        if let Some(error) = stopped {
-            return Err(error);
-        }
-        (0..read?).for_each(|_| take.file());
+        let mut give = |mapped| {
+            match mapped {
+                Ok(Mapped::To(record)) => self.record(*record, take),
+                Ok(Mapped::LeftOut(reason)) => take.leave_out(reason, 1),
+                Err(error) => take.bad(error)?,
+            }
+            Ok(())
+        };
+        let read = each_text(files, &self.fields, &self.only, &mut give, progress)?;
+        (0..read).for_each(|_| take.file());
         Ok(())
     }
 }
@@ -115,7 +90,7 @@ impl RecordSnippets {
         }
         let whole = Found {
             id: record.id,
-            language: super::language::named(&language),
+            language: canonical_name(&language),
             text: record.text,
             context: record.context,
             origin,

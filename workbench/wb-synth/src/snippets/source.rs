@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Progress, fingerprint::text_key};
-use wb_data::OnBad;
+use wb_data::{Tolerance, sources::Intake};
 
 use super::{Error, Result, tokens::Tokens};
 use crate::Snippet;
@@ -63,11 +63,10 @@ pub struct Found {
 pub struct Take<'a> {
     /// How tokens are counted.
     pub tokens: &'a dyn Tokens,
-    on_bad: OnBad,
+    intake: Intake,
     sink: &'a mut dyn FnMut(Snippet),
     seen: HashMap<[u64; 2], u32>,
     account: SourceAccount,
-    first_bad: Option<Error>,
 }
 
 impl<'a> Take<'a> {
@@ -75,11 +74,11 @@ impl<'a> Take<'a> {
         name: &str,
         place: String,
         tokens: &'a dyn Tokens,
-        on_bad: OnBad,
+        tolerance: Tolerance,
         sink: &'a mut dyn FnMut(Snippet),
     ) -> Self {
         let account = SourceAccount { name: name.to_owned(), place, ..SourceAccount::default() };
-        Self { tokens, on_bad, sink, seen: HashMap::new(), account, first_bad: None }
+        Self { tokens, intake: Intake::new(tolerance), sink, seen: HashMap::new(), account }
     }
 
     /// A file that is read now.
@@ -100,36 +99,27 @@ impl<'a> Take<'a> {
         (self.sink)(Snippet { id, language: found.language, text: found.text, context: found.context, origin });
     }
 
-    /// Something that gives no snippet, and no fault.
+    /// Counts what gives no snippet and is no fault.
     pub fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
-        if count > 0 {
-            *self.account.left_out.entry(reason.into()).or_default() += count;
-        }
+        self.intake.leave_out(reason, count);
     }
 
-    /// Something wrong: counted with `on_bad: skip`, else the error. What is wrong with the whole source always is one.
+    /// Refuses or counts a bad file or record, as [`Intake::refuse`] does.
     pub fn bad(&mut self, error: Error) -> Result<()> {
-        match (self.on_bad, error.reason()) {
-            (OnBad::Skip, Some(reason)) => {
-                *self.account.bad.entry(reason.to_owned()).or_default() += 1;
-                self.first_bad.get_or_insert(error);
-                Ok(())
-            }
-            _ => Err(error),
-        }
+        self.intake.refuse(error)
     }
 
     /// The account, or the error that too much was bad.
-    pub(super) fn finish(mut self, max_bad_share: f64) -> Result<SourceAccount> {
-        let bad: u64 = self.account.bad.values().sum();
+    pub(super) fn finish(self) -> Result<SourceAccount> {
         // A file of many snippets is one chance to be bad, a record too: what is counted is what could be looked at.
-        let of = bad + self.account.snippets.max(self.account.files);
-        let Some(first) = self.first_bad else { return Ok(self.account) };
-        if bad as f64 > max_bad_share * of as f64 {
-            let (name, reasons) = (self.account.name, self.account.bad);
-            return Err(Error::TooManyBad { name, bad, of, share: max_bad_share, reasons, first: Box::new(first) });
-        }
-        self.account.first_bad = first.to_string();
-        Ok(self.account)
+        let good = self.account.snippets.max(self.account.files);
+        let Intake { left_out, bad, first_bad, .. } = self.intake.finish(&self.account.name, good)?;
+        let first_bad = first_bad.map(|error| error.to_string()).unwrap_or_default();
+        Ok(SourceAccount { left_out, bad, first_bad, ..self.account })
     }
+}
+
+/// A file, or a record of it, that is not what it should be; `reason` is what it is counted by.
+pub(super) fn bad(place: impl ToString, reason: &'static str, message: impl Into<String>) -> Error {
+    Error::record(place, reason, message).with_hint("`on_bad: skip` counts such ones and goes on")
 }

@@ -73,11 +73,11 @@ fn a_tree_gives_functions_with_group_license_and_lines() {
 /// One tree of twenty languages: functions where there is a grammar, pieces of files in all the others.
 #[test]
 fn twenty_languages_by_their_endings() {
-    let names: Vec<(String, String)> = crate::languages::LANGUAGES
+    let names: Vec<(String, String)> = wb_code::CODE_LANGUAGES
         .iter()
         .map(|language| {
             (
-                format!("{0}/a/main{1}", language.name, language.endings[0]),
+                format!("{0}/a/main.{1}", language.name, language.endings[0]),
                 format!("-- {}\n{}\n", language.name, "a b c d e f g\n".repeat(8)),
             )
         })
@@ -93,7 +93,7 @@ fn twenty_languages_by_their_endings() {
     let set = get(tree.path(), yaml).unwrap();
     let two = |name: &str| if name == "lua" { 3 } else { 2 };
     let wanted: BTreeMap<String, u64> =
-        crate::languages::LANGUAGES.iter().map(|language| (language.name.to_owned(), two(language.name))).collect();
+        wb_code::CODE_LANGUAGES.iter().map(|language| (language.name.to_owned(), two(language.name))).collect();
     assert_eq!(set.card.by_language, wanted);
     let account = &set.card.sources[0];
     assert_eq!((account.left_out["file of another kind"], account.bad["bad UTF-8"]), (1, 1));

@@ -4,9 +4,8 @@ use std::{collections::BTreeSet, path::Path};
 
 use minijinja::Environment;
 use serde::{Deserialize, Serialize};
+use wb_code::CODE_LANGUAGES;
 use wb_core::{Error, Result, Task};
-
-use crate::languages::LANGUAGES;
 
 /// What a prompt can use. Those that a task does not have are empty.
 pub const VARIABLES: [&str; 10] =
@@ -163,7 +162,9 @@ impl TaskType {
                 return Err(format!("`{name}` is empty, expected a few words"));
             }
         }
-        if let Some(unknown) = self.languages.iter().find(|name| !LANGUAGES.iter().any(|known| known.name == *name)) {
+        if let Some(unknown) =
+            self.languages.iter().find(|name| !CODE_LANGUAGES.iter().any(|known| known.name == *name))
+        {
             return Err(format!("`languages` has `{unknown}`, which is none of the twenty"));
         }
         if self.max_jaccard.is_some_and(|limit| !(limit > 0.0 && limit <= 1.0)) {

@@ -185,7 +185,7 @@ fn pairs(
     }
     if let Some(file) = &arguments.dataset {
         let source = SourceChoice::of_file(file)?;
-        return Ok(Some(bench::pairs_of(&[source], OnBad::default(), &mut |p| bars.report(p))?));
+        return Ok(Some(bench::pairs_of(&[source], OnBad::Stop.into(), &mut |p| bars.report(p))?));
     }
     let latest;
     let run = match run {

@@ -1,18 +1,15 @@
 //! The `data:` section: sources, and the gates that pairs pass.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
-use wb_code::TreeConfig;
-use wb_core::{Error, Pair, Progress, Result, fingerprint::Fingerprint};
+use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
-    OnBad, PrepareConfig, Source, SourceConfig, SourceRead,
+    OnBad, PrepareConfig, Source, SourceConfig, SourceRead, Tolerance,
     balance::BalanceConfig,
     dedupe::DedupeConfig,
     filter::FilterConfig,
     judge::{ConsistencyConfig, DifficultyConfig, SemanticConfig},
     leak::LeakConfig,
-    sources,
+    sources::{Gather, MAX_BAD_SHARE},
     split::SplitConfig,
 };
 use wb_encoder::train::mix::check_name;
@@ -30,6 +27,10 @@ pub struct DataConfig {
     /// What to do with a record that is not a pair: `stop` or `skip`.
     #[serde(default)]
     pub on_bad: OnBad,
+    /// With `on_bad: skip`, the share of bad records in a source, from 0 to 1, that is still not an error.
+    // The usual share is not written, so that it is no part of a run's id.
+    #[serde(default = "max_bad_share", skip_serializing_if = "is_usual")]
+    pub max_bad_share: f64,
     /// Quality.
     #[serde(default)]
     pub filter: FilterConfig,
@@ -56,29 +57,16 @@ pub struct DataConfig {
     pub balance: BalanceConfig,
 }
 
-/// One source.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceChoice {
-    /// Documented functions of a source tree; without a path, of the crates in Cargo's registry sources.
-    Code(TreeConfig),
-    /// JSON lines or one JSON array, plain or gzipped.
-    Jsonl(sources::FilesConfig),
-    /// Rows of Parquet files.
-    Parquet(sources::FilesConfig),
-    /// CSV with a header line; `query,pos,neg` without any `fields`.
-    Csv(sources::FilesConfig),
-    /// Two text files, line by line.
-    ParallelLines(sources::ParallelLinesConfig),
-    /// Two files of records joined by a key.
-    Joined(sources::JoinedConfig),
-    /// A JSON object of Python functions.
-    CodeMap(sources::CodeMapConfig),
-    /// Files of a Hugging Face data set.
-    Hub(sources::HubConfig),
-    /// Questions and queries of a text-to-SQL data set in Spider's layout.
-    TextToSql(ExamplesConfig),
+fn max_bad_share() -> f64 {
+    MAX_BAD_SHARE
 }
+
+fn is_usual(share: &f64) -> bool {
+    *share == MAX_BAD_SHARE
+}
+
+/// One source.
+pub type SourceChoice = SourceConfig<TextToSqlPairs>;
 
 impl DataConfig {
     /// Refuses values that make no sense.
@@ -90,6 +78,7 @@ impl DataConfig {
         for (at, source) in self.sources.iter().enumerate() {
             source.validate(&format!("{key}.sources[{at}]"))?;
         }
+        self.tolerance().validate(key)?;
         self.prepare().validate(key)?;
         if self.streaming {
             wb_data::streaming::check(&self.prepare(), key)?;
@@ -119,7 +108,7 @@ impl DataConfig {
         let mut names: Vec<String> = Vec::new();
         for (at, source) in self.sources.iter().enumerate() {
             let (name, is_named) = source.dataset(at);
-            if !is_named && source.has_records() {
+            if !is_named && source.records_name_datasets() {
                 return None;
             }
             if !names.contains(&name) {
@@ -127,6 +116,11 @@ impl DataConfig {
             }
         }
         Some(names)
+    }
+
+    /// What is done with records that are no pairs.
+    pub fn tolerance(&self) -> Tolerance {
+        Tolerance { on_bad: self.on_bad, max_bad_share: self.max_bad_share }
     }
 
     /// The gates.
@@ -144,146 +138,37 @@ impl DataConfig {
     }
 }
 
-impl SourceChoice {
-    /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> Result<()> {
-        match self.choice() {
-            Choice::Tree(tree) => tree.validate(&format!("{key}.code")),
-            Choice::Examples(examples) => examples.validate(&format!("{key}.text_to_sql")),
-            Choice::Records(records) => records.validate(key),
+/// Questions and queries of a text-to-SQL data set in Spider's layout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TextToSqlPairs(pub ExamplesConfig);
+
+impl Source for TextToSqlPairs {
+    fn name(&self) -> String {
+        format!("text_to_sql {}", self.0.path.display())
+    }
+
+    fn kind_and_dataset(&self) -> (&'static str, &str) {
+        ("text_to_sql", &self.0.dataset)
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
+        self.0.validate(key)
+    }
+
+    fn fingerprint(&self) -> wb_data::Result<Fingerprint> {
+        let mut of = Fingerprint::builder();
+        of.text(Fingerprint::of_json(&self.0).as_str());
+        for file in [self.0.tables()].into_iter().chain(self.0.training.within(&self.0.path)) {
+            of.text(Fingerprint::of_file(&file)?.as_str());
         }
+        Ok(of.finish())
     }
 
-    /// A file of pairs with the usual names of fields; its suffix says the format.
-    pub fn of_file(path: &Path) -> Result<Self> {
-        let files = sources::FilesConfig { path: path.to_owned(), ..Default::default() };
-        let name = path.to_string_lossy();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        match name.rsplit_once('.').map(|(_, suffix)| suffix) {
-            Some("jsonl" | "json") => Ok(Self::Jsonl(files)),
-            Some("parquet") => Ok(Self::Parquet(files)),
-            Some("csv") => Ok(Self::Csv(files)),
-            _ => Err(Error::data(path.display().to_string(), "expected a file of pairs: .jsonl, .json, .parquet or .csv")
-                .with_hint("for other names of fields, other layouts and whole folders: `bench.benchmarks` with `sources` in a YAML")),
-        }
+    fn gather(&self, mut gather: Gather<'_>, _: &mut dyn FnMut(Progress)) -> wb_data::Result<SourceRead> {
+        let (pairs, without) = self.0.pairs().map_err(|error| wb_data::Error::Reader(error.into()))?;
+        gather.leave_out("a query without a question", without);
+        pairs.into_iter().try_for_each(|pair| gather.give(pair))?;
+        gather.finish(self.name(), self.fingerprint()?)
     }
-
-    /// The kind and place, for tables.
-    pub fn name(&self) -> String {
-        match self.choice() {
-            Choice::Tree(tree) => match &tree.path {
-                Some(path) => format!("code {path}"),
-                None => "code of Cargo's registry sources".into(),
-            },
-            Choice::Examples(examples) => format!("text_to_sql {}", examples.path.display()),
-            Choice::Records(records) => records.name(),
-        }
-    }
-
-    /// The data set that pairs of the source at a position belong to, and whether the source names it.
-    /// One without a name is called by its kind and its position from 1, as in `jsonl-2`.
-    pub fn dataset(&self, at: usize) -> (String, bool) {
-        let (kind, name) = match self {
-            Self::Code(config) => ("code", &config.dataset),
-            Self::Jsonl(config) => ("jsonl", &config.dataset),
-            Self::Parquet(config) => ("parquet", &config.dataset),
-            Self::Csv(config) => ("csv", &config.dataset),
-            Self::ParallelLines(config) => ("parallel_lines", &config.dataset),
-            Self::Joined(config) => ("joined", &config.dataset),
-            Self::CodeMap(config) => ("code_map", &config.dataset),
-            Self::Hub(config) => ("hub", &config.dataset),
-            Self::TextToSql(config) => ("text_to_sql", &config.dataset),
-        };
-        if name.is_empty() { (format!("{kind}-{}", at + 1), false) } else { (name.clone(), true) }
-    }
-
-    /// Whether it reads records with fields of their own, which may name a data set.
-    fn has_records(&self) -> bool {
-        matches!(self, Self::Jsonl(_) | Self::Parquet(_) | Self::Csv(_) | Self::Hub(_))
-    }
-
-    /// Changes whenever reading would give something else.
-    pub fn fingerprint(&self) -> anyhow::Result<Fingerprint> {
-        Ok(match self.choice() {
-            Choice::Tree(tree) => wb_code::tree_fingerprint(tree)?,
-            Choice::Examples(examples) => of_examples(examples)?,
-            Choice::Records(records) => records.fingerprint()?,
-        })
-    }
-
-    /// Reads everything; `at` is the source's position among all.
-    pub fn read(&self, at: usize, on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> anyhow::Result<SourceRead> {
-        let mut pairs = Vec::new();
-        let mut take = |pair| {
-            pairs.push(pair);
-            Ok(())
-        };
-        let read = self.each(at, on_bad, &mut take, progress)?;
-        Ok(SourceRead { pairs, ..read })
-    }
-
-    /// Gives every pair to `take`, in order; what it returns has no pairs. A source tree is in memory as a whole.
-    pub fn each(
-        &self,
-        at: usize,
-        on_bad: OnBad,
-        take: &mut dyn FnMut(Pair) -> wb_data::Result<()>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> anyhow::Result<SourceRead> {
-        let (dataset, is_named) = self.dataset(at);
-        let mut take = |mut pair: Pair| {
-            if is_named || pair.origin.dataset.is_empty() {
-                pair.origin.dataset.clone_from(&dataset);
-            }
-            take(pair)
-        };
-        match self.choice() {
-            Choice::Tree(tree) => {
-                let read = wb_code::read_tree(tree, progress)?;
-                let mut skipped = read.skipped;
-                skipped.extend(read.rejected);
-                read.pairs.into_iter().try_for_each(&mut take)?;
-                Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: read.fingerprint })
-            }
-            Choice::Records(records) => Ok(records.each(on_bad, &mut take, progress)?),
-            Choice::Examples(examples) => {
-                let (pairs, without) = examples.pairs()?;
-                let skipped = (without > 0).then(|| ("a query without a question".to_owned(), without));
-                pairs.into_iter().try_for_each(&mut take)?;
-                let skipped = skipped.into_iter().collect();
-                Ok(SourceRead { name: self.name(), pairs: Vec::new(), skipped, fingerprint: of_examples(examples)? })
-            }
-        }
-    }
-
-    fn choice(&self) -> Choice<'_> {
-        Choice::Records(match self {
-            Self::Code(tree) => return Choice::Tree(tree),
-            Self::TextToSql(examples) => return Choice::Examples(examples),
-            Self::Jsonl(files) => SourceConfig::Jsonl(files.clone()),
-            Self::Parquet(files) => SourceConfig::Parquet(files.clone()),
-            Self::Csv(files) => SourceConfig::Csv(files.clone()),
-            Self::ParallelLines(lines) => SourceConfig::ParallelLines(lines.clone()),
-            Self::Joined(joined) => SourceConfig::Joined(joined.clone()),
-            Self::CodeMap(map) => SourceConfig::CodeMap(map.clone()),
-            Self::Hub(hub) => SourceConfig::Hub(hub.clone()),
-        })
-    }
-}
-
-#[expect(clippy::large_enum_variant, reason = "made, matched and dropped in one expression")]
-enum Choice<'a> {
-    Tree(&'a TreeConfig),
-    Records(SourceConfig),
-    Examples(&'a ExamplesConfig),
-}
-
-/// Changes with every file that the pairs are made of, and with what is made of them.
-fn of_examples(examples: &ExamplesConfig) -> anyhow::Result<Fingerprint> {
-    let mut of = Fingerprint::builder();
-    of.text(Fingerprint::of_json(examples).as_str());
-    for file in [examples.tables()].into_iter().chain(examples.training.within(&examples.path)) {
-        of.text(Fingerprint::of_file(&file)?.as_str());
-    }
-    Ok(of.finish())
 }

@@ -46,9 +46,6 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<wb_synth::Error>() {
         return error.hint();
     }
-    if let Some(error) = cause.downcast_ref::<wb_synth::snippets::Error>() {
-        return error.hint();
-    }
     if let Some(error) = cause.downcast_ref::<wb_bench::Error>() {
         return error.hint();
     }

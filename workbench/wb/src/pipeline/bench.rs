@@ -10,7 +10,7 @@ use wb_core::{
     records::outcome::{AuditLine, ContestantRole, Outcome},
     run_dir::{read_json, write_json},
 };
-use wb_data::OnBad;
+use wb_data::Tolerance;
 use wb_encoder::{BiEncoder, Folder};
 
 use super::{data::Data, device, documents::Documents, manifest::this_build, train::Run};
@@ -124,8 +124,8 @@ fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -
 fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Plan> {
     let benchmark = entry.benchmark.benchmark();
     if !entry.sources.is_empty() {
-        let on_bad = experiment.data()?.on_bad;
-        return Ok(benchmark.plan(Dataset::Pairs(&pairs_of(&entry.sources, on_bad, progress)?))?);
+        let tolerance = experiment.data()?.tolerance();
+        return Ok(benchmark.plan(Dataset::Pairs(&pairs_of(&entry.sources, tolerance, progress)?))?);
     }
     let dataset = match &entry.dataset {
         Some(folder) => Dataset::Folder(folder),
@@ -135,10 +135,11 @@ fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut
 }
 
 /// All pairs of some sources, as they are read: nothing is filtered and nothing is split.
-pub fn pairs_of(sources: &[SourceChoice], on_bad: OnBad, progress: &mut dyn FnMut(Progress)) -> Result<PairSet> {
+pub fn pairs_of(sources: &[SourceChoice], tolerance: Tolerance, progress: &mut dyn FnMut(Progress)) -> Result<PairSet> {
     let mut read = Vec::new();
     for (at, source) in sources.iter().enumerate() {
-        let of_source = source.read(at, on_bad, progress).with_context(|| format!("cannot read {}", source.name()))?;
+        let of_source =
+            source.read(at, tolerance, progress).with_context(|| format!("cannot read {}", source.name()))?;
         for (reason, count) in &of_source.skipped {
             output::note(format!("{}: {count} records gave no pair: {reason}", of_source.name));
         }

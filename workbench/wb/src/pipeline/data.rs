@@ -67,7 +67,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
 fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     let (config, mut read) = (experiment.data()?, Vec::new());
     for (at, source) in config.sources.iter().enumerate() {
-        let pairs = source.read(at, config.on_bad, progress);
+        let pairs = source.read(at, config.tolerance(), progress);
         read.push(pairs.with_context(|| format!("cannot read {}", source.name()))?);
     }
     let mut judges = Judges::new(experiment);
@@ -82,8 +82,8 @@ fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progr
     let readers = sources.map(|(at, source)| -> ReadSource<'_> {
         let failed = &failed;
         Box::new(move |take, progress| {
-            source.each(at, config.on_bad, take, progress).map_err(|error| {
-                let error = error.context(format!("cannot read {}", source.name()));
+            source.each(at, config.tolerance(), take, progress).map_err(|error| {
+                let error = anyhow::Error::from(error).context(format!("cannot read {}", source.name()));
                 let message = error.to_string();
                 *failed.borrow_mut() = Some(error);
                 wb_data::Error::Empty { what: message, hint: None }

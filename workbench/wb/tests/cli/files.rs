@@ -75,7 +75,7 @@ fn bad_records_are_skipped_and_counted_where_that_was_asked_for() {
     insta::assert_snapshot!(sandbox.wb(&["data", "tiny.yaml", JSONL, "data.on_bad=skip"]), @r"
     exit 2
     err: error: cannot read jsonl pairs.jsonl
-    err:   cause: jsonl pairs.jsonl: 1 of 31 records are bad, more than 1 % (not JSON: 1)
+    err:   cause: jsonl pairs.jsonl: 1 of 31 are bad, more than `max_bad_share` 0.01 (not JSON: 1)
     err:   cause: pairs.jsonl:31:23: the line ends inside its record, expected one whole object a line
     err:   hint: look at the first bad record; the file or the field names may be wrong
     ");

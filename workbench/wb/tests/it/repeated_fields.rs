@@ -10,7 +10,7 @@ const BY_CHANCE: usize = 3;
 
 /// Pairs that are known, by crate and name. `#[serde(flatten)]` would take their positions and their refusal of unknown
 /// keys away; the list only gets shorter.
-const KNOWN: [(&str, &str); 25] = [
+const KNOWN: [(&str, &str); 24] = [
     ("wb DataConfig", "wb-data PrepareConfig"),
     ("wb-bench Row", "wb-core AbMetric"),
     ("wb-bench Row", "wb-core ProtocolScore"),
@@ -25,7 +25,6 @@ const KNOWN: [(&str, &str); 25] = [
     ("wb-core StageRecord", "wb-encoder StageConfig"),
     ("wb-data Fields", "wb-data TextFields"),
     ("wb-data Fields", "wb-synth Columns"),
-    ("wb-data FilesConfig", "wb-data HubConfig"),
     ("wb-data TextFields", "wb-synth Columns"),
     ("wb-llm Answer", "wb-llm Answered"),
     ("wb-llm Answered", "wb-llm Rejected"),

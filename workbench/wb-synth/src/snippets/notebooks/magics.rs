@@ -1,6 +1,6 @@
 //! IPython's own commands in cells of Python: taken out, or the language that they hand a cell to.
 
-use super::super::language;
+use wb_code::{Language, canonical_name};
 
 /// The language of a cell and its text without IPython's commands; the cell magic, where the cell holds no code.
 ///
@@ -27,13 +27,13 @@ pub(super) fn without(source: &str) -> Result<(String, String), String> {
             "writefile" | "file" => {
                 let ending = line.split_whitespace().next_back().and_then(|path| path.rsplit_once('.'));
                 match ending {
-                    Some((_, ending)) if language::parsed(&language::named(ending)).is_some() => ending,
+                    Some((_, ending)) if Language::from_name(&canonical_name(ending)).is_ok() => ending,
                     _ => return Err(format!("%%{name}")),
                 }
             }
             _ => return Err(format!("%%{name}")),
         };
-        match language::named(other) {
+        match canonical_name(other) {
             python if python == "python" => {}
             other => return Ok((other, below.to_owned())),
         }

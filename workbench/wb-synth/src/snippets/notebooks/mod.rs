@@ -7,13 +7,13 @@ mod votes;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Origin, Progress};
 
 use super::{
     Result, files,
     files::{FileGroup, TextFile},
-    language,
-    source::{Found, SnippetSource, Take},
+    source::{Found, SnippetSource, Take, bad},
 };
 use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
@@ -111,7 +111,7 @@ impl SnippetSource for NotebookSnippets {
 
 impl NotebookSnippets {
     fn cells(&self, file: &TextFile, notebook: Notebook, origin: &Origin, take: &mut Take<'_>) -> Result<()> {
-        let own = language::named(&notebook.language);
+        let own = canonical_name(&notebook.language);
         let mut context = String::new();
         for (number, cell) in notebook.cells.into_iter().enumerate() {
             match cell {
@@ -129,7 +129,7 @@ impl NotebookSnippets {
                 Err(what) => {
                     context.clear();
                     let place = format!("{}: cell {}", file.absolute.display(), number + 1);
-                    take.bad(super::Error::bad(place, "not a cell", what))?;
+                    take.bad(bad(place, "not a cell", what))?;
                 }
             }
         }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::{Error, Result, files::TextFile};
+use super::super::{Result, files::TextFile, source::bad};
 
 /// A notebook as far as it matters here.
 pub(super) struct Notebook {
@@ -65,15 +65,13 @@ pub(super) fn notebook(file: &TextFile, text: &str) -> Result<Notebook> {
         let place = format!("{}:{}", file.line(error.line()), error.column());
         match error.classify() {
             serde_json::error::Category::Eof => {
-                Error::bad(place, "cut off", "the notebook ends inside its JSON, as if it was cut off")
+                bad(place, "cut off", "the notebook ends inside its JSON, as if it was cut off")
             }
-            serde_json::error::Category::Data => {
-                Error::bad(place, "not a notebook", format!("not a notebook: {message}"))
-            }
-            _ => Error::bad(place, "not JSON", format!("not JSON: {message}")),
+            serde_json::error::Category::Data => bad(place, "not a notebook", format!("not a notebook: {message}")),
+            _ => bad(place, "not JSON", format!("not JSON: {message}")),
         }
     })?;
-    let wrong = |what: String| Error::bad(file.line(1), "not a notebook", what);
+    let wrong = |what: String| bad(file.line(1), "not a notebook", what);
     let cells: Vec<RawCell> = match (raw.nbformat, raw.cells, raw.worksheets) {
         (Some(4), Some(cells), _) => cells,
         (Some(2 | 3), _, Some(sheets)) => sheets.into_iter().flat_map(|sheet| sheet.cells).collect(),

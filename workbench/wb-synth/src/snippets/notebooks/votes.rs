@@ -9,7 +9,11 @@ use csv::StringRecord;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Origin, suggest};
 
-use super::super::{Error, Result, files::TextFile, source::Take};
+use super::super::{
+    Error, Result,
+    files::TextFile,
+    source::{Take, bad},
+};
 
 /// A table of votes and which of its columns say what. The defaults are those of Meta Kaggle's `Kernels.csv` with
 /// notebooks that are named by the version of their kernel, and the ten votes of the recipe.
@@ -155,7 +159,7 @@ impl VotesConfig {
             let Some(votes) = given.parse::<f64>().ok().filter(|votes| votes.is_finite()) else {
                 let place = format!("{}:{line}", self.path.display());
                 let message = format!("column `{}` is `{given}`, expected a number", self.votes_column);
-                take.bad(Error::bad(place, "no number of votes", message))?;
+                take.bad(bad(place, "no number of votes", message))?;
                 continue;
             };
             let new = Known { votes, license: cell(license), group: cell(group) };
@@ -184,9 +188,7 @@ fn not_csv(path: &Path, error: &csv::Error) -> Error {
     let line = error.position().map_or(1, |position| position.line());
     match error.kind() {
         csv::ErrorKind::Io(io) => CoreError::io("read", path)(std::io::Error::new(io.kind(), io.to_string())).into(),
-        csv::ErrorKind::Utf8 { .. } => {
-            Error::bad(format!("{}:{line}", path.display()), "bad UTF-8", "a row is not UTF-8")
-        }
+        csv::ErrorKind::Utf8 { .. } => bad(format!("{}:{line}", path.display()), "bad UTF-8", "a row is not UTF-8"),
         _ => CoreError::data(format!("{}:{line}", path.display()), format!("not CSV: {error}")).into(),
     }
 }

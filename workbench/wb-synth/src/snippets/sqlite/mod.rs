@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde::{Deserialize, Serialize};
+use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Origin, Progress, suggest};
 
 use super::{
-    Error, Result, language,
-    source::{Found, SnippetSource, Take},
+    Error, Result,
+    source::{Found, SnippetSource, Take, bad},
 };
 
 /// Which table, and which of its columns.
@@ -120,7 +121,7 @@ impl SnippetSource for SqliteSnippets {
                     Ok(cell) => cells[at] = cell,
                     Err((reason, what)) => {
                         let place = format!("{}: table {} row {number}", self.path.display(), self.table);
-                        wrong = Some(Error::bad(place, reason, format!("column `{column}` {what}")));
+                        wrong = Some(bad(place, reason, format!("column `{column}` {what}")));
                         break;
                     }
                 }
@@ -130,7 +131,7 @@ impl SnippetSource for SqliteSnippets {
                 (None, [None, ..]) => take.leave_out(format!("null `{}`", self.columns.text), 1),
                 (None, [Some(text), context, id, language, group, path, license]) => take.snippet(Found {
                     id: format!("{}/{}", self.table, id.unwrap_or_else(|| number.to_string())),
-                    language: language::named(&language.unwrap_or_else(|| self.language.clone())),
+                    language: canonical_name(&language.unwrap_or_else(|| self.language.clone())),
                     text,
                     context: context.unwrap_or_default(),
                     origin: Origin {
@@ -152,7 +153,7 @@ impl SqliteSnippets {
         let failed = |error| failed(&self.path, error);
         let path = self.path.display().to_string();
         let wrong =
-            |message: String, hint: Option<String>| Error::Database { path: path.clone(), message, hint, source: None };
+            |message: String, hint: Option<String>| Error::File { path: path.clone(), message, hint, source: None };
         let mut statement = connection
             .prepare("SELECT name, type, coalesce(rootpage, 0) FROM sqlite_schema WHERE type IN ('table', 'view')")
             .map_err(failed)?;
@@ -188,23 +189,18 @@ impl SqliteSnippets {
 fn open(path: &Path) -> Result<Connection> {
     let absolute = std::path::absolute(path).map_err(CoreError::io("read", path))?;
     let bytes = std::fs::metadata(path).map_err(CoreError::io("read", path))?.len();
-    let name = path.display().to_string();
     for ending in ["-wal", "-journal"] {
         let mut beside = absolute.clone().into_os_string();
         beside.push(ending);
         if std::fs::metadata(&beside).is_ok_and(|meta| meta.len() > 0) {
-            return Err(Error::Database {
-                path: name,
-                message: format!(
-                    "a file that ends in `{ending}` lies beside it: a program has it open, or was stopped"
-                ),
-                hint: Some(format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", path.display())),
-                source: None,
-            });
+            let message =
+                format!("a file that ends in `{ending}` lies beside it: a program has it open, or was stopped");
+            let hint = format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", path.display());
+            return Err(Error::file(path, message).with_hint(hint));
         }
     }
     if bytes == 0 {
-        return Err(Error::Database { path: name, message: "the file is empty".into(), hint: None, source: None });
+        return Err(Error::file(path, "the file is empty"));
     }
     let uri = format!("file:{}?mode=ro&immutable=1", encoded(&absolute));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -255,12 +251,7 @@ fn failed(path: &Path, error: rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => "the database is damaged",
         _ => "SQLite cannot read it",
     };
-    Error::Database {
-        path: path.display().to_string(),
-        message: message.into(),
-        hint: None,
-        source: Some(Box::new(error)),
-    }
+    Error::file(path, message).with_cause(error)
 }
 
 #[cfg(test)]

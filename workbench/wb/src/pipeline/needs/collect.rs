@@ -227,7 +227,7 @@ fn of_source(key: &str, source: &SourceChoice, config: &Path) -> Vec<Need> {
         }
         SourceChoice::CodeMap(map) => one(&map.path),
         SourceChoice::Hub(hub) => of_data_set(key, &hub.repo, &hub.revision, &hub.files),
-        SourceChoice::TextToSql(examples) => one(&examples.path),
+        SourceChoice::TextToSql(pairs) => one(&pairs.0.path),
     }
 }
 
