@@ -12,6 +12,7 @@ pub mod code_tokens;
 pub mod dense;
 pub mod error;
 pub mod evaluate;
+pub mod faiss;
 pub mod flat;
 pub mod fuse;
 pub mod inner_product;

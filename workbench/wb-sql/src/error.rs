@@ -1,6 +1,34 @@
-//! What can go wrong around exact match: files of schemas that cannot be read, databases that are not in them.
+//! What can go wrong in judging: files that cannot be read or do not belong together, schemas, workers.
 
 use std::path::PathBuf;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of `wb-sql`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error that the ground crate words already: files, values, data that contradicts itself.
+    #[error(transparent)]
+    Core(#[from] wb_core::Error),
+    /// Schemas.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Databases, and the workers that run statements in them.
+    #[error(transparent)]
+    Execute(#[from] crate::execute::Error),
+}
+
+impl Error {
+    /// A sentence or command that helps, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Core(error) => error.hint().map(str::to_owned),
+            Self::Schema(_) | Self::Execute(_) => None,
+        }
+    }
+}
 
 /// An error of schemas and of gold queries. Predictions have none: what cannot be read is a verdict.
 #[derive(Debug, thiserror::Error)]

@@ -2,14 +2,14 @@
 //!
 //! It knows SQL and SQLite, and nothing of encoders or language models: predictions come in as text, verdicts go out.
 
+pub mod benchmarks;
 pub mod bird;
 mod compat;
 mod error;
 pub mod exact;
 pub mod execute;
-pub mod faiss;
 pub mod rag;
 pub mod spider;
 
 pub use compat::Compat;
-pub use error::SchemaError;
+pub use error::{Error, Result, SchemaError};

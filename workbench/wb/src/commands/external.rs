@@ -9,8 +9,9 @@ use anyhow::Result;
 use wb_bench::{BenchmarkConfig, layouts::files::entries};
 use wb_core::{Error, run_dir};
 use wb_hub::Hub;
+use wb_sql::benchmarks::SqlBenchmark;
 
-use super::{bench_sql::Kind, data_get, test_pairs};
+use super::{data_get, test_pairs};
 use crate::args;
 
 /// A benchmark, and what there is of its data.
@@ -43,7 +44,7 @@ impl fmt::Display for State {
 }
 
 /// The benchmarks of text-to-SQL with what they measure and under which protocols.
-const OF_SQL: [(&str, &str, &str); Kind::ALL.len()] = [
+const OF_SQL: [(&str, &str, &str); SqlBenchmark::ALL.len()] = [
     ("spider", "predicted SQL: exact match, execution", "spider-em-*, spider-ex-*, spider-ts-*"),
     ("bird", "predicted SQL: execution, its speed, its rows", "bird-ex, bird-r-ves, bird-soft-f1"),
     ("synthetic-sql", "predicted SQL: execution", "synthetic-sql-ex"),
@@ -64,7 +65,7 @@ pub fn all(external: &Path, places: &args::Places) -> Result<Vec<Listed>> {
 
 fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
     let folder = external.join(name);
-    let found = match (Kind::named(name), name) {
+    let found = match (SqlBenchmark::named(name), name) {
         (Some(kind), _) => kind.data_in(&folder)?,
         (None, "pairs") => {
             return Ok(match run_dir::latest(&places.runs) {
@@ -119,7 +120,7 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
 /// # Errors
 ///
 /// If it is not there; `elsewhere` is a sentence about another place.
-pub fn of_sql(kind: Kind, external: &Path, elsewhere: &str) -> Result<PathBuf> {
+pub fn of_sql(kind: SqlBenchmark, external: &Path, elsewhere: &str) -> Result<PathBuf> {
     let folder = external.join(kind.name());
     if !folder.is_dir() {
         fetched(&[kind.name()], external)?;
@@ -127,15 +128,15 @@ pub fn of_sql(kind: Kind, external: &Path, elsewhere: &str) -> Result<PathBuf> {
     match kind.data_in(&folder)? {
         Some(data) => Ok(data),
         // Its reader knows which file is missing.
-        None if folder.is_dir() && kind != Kind::SyntheticSql => Ok(folder),
+        None if folder.is_dir() && kind != SqlBenchmark::SyntheticSql => Ok(folder),
         None => Err(not_there(&[kind.name()], external, elsewhere)?.into()),
     }
 }
 
 /// Whether the data of a benchmark of text-to-SQL is where it is looked for.
-pub fn has_sql(kind: Kind, external: &Path) -> Result<bool> {
+pub fn has_sql(kind: SqlBenchmark, external: &Path) -> Result<bool> {
     let folder = external.join(kind.name());
-    Ok(kind.data_in(&folder)?.is_some() || (folder.is_dir() && kind != Kind::SyntheticSql))
+    Ok(kind.data_in(&folder)?.is_some() || (folder.is_dir() && kind != SqlBenchmark::SyntheticSql))
 }
 
 /// Fetches data that is missing, as `wb data get` does; not where nobody may be asked.
@@ -205,6 +206,6 @@ mod tests {
 
     #[test]
     fn every_benchmark_of_sql_is_listed_once() {
-        assert_eq!(OF_SQL.map(|(name, ..)| name), Kind::ALL.map(Kind::name));
+        assert_eq!(OF_SQL.map(|(name, ..)| name), SqlBenchmark::ALL.map(SqlBenchmark::name));
     }
 }

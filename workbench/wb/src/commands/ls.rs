@@ -3,8 +3,9 @@
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
 use wb_core::{records::outcome::Outcome, run_dir};
+use wb_sql::benchmarks::SqlBenchmark;
 
-use super::{End, bench_sql::Kind, external};
+use super::{End, external};
 use crate::{args, output};
 
 /// `wb ls`
@@ -59,7 +60,7 @@ fn tasks() -> Result<()> {
 
 fn benchmarks(arguments: &args::Ls) -> Result<()> {
     for listed in external::all(&arguments.external, &arguments.places)? {
-        match Kind::named(listed.name) {
+        match SqlBenchmark::named(listed.name) {
             Some(kind) => output::line(kind.card()),
             None => {
                 let benchmark = BenchmarkConfig::named(listed.name)?;

@@ -10,19 +10,21 @@ use std::{
 use anyhow::{Context, Result, bail};
 use wb_core::Error;
 use wb_encoder::DeviceConfig;
-use wb_sql::execute::{Limits, Pool, WorkerCommand};
+use wb_sql::{
+    benchmarks::SqlBenchmark,
+    execute::{Limits, Pool, WorkerCommand},
+};
 
-use super::Kind;
 use crate::{
     args::{Bench, BenchSql},
     commands::external,
 };
 
 /// The options of predicted SQL that are given, each with the benchmarks that take it.
-fn of_sql(sql: &BenchSql) -> Vec<(&'static str, &'static [Kind])> {
-    const ALL: &[Kind] = &Kind::ALL;
-    const FOLDERS: &[Kind] = &[Kind::Spider, Kind::Bird];
-    const SPIDER: &[Kind] = &[Kind::Spider];
+fn of_sql(sql: &BenchSql) -> Vec<(&'static str, &'static [SqlBenchmark])> {
+    const ALL: &[SqlBenchmark] = &SqlBenchmark::ALL;
+    const FOLDERS: &[SqlBenchmark] = &[SqlBenchmark::Spider, SqlBenchmark::Bird];
+    const SPIDER: &[SqlBenchmark] = &[SqlBenchmark::Spider];
     let options = [
         (sql.predictions.is_some(), "--predictions", ALL),
         (sql.generate.is_some(), "--generate", SPIDER),
@@ -35,7 +37,7 @@ fn of_sql(sql: &BenchSql) -> Vec<(&'static str, &'static [Kind])> {
         (sql.keep_distinct, "--keep-distinct", SPIDER),
         (sql.timeout.is_some(), "--timeout", ALL),
         (sql.workers.is_some(), "--workers", ALL),
-        (sql.iterations.is_some(), "--iterations", &[Kind::Bird]),
+        (sql.iterations.is_some(), "--iterations", &[SqlBenchmark::Bird]),
     ];
     options.into_iter().filter(|(given, ..)| *given).map(|(_, name, kinds)| (name, kinds)).collect()
 }
@@ -77,7 +79,7 @@ pub fn refuse_for_retrieval(arguments: &Bench) -> Result<()> {
 }
 
 /// Refuses what only encoders and retrievers have, or another benchmark of predicted SQL.
-pub fn refuse_for(kind: Kind, arguments: &Bench) -> Result<()> {
+pub fn refuse_for(kind: SqlBenchmark, arguments: &Bench) -> Result<()> {
     let generates = arguments.sql.generate.is_some();
     let searches = ["--encoder", "--retriever", "--max-tokens", "--device"];
     if let Some(option) = of_retrieval(arguments).iter().find(|option| !generates || !searches.contains(option)) {
@@ -97,7 +99,7 @@ pub fn refuse_for(kind: Kind, arguments: &Bench) -> Result<()> {
     Ok(())
 }
 
-fn named(kinds: &[Kind]) -> String {
+fn named(kinds: &[SqlBenchmark]) -> String {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     match names.as_slice() {
         [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
@@ -106,7 +108,7 @@ fn named(kinds: &[Kind]) -> String {
 }
 
 /// The data, where it is named or looked for, and the predictions, which have to be named.
-pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(PathBuf, &Path)> {
+pub fn inputs(kind: SqlBenchmark, arguments: &Bench) -> Result<(PathBuf, &Path)> {
     let Some(predictions) = arguments.sql.predictions.as_deref() else {
         // Nothing is fetched for a command that is not whole.
         let is_there = arguments.dataset.is_some() || external::has_sql(kind, &arguments.external)?;
@@ -123,11 +125,11 @@ pub fn inputs(kind: Kind, arguments: &Bench) -> Result<(PathBuf, &Path)> {
 const OTHER_DATA: &str = "--dataset names another place";
 
 /// Both ways to predicted SQL; and that its data is missing too, which would be the next thing to be told.
-fn without_predictions(kind: Kind, is_missing: bool) -> Error {
+fn without_predictions(kind: SqlBenchmark, is_missing: bool) -> Error {
     let name = kind.name();
     let mut hint = format!("wb bench {name} --predictions FILE");
     hint += match kind {
-        Kind::Spider => " judges a file; wb bench spider --generate configs/spider-rag.yaml makes them",
+        SqlBenchmark::Spider => " judges a file; wb bench spider --generate configs/spider-rag.yaml makes them",
         _ => " judges a file; `wb ls --benchmarks` tells what stands in it",
     };
     if is_missing {

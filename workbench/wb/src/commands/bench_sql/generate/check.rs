@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Error, Result};
 use wb_llm::LlmConfig;
-use wb_sql::rag::Prompt;
+use wb_sql::{benchmarks::files, rag::Prompt};
 
-use super::super::files;
 use crate::{
     config::{GeneratorChoice, RagConfig, RetrieverChoice},
     output,

@@ -11,10 +11,8 @@ use wb_core::{
     fingerprint::Fingerprint,
     run_dir::{read_json, write_json},
 };
-use wb_sql::{
-    faiss::FlatIp,
-    rag::{CorpusMap, Document, INDEX_NAME, MAP_NAME},
-};
+use wb_retrieval::faiss::FlatIp;
+use wb_sql::rag::{CorpusMap, Document, INDEX_NAME, MAP_NAME};
 
 use crate::output;
 

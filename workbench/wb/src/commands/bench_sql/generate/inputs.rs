@@ -8,15 +8,15 @@ use std::{
 use anyhow::{Context, Result, bail};
 use wb_core::{Progress, Seed};
 use wb_sql::{
+    benchmarks::{
+        databases::{DatabaseFiles, QuestionDatabases},
+        files,
+    },
     execute::{Pool, Seat, Source},
     rag::{self, Asked, Catalogs, Cells, Document, Predictor},
     spider::{Query, parse},
 };
 
-use super::super::{
-    databases::{Databases, Files},
-    files,
-};
 use crate::{config::RagConfig, output, output::Bars};
 
 /// Everything that was read. Questions are in the order of the file.
@@ -34,7 +34,7 @@ pub struct Inputs {
     /// The right queries; none where the grammar does not read one.
     pub gold: Vec<Option<Query>>,
     /// Where queries run.
-    pub databases: Databases,
+    pub databases: QuestionDatabases,
     /// Texts of the databases, by id.
     pub cells: HashMap<String, Cells>,
 }
@@ -65,7 +65,7 @@ impl Inputs {
         let gold = asked.iter().map(gold_of).collect::<Result<Vec<_>>>()?;
         let root = databases.map_or_else(|| folder.join("database"), Path::to_path_buf);
         let ids = asked.iter().map(|one| one.db_id.as_str());
-        let databases = Databases::open(&root, ids, Files::All, bars)?;
+        let databases = QuestionDatabases::open(&root, ids, DatabaseFiles::All, &mut |progress| bars.report(progress))?;
         let cells = cells(&asked, &catalogs, &databases, pool, bars)?;
         Ok(Self { catalogs, examples: read.documents, repeated: read.repeated, asked, places, gold, databases, cells })
     }
@@ -95,7 +95,7 @@ fn places(sample: usize, all: usize, seed: Seed) -> Vec<usize> {
 fn cells(
     asked: &[Asked],
     catalogs: &Catalogs,
-    databases: &Databases,
+    databases: &QuestionDatabases,
     pool: &Pool,
     bars: &mut Bars,
 ) -> Result<HashMap<String, Cells>> {

@@ -23,6 +23,13 @@ use wb_core::{
 use wb_llm::Client;
 use wb_sql::{
     Compat,
+    benchmarks::{
+        SqlBenchmark,
+        judged::{self, JudgedPrediction, PredictedQuery, statuses},
+        protocols::protocols,
+        scores::JUDGED,
+        status,
+    },
     execute::{Judge, JudgeOptions},
     rag::{DEFAULT_PROMPT, Prompt},
 };
@@ -33,14 +40,7 @@ use self::{
     record::{Arm, record},
     retrieve::{Places, Retrieved, retrieve},
 };
-use super::{
-    Kind,
-    judged::{self, Judged, Predicted, statuses},
-    measured::JUDGED,
-    options,
-    protocols::protocols,
-    status,
-};
+use super::options;
 use crate::{
     args,
     commands::{End, experiment::of_file, external, unless_stopped},
@@ -159,7 +159,7 @@ fn file(arguments: &args::Bench) -> Result<Experiment> {
         }
         let dataset = match &arguments.dataset {
             Some(dataset) => dataset.clone(),
-            None => external::of_sql(Kind::Spider, &arguments.external, OTHER_DATA)?,
+            None => external::of_sql(SqlBenchmark::Spider, &arguments.external, OTHER_DATA)?,
         };
         if let Some(name) = &arguments.retriever {
             encoder::check_retriever(name)?;
@@ -213,13 +213,14 @@ fn judge(
     judge: &Judge,
     compat: Compat,
     bars: &mut Bars,
-) -> Result<Vec<Judged>> {
+) -> Result<Vec<JudgedPrediction>> {
     let predicted = inputs.asked.iter().zip(answered).map(|(asked, answered)| {
         let schema = &inputs.catalogs.get(&asked.db_id)?.schema;
         let sources = inputs.databases.sources(&asked.db_id);
-        Ok(Predicted { gold: &asked.gold, sql: &answered.sql, schema, sources })
+        Ok(PredictedQuery { gold: &asked.gold, sql: &answered.sql, schema, sources })
     });
-    judged::judge(&predicted.collect::<Result<Vec<_>>>()?, judge, compat, bars)
+    let predicted = predicted.collect::<Result<Vec<_>>>()?;
+    Ok(judged::judge(&predicted, judge, compat, &mut |progress| bars.report(progress))?)
 }
 
 /// What was measured, in sentences.

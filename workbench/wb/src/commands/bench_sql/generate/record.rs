@@ -6,12 +6,13 @@ use wb_core::{
     records::rag::{Rag, RagAnswer, RagArm, RagCost, RagExample, RagForms, RagLevel, RagPair, RagQuestion, RagShare},
 };
 use wb_sql::{
+    benchmarks::judged::JudgedPrediction,
     exact::Hardness,
     rag::{Links, Predictor, bootstrap_difference, mcnemar, schema_recall, skeleton_match, wilson},
     spider::{Query, parse},
 };
 
-use super::{super::judged::Judged, answers::Answered, inputs::Inputs, retrieve::Retrieved};
+use super::{answers::Answered, inputs::Inputs, retrieve::Retrieved};
 use crate::config::RagConfig;
 
 /// An arm with everything that came of it.
@@ -23,7 +24,7 @@ pub struct Arm {
     /// Its queries.
     pub answered: Vec<Answered>,
     /// What became of them.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedPrediction>,
     /// What a language model took.
     pub cost: Option<RagCost>,
 }
@@ -45,7 +46,7 @@ pub fn record(
     for (at, second) in arms.iter().enumerate() {
         for first in &arms[..at] {
             pairs.push(pair("em", first, second, &|judged| Some(judged.exact.em()), seed)?);
-            pairs.push(pair("ex", first, second, &Judged::ex, seed)?);
+            pairs.push(pair("ex", first, second, &JudgedPrediction::ex, seed)?);
         }
     }
     Ok(Rag {
@@ -68,13 +69,13 @@ fn share(all: impl Iterator<Item = Option<bool>>) -> RagShare {
 }
 
 fn arm(config: &RagConfig, inputs: &Inputs, predictor: &Predictor<'_>, arm: &Arm) -> Result<RagArm> {
-    let of = |which: &dyn Fn(&Judged) -> Option<bool>| share(arm.judged.iter().map(which));
+    let of = |which: &dyn Fn(&JudgedPrediction) -> Option<bool>| share(arm.judged.iter().map(which));
     let level = |level: Hardness| {
         let own = || arm.judged.iter().filter(move |judged| judged.exact.hardness == Some(level));
         RagLevel {
             hardness: level.to_string(),
             em: share(own().map(|judged| Some(judged.exact.em()))),
-            ex: share(own().map(Judged::ex)),
+            ex: share(own().map(JudgedPrediction::ex)),
         }
     };
     let [tables, columns] = recall(config, inputs, arm)?;
@@ -83,9 +84,9 @@ fn arm(config: &RagConfig, inputs: &Inputs, predictor: &Predictor<'_>, arm: &Arm
         name: arm.name.clone(),
         retriever: arm.retrieved.as_ref().map(|retrieved| retrieved.by.clone()),
         em: of(&|judged| Some(judged.exact.em())),
-        ex: of(&Judged::ex),
+        ex: of(&JudgedPrediction::ex),
         parsed: of(&|judged| Some(judged.exact.parsed)),
-        valid: of(&Judged::runs),
+        valid: of(&JudgedPrediction::runs),
         levels: Hardness::ALL.map(level).into(),
         table_recall: tables,
         column_recall: columns,
@@ -137,7 +138,13 @@ fn forms(inputs: &Inputs, predictor: &Predictor<'_>, retrieved: &Retrieved) -> R
 }
 
 /// Two arms on the questions on which both have a verdict.
-fn pair(metric: &str, first: &Arm, second: &Arm, of: &dyn Fn(&Judged) -> Option<bool>, seed: Seed) -> Result<RagPair> {
+fn pair(
+    metric: &str,
+    first: &Arm,
+    second: &Arm,
+    of: &dyn Fn(&JudgedPrediction) -> Option<bool>,
+    seed: Seed,
+) -> Result<RagPair> {
     let both = first.judged.iter().zip(&second.judged).filter_map(|(a, b)| Some((of(a)?, of(b)?)));
     let (a, b): (Vec<bool>, Vec<bool>) = both.unzip();
     let test = mcnemar(&a, &b)?;

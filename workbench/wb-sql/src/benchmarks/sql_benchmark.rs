@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-
-use super::{bird, measured::JUDGED, spider, synthetic_sql};
+use super::{Report, SqlScores, SqlSubmission, bird, scores::JUDGED, spider, synthetic_sql};
+use crate::Result;
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SqlBenchmark {
     /// Spider: exact match and execution.
     Spider,
     /// BIRD: execution, its rewards and Soft-F1.
@@ -17,7 +16,7 @@ pub enum Kind {
     SyntheticSql,
 }
 
-impl Kind {
+impl SqlBenchmark {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Spider, Self::Bird, Self::SyntheticSql];
 
@@ -32,7 +31,7 @@ impl Kind {
 
     /// The one of this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::ALL.into_iter().find(|benchmark| benchmark.name() == name)
     }
 
     /// What can be required of it, as in `--require ex=0.5`.
@@ -41,6 +40,27 @@ impl Kind {
             Self::Spider => &["em", "ex", "parse_rate", JUDGED],
             Self::Bird => &["ex", "soft_f1", "r_ves", JUDGED],
             Self::SyntheticSql => &["ex", JUDGED],
+        }
+    }
+
+    /// Seconds that a statement may take, as in the published evaluators.
+    pub fn timeout_seconds(self) -> f64 {
+        match self {
+            Self::Bird => 30.0,
+            Self::Spider | Self::SyntheticSql => 20.0,
+        }
+    }
+
+    /// Judges predictions.
+    ///
+    /// # Errors
+    ///
+    /// If data or predictions cannot be read or do not belong together, or no worker can be started.
+    pub fn measure(self, submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+        match self {
+            Self::Spider => spider::measure(submission, progress),
+            Self::Bird => bird::measure(submission, progress),
+            Self::SyntheticSql => synthetic_sql::measure(submission, progress),
         }
     }
 

@@ -1,7 +1,7 @@
 //! One word on each prediction, of what execution and exact match say.
 
+use crate::execute::{Judgement, Status as Executed};
 use serde::{Deserialize, Serialize};
-use wb_sql::execute::{Judgement, Status as Executed};
 
 /// What became of a prediction.
 ///
@@ -11,7 +11,7 @@ use wb_sql::execute::{Judgement, Status as Executed};
 /// `correct`, `parse_error` where the grammar cannot read the prediction, else `wrong`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum PredictionStatus {
     /// The same rows as the gold query's.
     Correct,
     /// Other rows.
@@ -26,7 +26,7 @@ pub enum Status {
     Refused,
 }
 
-impl Status {
+impl PredictionStatus {
     /// All of them, with their names.
     pub const ALL: [(Self, &'static str); 6] = [
         (Self::Correct, "correct"),
@@ -43,7 +43,7 @@ impl Status {
     }
 
     /// Of a verdict of execution and, where there is one, of exact match.
-    pub fn of(executed: Option<&Judgement>, em: bool, parsed: bool) -> Status {
+    pub fn of(executed: Option<&Judgement>, em: bool, parsed: bool) -> PredictionStatus {
         let verdict = executed.and_then(|judgement| Some((judgement.status?, judgement.message.as_deref())));
         match verdict {
             Some((Executed::SqlError, message)) if !parsed && message.is_some_and(is_no_sql) => Self::ParseError,
@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-impl From<Executed> for Status {
+impl From<Executed> for PredictionStatus {
     fn from(status: Executed) -> Self {
         match status {
             Executed::Correct => Self::Correct,
@@ -75,19 +75,19 @@ pub fn is_no_sql(message: &str) -> bool {
 }
 
 /// `status      correct 3, wrong 1, ...`
-pub fn line(all: &[Status]) -> String {
-    let count = |(status, name): (Status, &str)| {
+pub fn line(all: &[PredictionStatus]) -> String {
+    let count = |(status, name): (PredictionStatus, &str)| {
         let count = all.iter().filter(|one| **one == status).count();
         format!("{name} {count}")
     };
-    format!("status      {}", Status::ALL.map(count).join(", "))
+    format!("status      {}", PredictionStatus::ALL.map(count).join(", "))
 }
 
 /// Counts by name, for the record.
-pub fn json(all: &[Status]) -> serde_json::Value {
-    let count = |(status, name): (Status, &str)| {
+pub fn json(all: &[PredictionStatus]) -> serde_json::Value {
+    let count = |(status, name): (PredictionStatus, &str)| {
         let count = all.iter().filter(|one| **one == status).count();
         (name.to_owned(), count.into())
     };
-    serde_json::Value::Object(Status::ALL.map(count).into_iter().collect())
+    serde_json::Value::Object(PredictionStatus::ALL.map(count).into_iter().collect())
 }

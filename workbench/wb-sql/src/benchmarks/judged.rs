@@ -1,18 +1,16 @@
 //! Spider's questions judged: exact match of all, execution of those whose database is there, and both in a word.
 
-use anyhow::Result;
 use wb_core::Progress;
-use wb_sql::{
-    Compat,
+
+use super::{Report, exact::ExactVerdict, status::PredictionStatus};
+use crate::{
+    Compat, Result,
     execute::{Judge, Judgement, Question, Source},
     spider::Schema,
 };
 
-use super::{exact::Exact, status::Status};
-use crate::output::Bars;
-
 /// A prediction beside its gold query.
-pub struct Predicted<'a> {
+pub struct PredictedQuery<'a> {
     /// The right query.
     pub gold: &'a str,
     /// The predicted one.
@@ -24,16 +22,16 @@ pub struct Predicted<'a> {
 }
 
 /// What became of a prediction.
-pub struct Judged {
+pub struct JudgedPrediction {
     /// Exact match.
-    pub exact: Exact,
+    pub exact: ExactVerdict,
     /// Execution; none where the database is not there.
     pub executed: Option<Judgement>,
     /// Both in a word.
-    pub status: Status,
+    pub status: PredictionStatus,
 }
 
-impl Judged {
+impl JudgedPrediction {
     /// Whether execution has it right; none without a verdict.
     pub fn ex(&self) -> Option<bool> {
         self.executed.as_ref().and_then(Judgement::correct)
@@ -41,31 +39,37 @@ impl Judged {
 
     /// Whether it runs; none without a verdict.
     pub fn runs(&self) -> Option<bool> {
-        self.ex().map(|_| matches!(self.status, Status::Correct | Status::Wrong))
+        self.ex().map(|_| matches!(self.status, PredictionStatus::Correct | PredictionStatus::Wrong))
     }
 }
 
 /// Judges all of them, in their order.
-pub fn judge(predicted: &[Predicted<'_>], judge: &Judge, compat: Compat, bars: &mut Bars) -> Result<Vec<Judged>> {
-    let exact: Vec<Exact> = predicted.iter().map(|one| Exact::of(one.gold, one.sql, one.schema, compat)).collect();
-    let question = |one: &Predicted<'_>| Question {
+pub fn judge(
+    predicted: &[PredictedQuery<'_>],
+    judge: &Judge,
+    compat: Compat,
+    progress: &mut Report<'_>,
+) -> Result<Vec<JudgedPrediction>> {
+    let exact: Vec<ExactVerdict> =
+        predicted.iter().map(|one| ExactVerdict::of(one.gold, one.sql, one.schema, compat)).collect();
+    let question = |one: &PredictedQuery<'_>| Question {
         gold: one.gold.to_owned(),
         prediction: one.sql.to_owned(),
         sources: one.sources.clone(),
     };
-    let there = |one: &&Predicted<'_>| !one.sources.is_empty();
+    let there = |one: &&PredictedQuery<'_>| !one.sources.is_empty();
     let runs: Vec<Question> = predicted.iter().filter(there).map(question).collect();
-    let mut done = |done| bars.report(Progress::new("running predictions", done, runs.len()));
+    let mut done = |done| progress(Progress::new("running predictions", done, runs.len()));
     let mut judgements = judge.judge(&runs, &mut done)?.into_iter();
     let judged = predicted.iter().zip(exact).map(|(one, exact)| {
         let executed = if one.sources.is_empty() { None } else { judgements.next() };
-        let status = Status::of(executed.as_ref(), exact.em(), exact.parsed);
-        Judged { exact, executed, status }
+        let status = PredictionStatus::of(executed.as_ref(), exact.em(), exact.parsed);
+        JudgedPrediction { exact, executed, status }
     });
     Ok(judged.collect())
 }
 
 /// Their words, in order.
-pub fn statuses(judged: &[Judged]) -> Vec<Status> {
+pub fn statuses(judged: &[JudgedPrediction]) -> Vec<PredictionStatus> {
     judged.iter().map(|one| one.status).collect()
 }

@@ -1,13 +1,13 @@
 //! Exact match of one question, from texts to a verdict.
 
-use wb_sql::{
+use crate::{
     Compat,
     exact::{ExactMatch, Hardness, compare, hardness},
     spider::{Query, Schema, parse},
 };
 
 /// The verdict on a question.
-pub struct Exact {
+pub struct ExactVerdict {
     /// Told from the gold query; `None` where it cannot be read.
     pub hardness: Option<Hardness>,
     /// Parts and whole; `None` where the gold query cannot be read.
@@ -16,15 +16,17 @@ pub struct Exact {
     pub parsed: bool,
 }
 
-impl Exact {
-    /// Of a prediction as [`prediction_of_line`](wb_sql::execute::prediction_of_line) gives it.
-    pub fn of(gold: &str, prediction: &str, schema: &Schema, compat: Compat) -> Exact {
+impl ExactVerdict {
+    /// Of a prediction as [`prediction_of_line`](crate::execute::prediction_of_line) gives it.
+    pub fn of(gold: &str, prediction: &str, schema: &Schema, compat: Compat) -> ExactVerdict {
         let predicted = parse(prediction, schema, compat);
         let parsed = predicted.is_ok();
-        let Ok(gold) = parse(gold, schema, compat) else { return Exact { hardness: None, verdict: None, parsed } };
+        let Ok(gold) = parse(gold, schema, compat) else {
+            return ExactVerdict { hardness: None, verdict: None, parsed };
+        };
         // What cannot be read is the empty query, as for the published evaluator.
         let verdict = compare(&gold, &predicted.unwrap_or_else(|_| Query::default()), schema, compat);
-        Exact { hardness: Some(hardness(&gold)), verdict: Some(verdict), parsed }
+        ExactVerdict { hardness: Some(hardness(&gold)), verdict: Some(verdict), parsed }
     }
 
     /// Whether it is an exact match.

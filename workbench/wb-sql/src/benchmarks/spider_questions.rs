@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use wb_core::{Error, suggest};
-use wb_sql::spider::Schemas;
 
 use super::{entries, files};
+use crate::{Result, spider::Schemas};
 
 /// A question.
-pub struct Question {
+pub struct SpiderQuestion {
     /// The line of the file on which it begins.
     pub line: usize,
     /// The file's own number of it, if it has one.
@@ -23,25 +22,25 @@ pub struct Question {
 }
 
 /// The questions of a file, in its order.
-pub struct Questions {
+pub struct SpiderQuestions {
     /// The file.
     pub path: PathBuf,
     /// All of them.
-    pub all: Vec<Question>,
+    pub all: Vec<SpiderQuestion>,
 }
 
 const WHAT: &str = "--dataset DIR has dev.json (a list of objects with db_id and query), tables.json, and \
                     database/ID/*.sqlite; --questions FILE names another file of questions";
 
 #[derive(Deserialize)]
-struct Entry {
+struct WrittenQuestion {
     index: Option<Json>,
     question_id: Option<Json>,
     db_id: String,
     query: Option<String>,
 }
 
-impl Questions {
+impl SpiderQuestions {
     /// The file that is read where none is named: `dev.json`, unless there is only `dev_gold.sql`.
     pub fn file_in(folder: &Path) -> PathBuf {
         let [json, gold] = ["dev.json", "dev_gold.sql"].map(|name| folder.join(name));
@@ -54,7 +53,7 @@ impl Questions {
     /// # Errors
     ///
     /// If it cannot be read, has no questions, or asks databases that the schemas do not have.
-    pub fn load(folder: &Path, named: Option<&Path>, schemas: &Schemas, tables: &Path) -> Result<Questions> {
+    pub fn load(folder: &Path, named: Option<&Path>, schemas: &Schemas, tables: &Path) -> Result<SpiderQuestions> {
         let path = match named {
             Some(named) => files::within(folder, named),
             None => Self::file_in(folder),
@@ -74,12 +73,12 @@ impl Questions {
                 .into());
             }
         }
-        Ok(Questions { path, all })
+        Ok(SpiderQuestions { path, all })
     }
 }
 
-fn from_json(path: &Path) -> Result<Vec<Question>> {
-    let entries = entries::read::<Entry>(path, WHAT)?;
+fn from_json(path: &Path) -> Result<Vec<SpiderQuestion>> {
+    let entries = entries::read::<WrittenQuestion>(path, WHAT)?;
     let mut beside = Vec::new();
     let gold = path.with_file_name(format!("{}_gold.sql", path.file_stem().unwrap_or_default().to_string_lossy()));
     if let Some(first) = entries.iter().find(|entry| entry.value.query.is_none()) {
@@ -107,20 +106,22 @@ fn from_json(path: &Path) -> Result<Vec<Question>> {
         }
     }
     let mut beside = beside.into_iter().map(|question| question.gold);
-    let question = |entry: entries::Entry<Entry>| {
+    let question = |entry: entries::JsonEntry<WrittenQuestion>| {
         let gold = beside.next();
-        let entries::Entry { line, value: Entry { index, question_id, db_id, query } } = entry;
-        Question { line, id: index.or(question_id), db_id, gold: query.or(gold).unwrap_or_default() }
+        let entries::JsonEntry { line, value: WrittenQuestion { index, question_id, db_id, query } } = entry;
+        SpiderQuestion { line, id: index.or(question_id), db_id, gold: query.or(gold).unwrap_or_default() }
     };
     Ok(entries.into_iter().map(question).collect())
 }
 
 /// `SQL TAB db_id` lines.
-fn gold_lines(path: &Path) -> Result<Vec<Question>> {
+fn gold_lines(path: &Path) -> Result<Vec<SpiderQuestion>> {
     let text = files::read(path, WHAT)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let question = |(at, line): (usize, &str)| match line.trim().split('\t').collect::<Vec<_>>()[..] {
-        [gold, db_id] => Ok(Question { line: at + 1, id: None, db_id: db_id.trim().to_owned(), gold: gold.to_owned() }),
+        [gold, db_id] => {
+            Ok(SpiderQuestion { line: at + 1, id: None, db_id: db_id.trim().to_owned(), gold: gold.to_owned() })
+        }
         ref fields => {
             let message = format!("{} fields, expected SQL TAB db_id", fields.len());
             Err(Error::data(format!("{}:{}", path.display(), at + 1), message).into())

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use wb_core::{Error, suggest};
 
-use super::{Kind, files};
+use super::{SqlBenchmark, files};
+use crate::Result;
 
 /// What the lines belong to.
-pub struct Expected<'a> {
+pub struct ExpectedPredictions<'a> {
     /// The benchmark.
-    pub kind: Kind,
+    pub benchmark: SqlBenchmark,
     /// The file of questions.
     pub questions: &'a Path,
     /// The database of each question; empty where lines name none.
@@ -20,7 +20,7 @@ pub struct Expected<'a> {
 }
 
 /// Lines, one for each question.
-pub struct Lines {
+pub struct PredictionLines {
     /// As they stand in the file.
     pub all: Vec<String>,
     /// How many have a tab inside of the SQL, behind which nothing is read.
@@ -32,9 +32,9 @@ pub struct Lines {
 /// # Errors
 ///
 /// If there are more or fewer lines than questions, or a line names another database than its question.
-pub fn read(path: &Path, expected: &Expected<'_>) -> Result<Lines> {
-    let what = match expected.kind {
-        Kind::SyntheticSql => "--predictions FILE has one query a line, in the order of the rows of --dataset",
+pub fn read(path: &Path, expected: &ExpectedPredictions<'_>) -> Result<PredictionLines> {
+    let what = match expected.benchmark {
+        SqlBenchmark::SyntheticSql => "--predictions FILE has one query a line, in the order of the rows of --dataset",
         _ => "--predictions FILE has one query a line, or SQL TAB db_id, in the order of the questions",
     };
     let text = files::read(path, what)?;
@@ -67,17 +67,17 @@ pub fn read(path: &Path, expected: &Expected<'_>) -> Result<Lines> {
         };
         return Err(Error::Data { place, message: format!("the database is `{named}`, but {of}"), hint }.into());
     }
-    Ok(Lines { all, cut })
+    Ok(PredictionLines { all, cut })
 }
 
 /// Refuses another number of predictions than of questions.
-pub fn counted(path: &Path, found: usize, unit: &str, expected: &Expected<'_>) -> Result<()> {
+pub fn counted(path: &Path, found: usize, unit: &str, expected: &ExpectedPredictions<'_>) -> Result<()> {
     if found == expected.count {
         return Ok(());
     }
     let questions: PathBuf = expected.questions.to_owned();
-    let (of, hint) = match expected.kind {
-        Kind::SyntheticSql => {
+    let (of, hint) = match expected.benchmark {
+        SqlBenchmark::SyntheticSql => {
             ("rows", "one prediction for each row of --dataset, in its order; an empty one counts as wrong")
         }
         _ => (

@@ -1,6 +1,6 @@
 //! Names of Spider's two protocols.
 
-use wb_sql::{Compat, execute::JudgeOptions};
+use crate::{Compat, execute::JudgeOptions};
 
 /// Of exact match and of execution; in test suites, where some id has several databases, the latter is another one.
 pub fn protocols(options: JudgeOptions, is_suite: bool) -> [String; 2] {

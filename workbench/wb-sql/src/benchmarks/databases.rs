@@ -6,30 +6,31 @@ use std::{
     path::Path,
 };
 
-use anyhow::Result;
 use serde_json::{Map, Value as Json, json};
 use wb_core::{Error as Refused, Progress, fingerprint::Fingerprint};
-use wb_sql::execute::{Database, Error, Source, databases};
 
-use super::files;
-use crate::output::Bars;
+use super::{Report, files};
+use crate::{
+    Result,
+    execute::{Database, Error, Source, databases},
+};
 
 /// Databases by id.
-pub struct Databases {
+pub struct QuestionDatabases {
     there: BTreeMap<String, Vec<Database>>,
     missing: BTreeSet<String>,
 }
 
 /// Which files of a database's folder are its databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Files {
+pub enum DatabaseFiles {
     /// All whose names contain `.sqlite`: Spider, and its test suites.
     All,
     /// `ID.sqlite`: BIRD.
     Named,
 }
 
-impl Databases {
+impl QuestionDatabases {
     /// Those of the ids, under a folder.
     ///
     /// # Errors
@@ -38,17 +39,17 @@ impl Databases {
     pub fn open<'a>(
         root: &Path,
         ids: impl Iterator<Item = &'a str>,
-        which: Files,
-        bars: &mut Bars,
-    ) -> Result<Databases> {
+        which: DatabaseFiles,
+        progress: &mut Report<'_>,
+    ) -> Result<QuestionDatabases> {
         let ids: BTreeSet<&str> = ids.collect();
         let (mut there, mut missing) = (BTreeMap::new(), BTreeSet::new());
         for (at, id) in ids.iter().enumerate() {
-            bars.report(Progress::new("hashing databases", at, ids.len()));
+            progress(Progress::new("hashing databases", at, ids.len()));
             let folder = root.join(id);
             let found = match which {
-                Files::All => databases(&folder),
-                Files::Named => Database::open(&folder.join(format!("{id}.sqlite"))).map(|one| vec![one]),
+                DatabaseFiles::All => databases(&folder),
+                DatabaseFiles::Named => Database::open(&folder.join(format!("{id}.sqlite"))).map(|one| vec![one]),
             };
             match found {
                 Ok(found) => {
@@ -60,7 +61,7 @@ impl Databases {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Databases { there, missing })
+        Ok(QuestionDatabases { there, missing })
     }
 
     /// Whether one is there.

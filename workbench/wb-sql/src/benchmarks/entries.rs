@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use serde::de::DeserializeOwned;
 use wb_core::Error;
 
 use super::files;
+use crate::Result;
 
 /// An object and its place.
-pub struct Entry<T> {
+pub struct JsonEntry<T> {
     /// The line on which it begins, from 1.
     pub line: usize,
     /// What stands there.
@@ -21,7 +21,7 @@ pub struct Entry<T> {
 /// # Errors
 ///
 /// With file, line and column.
-pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry<T>>> {
+pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<JsonEntry<T>>> {
     let text = files::read(path, what)?;
     let mut reader = Reader { path, what, text: &text, at: 0, counted: 0, lines: 1 };
     let array = reader.skips('[');
@@ -40,7 +40,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry<T>
 /// # Errors
 ///
 /// With file, line and column.
-pub fn members<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry<(String, T)>>> {
+pub fn members<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<JsonEntry<(String, T)>>> {
     let text = files::read(path, what)?;
     let mut reader = Reader { path, what, text: &text, at: 0, counted: 0, lines: 1 };
     if !reader.skips('{') {
@@ -51,11 +51,11 @@ pub fn members<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<Entry
         if !members.is_empty() && !reader.skips(',') {
             return Err(reader.error(0, 0, "expected `,` or `}` behind a member").into());
         }
-        let Entry { line, value: key } = reader.entry::<String>()?;
+        let JsonEntry { line, value: key } = reader.entry::<String>()?;
         if !reader.skips(':') {
             return Err(reader.error(0, 0, "expected `:` behind a key").into());
         }
-        members.push(Entry { line, value: (key, reader.entry::<T>()?.value) });
+        members.push(JsonEntry { line, value: (key, reader.entry::<T>()?.value) });
     }
     reader.skip_space();
     if reader.at < text.len() {
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    fn entry<T: DeserializeOwned>(&mut self) -> Result<Entry<T>> {
+    fn entry<T: DeserializeOwned>(&mut self) -> Result<JsonEntry<T>> {
         self.skip_space();
         let line = self.line();
         // From here on: a file of a hundred thousand entries is gone through once.
@@ -109,7 +109,7 @@ impl Reader<'_> {
         match stream.next() {
             Some(Ok(value)) => {
                 self.at += stream.byte_offset();
-                Ok(Entry { line, value })
+                Ok(JsonEntry { line, value })
             }
             Some(Err(error)) => {
                 let message = error.to_string();

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::measured::{Figure, JUDGED};
+use super::scores::{JUDGED, SqlFigure};
 
 /// A measure: its name in the record, its heading in the table, how it is shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Measure {
+pub struct LevelMeasure {
     /// In the record.
     pub key: &'static str,
     /// In the table.
@@ -30,8 +30,8 @@ impl Sum {
 }
 
 /// The levels in their order; the last one is `all`.
-pub struct Levels {
-    measures: &'static [Measure],
+pub struct LevelScores {
+    measures: &'static [LevelMeasure],
     names: Vec<String>,
     questions: Vec<usize>,
     sums: Vec<Vec<Sum>>,
@@ -39,12 +39,12 @@ pub struct Levels {
 
 const ALL: &str = "all";
 
-impl Levels {
+impl LevelScores {
     /// Nothing counted yet.
-    pub fn new(measures: &'static [Measure], names: impl IntoIterator<Item = String>) -> Levels {
+    pub fn new(measures: &'static [LevelMeasure], names: impl IntoIterator<Item = String>) -> LevelScores {
         let names: Vec<String> = names.into_iter().chain([ALL.to_owned()]).collect();
         let (questions, sums) = (vec![0; names.len()], vec![vec![Sum::default(); measures.len()]; names.len()]);
-        Levels { measures, names, questions, sums }
+        LevelScores { measures, names, questions, sums }
     }
 
     /// Counts a question under its level, if it has one, and under all; a measure without a value is left out.
@@ -61,20 +61,20 @@ impl Levels {
     }
 
     /// What can be required: each measure over all questions, and the share of them that has an `ex`.
-    pub fn figures(&self) -> Vec<Figure> {
+    pub fn figures(&self) -> Vec<SqlFigure> {
         let questions = self.questions.last().copied().unwrap_or(0);
         let sums = self.sums.last().into_iter().flatten();
-        let figure = |(measure, sum): (&Measure, &Sum)| Figure {
+        let figure = |(measure, sum): (&LevelMeasure, &Sum)| SqlFigure {
             name: measure.key,
             value: sum.mean(),
             of: sum.of,
             without: questions - sum.of,
         };
-        let mut figures: Vec<Figure> = self.measures.iter().zip(sums).map(figure).collect();
+        let mut figures: Vec<SqlFigure> = self.measures.iter().zip(sums).map(figure).collect();
         let judged = figures.iter().find(|figure| figure.name == "ex").map_or(0, |figure| figure.of);
         #[expect(clippy::cast_precision_loss, reason = "counts of questions")]
         let share = Sum { sum: judged as f64, of: questions }.mean();
-        figures.push(Figure { name: JUDGED, value: share, of: questions, without: 0 });
+        figures.push(SqlFigure { name: JUDGED, value: share, of: questions, without: 0 });
         figures
     }
 
@@ -85,7 +85,7 @@ impl Levels {
 
     /// One row a level.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let cell = |(measure, sum): (&Measure, &Sum)| match sum.mean() {
+        let cell = |(measure, sum): (&LevelMeasure, &Sum)| match sum.mean() {
             None => "-".to_owned(),
             Some(mean) if measure.counts => format!("{mean:.3} ({:.0}/{})", sum.sum, sum.of),
             Some(mean) => format!("{mean:.3}"),
@@ -99,7 +99,7 @@ impl Levels {
 
     /// For the record: by level, each measure's value, how many are right, and of how many.
     pub fn json(&self) -> Json {
-        let figure = |(measure, sum): (&Measure, &Sum)| {
+        let figure = |(measure, sum): (&LevelMeasure, &Sum)| {
             let mut figure = json!({ "value": sum.mean(), "of": sum.of });
             if measure.counts {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of ones")]

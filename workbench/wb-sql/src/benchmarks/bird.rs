@@ -5,32 +5,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use wb_core::{Error, Progress};
-use wb_sql::{
+
+use super::{
+    Report, SqlBenchmark, SqlSubmission,
+    databases::{DatabaseFiles, QuestionDatabases},
+    entries::{self, JsonEntry},
+    files,
+    levels::{LevelMeasure, LevelScores, counted},
+    predictions::{ExpectedPredictions, counted as check_count},
+    scores::{ReportBlock, SqlScores},
+    status::{self, PredictionStatus},
+};
+use crate::{
+    Result,
     bird::{BirdQuestion, BirdVerdict, judge, prediction, ves},
     execute::Status as Executed,
 };
 
-use super::{
-    Kind,
-    databases::{Databases, Files},
-    entries::{self, Entry},
-    files,
-    levels::{Levels, Measure, counted},
-    measured::{Block, Measured},
-    options,
-    predictions::{Expected, counted as check_count},
-    status::{self, Status},
-};
-use crate::{args, output::Bars};
-
-const MEASURES: [Measure; 3] = [
-    Measure { key: "ex", heading: "EX", counts: true },
-    Measure { key: "soft_f1", heading: "Soft-F1", counts: false },
-    Measure { key: "r_ves", heading: "R-VES", counts: false },
+const MEASURES: [LevelMeasure; 3] = [
+    LevelMeasure { key: "ex", heading: "EX", counts: true },
+    LevelMeasure { key: "soft_f1", heading: "Soft-F1", counts: false },
+    LevelMeasure { key: "r_ves", heading: "R-VES", counts: false },
 ];
 
 const COMPARABLE: &str = "figures compare with those of the same questions and databases (their blake3); R-VES also \
@@ -64,26 +62,23 @@ pub fn is_in(folder: &Path) -> bool {
 }
 
 /// Judges a file of predictions.
-pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
-    let (folder, path) = options::inputs(Kind::Bird, arguments)?;
-    let folder = folder.as_path();
-    let sql = &arguments.sql;
+pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+    let SqlSubmission { dataset: folder, predictions: path, iterations, ref pool, .. } = *submission;
     files::folder(folder, WHAT)?;
-    let questions_path = questions_path(folder, sql.questions.as_deref());
+    let questions_path = questions_path(folder, submission.questions);
     let questions: Vec<Question> =
-        entries::read(&questions_path, WHAT)?.into_iter().map(|Entry { value, .. }| value).collect();
+        entries::read(&questions_path, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect();
     if questions.is_empty() {
         let place = questions_path.display().to_string();
         return Err(Error::data(place, "there are no questions").with_hint(WHAT).into());
     }
     let predicted = predicted(path, &questions, &questions_path)?;
-    let root = sql.databases.clone().unwrap_or_else(|| folder.join("dev_databases"));
+    let root = submission.databases.map_or_else(|| folder.join("dev_databases"), Path::to_path_buf);
     files::folder(&root, DATABASES)?;
-    let databases = Databases::open(&root, questions.iter().map(|one| one.db_id.as_str()), Files::Named, bars)?;
+    let ids = questions.iter().map(|one| one.db_id.as_str());
+    let databases = QuestionDatabases::open(&root, ids, DatabaseFiles::Named, progress)?;
     // All figures of this benchmark come from execution.
     databases.refuse_none(&root, DATABASES)?;
-    let pool = options::pool(sql, 30.0)?;
-    let iterations = usize::from(sql.iterations.unwrap_or(100));
     let asked = |(question, prediction): (&Question, &String)| {
         let source = databases.sources(&question.db_id).pop()?;
         Some(BirdQuestion { gold: question.gold.clone(), prediction: prediction.clone(), source })
@@ -91,9 +86,8 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
     let asked: Vec<Option<BirdQuestion>> = questions.iter().zip(&predicted).map(asked).collect();
     let runs: Vec<BirdQuestion> = asked.iter().flatten().cloned().collect();
     let total = runs.len();
-    let verdicts = judge(&pool, &runs, iterations, &mut |done| {
-        bars.report(Progress::new("running predictions", done, total));
-    })?;
+    let mut done = |done| progress(Progress::new("running predictions", done, total));
+    let verdicts = judge(pool, &runs, iterations, &mut done)?;
     let mut verdicts = verdicts.into_iter();
     let verdicts: Vec<Option<BirdVerdict>> =
         asked.iter().map(|one| one.as_ref().and_then(|_| verdicts.next())).collect();
@@ -128,7 +122,7 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
     let members = entries::members::<Json>(path, PREDICTIONS)?;
     let mut numbers: Vec<(u64, usize)> = Vec::new();
     let mut lines: HashMap<u64, usize> = HashMap::new();
-    for Entry { line, value: (key, prediction) } in &members {
+    for JsonEntry { line, value: (key, prediction) } in &members {
         let refused = |message: String| Error::data(format!("{}:{line}", path.display()), message).with_hint(hint());
         let number: u64 = key.parse().map_err(|_| refused(format!("the key `{key}` is no number")))?;
         if let Some(first) = lines.insert(number, *line) {
@@ -141,13 +135,18 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
         }
         numbers.push((number, *line));
     }
-    let expected = Expected { kind: Kind::Bird, questions: questions_path, db_ids: Vec::new(), count: questions.len() };
+    let expected = ExpectedPredictions {
+        benchmark: SqlBenchmark::Bird,
+        questions: questions_path,
+        db_ids: Vec::new(),
+        count: questions.len(),
+    };
     check_count(path, members.len(), "predictions", &expected)?;
     if let Some(pair) = numbers.windows(2).find(|pair| pair[0].0 > pair[1].0) {
         let message = format!("the key `{}` stands behind `{}`", pair[1].0, pair[0].0);
         return Err(Error::data(format!("{}:{}", path.display(), pair[1].1), message).with_hint(hint()).into());
     }
-    let entries: Vec<&Json> = members.iter().map(|Entry { value: (_, prediction), .. }| prediction).collect();
+    let entries: Vec<&Json> = members.iter().map(|JsonEntry { value: (_, prediction), .. }| prediction).collect();
     for (at, (entry, question)) in entries.iter().zip(questions).enumerate() {
         let db_id = entry.as_str().and_then(|entry| entry.rsplit_once("\t----- bird -----\t")).map(|(_, id)| id.trim());
         if let Some(db_id) = db_id.filter(|db_id| *db_id != question.db_id) {
@@ -159,21 +158,21 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
     Ok(entries.into_iter().map(prediction).collect())
 }
 
-fn status_of(verdict: &BirdVerdict) -> Status {
+fn status_of(verdict: &BirdVerdict) -> PredictionStatus {
     match (verdict.status, verdict.message.as_deref()) {
-        (Some(Executed::SqlError), Some(message)) if status::is_no_sql(message) => Status::ParseError,
+        (Some(Executed::SqlError), Some(message)) if status::is_no_sql(message) => PredictionStatus::ParseError,
         (Some(status), _) => status.into(),
         // A gold query that cannot be run counts as wrong, as it does for the published evaluator.
-        (None, _) => Status::Wrong,
+        (None, _) => PredictionStatus::Wrong,
     }
 }
 
 fn outcome(
     questions: &[Question],
     verdicts: &[Option<BirdVerdict>],
-    databases: &Databases,
+    databases: &QuestionDatabases,
     mut json: Json,
-) -> Measured {
+) -> SqlScores {
     let level = |question: &Question| question.difficulty.clone().unwrap_or_else(|| UNRATED.to_owned());
     let mut names = DIFFICULTIES.map(str::to_owned).to_vec();
     for question in questions {
@@ -181,7 +180,7 @@ fn outcome(
             names.push(level(question));
         }
     }
-    let mut levels = Levels::new(&MEASURES, names);
+    let mut levels = LevelScores::new(&MEASURES, names);
     for (question, verdict) in questions.iter().zip(verdicts) {
         let right = |verdict: &BirdVerdict| counted(verdict.status == Some(Executed::Correct));
         let one = |of: &dyn Fn(&BirdVerdict) -> Option<f64>| verdict.as_ref().and_then(of);
@@ -192,20 +191,22 @@ fn outcome(
         ];
         levels.add(Some(&level(question)), &values);
     }
-    let statuses: Vec<Status> = verdicts.iter().flatten().map(status_of).collect();
+    let statuses: Vec<PredictionStatus> = verdicts.iter().flatten().map(status_of).collect();
     let gold_failed = verdicts.iter().flatten().filter(|verdict| verdict.status.is_none()).count();
     let without = verdicts.iter().filter(|verdict| verdict.is_none()).count();
     let mut blocks = vec![
-        Block::Line(format!("bird: {} questions, bird-ex, bird-soft-f1, bird-r-ves", questions.len())),
-        Block::Table(levels.header("difficulty"), levels.rows()),
-        Block::Line(String::new()),
-        Block::Line(status::line(&statuses)),
-        Block::Line(databases.line(without)),
+        ReportBlock::Line(format!("bird: {} questions, bird-ex, bird-soft-f1, bird-r-ves", questions.len())),
+        ReportBlock::Table(levels.header("difficulty"), levels.rows()),
+        ReportBlock::Line(String::new()),
+        ReportBlock::Line(status::line(&statuses)),
+        ReportBlock::Line(databases.line(without)),
     ];
     if gold_failed > 0 {
-        blocks.push(Block::Line(format!("gold        {gold_failed} gold queries cannot be run; they count as wrong")));
+        blocks.push(ReportBlock::Line(format!(
+            "gold        {gold_failed} gold queries cannot be run; they count as wrong"
+        )));
     }
-    blocks.push(Block::Line(format!("compare     {COMPARABLE}")));
+    blocks.push(ReportBlock::Line(format!("compare     {COMPARABLE}")));
     json["totals"] = levels.json();
     json["statuses"] = status::json(&statuses);
     json["counts"] = json!({ "questions": questions.len(), "without_database": without, "gold_failed": gold_failed });
@@ -228,5 +229,5 @@ fn outcome(
     metrics.iter_mut().filter(|figure| figure.name == "r_ves").for_each(|figure| {
         figure.value = figure.value.map(|score| score / 100.0);
     });
-    Measured { kind: Kind::Bird, blocks, json, metrics }
+    SqlScores { benchmark: SqlBenchmark::Bird, blocks, json, metrics }
 }

@@ -2,34 +2,31 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     path::{Path, PathBuf},
 };
 
-use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use wb_bench::layouts::files::{entries as files_of, lower_name};
 use wb_core::{Error, Progress};
-use wb_sql::{
-    Compat,
+
+use super::{
+    Report, SqlBenchmark, SqlSubmission,
+    entries::{self, JsonEntry},
+    files,
+    levels::{LevelMeasure, LevelScores, counted},
+    predictions::{self, ExpectedPredictions},
+    scores::{ReportBlock, SqlScores},
+    status::{self, PredictionStatus},
+};
+use crate::{
+    Compat, Result,
     execute::{Judge, JudgeOptions, Judgement, Question, Source},
 };
 
-use super::{
-    Kind,
-    entries::{self, Entry},
-    files,
-    levels::{Levels, Measure, counted},
-    measured::{Block, Measured},
-    options,
-    predictions::{self, Expected},
-    status::{self, Status},
-};
-use crate::{args, output::Bars};
-
 const PROTOCOL: &str = "synthetic-sql-ex";
 
-const MEASURES: [Measure; 1] = [Measure { key: "ex", heading: "execution", counts: true }];
+const MEASURES: [LevelMeasure; 1] = [LevelMeasure { key: "ex", heading: "execution", counts: true }];
 
 const WHAT: &str = "--dataset FILE has JSON lines (or one array) of objects with sql_context and sql, and, where there \
                     are any, id, domain and sql_complexity";
@@ -45,21 +42,29 @@ struct Row {
 }
 
 /// The file of rows in a folder: the only one of JSON lines, or the only one of these that is called a test.
-pub fn rows_in(folder: &Path) -> Result<Option<PathBuf>> {
-    let ends = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json");
-    let mut all: Vec<PathBuf> = files_of(folder)?.into_iter().filter(ends).collect();
+pub(super) fn rows_in(folder: &Path) -> Result<Option<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let found = fs::read_dir(folder).and_then(|found| found.map(|one| Ok(one?.path())).collect());
+    let mut all: Vec<PathBuf> = found.map_err(Error::io("read", folder))?;
+    all.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json"));
     if all.len() > 1 {
-        all.retain(|path| lower_name(path).contains("test"));
+        all.retain(|path| files::name(path).to_lowercase().contains("test"));
     }
     Ok(if all.len() == 1 { all.pop() } else { None })
 }
 
 /// Judges a file of predictions.
-pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
-    let (dataset, path) = options::inputs(Kind::SyntheticSql, arguments)?;
-    let dataset = dataset.as_path();
+pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+    let SqlSubmission { dataset, predictions: path, ref pool, .. } = *submission;
     let rows = rows(dataset)?;
-    let expected = Expected { kind: Kind::SyntheticSql, questions: dataset, db_ids: Vec::new(), count: rows.len() };
+    let expected = ExpectedPredictions {
+        benchmark: SqlBenchmark::SyntheticSql,
+        questions: dataset,
+        db_ids: Vec::new(),
+        count: rows.len(),
+    };
     let lines = predictions::read(path, &expected)?.all;
     let question = |(row, line): (&Row, &String)| Question {
         gold: row.sql.clone(),
@@ -67,12 +72,11 @@ pub fn measure(arguments: &args::Bench, bars: &mut Bars) -> Result<Measured> {
         sources: vec![Source::Script(row.sql_context.clone())],
     };
     let questions: Vec<Question> = rows.iter().zip(&lines).map(question).collect();
-    let pool = options::pool(&arguments.sql, 20.0)?;
     let timeout_seconds = pool.limits().timeout.as_secs_f64();
     let options = JudgeOptions { compat: Compat::Strict, keep_distinct: true, ..JudgeOptions::default() };
     let total = questions.len();
-    let judgements = Judge::new(pool, options)
-        .judge(&questions, &mut |done| bars.report(Progress::new("running predictions", done, total)))?;
+    let judgements = Judge::new(pool.clone(), options)
+        .judge(&questions, &mut |done| progress(Progress::new("running predictions", done, total)))?;
     let inputs = json!({ "questions": files::named(dataset)?, "predictions": files::named(path)? });
     Ok(outcome(&rows, &judgements, timeout_seconds, &inputs))
 }
@@ -83,7 +87,7 @@ fn rows(dataset: &Path) -> Result<Vec<Row>> {
         let message = "Parquet is not read here";
         return Err(Error::data(dataset.display().to_string(), message).with_hint(hint).into());
     }
-    let rows: Vec<Row> = entries::read(dataset, WHAT)?.into_iter().map(|Entry { value, .. }| value).collect();
+    let rows: Vec<Row> = entries::read(dataset, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect();
     if rows.is_empty() {
         return Err(Error::data(dataset.display().to_string(), "there are no rows").with_hint(WHAT).into());
     }
@@ -96,28 +100,31 @@ fn unjudged(judgement: &Judgement) -> Option<&'static str> {
     judgement.status.is_none().then_some(if message.starts_with("database:") { "context" } else { "gold" })
 }
 
-fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs: &Json) -> Measured {
+fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs: &Json) -> SqlScores {
     const UNNAMED: &str = "unnamed";
     let complexity = |row: &Row| row.sql_complexity.clone().unwrap_or_else(|| UNNAMED.to_owned());
     let domain = |row: &Row| row.domain.clone().unwrap_or_else(|| UNNAMED.to_owned());
     let names = |of: &dyn Fn(&Row) -> String| rows.iter().map(of).collect::<BTreeSet<_>>();
-    let mut by_complexity = Levels::new(&MEASURES, names(&complexity));
-    let mut by_domain = Levels::new(&MEASURES, names(&domain));
+    let mut by_complexity = LevelScores::new(&MEASURES, names(&complexity));
+    let mut by_domain = LevelScores::new(&MEASURES, names(&domain));
     for (row, judgement) in rows.iter().zip(judgements) {
         let ex = [judgement.correct().map(counted)];
         by_complexity.add(Some(&complexity(row)), &ex);
         by_domain.add(Some(&domain(row)), &ex);
     }
-    let statuses: Vec<Status> =
-        judgements.iter().filter(|one| one.status.is_some()).map(|one| Status::of(Some(one), false, false)).collect();
+    let statuses: Vec<PredictionStatus> = judgements
+        .iter()
+        .filter(|one| one.status.is_some())
+        .map(|one| PredictionStatus::of(Some(one), false, false))
+        .collect();
     let failed = |what| judgements.iter().filter(|judgement| unjudged(judgement) == Some(what)).count();
     let (context, gold) = (failed("context"), failed("gold"));
     let blocks = vec![
-        Block::Line(format!("synthetic-sql: {} rows, {PROTOCOL}", rows.len())),
-        Block::Table(by_complexity.header("complexity"), by_complexity.rows()),
-        Block::Line(String::new()),
-        Block::Line(status::line(&statuses)),
-        Block::Line(format!(
+        ReportBlock::Line(format!("synthetic-sql: {} rows, {PROTOCOL}", rows.len())),
+        ReportBlock::Table(by_complexity.header("complexity"), by_complexity.rows()),
+        ReportBlock::Line(String::new()),
+        ReportBlock::Line(status::line(&statuses)),
+        ReportBlock::Line(format!(
             "not judged  {context} rows whose sql_context SQLite cannot run, {gold} whose sql is no query or fails"
         )),
     ];
@@ -128,7 +135,7 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
             "domain": row.domain,
             "sql_complexity": row.sql_complexity,
             "ex": judgement.correct(),
-            "status": judgement.status.map(|_| Status::of(Some(judgement), false, false)),
+            "status": judgement.status.map(|_| PredictionStatus::of(Some(judgement), false, false)),
             "message": judgement.message,
         })
     };
@@ -144,5 +151,5 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
         "counts": { "questions": rows.len(), "context_failed": context, "gold_failed": gold },
         "questions": rows.iter().zip(judgements).enumerate().map(question).collect::<Vec<_>>(),
     });
-    Measured { kind: Kind::SyntheticSql, blocks, json, metrics: by_complexity.figures() }
+    SqlScores { benchmark: SqlBenchmark::SyntheticSql, blocks, json, metrics: by_complexity.figures() }
 }

@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Result;
 use serde_json::{Value as Json, json};
 use wb_core::{Error, fingerprint::Fingerprint};
+
+use crate::Result;
 
 /// A file's text, without a byte order mark. `what` says what it should be, where it is not there.
 pub fn read(path: &Path, what: &str) -> Result<String> {

@@ -1,16 +1,11 @@
 //! What came out of a benchmark: text to print, a record to write, figures to hold against what is required.
 
-use anyhow::{Result, bail};
 use serde_json::Value as Json;
 
-use super::Kind;
-use crate::{
-    commands::End,
-    output::{self, table},
-};
+use super::SqlBenchmark;
 
 /// A piece of the text.
-pub enum Block {
+pub enum ReportBlock {
     /// A line, or several.
     Line(String),
     /// A table.
@@ -18,20 +13,20 @@ pub enum Block {
 }
 
 /// What came out.
-pub struct Measured {
+pub struct SqlScores {
     /// The benchmark.
-    pub kind: Kind,
+    pub benchmark: SqlBenchmark,
     /// What is printed.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ReportBlock>,
     /// What `--json` writes.
     pub json: Json,
     /// What can be required.
-    pub metrics: Vec<Figure>,
+    pub metrics: Vec<SqlFigure>,
 }
 
 /// A figure over all questions.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct SqlFigure {
     /// As in `--require NAME=VALUE`.
     pub name: &'static str,
     /// `None` where nothing could be measured.
@@ -45,36 +40,12 @@ pub struct Figure {
 /// The share of questions that have a verdict of execution: what else can be required of every benchmark.
 pub const JUDGED: &str = "judged";
 
-/// Refuses requirements that the benchmark has no figure for, before anything runs.
-pub fn check(requirements: &[(String, f64)], kind: Kind) -> Result<()> {
-    for (metric, least) in requirements {
-        if !kind.metrics().contains(&metric.as_str()) {
-            let known = kind.metrics().join(", ");
-            bail!("--require {metric}={least}: {} has no metric `{metric}`, but {known}", kind.name());
-        }
-    }
-    Ok(())
-}
-
-impl Measured {
-    /// Prints the text.
-    pub fn print(&self) {
-        for block in &self.blocks {
-            match block {
-                Block::Line(line) => output::line(line),
-                Block::Table(header, rows) => table(header, rows),
-            }
-        }
-    }
-
-    /// Whether all that is required is there. A figure that could not be measured is not, and neither is one over some
-    /// of the questions, unless what share has to be judged is required, too.
-    pub fn gate(&self, requirements: &[(String, f64)]) -> Result<End> {
-        let mut end = End::Done;
-        let mut refuse = |what: String| {
-            output::note(format!("refused: {} {what}", self.kind.name()));
-            end = End::Refused;
-        };
+impl SqlScores {
+    /// Sentences on requirements that are not met. A figure that could not be measured meets none, and neither does one
+    /// over some of the questions, unless what share has to be judged is required, too.
+    pub fn refusals(&self, requirements: &[(String, f64)]) -> Vec<String> {
+        let mut refusals = Vec::new();
+        let mut refuse = |what: String| refusals.push(format!("refused: {} {what}", self.benchmark.name()));
         let share_is_required = requirements.iter().any(|(metric, _)| metric == JUDGED);
         for (metric, least) in requirements {
             let figure = self.metrics.iter().find(|figure| figure.name == metric);
@@ -94,6 +65,6 @@ impl Measured {
                 ));
             }
         }
-        Ok(end)
+        refusals
     }
 }
