@@ -1,4 +1,4 @@
-"""The index of `wb bench spider --generate` in the hands of the real faiss, and back again.
+"""The index of `wb text2sql` in the hands of the real faiss, and back again.
 
     python scripts/check-faiss.py reports/spider-rag/index-bm25 OUT
 

@@ -8,7 +8,6 @@ mod compat;
 mod error;
 pub mod exact;
 pub mod execute;
-pub mod rag;
 pub mod spider;
 
 pub use compat::Compat;

@@ -19,8 +19,7 @@ pub use query::{
     Value, ValueUnit,
 };
 pub use schema::{ForeignKey, Name, Schema, Schemas};
-pub use skeleton::skeleton;
-pub(crate) use skeleton::{aggregate, comparison};
+pub use skeleton::{aggregate, comparison, skeleton};
 pub use tokens::tokenize;
 
 use std::borrow::Cow;

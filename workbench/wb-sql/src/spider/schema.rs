@@ -158,7 +158,8 @@ impl Schema {
         self.columns.get(table).into_iter().flatten().map(|(name, _)| name.as_str())
     }
 
-    pub(crate) fn written(&self, text: &str) -> Option<Name> {
+    /// The name that is written so in Spider's files, in lower case: `table`, or `table.column`.
+    pub fn written(&self, text: &str) -> Option<Name> {
         self.written.get(text).copied()
     }
 

@@ -129,8 +129,8 @@ fn column_unit(unit: &ColumnUnit, words: &mut Vec<&'static str>) {
     words.extend(name.map(|_| ")"));
 }
 
-/// The word of a function; none has none.
-pub(crate) fn aggregate(aggregate: Aggregate) -> Option<&'static str> {
+/// The word of a function, as in `max`; none for no function.
+pub fn aggregate(aggregate: Aggregate) -> Option<&'static str> {
     match aggregate {
         Aggregate::None => None,
         Aggregate::Max => Some("max"),
@@ -152,7 +152,7 @@ fn arithmetic(operator: Arithmetic) -> Option<&'static str> {
 }
 
 /// The word or sign of a comparison.
-pub(crate) fn comparison(comparison: Comparison) -> &'static str {
+pub fn comparison(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Not => "not",
         Comparison::Between => "between",

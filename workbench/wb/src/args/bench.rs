@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wb_bench::benchmarks::NAMES;
 use wb_encoder::DeviceConfig;
 use wb_sql::Compat;
 
@@ -11,8 +12,8 @@ use super::Places;
 /// What to measure, on what.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql. After them, with
-    /// --generate, values to set in its file, as in rag.top_k=5. Without a name, they are listed.
+    /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql. Without a name, they
+    /// are listed.
     #[arg(value_name = "NAMES")]
     pub names: Vec<String>,
     /// The folder with the benchmark's data [default: NAME in --external]; for `pairs` a file of pairs, instead of the
@@ -73,23 +74,9 @@ pub struct BenchSql {
     /// The predicted SQL, in the order of the questions: one query a line, or SQL TAB db_id; for `bird` its JSON.
     #[arg(long, value_name = "FILE")]
     pub predictions: Option<PathBuf>,
-    /// For `spider`, instead of predictions: makes them, without retrieved examples and with those of each retriever,
-    /// and compares the arms; by rules or by a language model, as the section `rag` of a YAML says. Without a YAML by
-    /// rules, with the examples that --encoder or BM25 finds in the data.
-    #[arg(long, value_name = "YAML", num_args = 0..=1, conflicts_with = "predictions")]
-    pub generate: Option<Option<PathBuf>>,
-    /// With --generate: where predictions, indexes and answers are kept [default: reports/NAME]
-    #[arg(long, value_name = "DIR", requires = "generate")]
-    pub out: Option<PathBuf>,
-    /// With --generate: asks no model, and takes the answers of an earlier run out of its ledger.
-    #[arg(long, value_name = "LEDGER", requires = "generate")]
-    pub replay: Option<PathBuf>,
     /// The questions with their gold queries [default: dev.json of the data; for `bird` also mini_dev_sqlite.json]
     #[arg(long, value_name = "FILE")]
     pub questions: Option<PathBuf>,
-    /// The folder of databases, DIR/ID/*.sqlite [default: database of the data; for `bird` dev_databases]
-    #[arg(long, value_name = "DIR")]
-    pub databases: Option<PathBuf>,
     /// Whose verdicts: official (the published evaluator's, quirks included) or strict (what was meant) [default: official]
     #[arg(long, value_name = "WHICH", value_parser = compat)]
     pub compat: Option<Compat>,
@@ -99,15 +86,70 @@ pub struct BenchSql {
     /// Leaves DISTINCT where it is; strict always does.
     #[arg(long)]
     pub keep_distinct: bool,
+    /// How often each right query of `bird` is timed for R-VES; 0 leaves it out [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=10_000))]
+    pub iterations: Option<u16>,
+    #[command(flatten)]
+    pub execution: SqlExecution,
+    /// The old way to `wb text2sql`.
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "CONFIG", value_parser = moved)]
+    generate: Option<String>,
+}
+
+/// Where SQL runs, and how long it may.
+#[derive(Debug, Args)]
+pub struct SqlExecution {
+    /// The folder of databases, DIR/ID/*.sqlite [default: database of the data; for `bird` dev_databases]
+    #[arg(long, value_name = "DIR")]
+    pub databases: Option<PathBuf>,
     /// Seconds that a statement may take [default: 20; for `bird` 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<f64>,
     /// Child processes that run statements at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub workers: Option<u16>,
-    /// How often each right query of `bird` is timed for R-VES; 0 leaves it out [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=10_000))]
-    pub iterations: Option<u16>,
+}
+
+const ALL: &[&str] = &["codesearchnet", "cosqa", "beir", "pairs", "spider", "bird", "synthetic-sql"];
+const RETRIEVAL: &[&str] = &NAMES;
+const SQL: &[&str] = &["spider", "bird", "synthetic-sql"];
+
+impl Bench {
+    /// Options that are given, each with the names of the benchmarks that take it.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+        const FOLDERS: &[&str] = &["spider", "bird"];
+        const SPIDER: &[&str] = &["spider"];
+        const CODE: &[&str] = &["codesearchnet"];
+        let sql = &self.sql;
+        let options = [
+            (self.dataset.is_some(), "--dataset", ALL),
+            (self.json.is_some(), "--json", ALL),
+            (!self.require.is_empty(), "--require", ALL),
+            (self.encoder.is_some(), "--encoder", RETRIEVAL),
+            (self.retriever.is_some(), "--retriever", RETRIEVAL),
+            (self.text != "tokens", "--text", CODE),
+            (!self.languages.is_empty(), "--languages", CODE),
+            (self.trec.is_some(), "--trec", RETRIEVAL),
+            (self.token_index.is_some(), "--token-index", RETRIEVAL),
+            (self.embed.is_some(), "--embed", RETRIEVAL),
+            (self.max_tokens.is_some(), "--max-tokens", RETRIEVAL),
+            (self.device != DeviceConfig::Auto, "--device", RETRIEVAL),
+            (sql.predictions.is_some(), "--predictions", SQL),
+            (sql.questions.is_some(), "--questions", FOLDERS),
+            (sql.execution.databases.is_some(), "--databases", FOLDERS),
+            (sql.compat.is_some(), "--compat", SPIDER),
+            (sql.plug_value, "--plug-value", SPIDER),
+            (sql.keep_distinct, "--keep-distinct", SPIDER),
+            (sql.execution.timeout.is_some(), "--timeout", SQL),
+            (sql.execution.workers.is_some(), "--workers", SQL),
+            (sql.iterations.is_some(), "--iterations", &["bird"]),
+        ];
+        options.into_iter().filter(|(given, ..)| *given).map(|(_, option, takers)| (option, takers))
+    }
+}
+
+fn moved(_: &str) -> Result<String, String> {
+    Err("queries are made, and retrieval is measured by them, with `wb text2sql CONFIG`".to_owned())
 }
 
 fn compat(name: &str) -> Result<Compat, String> {

@@ -27,6 +27,7 @@ impl Command {
             Self::Data(data) => &data.given.places,
             Self::MineNegatives(mining) => &mining.given.places,
             Self::Bench(bench) => &bench.places,
+            Self::Text2Sql(text2sql) => &text2sql.places,
             Self::Ab(ab) => &ab.places,
             Self::Compare(compare) => &compare.places,
             Self::Report(report) => &report.places,

@@ -22,9 +22,9 @@ pub struct Given {
     pub places: Places,
 }
 
-/// A YAML with snippets, values to set in it, and where answers are written and read.
+/// A YAML, values to set in it, and where a language model's answers are written and read.
 #[derive(Debug, Args)]
-pub struct GivenSnippets {
+pub struct GivenLedger {
     /// The experiment's YAML file.
     pub config: PathBuf,
     /// Values to set in it, as key.path=value; the value is YAML.

@@ -6,6 +6,7 @@ mod downloads;
 mod given;
 mod init;
 mod mine_negatives;
+mod text2sql;
 
 use std::path::PathBuf;
 
@@ -14,12 +15,13 @@ use clap_complete::Shell;
 use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
 
 pub use self::{
-    bench::{Bench, BenchSql},
+    bench::{Bench, SqlExecution},
     data::{Data, DataCommand, DataGet},
     downloads::Downloads,
-    given::{Experiment, Given, GivenSnippets, file_and_values},
+    given::{Experiment, Given, GivenLedger, file_and_values},
     init::Init,
     mine_negatives::MineNegatives,
+    text2sql::Text2Sql,
 };
 
 /// Where data of others is put, and looked for where nothing is named.
@@ -129,10 +131,25 @@ Examples:
   wb bench spider --dataset data/spider --predictions predicted.sql --compat strict --require em=0.5 ex=0.6
   wb bench bird --dataset data/mini_dev --predictions predict_mini_dev.json --workers 1
   wb bench synthetic-sql --dataset synthetic_text_to_sql_test.jsonl --predictions predicted.sql
-  wb bench spider --generate configs/spider-rag.yaml rag.top_k=5
 
 Predicted SQL runs in child processes that can only read; `wb ls --benchmarks` tells which files each benchmark reads.")]
     Bench(Box<Bench>),
+    /// Text-to-SQL without and with retrieved examples, by rules or by a language model.
+    #[command(
+        name = "text2sql",
+        after_help = "\
+Examples:
+  wb text2sql configs/spider-rag.yaml
+  wb text2sql configs/spider-rag.yaml 'rag.retrievers=[{bm25: {}}, {random: {}}, {oracle: {}}]' --require ex=0.25
+  wb text2sql configs/coderag-spider.yaml rag.sample=20              # a language model, on 20 questions
+  wb text2sql configs/coderag-spider.yaml llm.base_url=http://127.0.0.1:8080 --out reports/mine
+  wb text2sql configs/coderag-spider.yaml --out reports/copy --replay reports/coderag-spider/ledger.jsonl   # no model
+
+The sections `rag:` and `llm:` of the YAML say how. Written are rag.json, a page with its chart (rag.html, rag.png), each
+arm's predictions as `wb bench spider --predictions` reads them, the examples' vectors and the ledger of answers.
+Requirements hold for the last retriever."
+    )]
+    Text2Sql(Box<Text2Sql>),
     /// Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it.
     #[command(after_help = "\
 Examples:
@@ -210,7 +227,7 @@ pub struct Training {
 #[derive(Debug, Args)]
 pub struct Synth {
     #[command(flatten)]
-    pub given: GivenSnippets,
+    pub given: GivenLedger,
     /// Says what it would take, measured on a probe of 20 items, whose answers are kept for the run.
     #[arg(long, conflicts_with = "replay")]
     pub dry_run: bool,
@@ -247,7 +264,7 @@ pub struct Places {
 #[derive(Debug, Args)]
 pub struct Ab {
     #[command(flatten)]
-    pub given: GivenSnippets,
+    pub given: GivenLedger,
     /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`; or bm25. The same as ab.encoder=...
     #[arg(long, value_name = "DIR|ID|RUN|bm25")]
     pub encoder: Option<String>,

@@ -1,17 +1,19 @@
 //! `wb bench`: an encoder, a run or BM25 under every protocol that the data can give.
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options};
+use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options, benchmarks::NAMES};
 use wb_core::{
     Encoder, Error, PairSet, RunDir, Seed,
     records::outcome::{ContestantRole, Outcome},
     run_dir::write_json,
+    suggest,
 };
 use wb_data::OnBad;
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
+use wb_sql::benchmarks::SqlBenchmark;
 use wb_synth::annotate::EmbedText;
 
-use super::{End, bench_sql, contestants::Contestants, external, test_pairs};
+use super::{End, contestants::Contestants, external, judge_sql, test_pairs};
 use crate::{
     args,
     config::{DocumentsConfig, SourceChoice},
@@ -24,8 +26,10 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if arguments.names.is_empty() {
         return list(arguments);
     }
-    if let Some(kind) = bench_sql::asked(arguments)? {
-        return bench_sql::bench(kind, arguments);
+    let of_sql = one_of_sql(&arguments.names)?;
+    refuse_options(arguments)?;
+    if let Some(benchmark) = of_sql {
+        return judge_sql::judge(benchmark, arguments);
     }
     // Everything typed is checked before anything is computed.
     let benchmarks = arguments.names.iter().map(|name| named(name, arguments)).collect::<Result<Vec<_>>>()?;
@@ -126,9 +130,47 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     judge(&requirements, &benchmarks, &judged)
 }
 
+/// The benchmark of text-to-SQL that is asked for, if one is.
+///
+/// # Errors
+///
+/// If a name is none of a benchmark, or it is one of several.
+fn one_of_sql(names: &[String]) -> Result<Option<SqlBenchmark>> {
+    let Some(benchmark) = names.iter().find_map(|name| SqlBenchmark::named(name)) else {
+        if let Some(name) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
+            let all = NAMES.into_iter().chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
+            let hint = suggest::hint(name, all);
+            return Err(Error::Unknown { kind: "benchmark", name: name.clone(), hint }.into());
+        }
+        return Ok(None);
+    };
+    if names.len() > 1 {
+        bail!("{} is judged alone: predictions are those of one benchmark", benchmark.name());
+    }
+    Ok(Some(benchmark))
+}
+
+/// Refuses options that a benchmark does not take.
+fn refuse_options(arguments: &args::Bench) -> Result<()> {
+    for name in &arguments.names {
+        let refused = arguments.given().find(|(_, takers)| !takers.contains(&name.as_str()));
+        match refused {
+            None => {}
+            Some((option, takers)) if takers == NAMES => {
+                bail!("{option} is for benchmarks of retrieval: {name} judges the SQL of --predictions")
+            }
+            Some((option, [most @ .., last])) if !most.is_empty() => {
+                bail!("{option} is for {} and {last}, not for {name}", most.join(", "))
+            }
+            Some((option, takers)) => bail!("{option} is for {}, not for {name}", takers.concat()),
+        }
+    }
+    Ok(())
+}
+
 /// `wb bench` alone: the benchmarks and what there is of their data.
 fn list(arguments: &args::Bench) -> Result<End> {
-    if let Some(option) = bench_sql::first_option(arguments) {
+    if let Some((option, _)) = arguments.given().next() {
         let hint = format!("names stand first: wb bench codesearchnet {option} ...; `wb bench` alone lists them");
         return Err(Error::data("wb bench", format!("{option} is given, and no benchmark")).with_hint(hint).into());
     }
@@ -157,17 +199,11 @@ fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
         "raw" => true,
         other => bail!("--text {other}: expected tokens or raw"),
     };
-    match &mut benchmark {
-        BenchmarkConfig::Codesearchnet(config) => {
-            config.languages.clone_from(&arguments.languages);
-            if raw {
-                config.text = wb_bench::layouts::codesearchnet::TextMode::Raw;
-            }
+    if let BenchmarkConfig::Codesearchnet(config) = &mut benchmark {
+        config.languages.clone_from(&arguments.languages);
+        if raw {
+            config.text = wb_bench::layouts::codesearchnet::TextMode::Raw;
         }
-        _ if raw || !arguments.languages.is_empty() => {
-            bail!("--text and --languages are for codesearchnet, not for {name}")
-        }
-        _ => {}
     }
     benchmark.validate("bench")?;
     Ok(benchmark)

@@ -6,8 +6,9 @@ use anyhow::Result;
 use wb_core::quantities;
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
+use wb_text2sql::experiment::check_files;
 
-use super::{End, bench_sql::generate, data_lints, experiment, recipes};
+use super::{End, data_lints, experiment, recipes, text2sql};
 use crate::{
     args,
     config::{EncoderConfig, Experiment, ModelChoice},
@@ -38,7 +39,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     }
     let rag = experiment.rag.as_ref().filter(|_| are_there(&|need| need.key == "rag.dataset"));
     if let Some(rag) = rag {
-        generate::check::data(rag)?;
+        check_files(rag)?;
     }
     let prepared = match experiment.data.is_some() && are_there(&Need::is_of_data) {
         true => {
@@ -65,7 +66,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
         output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
     }
     if let Some(rag) = rag {
-        generate::check::lines(rag, experiment.llm.as_ref());
+        text2sql::check::lines(rag, experiment.llm.as_ref());
     }
     if experiment.data.is_some() && size.is_some() {
         let folder = folder.unwrap_or_default();

@@ -119,8 +119,8 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
 ///
 /// # Errors
 ///
-/// If it is not there; `elsewhere` is a sentence about another place.
-pub fn of_sql(kind: SqlBenchmark, external: &Path, elsewhere: &str) -> Result<PathBuf> {
+/// If it is not there.
+pub fn of_sql(kind: SqlBenchmark, external: &Path) -> Result<PathBuf> {
     let folder = external.join(kind.name());
     if !folder.is_dir() {
         fetched(&[kind.name()], external)?;
@@ -129,7 +129,7 @@ pub fn of_sql(kind: SqlBenchmark, external: &Path, elsewhere: &str) -> Result<Pa
         Some(data) => Ok(data),
         // Its reader knows which file is missing.
         None if folder.is_dir() && kind != SqlBenchmark::SyntheticSql => Ok(folder),
-        None => Err(not_there(&[kind.name()], external, elsewhere)?.into()),
+        None => Err(not_there(&[kind.name()], external, "--dataset names another place")?.into()),
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod ab;
 mod bench;
-mod bench_sql;
 mod check;
 mod compare;
 mod contestants;
@@ -13,6 +12,7 @@ mod experiment;
 mod export;
 mod external;
 mod init;
+mod judge_sql;
 mod ls;
 mod mine_negatives;
 mod mined_for;
@@ -21,6 +21,7 @@ mod recipes;
 mod report;
 mod synth;
 mod test_pairs;
+mod text2sql;
 
 use anyhow::Result;
 use clap::CommandFactory;
@@ -51,6 +52,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Train(arguments) => experiment::train(arguments),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Text2Sql(arguments) => text2sql::text2sql(&arguments),
         Command::Ab(arguments) => ab::ab(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
@@ -58,7 +60,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Ls(arguments) => ls::ls(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Probe(arguments) => doctor::probe(&arguments),
-        Command::SqlWorker => bench_sql::worker(),
+        Command::SqlWorker => judge_sql::worker(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "wb", &mut script);

@@ -110,7 +110,7 @@ fn to_paste(command: &str, path: &Path) -> String {
     // A file that is wrong is listed too; the command tells what is wrong with it.
     match Experiment::load("wb check", path, &[]) {
         Ok(experiment) if experiment.data.is_none() && experiment.rag.is_some() => {
-            format!("wb bench spider --generate {file}")
+            format!("wb text2sql {file}")
         }
         Ok(experiment) if preflight::unmade_pairs(&experiment).is_some() => format!("wb synth {file} && {asked}"),
         _ => asked,

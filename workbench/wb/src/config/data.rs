@@ -13,7 +13,7 @@ use wb_data::{
     split::SplitConfig,
 };
 use wb_encoder::train::mix::check_name;
-use wb_sql::rag::ExamplesConfig;
+use wb_text2sql::examples::ExamplesConfig;
 
 /// Where pairs come from, and what is done to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

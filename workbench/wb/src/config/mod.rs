@@ -5,7 +5,6 @@ mod bench;
 mod data;
 mod encoder;
 mod head;
-mod rag;
 mod sections;
 mod validate;
 
@@ -23,8 +22,8 @@ pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice};
 pub use head::Head;
-pub use rag::{EncoderArm, GeneratorChoice, ModelConfig, NearestConfig, RagConfig, RetrieverChoice, WITHOUT, WordsArm};
 pub use validate::check_name;
+pub use wb_text2sql::config::{GeneratorChoice, RagConfig, RetrieverChoice};
 
 /// One YAML, for all commands: every section may be left out, and a command asks for those that it cannot do without.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -59,7 +58,7 @@ pub struct Experiment {
     /// Two ways to embed the snippets, for `wb ab`.
     #[serde(default)]
     pub ab: Option<AbConfig>,
-    /// Text-to-SQL with retrieved examples, for `wb bench spider --generate`.
+    /// Text-to-SQL with retrieved examples, for `wb text2sql`.
     #[serde(default)]
     pub rag: Option<RagConfig>,
     /// Where pairs come from, and what is done to them.

@@ -55,6 +55,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<wb_sql::Error>() {
         return error.hint();
     }
+    if let Some(error) = cause.downcast_ref::<wb_text2sql::Error>() {
+        return error.hint();
+    }
     #[cfg(feature = "report")]
     if let Some(error) = cause.downcast_ref::<wb_report::Error>() {
         return error.hint();

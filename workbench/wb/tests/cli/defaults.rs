@@ -36,7 +36,7 @@ fn without_a_file_recipes_are_listed_with_their_cost_and_command() {
     out:   A small encoder out of the code at hand
     out:   Cost: about a second
     out:
-    out: wb bench spider --generate configs/asked.yaml
+    out: wb text2sql configs/asked.yaml
     out:   Text-to-SQL by rules
     out:   Cost: its head does not say (a line `# Cost: ...`)
     out:

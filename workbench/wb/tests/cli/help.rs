@@ -2,7 +2,7 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "init",
     "check",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 13] = [
     "train",
     "mine-negatives",
     "bench",
+    "text2sql",
     "ab",
     "compare",
     "report",
@@ -48,6 +49,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   train           Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped
     out:   mine-negatives  Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers
     out:   bench           Measures an encoder, a run or BM25 under every protocol that the data can give; judges predicted SQL
+    out:   text2sql        Text-to-SQL without and with retrieved examples, by rules or by a language model
     out:   ab              Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it
     out:   compare         Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report          Makes the HTML page and PNGs of a run

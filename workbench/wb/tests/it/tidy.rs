@@ -48,7 +48,7 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 13] = [
+const FLOORS: [(&str, u32); 14] = [
     ("wb-core", 1),
     ("wb-fake-hub", 1),
     ("wb-hub", 2),
@@ -61,7 +61,8 @@ const FLOORS: [(&str, u32); 13] = [
     ("wb-bench", 4),
     ("wb-sql", 4),
     ("wb-synth", 4),
-    ("wb", 5),
+    ("wb-text2sql", 5),
+    ("wb", 6),
 ];
 
 #[test]
@@ -101,7 +102,7 @@ const HOMES: [(&str, &[&str]); 29] = [
     ("polars", &["wb-report"]),
     ("plotters", &["wb-report"]),
     // Pages, prompts, and the chat templates of models.
-    ("minijinja", &["wb-report", "wb-synth", "wb-llm", "wb-sql"]),
+    ("minijinja", &["wb-report", "wb-synth", "wb-llm", "wb-text2sql"]),
     ("tree-sitter", &["wb-code"]),
     ("tree-sitter-rust", &["wb-code"]),
     ("tree-sitter-python", &["wb-code"]),

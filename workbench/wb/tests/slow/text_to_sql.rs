@@ -52,7 +52,7 @@ fn the_recipe_without_its_run_gives_the_figures_of_its_head_and_an_index_that_fa
     let folder = project(&data);
     let config = root().join("configs/spider-rag.yaml");
     let run = |retrievers: &str, more: &[&str]| {
-        let generate = ["bench", "spider", "--generate", config.to_str().unwrap(), TRAINING, retrievers];
+        let generate = ["text2sql", config.to_str().unwrap(), TRAINING, retrievers];
         wb(folder.path(), &[&generate[..], more].concat())
     };
     let of_minilm = format!("{{encoder: {{model: {minilm}, max_tokens: 64, name: minilm}}}}");
@@ -110,10 +110,7 @@ fn a_real_language_model_is_asked_with_and_without_examples_and_a_replay_says_th
         let out = format!("out-{at}");
         let run = |more: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-            command
-                .args(["bench", "spider", "--generate", "asked.yaml", TRAINING])
-                .args(more)
-                .current_dir(folder.path());
+            command.args(["text2sql", "asked.yaml", TRAINING]).args(more).current_dir(folder.path());
             if let Some(server) = &server {
                 command.env("WB_LLAMA_SERVER", server);
             }

@@ -15,7 +15,7 @@ fn what_is_missing_is_named() {
     let sandbox = Sandbox::new();
     write(&sandbox);
     let spider = |more: &[&str], said: &[&str]| refused(&sandbox, &[&["bench", "spider"], more].concat(), said);
-    let ways = ["wb bench spider --predictions FILE", "wb bench spider --generate configs/spider-rag.yaml makes them"];
+    let ways = ["wb bench spider --predictions FILE", "wb text2sql configs/spider-rag.yaml makes them"];
     let both = [&["spider: predicted SQL expected"][..], &ways].concat();
     spider(&[], &[&both[..], &["its data is not there either: wb data get spider"]].concat());
     spider(&["--dataset", "data"], &both);
@@ -195,6 +195,7 @@ fn options_that_do_not_belong_are_refused() {
     );
     bench(&["bird", "--plug-value"], &["--plug-value is for spider, not for bird"]);
     bench(&["synthetic-sql", "--databases", "data"], &["--databases is for spider and bird, not for synthetic-sql"]);
+    bench(&["cosqa", "--languages", "ruby"], &["--languages is for codesearchnet, not for cosqa"]);
     bench(&["spider", "--iterations", "3"], &["--iterations is for bird, not for spider"]);
     bench(&["spider", "--compat", "offical"], &["expected official or strict"]);
     bench(&["spider", "--timeout", "0"], &["expected seconds, more than 0"]);

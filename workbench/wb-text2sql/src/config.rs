@@ -1,0 +1,266 @@
+//! The `rag:` section: text-to-SQL with and without retrieved examples.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wb_core::{EncoderRef, Error, Result};
+use wb_llm::Sampling;
+use wb_retrieval::Bm25Config;
+use wb_sql::Compat;
+
+use crate::{
+    examples::{TextFormat, TrainingFiles},
+    predict::PredictConfig,
+};
+
+/// An experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RagConfig {
+    /// A folder in Spider's layout: `tables.json`, `dev.json`, `database/ID/*.sqlite`, and the training split.
+    pub dataset: PathBuf,
+    /// What is asked, in the folder: a JSON list of `db_id`, `question` and `query`.
+    #[serde(default = "dev")]
+    pub questions: PathBuf,
+    /// So many of them, drawn by the seed; 0 is all.
+    #[serde(default)]
+    pub sample: usize,
+    /// Where examples are retrieved from, in the folder.
+    #[serde(default)]
+    pub training: TrainingFiles,
+    /// What of an example is searched.
+    #[serde(default)]
+    pub documents: TextFormat,
+    /// An arm for each, beside the one without retrieval.
+    #[serde(default = "by_words")]
+    pub retrievers: Vec<RetrieverChoice>,
+    /// How many examples a question gets.
+    #[serde(default = "three")]
+    pub top_k: usize,
+    /// Whether examples may be of the question's own database.
+    #[serde(default)]
+    pub own_database: bool,
+    /// What makes a query of question and examples.
+    #[serde(default)]
+    pub generator: GeneratorChoice,
+    /// Whose verdicts: `official` or `strict`.
+    #[serde(default)]
+    pub compat: Compat,
+}
+
+fn dev() -> PathBuf {
+    "dev.json".into()
+}
+
+fn three() -> usize {
+    3
+}
+
+fn by_words() -> Vec<RetrieverChoice> {
+    vec![RetrieverChoice::Bm25(WordsArm::default())]
+}
+
+/// How examples are found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetrieverChoice {
+    /// Drawn by the seed: what any example is worth.
+    Random {},
+    /// Words.
+    Bm25(WordsArm),
+    /// Vectors, compared by exact inner product of length 1; or one vector a token, by MaxSim.
+    Encoder(EncoderArm),
+    /// By the form of the gold query, which no retriever knows: a ceiling, and no result.
+    Oracle {},
+}
+
+/// Retrieval by words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WordsArm {
+    /// What of an example is searched, where that is not `rag.documents`.
+    pub documents: Option<TextFormat>,
+    /// The index.
+    pub bm25: Bm25Config,
+}
+
+/// Retrieval by an encoder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EncoderArm {
+    /// A folder, a run, `latest`, or `owner/name` of the hub.
+    pub model: EncoderRef,
+    /// What the arm is called; the model's last part unless it is given.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What of an example is embedded, where that is not `rag.documents`.
+    #[serde(default)]
+    pub documents: Option<TextFormat>,
+    /// Longest text in tokens, instead of the encoder's own.
+    #[serde(default)]
+    pub max_tokens: Option<usize>,
+    /// A folder with the examples' vectors, instead of embedding them: `sql_rag_faiss_index.bin` (FAISS's `IndexFlatIP`)
+    /// and `sql_rag_corpus_map.json`.
+    #[serde(default)]
+    pub index: Option<PathBuf>,
+}
+
+/// What makes the query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GeneratorChoice {
+    /// Rules that fit the nearest example's query to the question's database: no language model.
+    Nearest(NearestConfig),
+    /// The language model of `llm`.
+    Model(ModelConfig),
+}
+
+impl Default for GeneratorChoice {
+    fn default() -> Self {
+        Self::Nearest(NearestConfig::default())
+    }
+}
+
+/// The rules' settings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NearestConfig {
+    /// What the similarity of an example, divided by that of the first, is worth; how well its query fits has weight 1.
+    pub retrieval_weight: f64,
+    /// Whether candidates are run: one that fails is out, one without rows loses against others.
+    pub execution_guided: bool,
+}
+
+impl Default for NearestConfig {
+    fn default() -> Self {
+        let PredictConfig { retrieval_weight, execution_guided, .. } = PredictConfig::default();
+        Self { retrieval_weight, execution_guided }
+    }
+}
+
+/// How a language model is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelConfig {
+    /// A template of the prompt; the built-in one unless it is given.
+    pub prompt: Option<PathBuf>,
+    /// 0 takes the likeliest token.
+    pub temperature: f32,
+    /// Draws among the likeliest tokens that together have this probability.
+    pub top_p: f32,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
+    /// Whether the answer has to be a JSON object with the query in it, which the engine enforces.
+    pub json: bool,
+    /// Queries a question; of several the one whose result most have is taken (self-consistency).
+    pub samples: u32,
+    /// How often a query that does not run is asked for again, with what the database said.
+    pub repair: u32,
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self { prompt: None, temperature: 0.0, top_p: 1.0, max_tokens: 512, json: false, samples: 1, repair: 0 }
+    }
+}
+
+impl ModelConfig {
+    /// As the engine takes it.
+    pub fn sampling(&self) -> Sampling {
+        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
+        let wrong = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
+        self.sampling().validate(key, 32)?;
+        if !(1..=64).contains(&self.samples) {
+            return wrong("samples", format!("got {}, expected 1 to 64", self.samples));
+        }
+        if self.repair > 8 {
+            return wrong("repair", format!("got {}, expected at most 8", self.repair));
+        }
+        if self.samples > 1 && self.temperature == 0.0 {
+            let message = "more than 1 at temperature 0, which draws the same query every time".to_owned();
+            return Err(Error::value(format!("{key}.samples"), message)
+                .with_hint("rag.generator.model.temperature=0.7, or samples=1"));
+        }
+        Ok(())
+    }
+}
+
+/// The arm without retrieval.
+pub const WITHOUT: &str = "without";
+
+impl RetrieverChoice {
+    /// What its arm is called.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Random {} => "random".to_owned(),
+            Self::Bm25(_) => "bm25".to_owned(),
+            Self::Oracle {} => "oracle".to_owned(),
+            Self::Encoder(arm) => arm.name.clone().unwrap_or_else(|| {
+                let last = Path::new(&arm.model.id).file_name().map(|name| name.to_string_lossy().into_owned());
+                last.unwrap_or_else(|| arm.model.id.clone())
+            }),
+        }
+    }
+
+    /// What of an example it searches, where that is not `rag.documents`.
+    pub fn documents(&self) -> Option<TextFormat> {
+        match self {
+            Self::Random {} | Self::Oracle {} => None,
+            Self::Bm25(arm) => arm.documents,
+            Self::Encoder(arm) => arm.documents,
+        }
+    }
+}
+
+impl RagConfig {
+    /// Refuses values that make no sense.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        self.training.validate(&format!("{key}.training"))?;
+        self.documents.validate(&format!("{key}.documents"))?;
+        if self.top_k == 0 {
+            return Err(Error::value(format!("{key}.top_k"), "got 0, expected 1 or more"));
+        }
+        if self.retrievers.is_empty() {
+            return Err(Error::value(format!("{key}.retrievers"), "is empty, expected at least one")
+                .with_hint("rag.retrievers=[{bm25: {}}]"));
+        }
+        let mut names = vec![WITHOUT.to_owned()];
+        for (at, retriever) in self.retrievers.iter().enumerate() {
+            let key = format!("{key}.retrievers[{at}]");
+            if let Some(documents) = retriever.documents() {
+                documents.validate(&format!("{key}.documents"))?;
+            }
+            if let RetrieverChoice::Encoder(arm) = retriever {
+                arm.model.validate(&format!("{key}.encoder.model"))?;
+                if arm.max_tokens == Some(0) {
+                    return Err(Error::value(format!("{key}.encoder.max_tokens"), "got 0, expected 1 or more"));
+                }
+            }
+            let name = retriever.name();
+            let is_plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
+            if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+                let message = format!("an arm called `{name}`, expected letters, digits and -_.+@: files are named so");
+                return Err(Error::value(key, message).with_hint("give it a `name`"));
+            }
+            if names.contains(&name) {
+                let message = format!("a second arm called `{name}`");
+                return Err(Error::value(key, message).with_hint("give it a `name` of its own"));
+            }
+            names.push(name);
+        }
+        match &self.generator {
+            GeneratorChoice::Nearest(nearest) => {
+                let of = PredictConfig {
+                    top_k: self.top_k,
+                    retrieval_weight: nearest.retrieval_weight,
+                    execution_guided: nearest.execution_guided,
+                };
+                of.validate(&format!("{key}.generator.nearest"))
+            }
+            GeneratorChoice::Model(model) => model.validate(&format!("{key}.generator.model")),
+        }
+    }
+}

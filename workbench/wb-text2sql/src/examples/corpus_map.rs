@@ -1,0 +1,80 @@
+//! Which document stands at which position of an index.
+
+use std::{fs, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::Document;
+use crate::{Error, Result};
+
+/// The name of the index in a folder.
+pub const INDEX_NAME: &str = "sql_rag_faiss_index.bin";
+/// The name of the map beside it.
+pub const MAP_NAME: &str = "sql_rag_corpus_map.json";
+
+/// One position.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapEntry {
+    /// The row of the index, from 0.
+    pub position: usize,
+    /// [`Document::id`].
+    pub id: String,
+    /// The database.
+    pub db_id: String,
+    /// The text that was embedded.
+    pub text: String,
+}
+
+/// All positions, in order: a JSON list of `position`, `id`, `db_id`, `text`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CorpusMap {
+    /// Entry `i` has position `i`.
+    pub entries: Vec<MapEntry>,
+}
+
+impl CorpusMap {
+    /// The map of documents with the texts that were embedded, in the order of the index.
+    pub fn new<'a>(documents: impl IntoIterator<Item = (&'a Document, String)>) -> Self {
+        let entry = |(position, (document, text)): (usize, (&Document, String))| MapEntry {
+            position,
+            id: document.id.clone(),
+            db_id: document.db_id.clone(),
+            text,
+        };
+        Self { entries: documents.into_iter().enumerate().map(entry).collect() }
+    }
+
+    /// Writes the map; a file that is there is replaced when the new one is whole.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::data(path, None, error.to_string()))?;
+        Ok(wb_core::atomic::write(path, &text)?)
+    }
+
+    /// Reads a map and checks it against the number of vectors.
+    ///
+    /// # Errors
+    ///
+    /// If it is no map, a position is not where it belongs, or there are more or fewer than `vectors`.
+    pub fn read(path: &Path, vectors: usize) -> Result<Self> {
+        let bytes = fs::read(path).map_err(Error::io(path))?;
+        let map: Self = serde_json::from_slice(&bytes).map_err(|error| {
+            let place = format!("{}:{}", error.line(), error.column());
+            Error::data(path, Some(place), format!("{error}; expected a list of position, id, db_id and text"))
+        })?;
+        if let Some((at, entry)) = map.entries.iter().enumerate().find(|(at, entry)| entry.position != *at) {
+            let what = format!("position {}, expected {at}", entry.position);
+            return Err(Error::data(path, Some(format!("entry {at}")), what));
+        }
+        if map.entries.len() != vectors {
+            let what = format!("{} entries, but the index has {vectors} vectors", map.entries.len());
+            return Err(Error::data(path, None, what));
+        }
+        Ok(map)
+    }
+}

@@ -1,0 +1,11 @@
+//! Examples out of a training split: files, texts to search, pairs to train on, and the guard against leaks.
+
+mod corpus_map;
+pub(crate) mod documents;
+mod leak;
+mod training_files;
+
+pub use corpus_map::{CorpusMap, INDEX_NAME, MAP_NAME, MapEntry};
+pub use documents::{Asked, Document, TextFormat, Training, asked, training};
+pub use leak::{Guarded, guard};
+pub use training_files::{ExamplesConfig, TrainingFiles};

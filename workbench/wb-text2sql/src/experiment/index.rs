@@ -1,0 +1,176 @@
+//! The examples' vectors in a folder, in FAISS's layout: made once, and read again as long as nothing that decides them
+//! changed. A folder that somebody else wrote, with FAISS, is read the same way.
+
+use std::{collections::HashMap, fs, path::Path};
+
+use ndarray::{Array2, Axis};
+use serde::{Deserialize, Serialize};
+use wb_core::{
+    Progress,
+    fingerprint::Fingerprint,
+    run_dir::{read_json, write_json},
+};
+use wb_retrieval::faiss::FlatIp;
+
+use crate::{
+    Error, Result,
+    examples::{CorpusMap, Document, INDEX_NAME, MAP_NAME},
+};
+
+/// The file that says what the vectors were made of.
+const MADE_OF: &str = "made-of.json";
+
+/// Vectors of all examples.
+pub struct Index {
+    /// Row `i` is example `i`.
+    pub vectors: Array2<f32>,
+    /// Taken out of its folder, and not made.
+    pub is_taken: bool,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct MadeOf {
+    encoder: Fingerprint,
+    examples: Fingerprint,
+}
+
+/// What embeds texts.
+type Embed<'a> = dyn Fn(&[&str], &mut dyn FnMut(Progress)) -> Result<Array2<f32>> + 'a;
+
+impl Index {
+    /// Reads a folder that was named by the user, whatever wrote it. Rows are found by the ids in the map.
+    pub fn read(folder: &Path, examples: &[Document], dim: usize) -> Result<Self> {
+        let path = folder.join(INDEX_NAME);
+        let index = FlatIp::read(&path)?;
+        let map = CorpusMap::read(&folder.join(MAP_NAME), index.len())?;
+        let wrong =
+            |message: String, hint: &str| wb_core::Error::data(path.display().to_string(), message).with_hint(hint);
+        if index.dimension != dim {
+            let message = format!("vectors of {}, but the encoder's have {dim}", index.dimension);
+            return Err(wrong(message, "name the encoder that made them as `model`").into());
+        }
+        let rows: HashMap<&str, usize> = map.entries.iter().map(|entry| (entry.id.as_str(), entry.position)).collect();
+        let mut vectors = Array2::zeros((examples.len(), dim));
+        for (at, example) in examples.iter().enumerate() {
+            let Some(&row) = rows.get(example.id.as_str()) else {
+                let message = format!("no vector for example {} of {}", example.id, examples.len());
+                return Err(wrong(message, "an index of the very same `rag.training` is needed").into());
+            };
+            let from = &index.values[row * dim..(row + 1) * dim];
+            vectors.row_mut(at).iter_mut().zip(from).for_each(|(to, value)| *to = *value);
+        }
+        Ok(Self { vectors, is_taken: true })
+    }
+
+    /// The vectors in a folder of ours, made and written where they are not there or of something else.
+    pub fn kept(
+        folder: &Path,
+        examples: &[Document],
+        texts: &[String],
+        encoder: &Fingerprint,
+        embed: &Embed<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self> {
+        let mut of = Fingerprint::builder();
+        for (example, text) in examples.iter().zip(texts) {
+            of.text(&example.id).text(text);
+        }
+        let made_of = MadeOf { encoder: encoder.clone(), examples: of.finish() };
+        let note = folder.join(MADE_OF);
+        if note.is_file() && read_json::<MadeOf>(&note).is_ok_and(|there| there == made_of) {
+            let index = FlatIp::read(&folder.join(INDEX_NAME))?;
+            CorpusMap::read(&folder.join(MAP_NAME), index.len())?;
+            let shape = (index.len(), index.dimension);
+            if index.len() == examples.len()
+                && let Ok(vectors) = Array2::from_shape_vec(shape, index.values)
+            {
+                return Ok(Self { vectors, is_taken: true });
+            }
+        }
+        let vectors = distinct(texts, embed, progress)?;
+        fs::create_dir_all(folder).map_err(wb_core::Error::io("make", folder))?;
+        // Gone first: while the other files change, nothing says what they are made of.
+        if note.exists() {
+            wb_core::atomic::remove_file(&note)?;
+        }
+        let index = FlatIp::new(vectors.ncols(), vectors.iter().copied().collect())?;
+        index.write(&folder.join(INDEX_NAME)).map_err(|error| Error::from(error).within("cannot write the index"))?;
+        CorpusMap::new(examples.iter().zip(texts.iter().cloned())).write(&folder.join(MAP_NAME))?;
+        write_json(&note, &made_of)?;
+        Ok(Self { vectors, is_taken: false })
+    }
+}
+
+/// Each distinct text is embedded once.
+fn distinct(texts: &[String], embed: &Embed<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut unique: Vec<&str> = Vec::new();
+    let mut rows = Vec::with_capacity(texts.len());
+    for text in texts {
+        let next = unique.len();
+        let number = *numbers.entry(text).or_insert(next);
+        if number == next {
+            unique.push(text);
+        }
+        rows.push(number);
+    }
+    let vectors = embed(&unique, progress)?;
+    Ok(vectors.select(Axis(0), &rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn example(id: &str) -> Document {
+        Document { id: id.into(), db_id: "d".into(), question: None, sql: "SELECT 1".into() }
+    }
+
+    /// Vectors of two numbers: the text's length, and how often something was embedded.
+    fn embed(asked: &Cell<usize>) -> impl Fn(&[&str], &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
+        |texts, _| {
+            asked.set(asked.get() + texts.len());
+            Ok(Array2::from_shape_fn((texts.len(), 2), |(row, column)| (texts[row].len() + column) as f32))
+        }
+    }
+
+    #[test]
+    fn vectors_are_made_once_and_made_again_when_something_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let examples = [example("a"), example("b"), example("c")];
+        let texts = ["one", "three", "one"].map(str::to_owned);
+        let asked = Cell::new(0);
+        let (here, other) = (Fingerprint::of_bytes(b"here"), Fingerprint::of_bytes(b"other"));
+        let make = |texts: &[String], encoder: &Fingerprint| {
+            Index::kept(&path, &examples, texts, encoder, &embed(&asked), &mut |_| ()).unwrap().vectors
+        };
+        let first = make(&texts, &here);
+        assert_eq!(first.into_raw_vec_and_offset().0, [3.0, 4.0, 5.0, 6.0, 3.0, 4.0]);
+        assert_eq!(asked.get(), 2);
+        make(&texts, &here);
+        assert_eq!(asked.get(), 2);
+        make(&texts, &other);
+        assert_eq!(asked.get(), 4);
+        make(&["one", "two", "one"].map(str::to_owned), &other);
+        assert_eq!(asked.get(), 6);
+    }
+
+    #[test]
+    fn an_index_of_somebody_else_is_read_by_its_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        FlatIp::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap().write(&folder.path().join(INDEX_NAME)).unwrap();
+        let rows = [example("b"), example("a")];
+        CorpusMap::new(rows.iter().map(|one| (one, String::new()))).write(&folder.path().join(MAP_NAME)).unwrap();
+        let read = |ids: &[&str], dim| {
+            let examples: Vec<Document> = ids.iter().map(|id| example(id)).collect();
+            Index::read(folder.path(), &examples, dim)
+        };
+        assert_eq!(read(&["a", "b"], 2).unwrap().vectors.into_raw_vec_and_offset().0, [3.0, 4.0, 1.0, 2.0]);
+        let said = |ids: &[&str], dim| read(ids, dim).err().unwrap().to_string();
+        assert!(said(&["a", "c"], 2).contains("no vector for example c of 2"));
+        assert!(said(&["a"], 3).contains("vectors of 2, but the encoder's have 3"));
+    }
+}

@@ -1,0 +1,175 @@
+//! What retrieval is worth: queries without retrieved examples and with those of each retriever, on the same questions
+//! with the same seeds, judged and compared.
+//!
+//! [`Inputs`] are read once; [`RagExperiment::arm`] answers and judges all questions by one retriever, or without;
+//! [`RagExperiment::record`] puts the arms beside each other.
+
+mod answers;
+mod check;
+mod cost;
+mod index;
+mod inputs;
+mod model;
+mod nearest;
+mod record;
+mod requirements;
+mod retrieve;
+
+use std::path::Path;
+
+use wb_core::{Seed, atomic, records::rag::Rag};
+use wb_sql::{
+    benchmarks::{
+        Report,
+        judged::{self, JudgedPrediction, PredictedQuery},
+        protocols::protocols,
+    },
+    execute::{Judge, JudgeOptions, Pool},
+};
+
+pub use self::{
+    answers::Answered,
+    check::check_files,
+    inputs::Inputs,
+    model::LanguageModel,
+    record::Arm,
+    requirements::refusals,
+    retrieve::{OpenEncoder, Retrieved},
+};
+use self::{model::Model, record::record, retrieve::Retrieval};
+use crate::{
+    Prompt, RagConfig, Result,
+    config::{GeneratorChoice, RetrieverChoice, WITHOUT},
+    predict::Predictor,
+};
+
+/// An experiment with everything that its arms share.
+pub struct RagExperiment<'a> {
+    /// Its name, for the record.
+    pub name: &'a str,
+    /// How it is made.
+    pub config: &'a RagConfig,
+    /// Draws the sample, random examples, and answers of the language model.
+    pub seed: Seed,
+    /// The folder of predictions and indexes, which is there.
+    pub out: &'a Path,
+    /// What is asked, of which examples and databases.
+    pub inputs: &'a Inputs,
+    /// The examples' queries, read.
+    pub predictor: &'a Predictor<'a>,
+    /// Runs queries.
+    pub pool: &'a Pool,
+    /// The template of the language model's prompt.
+    pub prompt: &'a Prompt,
+    /// The language model, for a generator that asks one.
+    pub model: Option<LanguageModel<'a>>,
+}
+
+impl RagExperiment<'_> {
+    /// Answers and judges all questions with the examples of a retriever, or without any; writes the predictions.
+    ///
+    /// `encoder` is that of a retriever that embeds.
+    ///
+    /// # Errors
+    ///
+    /// If an index cannot be read or written, the encoder or the language model fails, or no worker can be started.
+    pub fn arm(
+        &self,
+        retriever: Option<&RetrieverChoice>,
+        encoder: Option<OpenEncoder<'_>>,
+        progress: &mut Report<'_>,
+    ) -> Result<Arm> {
+        let name = retriever.map_or_else(|| WITHOUT.to_owned(), RetrieverChoice::name);
+        let retrieved = match retriever {
+            Some(retriever) => {
+                let Self { config, inputs, out, seed, .. } = *self;
+                let retrieval = Retrieval { retriever, config, inputs, encoder, out, seed };
+                Some(retrieval.retrieve(progress).map_err(|error| error.within(format!("retriever {name}")))?)
+            }
+            None => None,
+        };
+        let rankings = retrieved.as_ref().map(|retrieved| retrieved.rankings.as_slice());
+        let (answered, cost) = match &self.config.generator {
+            GeneratorChoice::Nearest(nearest) => {
+                let by = (self.config, nearest);
+                (nearest::answers(by, self.inputs, self.predictor, rankings, self.pool, progress)?, None)
+            }
+            GeneratorChoice::Model(config) => {
+                let Some(LanguageModel { ask, .. }) = self.model else {
+                    let message = "asks a language model, and there is none";
+                    return Err(wb_core::Error::value("rag.generator", message).into());
+                };
+                let Self { prompt, inputs, pool, seed, .. } = *self;
+                let questions = &self.config.questions;
+                let model = Model { ask, prompt, config, questions, inputs, pool, seed };
+                let (answered, cost) = model.answers(rankings, progress)?;
+                (answered, Some(cost))
+            }
+        };
+        let judged = self.judge(&answered, progress)?;
+        self.write_predictions(&name, &answered)?;
+        Ok(Arm { name, retrieved, answered, judged, cost })
+    }
+
+    /// The arms beside each other.
+    ///
+    /// # Errors
+    ///
+    /// If an example's database has no schema.
+    pub fn record(&self, arms: &[Arm]) -> Result<Rag> {
+        let protocols = protocols(self.judge_options(), self.inputs.databases.is_suite());
+        record((self.name, protocols, self.facts()), self.config, self.inputs, self.predictor, arms, self.seed)
+    }
+
+    fn judge_options(&self) -> JudgeOptions {
+        JudgeOptions { compat: self.config.compat, ..JudgeOptions::default() }
+    }
+
+    /// Verdicts on an arm's queries.
+    fn judge(&self, answered: &[Answered], progress: &mut Report<'_>) -> Result<Vec<JudgedPrediction>> {
+        let inputs = self.inputs;
+        let predicted = inputs.asked.iter().zip(answered).map(|(asked, answered)| {
+            let schema = &inputs.catalogs.get(&asked.db_id)?.schema;
+            let sources = inputs.databases.sources(&asked.db_id);
+            Ok(PredictedQuery { gold: &asked.gold, sql: &answered.sql, schema, sources })
+        });
+        let predicted = predicted.collect::<Result<Vec<_>>>()?;
+        let judge = Judge::new(self.pool.clone(), self.judge_options());
+        Ok(judged::judge(&predicted, &judge, self.config.compat, progress)?)
+    }
+
+    /// `SQL TAB db_id` lines, which `wb bench spider --predictions` reads.
+    fn write_predictions(&self, arm: &str, answered: &[Answered]) -> Result<()> {
+        let asked = self.inputs.asked.iter().zip(answered);
+        let lines: String = asked.map(|(asked, answered)| format!("{}\t{}\n", answered.sql, asked.db_id)).collect();
+        Ok(atomic::write(&self.out.join(format!("predictions-{arm}.sql")), lines.as_bytes())?)
+    }
+
+    /// What is measured, in sentences.
+    fn facts(&self) -> Vec<String> {
+        let (config, inputs) = (self.config, self.inputs);
+        let by = match (&config.generator, &self.model) {
+            (GeneratorChoice::Model(model), Some(LanguageModel { info, .. })) => format!(
+                "queries by {} on {}, temperature {}, {} a question, {} repairs at most, seed {}",
+                info.model, info.engine, model.temperature, model.samples, model.repair, self.seed.0
+            ),
+            _ => "queries by rules that fit the nearest examples' to the question's database: no language model"
+                .to_owned(),
+        };
+        let guard = match config.own_database {
+            true => "also of the question's own database",
+            false => "none of the question's own database",
+        };
+        let with = inputs.examples.iter().filter(|example| example.question.is_some()).count();
+        vec![
+            by,
+            format!(
+                "{} examples, {with} of them with a question ({} queries stood in both files); {} a question, {guard}",
+                inputs.examples.len(),
+                inputs.repeated,
+                config.top_k
+            ),
+            inputs.databases.line((0..inputs.asked.len()).filter(|&at| inputs.source(at).is_none()).count()),
+        ]
+    }
+}

@@ -1,0 +1,70 @@
+//! Queries without a language model: the nearest examples' queries, fitted to each question's database by rules.
+
+use wb_core::{Progress, Ranking};
+use wb_sql::{
+    benchmarks::Report,
+    execute::{Execution, Outcome, Pool, Seat, Value},
+};
+
+use super::{answers::Answered, inputs::Inputs};
+use crate::{
+    RagConfig, Result,
+    config::NearestConfig,
+    predict::{PredictConfig, Prediction, Predictor, Ran},
+};
+
+/// A query for each question, with these examples or without any.
+pub fn answers(
+    (config, nearest): (&RagConfig, &NearestConfig),
+    inputs: &Inputs,
+    predictor: &Predictor<'_>,
+    rankings: Option<&[Ranking]>,
+    pool: &Pool,
+    progress: &mut Report<'_>,
+) -> Result<Vec<Answered>> {
+    let how = PredictConfig {
+        top_k: config.top_k,
+        retrieval_weight: nearest.retrieval_weight,
+        execution_guided: nearest.execution_guided,
+    };
+    let work = |seat: &mut Seat<'_>, (): &mut (), at: &usize| {
+        let (asked, source) = (&inputs.asked[*at], inputs.source(*at));
+        let cells = &inputs.cells[&asked.db_id];
+        let mut failed = None;
+        let mut run = |sql: &str| match source.as_ref().map(|source| seat.execute(source, sql, ROWS)) {
+            Some(Ok(execution)) => ran(&execution),
+            Some(Err(error)) => {
+                failed = Some(error);
+                Ran::Unknown
+            }
+            None => Ran::Unknown,
+        };
+        let prediction = match rankings {
+            Some(rankings) => predictor.predict(asked, cells, &rankings[*at].hits, &how, &mut run),
+            None => predictor.predict_fixed(asked, cells, &how, &mut run),
+        };
+        failed.map_or(Ok(prediction), Err)
+    };
+    let numbers: Vec<usize> = (0..inputs.asked.len()).collect();
+    let mut done = |done| progress(Progress::new("fitting queries", done, numbers.len()));
+    let predictions = pool.each(&numbers, work, &mut done)?;
+    let one = |prediction: Result<Prediction>| {
+        Ok(match prediction?.sql {
+            Ok(sql) => Answered { sql, message: None },
+            Err(reason) => Answered { sql: String::new(), message: Some(reason.to_string()) },
+        })
+    };
+    predictions.into_iter().map(one).collect()
+}
+
+/// Three rows tell a result from none.
+const ROWS: u64 = 3;
+
+fn ran(execution: &Execution) -> Ran {
+    let says_nothing = |cell: &Value| matches!(cell, Value::Null | Value::Int(0));
+    match &execution.outcome {
+        Outcome::Done if execution.table.cells.iter().all(says_nothing) => Ran::Empty,
+        Outcome::Done => Ran::Rows,
+        _ => Ran::Failed,
+    }
+}

@@ -1,0 +1,123 @@
+//! `wb bench spider`, `bird` and `synthetic-sql`: predicted SQL judged, beside gold queries, in real databases.
+
+use std::{
+    io,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use wb_core::{Error, run_dir::write_json};
+use wb_sql::{
+    benchmarks::{SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
+    execute::{JudgeOptions, Limits, Pool, WorkerCommand},
+};
+
+use super::{End, bench::requirement, external};
+use crate::{
+    args, interrupt,
+    output::{self, Bars},
+};
+
+/// Judges predictions, prints and writes what came out, and looks at what is required of it.
+pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
+    let requirements = requirements(&arguments.require, benchmark)?;
+    if let Some(path) = &arguments.json {
+        files::writable(path)?;
+    }
+    interrupt::ends_at_once()?;
+    let (dataset, predictions) = inputs(benchmark, arguments)?;
+    let sql = &arguments.sql;
+    let compat = sql.compat.unwrap_or_default();
+    let submission = SqlSubmission {
+        dataset: &dataset,
+        predictions,
+        questions: sql.questions.as_deref(),
+        databases: sql.execution.databases.as_deref(),
+        options: JudgeOptions { compat, plug_value: sql.plug_value, keep_distinct: sql.keep_distinct },
+        iterations: usize::from(sql.iterations.unwrap_or(100)),
+        pool: pool(&sql.execution, benchmark)?,
+    };
+    let mut bars = Bars::new();
+    let scores = benchmark.measure(&submission, &mut |progress| bars.report(progress))?;
+    bars.finish();
+    print(&scores);
+    if let Some(path) = &arguments.json {
+        write_json(path, &scores.json)?;
+    }
+    let refusals = scores.refusals(&requirements);
+    refusals.iter().for_each(output::note);
+    Ok(if refusals.is_empty() { End::Done } else { End::Refused })
+}
+
+/// Requirements, each of a metric that the benchmark has.
+pub(super) fn requirements(typed: &[String], benchmark: SqlBenchmark) -> Result<Vec<(String, f64)>> {
+    let requirements = typed.iter().map(|text| requirement(text)).collect::<Result<Vec<_>>>()?;
+    for (metric, least) in &requirements {
+        if !benchmark.metrics().contains(&metric.as_str()) {
+            let known = benchmark.metrics().join(", ");
+            bail!("--require {metric}={least}: {} has no metric `{metric}`, but {known}", benchmark.name());
+        }
+    }
+    Ok(requirements)
+}
+
+/// Workers: this same program, started again.
+pub(super) fn pool(execution: &args::SqlExecution, benchmark: SqlBenchmark) -> Result<Pool> {
+    // On Linux the program that runs, even where another stands under its name by now.
+    let running = Path::new("/proc/self/exe");
+    let program = match running.exists() {
+        true => running.to_owned(),
+        false => std::env::current_exe().context("cannot find this program, to start it as a worker")?,
+    };
+    let command = WorkerCommand { program, arguments: vec!["sql-worker".into()] };
+    let timeout = Duration::from_secs_f64(execution.timeout.unwrap_or(benchmark.timeout_seconds()));
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let workers = execution.workers.map_or_else(cores, usize::from);
+    Ok(Pool::new(command, Limits { timeout, ..Limits::default() }, workers))
+}
+
+/// `wb sql-worker`: serves statements to the `wb` that started it, and writes nothing but their results.
+pub fn worker() -> Result<End> {
+    wb_sql::execute::serve(io::stdin(), io::stdout())?;
+    Ok(End::Done)
+}
+
+/// The data, where it is named or looked for, and the predictions, which have to be named.
+fn inputs(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<(PathBuf, &Path)> {
+    let Some(predictions) = arguments.sql.predictions.as_deref() else {
+        // Nothing is fetched for a command that is not whole.
+        let is_there = arguments.dataset.is_some() || external::has_sql(benchmark, &arguments.external)?;
+        return Err(without_predictions(benchmark, !is_there).into());
+    };
+    let dataset = match &arguments.dataset {
+        Some(dataset) => dataset.clone(),
+        None => external::of_sql(benchmark, &arguments.external)?,
+    };
+    Ok((dataset, predictions))
+}
+
+/// Both ways to predicted SQL; and that its data is missing too, which would be the next thing to be told.
+fn without_predictions(benchmark: SqlBenchmark, is_missing: bool) -> Error {
+    let name = benchmark.name();
+    let mut hint = format!("wb bench {name} --predictions FILE");
+    hint += match benchmark {
+        SqlBenchmark::Spider => " judges a file; wb text2sql configs/spider-rag.yaml makes them",
+        _ => " judges a file; `wb ls --benchmarks` tells what stands in it",
+    };
+    if is_missing {
+        hint += &format!("; its data is not there either: wb data get {name}");
+    }
+    Error::Value { key: name.to_owned(), message: "predicted SQL expected".to_owned(), hint: Some(hint) }
+}
+
+fn print(scores: &SqlScores) {
+    for block in &scores.blocks {
+        match block {
+            ReportBlock::Line(line) => output::line(line),
+            ReportBlock::Table(header, rows) => output::table(header, rows),
+        }
+    }
+}

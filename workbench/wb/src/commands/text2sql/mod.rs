@@ -1,0 +1,137 @@
+//! `wb text2sql`: text-to-SQL without retrieved examples and with those of each retriever, on the same questions with
+//! the same seeds.
+
+pub mod check;
+mod print;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use wb_core::{records::rag::Rag, run_dir::write_json};
+use wb_llm::{Ask, Client, Question, Reply};
+use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
+use wb_text2sql::{
+    config::{GeneratorChoice, RetrieverChoice},
+    experiment::{Inputs, LanguageModel, OpenEncoder, RagExperiment, check_files, refusals},
+};
+
+use super::{End, experiment::of_file, judge_sql, unless_stopped};
+use crate::{
+    args,
+    interrupt::Interrupt,
+    output::{self, Bars},
+    pipeline::{encoder, environment, synth},
+};
+
+/// `wb text2sql`
+pub fn text2sql(arguments: &args::Text2Sql) -> Result<End> {
+    let requirements = judge_sql::requirements(&arguments.require, SqlBenchmark::Spider)?;
+    if let Some(path) = &arguments.json {
+        files::writable(path)?;
+    }
+    let mut unmet = Vec::new();
+    let end = unless_stopped(run(arguments).map(|rag| unmet = refusals(&rag, &requirements)))?;
+    unmet.iter().for_each(output::note);
+    Ok(if unmet.is_empty() { end } else { End::Refused })
+}
+
+fn run(arguments: &args::Text2Sql) -> Result<Rag> {
+    let given = &arguments.given;
+    let file = of_file("wb text2sql", &given.config, &given.overrides)?;
+    let config = file.rag()?;
+    let out = given.out.clone().unwrap_or_else(|| Path::new("reports").join(&file.name));
+    let asks = matches!(config.generator, GeneratorChoice::Model(_));
+    if given.replay.is_some() && !asks {
+        bail!("--replay takes the answers of a language model, and `rag.generator` asks none");
+    }
+    if given.replay.is_none() && asks {
+        environment::complete(file.llm.as_ref())?;
+    }
+    let prompt = check_files(config)?;
+    let runs = &arguments.places.runs;
+    if let Some((name, error)) = check::encoders(config, runs).into_iter().next() {
+        return Err(error.context(format!("retriever {name}")));
+    }
+    let interrupt = Interrupt::listen()?;
+    let mut bars = Bars::new();
+    let pool = judge_sql::pool(&arguments.execution, SqlBenchmark::Spider)?;
+    // Before anything is embedded: a model that is not there is known at once.
+    let client = match &file.llm {
+        Some(llm) if asks => Some(
+            interrupt.while_asking(|stop| synth::open_model(llm, file.seed, &out, given.replay.as_deref(), stop))?,
+        ),
+        _ => None,
+    };
+    let asking = client.as_ref().map(|client| Asking { client, interrupt: &interrupt });
+    let mut progress = |progress| bars.report(progress);
+    let inputs = Inputs::read(config, arguments.execution.databases.as_deref(), &pool, file.seed, &mut progress)?;
+    if inputs.unread > 0 {
+        let unread = inputs.unread;
+        output::note(format!(
+            "{unread} columns of the databases could not be read: their texts are not known as values"
+        ));
+    }
+    std::fs::create_dir_all(&out).map_err(wb_core::Error::io("make", &out))?;
+    let experiment = RagExperiment {
+        name: &file.name,
+        config,
+        seed: file.seed,
+        out: &out,
+        inputs: &inputs,
+        predictor: &inputs.predictor()?,
+        pool: &pool,
+        prompt: &prompt,
+        model: asking.as_ref().map(|asking| LanguageModel { ask: asking, info: asking.client.info() }),
+    };
+    let mut arms = vec![experiment.arm(None, None, &mut progress)?];
+    for retriever in &config.retrievers {
+        let opened = match retriever {
+            RetrieverChoice::Encoder(arm) => {
+                let opened = encoder::open(&arm.model, runs, arm.max_tokens, file.device);
+                Some(opened.with_context(|| format!("retriever {}", retriever.name()))?)
+            }
+            _ => None,
+        };
+        let encoder =
+            opened.as_ref().map(|(encoder, run)| OpenEncoder { encoder, run: run.as_ref().map(|run| run.id()) });
+        let arm = experiment.arm(Some(retriever), encoder, &mut progress)?;
+        arm.retrieved.iter().flat_map(|retrieved| &retrieved.notes).for_each(output::note);
+        arms.push(arm);
+    }
+    let rag = experiment.record(&arms)?;
+    bars.finish();
+    print::print(&rag);
+    for arm in &arms {
+        output::line(format!("{:12} {}", arm.name, status::line(&statuses(&arm.judged))));
+    }
+    write(&rag, &out, arguments.json.as_deref())?;
+    Ok(rag)
+}
+
+/// A language model that is asked until Ctrl-C.
+struct Asking<'a> {
+    client: &'a Client,
+    interrupt: &'a Interrupt,
+}
+
+impl Ask for Asking<'_> {
+    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+        self.interrupt.while_asking(|_| self.client.ask_all(questions, each))
+    }
+}
+
+fn write(rag: &Rag, out: &Path, json: Option<&Path>) -> Result<()> {
+    let record: PathBuf = out.join("rag.json");
+    write_json(&record, rag)?;
+    if let Some(json) = json {
+        write_json(json, rag)?;
+    }
+    output::line(format!("record  {}", record.display()));
+    #[cfg(feature = "report")]
+    {
+        let files = wb_report::rag(rag, &record.with_extension("html"))?;
+        output::line(format!("page    {}", files.html.display()));
+        output::line(format!("chart   {}", files.png.display()));
+    }
+    Ok(())
+}
