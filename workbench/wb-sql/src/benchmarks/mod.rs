@@ -22,7 +22,10 @@ mod synthetic_sql;
 
 use wb_core::Progress;
 
-pub use self::{scores::SqlScores, sql_benchmark::SqlBenchmark, submission::SqlSubmission};
+pub use self::{
+    scores::SqlScores, sql_benchmark::SqlBenchmark, submission::SqlSubmission,
+    synthetic_sql::COLUMNS as SYNTHETIC_SQL_COLUMNS,
+};
 
 /// A listener to progress, who may be called from any thread.
 pub type Report<'a> = dyn FnMut(Progress) + Send + 'a;

@@ -91,7 +91,7 @@ impl SqlBenchmark {
             }
             Self::SyntheticSql => {
                 "synthetic-sql (protocol synthetic-sql-ex)
-  data     JSON lines with sql_context and sql (https://huggingface.co/datasets/gretelai/synthetic_text_to_sql); --predictions: one query a line
+  data     JSON lines or Parquet with sql_context and sql (https://huggingface.co/datasets/gretelai/synthetic_text_to_sql); --predictions: one query a line
   licence  Apache-2.0
   paper    Meyer et al. 2024, https://huggingface.co/datasets/gretelai/synthetic_text_to_sql"
             }

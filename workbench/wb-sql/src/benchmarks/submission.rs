@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value as Json;
+
 use crate::execute::{JudgeOptions, Pool};
 
 /// A file of predictions, and how it is judged. Each benchmark takes the fields that mean something to it.
@@ -9,6 +11,8 @@ use crate::execute::{JudgeOptions, Pool};
 pub struct SqlSubmission<'a> {
     /// The folder with the benchmark's data; for synthetic-sql the file of rows.
     pub dataset: &'a Path,
+    /// The rows of that file as objects, where it is no JSON.
+    pub rows: Option<&'a [Json]>,
     /// The predicted SQL, in the order of the questions.
     pub predictions: &'a Path,
     /// Another file of questions than that of the data.

@@ -28,8 +28,8 @@ const PROTOCOL: &str = "synthetic-sql-ex";
 
 const MEASURES: [LevelMeasure; 1] = [LevelMeasure { key: "ex", heading: "execution", counts: true }];
 
-const WHAT: &str = "--dataset FILE has JSON lines (or one array) of objects with sql_context and sql, and, where there \
-                    are any, id, domain and sql_complexity";
+const WHAT: &str = "--dataset FILE has JSON lines (or one array) of objects, or rows of Parquet, with sql_context and \
+                    sql, and, where there are any, id, domain and sql_complexity";
 
 /// A row of gretel's data set; what else stands there is not needed.
 #[derive(Deserialize)]
@@ -41,14 +41,25 @@ struct Row {
     sql: String,
 }
 
-/// The file of rows in a folder: the only one of JSON lines, or the only one of these that is called a test.
+/// Columns of a row, for who reads rows out of Parquet.
+pub const COLUMNS: [&str; 5] = ["id", "domain", "sql_complexity", "sql_context", "sql"];
+
+/// The file of rows in a folder: the only one of JSON lines, or the only one of these that is called a test; where there
+/// is none, so of Parquet.
 pub(super) fn rows_in(folder: &Path) -> Result<Option<PathBuf>> {
     if !folder.is_dir() {
         return Ok(None);
     }
     let found = fs::read_dir(folder).and_then(|found| found.map(|one| Ok(one?.path())).collect());
-    let mut all: Vec<PathBuf> = found.map_err(Error::io("read", folder))?;
-    all.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json"));
+    let found: Vec<PathBuf> = found.map_err(Error::io("read", folder))?;
+    let ending_in = |endings: &[&str]| -> Vec<PathBuf> {
+        let ends = |path: &&PathBuf| path.extension().is_some_and(|own| endings.iter().any(|ending| own == *ending));
+        found.iter().filter(ends).cloned().collect()
+    };
+    let mut all = ending_in(&["jsonl", "json"]);
+    if all.is_empty() {
+        all = ending_in(&["parquet"]);
+    }
     if all.len() > 1 {
         all.retain(|path| files::name(path).to_lowercase().contains("test"));
     }
@@ -57,8 +68,8 @@ pub(super) fn rows_in(folder: &Path) -> Result<Option<PathBuf>> {
 
 /// Judges a file of predictions.
 pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
-    let SqlSubmission { dataset, predictions: path, ref pool, .. } = *submission;
-    let rows = rows(dataset)?;
+    let SqlSubmission { dataset, predictions: path, rows: read, ref pool, .. } = *submission;
+    let rows = rows(dataset, read)?;
     let expected = ExpectedPredictions {
         benchmark: SqlBenchmark::SyntheticSql,
         questions: dataset,
@@ -81,13 +92,20 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>)
     Ok(outcome(&rows, &judgements, timeout_seconds, &inputs))
 }
 
-fn rows(dataset: &Path) -> Result<Vec<Row>> {
-    if dataset.extension().is_some_and(|ending| ending == "parquet") {
-        let hint = "write its rows as JSON lines, as with `duckdb -c \"copy (from 'test.parquet') to 'test.jsonl'\"`";
-        let message = "Parquet is not read here";
-        return Err(Error::data(dataset.display().to_string(), message).with_hint(hint).into());
-    }
-    let rows: Vec<Row> = entries::read(dataset, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect();
+/// The rows of the file, or those that were read out of it.
+fn rows(dataset: &Path, read: Option<&[Json]>) -> Result<Vec<Row>> {
+    let rows: Vec<Row> = match read {
+        None => entries::read(dataset, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect(),
+        Some(read) => {
+            let typed = |(row, at): (&Json, usize)| {
+                let wrong = |error: serde_json::Error| {
+                    Error::data(format!("{}: row {at}", dataset.display()), error.to_string()).with_hint(WHAT)
+                };
+                Row::deserialize(row).map_err(wrong)
+            };
+            read.iter().zip(1..).map(typed).collect::<Result<_, _>>()?
+        }
+    };
     if rows.is_empty() {
         return Err(Error::data(dataset.display().to_string(), "there are no rows").with_hint(WHAT).into());
     }

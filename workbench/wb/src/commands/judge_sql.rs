@@ -10,8 +10,9 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use wb_core::{Error, run_dir::write_json};
+use wb_data::parquet_rows;
 use wb_sql::{
-    benchmarks::{SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
+    benchmarks::{SYNTHETIC_SQL_COLUMNS, SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
     execute::{JudgeOptions, Limits, Pool, WorkerCommand},
 };
 
@@ -31,8 +32,14 @@ pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
     let (dataset, predictions) = inputs(benchmark, arguments)?;
     let sql = &arguments.sql;
     let compat = sql.compat.unwrap_or_default();
+    let is_parquet = dataset.extension().is_some_and(|ending| ending == "parquet");
+    let rows = match benchmark {
+        SqlBenchmark::SyntheticSql if is_parquet => Some(parquet_rows(&dataset, &SYNTHETIC_SQL_COLUMNS)?),
+        _ => None,
+    };
     let submission = SqlSubmission {
         dataset: &dataset,
+        rows: rows.as_deref(),
         predictions,
         questions: sql.questions.as_deref(),
         databases: sql.execution.databases.as_deref(),

@@ -1,5 +1,9 @@
 //! `wb bench bird` and `wb bench synthetic-sql`, by hand.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
 use serde_json::{Value, json};
 
 use super::made_up::{SHOP, database, json as read};
@@ -156,6 +160,24 @@ fn rows_bring_their_own_databases() {
         "{out}"
     );
 
+    // As they are published, with columns that are not needed.
+    let values: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let texts = ["domain", "sql_complexity", "sql_prompt", "sql_context", "sql"];
+    sandbox.write("rows.parquet", parquet(&values, &texts));
+    sandbox.succeeds(&[
+        "bench",
+        "synthetic-sql",
+        "--dataset",
+        "rows.parquet",
+        "--predictions",
+        "predicted.sql",
+        "--json",
+        "parquet.json",
+    ]);
+    let mut of_parquet = read(&sandbox, "parquet.json");
+    of_parquet["inputs"] = written["inputs"].clone();
+    assert_eq!(of_parquet, written);
+
     let refused = |dataset: &str, said: &str| {
         let block =
             sandbox.refuses(&["bench", "synthetic-sql", "--dataset", dataset, "--predictions", "predicted.sql"]);
@@ -167,8 +189,25 @@ fn rows_bring_their_own_databases() {
     sandbox.write("more.jsonl", rows.join("\n") + "\n");
     std::fs::remove_file(sandbox.path("predicted.sql")).unwrap();
     refused("more.jsonl", "hint: --predictions FILE has one query a line, in the order of the rows of --dataset");
-    sandbox.write("rows.parquet", "PAR1");
-    refused("rows.parquet", "rows.parquet: Parquet is not read here");
+    sandbox.write("broken.parquet", "PAR1");
+    refused("broken.parquet", "broken.parquet: not a whole Parquet file");
+    sandbox.write("half.parquet", parquet(&values, &["sql"]));
+    refused("half.parquet", "half.parquet: row 1: missing field `sql_context`");
     sandbox.write("broken.jsonl", format!("{}\n{{\"sql\": \"SELECT 1\"}}\n", rows[0]));
     refused("broken.jsonl", "broken.jsonl:2:");
+}
+
+/// Rows as a Parquet file: their `id`, and texts.
+fn parquet(rows: &[Value], texts: &[&str]) -> Vec<u8> {
+    let ids: ArrayRef = Arc::new(rows.iter().map(|row| row["id"].as_i64()).collect::<Int64Array>());
+    let text = |name: &&str| -> (String, ArrayRef) {
+        ((*name).to_owned(), Arc::new(rows.iter().map(|row| row[*name].as_str()).collect::<StringArray>()))
+    };
+    let columns = std::iter::once(("id".to_owned(), ids)).chain(texts.iter().map(text));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
 }
