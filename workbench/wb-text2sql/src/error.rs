@@ -12,6 +12,9 @@ pub enum Error {
     /// A schema, a database, or a worker that runs queries.
     #[error(transparent)]
     Sql(#[from] wb_sql::Error),
+    /// Rows of a file.
+    #[error(transparent)]
+    Rows(#[from] wb_data::Error),
     /// Scores of examples for questions.
     #[error(transparent)]
     Bench(#[from] wb_bench::Error),
@@ -80,6 +83,7 @@ impl Error {
         match self {
             Self::Core(error) => error.hint().map(str::to_owned),
             Self::Sql(error) => error.hint(),
+            Self::Rows(error) => error.hint(),
             Self::Bench(error) => error.hint(),
             _ => None,
         }

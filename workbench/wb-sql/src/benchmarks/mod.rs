@@ -5,7 +5,7 @@
 
 mod bird;
 pub mod databases;
-mod entries;
+pub mod entries;
 pub mod exact;
 pub mod files;
 pub mod judged;

@@ -3,6 +3,7 @@
 mod corpus_map;
 pub(crate) mod documents;
 mod leak;
+mod synthetic_rows;
 mod training_files;
 
 pub use corpus_map::{CorpusMap, INDEX_NAME, MAP_NAME, MapEntry};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Pair, Task};
 
-use super::{Document, TextFormat, Training, training};
+use super::{Document, TextFormat, Training, synthetic_rows, training};
 use crate::{Error, Result, schema::Catalogs};
 
 /// The files of a training split, in the folder of the data set.
@@ -57,7 +57,7 @@ impl TrainingFiles {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExamplesConfig {
-    /// The folder of the data set, with `tables.json`.
+    /// The folder of the data set, with `tables.json`; or a file of synthetic_text_to_sql, JSON lines or Parquet.
     pub path: PathBuf,
     /// Its training split.
     #[serde(default)]
@@ -75,14 +75,31 @@ impl ExamplesConfig {
     ///
     /// # Errors
     ///
-    /// If there is no file, or a positive says nothing.
+    /// If there is no file, or a positive says nothing, or says what rows do not have.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
+        let is_rows = synthetic_rows::is_rows(&self.path);
+        if is_rows && self.training != TrainingFiles::default() {
+            let message = "names files of a folder, but `path` is a file of rows";
+            return Err(wb_core::Error::value(format!("{key}.training"), message));
+        }
+        if is_rows && self.positive.form {
+            let message = "got true, but a file of rows has no schemas to read queries with, expected false";
+            return Err(wb_core::Error::value(format!("{key}.positive.form"), message));
+        }
         self.training.validate(&format!("{key}.training"))?;
         self.positive.validate(&format!("{key}.positive"))
     }
 
+    /// All files that the pairs are made of.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match synthetic_rows::is_rows(&self.path) {
+            true => vec![self.path.clone()],
+            false => std::iter::once(self.tables()).chain(self.training.within(&self.path)).collect(),
+        }
+    }
+
     /// The schemas' file.
-    pub fn tables(&self) -> PathBuf {
+    fn tables(&self) -> PathBuf {
         self.path.join("tables.json")
     }
 
@@ -93,6 +110,9 @@ impl ExamplesConfig {
     ///
     /// If a file cannot be read, or an example's database has no schema.
     pub fn pairs(&self) -> Result<(Vec<Pair>, u64)> {
+        if synthetic_rows::is_rows(&self.path) {
+            return Ok((synthetic_rows::pairs(&self.path, &self.positive)?, 0));
+        }
         let catalogs = Catalogs::load(&self.tables())?;
         let examples = self.training.read(&self.path, &catalogs)?.documents;
         let with = examples.iter().filter(|one| one.question.is_some());

@@ -159,7 +159,7 @@ impl Source for TextToSqlPairs {
     fn fingerprint(&self) -> wb_data::Result<Fingerprint> {
         let mut of = Fingerprint::builder();
         of.text(Fingerprint::of_json(&self.0).as_str());
-        for file in [self.0.tables()].into_iter().chain(self.0.training.within(&self.0.path)) {
+        for file in self.0.files() {
             of.text(Fingerprint::of_file(&file)?.as_str());
         }
         Ok(of.finish())
