@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Result,
-    bird::{BirdQuestion, BirdVerdict, judge, prediction, ves},
+    bird::{BirdQuestion, BirdVerdict, SEPARATOR, judge, prediction, ves},
     execute::Status as Executed,
 };
 
@@ -148,7 +148,7 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
     }
     let entries: Vec<&Json> = members.iter().map(|JsonEntry { value: (_, prediction), .. }| prediction).collect();
     for (at, (entry, question)) in entries.iter().zip(questions).enumerate() {
-        let db_id = entry.as_str().and_then(|entry| entry.rsplit_once("\t----- bird -----\t")).map(|(_, id)| id.trim());
+        let db_id = entry.as_str().and_then(|entry| entry.rsplit_once(SEPARATOR)).map(|(_, id)| id.trim());
         if let Some(db_id) = db_id.filter(|db_id| *db_id != question.db_id) {
             let place = format!("{}: entry {at}", path.display());
             let message = format!("the database is `{db_id}`, but the question asks `{}`", question.db_id);

@@ -12,12 +12,13 @@
 //! - Its time-out leaves the statement running; here it ends it. Text that is not UTF-8 is an error there; here the bad
 //!   bytes are left out.
 
-mod layout;
+mod prediction;
 mod run;
 mod scores;
 mod ves;
 
-pub use layout::{Gold, difficulties, gold, prediction, predictions};
+pub(crate) use prediction::SEPARATOR;
+pub use prediction::prediction;
 pub use run::{BirdQuestion, BirdVerdict, judge};
 pub use scores::{same_set, soft_f1};
 pub use ves::{reward, ves};

@@ -45,14 +45,6 @@ pub enum Error {
     /// A path that is no UTF-8, which SQLite cannot open by its address.
     #[error("{0}: the path of a database must be UTF-8")]
     Path(PathBuf),
-    /// Data of a benchmark in a layout that is not understood.
-    #[error("{place}: {what}")]
-    Layout {
-        /// File and line, or file and key.
-        place: String,
-        /// What was found and what was expected.
-        what: String,
-    },
 }
 
 /// The result of this module.

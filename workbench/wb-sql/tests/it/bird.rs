@@ -1,35 +1,11 @@
-//! BIRD's layout and scores, from made-up files to figures.
-
-use std::fs;
+//! BIRD's scores, from queries to figures.
 
 use wb_sql::{
-    bird::{BirdQuestion, Gold, difficulties, gold, judge, predictions, ves},
+    bird::{BirdQuestion, judge, ves},
     execute::{Source, Status},
 };
 
 use crate::support::{alone, pool};
-
-#[test]
-fn files_are_read_as_the_evaluator_reads_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
-    let text = r#"{"1": "SELECT 1\t----- bird -----\tshop", "0": " SELECT 2 ", "2": 0, "3": "a\t----- bird -----\tb\t----- bird -----\tc"}"#;
-    let read = predictions(&file("predict.json", text)).unwrap();
-    assert_eq!(read, ["SELECT 1", "SELECT 2", " ", "a\t----- bird -----\tb\t----- bird -----\tc"]);
-    let read = gold(&file("gold.sql", "SELECT 1\tshop\nSELECT 2\tbank\n")).unwrap();
-    assert_eq!(read[1], Gold { sql: "SELECT 2".into(), db_id: "bank".into() });
-    let error = gold(&file("bad.sql", "SELECT 1\tshop\nSELECT 2\n")).unwrap_err().to_string();
-    assert!(error.contains("bad.sql:2") && error.contains("SQL TAB db_id"), "{error}");
-    let lines = file("d.jsonl", "{\"difficulty\": \"simple\"}\n{\"difficulty\": \"moderate\"}\n");
-    let array = file("d.json", "[{\"difficulty\": \"simple\", \"SQL\": \"x\"}, {\"difficulty\": \"moderate\"}]");
-    assert_eq!(difficulties(&lines).unwrap(), ["simple", "moderate"]);
-    assert_eq!(difficulties(&array).unwrap(), ["simple", "moderate"]);
-    assert!(predictions(&file("list.json", "[]")).unwrap_err().to_string().contains("object"));
-}
 
 #[test]
 fn questions_get_all_three_scores() {
