@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use wb_core::{Error, Progress};
 
 use super::{
-    Report, SqlBenchmark, SqlSubmission,
+    SendProgress, SqlBenchmark, SqlSubmission,
     databases::{DatabaseFiles, QuestionDatabases},
     entries::{self, JsonEntry},
     files,
@@ -62,7 +62,7 @@ pub fn is_in(folder: &Path) -> bool {
 }
 
 /// Judges a file of predictions.
-pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgress<'_>) -> Result<SqlScores> {
     let SqlSubmission { dataset: folder, predictions: path, iterations, ref pool, .. } = *submission;
     files::folder(folder, WHAT)?;
     let questions_path = questions_path(folder, submission.questions);

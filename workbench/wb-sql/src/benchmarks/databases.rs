@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value as Json, json};
 use wb_core::{Error as Refused, Progress, fingerprint::Fingerprint};
 
-use super::{Report, files};
+use super::{SendProgress, files};
 use crate::{
     Result,
     execute::{Database, Error, Source, databases},
@@ -40,7 +40,7 @@ impl QuestionDatabases {
         root: &Path,
         ids: impl Iterator<Item = &'a str>,
         which: DatabaseFiles,
-        progress: &mut Report<'_>,
+        progress: &mut SendProgress<'_>,
     ) -> Result<QuestionDatabases> {
         let ids: BTreeSet<&str> = ids.collect();
         let (mut there, mut missing) = (BTreeMap::new(), BTreeSet::new());

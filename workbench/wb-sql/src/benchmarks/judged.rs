@@ -2,7 +2,7 @@
 
 use wb_core::Progress;
 
-use super::{Report, exact::ExactVerdict, status::PredictionStatus};
+use super::{SendProgress, exact::ExactVerdict, status::PredictionStatus};
 use crate::{
     Compat, Result,
     execute::{Judge, Judgement, Question, Source},
@@ -48,7 +48,7 @@ pub fn judge(
     predicted: &[PredictedQuery<'_>],
     judge: &Judge,
     compat: Compat,
-    progress: &mut Report<'_>,
+    progress: &mut SendProgress<'_>,
 ) -> Result<Vec<JudgedPrediction>> {
     let exact: Vec<ExactVerdict> =
         predicted.iter().map(|one| ExactVerdict::of(one.gold, one.sql, one.schema, compat)).collect();

@@ -28,4 +28,4 @@ pub use self::{
 };
 
 /// A listener to progress, who may be called from any thread.
-pub type Report<'a> = dyn FnMut(Progress) + Send + 'a;
+pub type SendProgress<'a> = dyn FnMut(Progress) + Send + 'a;

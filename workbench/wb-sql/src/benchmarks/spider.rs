@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    Report, SqlBenchmark, SqlSubmission,
+    SendProgress, SqlBenchmark, SqlSubmission,
     databases::{DatabaseFiles, QuestionDatabases},
     exact::ExactVerdict,
     files,
@@ -54,7 +54,7 @@ pub fn is_in(folder: &Path) -> bool {
 }
 
 /// Judges a file of predictions.
-pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgress<'_>) -> Result<SqlScores> {
     let SqlSubmission { dataset: folder, predictions: predictions_path, .. } = *submission;
     files::folder(folder, "--dataset DIR is a folder with dev.json, tables.json and database/ID/*.sqlite")?;
     let tables = folder.join("tables.json");
@@ -87,7 +87,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>)
     outcome(&inputs, &judged)
 }
 
-fn judge(inputs: &Inputs<'_>, judge: &Judge, progress: &mut Report<'_>) -> Result<Vec<JudgedPrediction>> {
+fn judge(inputs: &Inputs<'_>, judge: &Judge, progress: &mut SendProgress<'_>) -> Result<Vec<JudgedPrediction>> {
     let compat = inputs.options.compat;
     let lines: Vec<String> = inputs.lines.all.iter().map(|line| prediction_of_line(line, compat)).collect();
     let predicted = inputs.questions.all.iter().zip(&lines).map(|(question, sql)| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Report, SqlScores, SqlSubmission, bird, scores::JUDGED, spider, synthetic_sql};
+use super::{SendProgress, SqlScores, SqlSubmission, bird, scores::JUDGED, spider, synthetic_sql};
 use crate::Result;
 
 /// One of them.
@@ -56,7 +56,7 @@ impl SqlBenchmark {
     /// # Errors
     ///
     /// If data or predictions cannot be read or do not belong together, or no worker can be started.
-    pub fn measure(self, submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+    pub fn measure(self, submission: &SqlSubmission<'_>, progress: &mut SendProgress<'_>) -> Result<SqlScores> {
         match self {
             Self::Spider => spider::measure(submission, progress),
             Self::Bird => bird::measure(submission, progress),

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use wb_core::{Error, Progress};
 
 use super::{
-    Report, SqlBenchmark, SqlSubmission,
+    SendProgress, SqlBenchmark, SqlSubmission,
     entries::{self, JsonEntry},
     files,
     levels::{LevelMeasure, LevelScores, counted},
@@ -67,7 +67,7 @@ pub(super) fn rows_in(folder: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Judges a file of predictions.
-pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut Report<'_>) -> Result<SqlScores> {
+pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgress<'_>) -> Result<SqlScores> {
     let SqlSubmission { dataset, predictions: path, rows: read, ref pool, .. } = *submission;
     let rows = rows(dataset, read)?;
     let expected = ExpectedPredictions {

@@ -8,7 +8,7 @@ use std::{
 use wb_core::{Progress, Seed};
 use wb_sql::{
     benchmarks::{
-        Report,
+        SendProgress,
         databases::{DatabaseFiles, QuestionDatabases},
         files,
     },
@@ -52,7 +52,7 @@ impl Inputs {
         databases: Option<&Path>,
         pool: &Pool,
         seed: Seed,
-        progress: &mut Report<'_>,
+        progress: &mut SendProgress<'_>,
     ) -> Result<Self> {
         let folder = &config.dataset;
         files::folder(folder, "rag.dataset is a folder with tables.json, dev.json and database/ID/*.sqlite")?;
@@ -106,7 +106,7 @@ fn cells(
     catalogs: &Catalogs,
     databases: &QuestionDatabases,
     pool: &Pool,
-    progress: &mut Report<'_>,
+    progress: &mut SendProgress<'_>,
 ) -> Result<HashMap<String, Cells>> {
     let ids: BTreeSet<&str> = asked.iter().map(|one| one.db_id.as_str()).collect();
     let ids: Vec<&str> = ids.into_iter().collect();

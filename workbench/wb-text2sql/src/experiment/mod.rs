@@ -20,7 +20,7 @@ use std::path::Path;
 use wb_core::{Seed, atomic, records::rag::Rag};
 use wb_sql::{
     benchmarks::{
-        Report,
+        SendProgress,
         judged::{self, JudgedPrediction, PredictedQuery},
         protocols::protocols,
     },
@@ -77,7 +77,7 @@ impl RagExperiment<'_> {
         &self,
         retriever: Option<&RetrieverChoice>,
         encoder: Option<OpenEncoder<'_>>,
-        progress: &mut Report<'_>,
+        progress: &mut SendProgress<'_>,
     ) -> Result<Arm> {
         let name = retriever.map_or_else(|| WITHOUT.to_owned(), RetrieverChoice::name);
         let retrieved = match retriever {
@@ -126,7 +126,7 @@ impl RagExperiment<'_> {
     }
 
     /// Verdicts on an arm's queries.
-    fn judge(&self, answered: &[Answered], progress: &mut Report<'_>) -> Result<Vec<JudgedPrediction>> {
+    fn judge(&self, answered: &[Answered], progress: &mut SendProgress<'_>) -> Result<Vec<JudgedPrediction>> {
         let inputs = self.inputs;
         let predicted = inputs.asked.iter().zip(answered).map(|(asked, answered)| {
             let schema = &inputs.catalogs.get(&asked.db_id)?.schema;

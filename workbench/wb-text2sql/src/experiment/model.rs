@@ -13,7 +13,7 @@ use wb_llm::{
     neutral::{self, between},
 };
 use wb_sql::{
-    benchmarks::Report,
+    benchmarks::SendProgress,
     execute::{Execution, Outcome, Pool, Seat},
 };
 
@@ -63,7 +63,11 @@ struct Turn {
 
 impl Model<'_> {
     /// A query for each question, with these examples or without any, and what it took.
-    pub fn answers(&self, rankings: Option<&[Ranking]>, progress: &mut Report<'_>) -> Result<(Vec<Answered>, RagCost)> {
+    pub fn answers(
+        &self,
+        rankings: Option<&[Ranking]>,
+        progress: &mut SendProgress<'_>,
+    ) -> Result<(Vec<Answered>, RagCost)> {
         let mut costs = Costs::default();
         let all: Vec<usize> = (0..self.inputs.asked.len()).collect();
         let prompts = all.iter().map(|&at| self.messages(at, rankings)).collect::<Result<Vec<_>>>()?;
@@ -140,7 +144,7 @@ impl Model<'_> {
         }
     }
 
-    fn ask(&self, questions: &[Question], costs: &mut Costs, progress: &mut Report<'_>) -> Result<Vec<Turn>> {
+    fn ask(&self, questions: &[Question], costs: &mut Costs, progress: &mut SendProgress<'_>) -> Result<Vec<Turn>> {
         let mut done = 0;
         let mut each = |_: usize, _: &Reply| {
             done += 1;
@@ -175,7 +179,13 @@ impl Model<'_> {
     }
 
     /// Asks again for what does not run.
-    fn repair(&self, round: u32, chosen: &mut [Turn], costs: &mut Costs, progress: &mut Report<'_>) -> Result<()> {
+    fn repair(
+        &self,
+        round: u32,
+        chosen: &mut [Turn],
+        costs: &mut Costs,
+        progress: &mut SendProgress<'_>,
+    ) -> Result<()> {
         let broken: Vec<usize> = (0..chosen.len()).filter(|&at| fault(&chosen[at]).is_some()).collect();
         let questions: Vec<Question> = broken
             .iter()
@@ -205,7 +215,7 @@ impl Model<'_> {
     }
 
     /// Runs the queries of turns, each in the database of the question at its place.
-    fn execute(&self, turns: &mut [Turn], questions: &[usize], progress: &mut Report<'_>) -> Result<()> {
+    fn execute(&self, turns: &mut [Turn], questions: &[usize], progress: &mut SendProgress<'_>) -> Result<()> {
         let work = |seat: &mut Seat<'_>, (): &mut (), at: &usize| match (
             &turns[*at].sql,
             self.inputs.source(questions[*at]),

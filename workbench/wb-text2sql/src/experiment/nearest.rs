@@ -2,7 +2,7 @@
 
 use wb_core::{Progress, Ranking};
 use wb_sql::{
-    benchmarks::Report,
+    benchmarks::SendProgress,
     execute::{Execution, Outcome, Pool, Seat, Value},
 };
 
@@ -20,7 +20,7 @@ pub fn answers(
     predictor: &Predictor<'_>,
     rankings: Option<&[Ranking]>,
     pool: &Pool,
-    progress: &mut Report<'_>,
+    progress: &mut SendProgress<'_>,
 ) -> Result<Vec<Answered>> {
     let how = PredictConfig {
         top_k: config.top_k,
