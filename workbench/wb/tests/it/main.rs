@@ -3,5 +3,6 @@
 
 mod configs;
 mod devices;
+mod documents;
 mod repeated_fields;
 mod tidy;

@@ -257,6 +257,7 @@ fn the_top_level_holds_what_everyone_expects_there() {
         "rustfmt.toml",
         "workbench",
         "configs",
+        "docs",
         "datasets",
         "runs",
         "reports",

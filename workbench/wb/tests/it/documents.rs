@@ -1,0 +1,125 @@
+//! The pages: short, and true about what the program lists itself. What they print as commands is typed by the slow tests.
+
+use std::{fs, process::Command};
+
+use crate::tidy::{root, sources};
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// Standard output of `wb` in an empty folder.
+fn wb(arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_wb"))
+        .args(arguments)
+        .env("WB_OFFLINE", "1")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "wb {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn pages_are_short() {
+    for (name, most) in [("README.md", 6 * 1024), ("ARCHITECTURE.md", 14 * 1024)] {
+        let bytes = page(name).len();
+        assert!(
+            bytes <= most,
+            "{name} has {bytes} bytes, at most {most} were wanted: GUIDE.md and docs/ take the rest"
+        );
+    }
+}
+
+/// Words in backticks in a text.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn an_invariant_names_a_test_that_is_there() {
+    let text = page("ARCHITECTURE.md");
+    let invariants = text.split("## 3. Invariants").nth(1).unwrap().split("\n## ").next().unwrap();
+    let all = sources();
+    let mut names = 0;
+    for row in invariants.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let held_by = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        // Tests are sentences: words of a few letters and underscores.
+        for name in quoted(held_by).into_iter().filter(|name| name.matches('_').count() > 2) {
+            let definition = format!("fn {name}(");
+            assert!(all.iter().any(|(_, text)| text.contains(&definition)), "no test `{name}`: {row}");
+            names += 1;
+        }
+    }
+    assert!(names > 20, "{names}");
+}
+
+#[test]
+fn a_type_or_family_that_the_architecture_names_is_there() {
+    let text = page("ARCHITECTURE.md");
+    let all = sources();
+    let mut names = 0;
+    for (heading, column) in [("## 2. What flows", 1), ("## 6. Families", 2)] {
+        let section = text.split(heading).nth(1).unwrap().split("\n## ").next().unwrap();
+        for row in section.lines().filter(|line| line.starts_with("| `")) {
+            for name in quoted(row.split('|').nth(column).unwrap()) {
+                let name = name.rsplit("::").next().unwrap();
+                let is_there = |text: &String| {
+                    ["struct", "enum", "trait", "type", "const"].iter().any(|kind| {
+                        let definition = format!("{kind} {name}");
+                        let after = text.find(&definition).map(|at| &text[at + definition.len()..]);
+                        after.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+                    })
+                };
+                assert!(all.iter().any(|(_, text)| is_there(text)), "nothing is called `{name}`: {row}");
+                names += 1;
+            }
+        }
+    }
+    assert!(names > 30, "{names}");
+}
+
+#[test]
+fn every_command_is_in_the_guide() {
+    let (help, guide) = (wb(&["--help"]), page("GUIDE.md"));
+    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    // Lines that go on are indented further.
+    let entries = listed.lines().filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
+    let names: Vec<&str> = entries.filter_map(|entry| entry.split_whitespace().next()).collect();
+    assert!(names.len() > 12, "{names:?}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        assert!(guide.contains(&format!("| `wb {name}")), "GUIDE.md's table of commands lacks `wb {name}`");
+    }
+}
+
+/// The first words of a table's rows, below its head and down to an empty line.
+fn first_column(table: &str) -> Vec<&str> {
+    let rows = table.lines().skip(1).take_while(|line| !line.is_empty());
+    rows.filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+#[test]
+fn every_benchmark_is_in_the_list_of_keys() {
+    let (list, page) = (wb(&["bench"]), page("configs/README.md"));
+    let names = first_column(&list);
+    for known in ["codesearchnet", "pairs", "spider", "bird"] {
+        assert!(names.contains(&known), "{known} in {list}");
+    }
+    for name in names {
+        assert!(page.contains(&format!("`{name}`")), "configs/README.md lacks the benchmark `{name}`");
+    }
+}
+
+#[test]
+fn every_data_set_that_is_fetched_is_in_the_list() {
+    let (list, page) = (wb(&["data", "get"]), page("datasets/README.md"));
+    let names = first_column(&list);
+    assert!(names.len() > 12, "{list}");
+    for name in names {
+        let task = name.strip_prefix("coir-");
+        let is_there =
+            page.contains(&format!("`{name}`")) || task.is_some_and(|task| page.contains(&format!("`{task}`")));
+        assert!(is_there, "datasets/README.md lacks `{name}`");
+    }
+}
