@@ -2,10 +2,8 @@
 
 mod args;
 mod commands;
-mod config;
 mod interrupt;
 mod output;
-mod pipeline;
 mod session;
 
 use std::process::ExitCode;
@@ -19,6 +17,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
     output::clear_before_panics();
+    wb_pipeline::output::listen(output::Printer);
+    wb_pipeline::manifest::built_from(option_env!("WB_COMMIT").unwrap_or_default());
     session::begin(arguments.command.runs(), &arguments.downloads);
     match commands::run(arguments.command) {
         Ok(end) => ExitCode::from(end as u8),

@@ -1,9 +1,9 @@
-//! The choices of one process that are far from where they are needed: the folder of runs, and how the hub is asked.
+//! How the hub is asked in this process, and what a person sees of it.
 
 use std::{
     io::{BufRead, Write},
-    path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, PoisonError},
+    path::Path,
+    sync::{Mutex, PoisonError},
 };
 
 use wb_core::{Progress, quantities::bytes};
@@ -17,19 +17,12 @@ use crate::{
 /// Downloads from here on are asked for.
 const ASKED_FOR: u64 = 1_000_000_000;
 
-static RUNS: OnceLock<PathBuf> = OnceLock::new();
-
 /// Takes the command line's word; before this, and without it, the defaults hold.
 pub fn begin(runs: Option<&Path>, downloads: &Downloads) {
-    let runs = RUNS.get_or_init(|| runs.unwrap_or(Path::new("runs")).to_owned());
+    let runs = wb_pipeline::session::begin(runs);
     let settings = Settings { locked: downloads.locked, ..Settings::of_environment() };
     let observer = Terminal { bars: Mutex::default(), yes: downloads.yes };
     Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer).install();
-}
-
-/// The folder of runs.
-pub fn runs() -> &'static Path {
-    RUNS.get().map_or(Path::new("runs"), PathBuf::as_path)
 }
 
 /// A person at a terminal, or a log.

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
+use wb_pipeline::session::Folders;
 
 pub use self::{
     bench::{Bench, SqlExecution},
@@ -258,6 +259,13 @@ pub struct Places {
     /// The folder of reports.
     #[arg(long, default_value = "reports", value_name = "DIR")]
     pub reports: PathBuf,
+}
+
+impl Places {
+    /// Those that stages read from and write to.
+    pub fn folders(&self) -> Folders<'_> {
+        Folders { runs: &self.runs, datasets: &self.datasets }
+    }
 }
 
 /// What to embed in two ways.

@@ -4,16 +4,18 @@ use anyhow::Result;
 use wb_bench::Contestant;
 use wb_core::{EncoderRef, records::ab::Ab};
 use wb_encoder::BiEncoder;
+use wb_pipeline::{
+    ab as experiment,
+    config::{AbConfig, Experiment},
+    encoder, environment, synth,
+};
 use wb_retrieval::Bm25Config;
 use wb_synth::annotate::Annotated;
 
 use super::{End, experiment::of_file, synth::print_annotated, unless_stopped};
 use crate::{
-    args,
-    config::{AbConfig, Experiment},
-    interrupt::Interrupt,
+    args, interrupt,
     output::{self, Bars},
-    pipeline::{ab as experiment, encoder, environment, synth},
 };
 
 /// `wb ab`
@@ -36,7 +38,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
         environment::complete(file.llm.as_ref())?;
     }
     let encoder = open(&config, &file, arguments)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
     let client = interrupt.while_asking(|stop| synth::open(&file, &out, given.replay.as_deref(), stop))?;

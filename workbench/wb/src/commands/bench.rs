@@ -9,6 +9,12 @@ use wb_core::{
     suggest,
 };
 use wb_data::OnBad;
+use wb_pipeline::{
+    bench,
+    config::{DocumentsConfig, SourceChoice},
+    documents::Documents,
+    encoder, manifest,
+};
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 use wb_sql::benchmarks::SqlBenchmark;
 use wb_synth::annotate::EmbedText;
@@ -16,9 +22,7 @@ use wb_synth::annotate::EmbedText;
 use super::{End, contestants::Contestants, external, judge_sql, test_pairs};
 use crate::{
     args,
-    config::{DocumentsConfig, SourceChoice},
     output::{self, Bars},
-    pipeline::{bench, documents::Documents, encoder, manifest},
 };
 
 /// `wb bench`

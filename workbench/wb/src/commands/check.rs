@@ -5,20 +5,17 @@ use std::path::Path;
 use anyhow::Result;
 use wb_core::quantities;
 use wb_encoder::train::{Keep, curriculum::most_negatives};
+use wb_pipeline::{
+    config::{EncoderConfig, Experiment, ModelChoice},
+    cost, data, encoder,
+    needs::{self, Need},
+    preflight, steps,
+};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
 use wb_text2sql::experiment::check_files;
 
 use super::{End, data_lints, experiment, recipes, text2sql};
-use crate::{
-    args,
-    config::{EncoderConfig, Experiment, ModelChoice},
-    output,
-    pipeline::{
-        cost, data, encoder,
-        needs::{self, Need},
-        preflight, steps,
-    },
-};
+use crate::{args, output};
 
 /// `wb check`
 pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<End> {

@@ -12,9 +12,10 @@ use wb_core::{
     },
     run_dir::read_json,
 };
+use wb_pipeline::verdict;
 
 use super::End;
-use crate::{args, output, pipeline::verdict};
+use crate::{args, output};
 
 /// `wb compare`
 pub fn compare(arguments: &args::Compare) -> Result<End> {

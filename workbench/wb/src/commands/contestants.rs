@@ -4,9 +4,10 @@ use anyhow::Result;
 use wb_bench::TrainingTexts;
 use wb_core::{RunDir, run_dir};
 use wb_encoder::BiEncoder;
+use wb_pipeline::{config::Experiment, encoder};
 
 use super::test_pairs;
-use crate::{args, config::Experiment, output, pipeline::encoder};
+use crate::{args, output};
 
 /// One or two contestants.
 pub struct Contestants {

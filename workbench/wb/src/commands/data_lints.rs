@@ -1,6 +1,6 @@
 //! What a YAML says of data sets, stages and prompts that is allowed and probably not meant.
 
-use crate::{config::Experiment, pipeline::steps::Planned};
+use wb_pipeline::{config::Experiment, steps::Planned};
 
 /// What is allowed and probably not meant; with prepared pairs, also what they show.
 pub fn lints(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {

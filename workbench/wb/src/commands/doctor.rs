@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use wb_encoder::DeviceConfig;
+use wb_pipeline::{device, manifest};
 
 use super::{End, bench};
 use crate::{
     args,
     output::{self, table},
-    pipeline::{device, manifest},
 };
 
 /// `wb doctor`

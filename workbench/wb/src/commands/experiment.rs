@@ -4,18 +4,18 @@ use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
 use wb_core::{Error, RunDir};
+use wb_pipeline::{
+    bench,
+    config::Experiment,
+    data, device, mine, needs, preflight, resume,
+    train::{self, Trained},
+    verdict,
+};
 
 use super::{End, data_get, recipes, report};
 use crate::{
-    args,
-    config::Experiment,
-    interrupt::Interrupt,
+    args, interrupt,
     output::{self, Bars},
-    pipeline::{
-        bench, data, device, mine, needs, preflight, resume,
-        train::{self, Trained},
-        verdict,
-    },
 };
 
 /// Sections that `wb run` reads; the last is not for `wb train`.
@@ -97,13 +97,13 @@ fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> 
     preflight::preflight(&arguments.config, &experiment, sections)?;
     let named = resume.map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
     let device = device::of_experiment(&experiment)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
     let places = &arguments.places;
 
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
-    let data = mine::of_experiment(&experiment, data, places, &mut progress)?;
+    let data = mine::of_experiment(&experiment, data, places.folders(), &mut progress)?;
     let mut run = train::open(&experiment, &data, &places.runs, named)?;
     let (trained, untrained) = match train::encoder(&experiment, &data, &mut run, &device, &interrupt, &mut progress) {
         Err(error) if matches!(error.downcast_ref(), Some(wb_encoder::Error::Stopped)) => {

@@ -5,17 +5,14 @@ use std::path::Path;
 use anyhow::Result;
 use wb_core::{Place, RunDir};
 use wb_encoder::{ExportConfig, ExportFormat, export as write};
+use wb_pipeline::{
+    config::Experiment,
+    encoder,
+    model_card::{ModelCard, Subject},
+};
 
 use super::End;
-use crate::{
-    args,
-    config::Experiment,
-    output,
-    pipeline::{
-        encoder,
-        model_card::{ModelCard, Subject},
-    },
-};
+use crate::{args, output};
 
 /// `wb export`
 pub fn export(arguments: &args::Export) -> Result<End> {

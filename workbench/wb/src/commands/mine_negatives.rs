@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use wb_core::records::negatives::NegativesCard;
+use wb_pipeline::{
+    data, encoder,
+    mine::{self, Extras, Out},
+    preflight,
+};
 
 use super::{
     End, experiment,
@@ -12,11 +17,6 @@ use super::{
 use crate::{
     args,
     output::{self, Bars},
-    pipeline::{
-        data, encoder,
-        mine::{self, Extras, Out},
-        preflight,
-    },
 };
 
 /// `wb mine-negatives`
@@ -44,7 +44,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
     let mut progress = |p| bars.report(p);
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
     let extras = Extras { out: out.as_ref(), candidates: arguments.candidates.as_deref() };
-    let stage = mine::mine(&experiment, &data, places, &extras, &mut progress)?;
+    let stage = mine::mine(&experiment, &data, places.folders(), &extras, &mut progress)?;
     bars.finish();
 
     mine::print(&stage.card);

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{Error, run_dir};
+use wb_pipeline::config::Experiment;
 use wb_retrieval::mining::MiningRetriever;
 
 use super::recipes;
-use crate::config::Experiment;
 
 /// A file, values to set in it, and a sentence that says so where nobody named it.
 pub struct MinedFor {

@@ -8,13 +8,13 @@ use std::{
 
 use anyhow::Result;
 use wb_core::{Error, suggest};
-
-use crate::{
-    args,
+use wb_pipeline::{
     config::{Experiment, Head},
-    output,
-    pipeline::{manifest::quoted, preflight},
+    manifest::quoted,
+    preflight,
 };
+
+use crate::{args, output};
 
 const FOLDER: &str = "configs";
 

@@ -6,6 +6,10 @@ use wb_core::{
     records::data::Gate,
 };
 use wb_llm::Client;
+use wb_pipeline::{
+    environment,
+    synth::{self, ANNOTATIONS, Made, PAIRS},
+};
 use wb_synth::{
     Estimate,
     annotate::{AnnotateEstimate, Annotated},
@@ -14,13 +18,8 @@ use wb_synth::{
 
 use super::{End, experiment, unless_stopped};
 use crate::{
-    args,
-    interrupt::Interrupt,
+    args, interrupt,
     output::{self, Bars},
-    pipeline::{
-        environment,
-        synth::{self, ANNOTATIONS, Made, PAIRS},
-    },
 };
 
 /// `wb synth`
@@ -42,7 +41,7 @@ fn make(arguments: &args::Synth) -> Result<()> {
     if given.replay.is_none() && asks {
         environment::complete(file.llm.as_ref())?;
     }
-    let interrupt = Interrupt::listen()?;
+    let interrupt = interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
     for warning in file.synth.iter().flat_map(|synth| synth.warnings()) {

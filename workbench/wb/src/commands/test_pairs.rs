@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use wb_bench::TrainingTexts;
 use wb_core::{PairSet, RunDir, run_dir::read_json};
-
-use crate::pipeline::data;
+use wb_pipeline::data;
 
 /// The test pairs of a run.
 ///

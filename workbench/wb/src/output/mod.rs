@@ -7,16 +7,30 @@ mod losses;
 mod pace;
 mod screen;
 mod stage;
-mod table;
 mod terminal;
 mod text;
 mod watch;
 
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
+use wb_pipeline::output::Listener;
+
 pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
-pub use errors::{error, in_one_line};
-pub use table::table;
+pub use errors::error;
+pub use wb_pipeline::output::{in_one_line, table};
+
+/// Prints what the pipeline tells.
+pub struct Printer;
+
+impl Listener for Printer {
+    fn line(&self, text: &str) {
+        line(text);
+    }
+
+    fn note(&self, text: &str) {
+        note(text);
+    }
+}
 
 /// A line of result.
 pub fn line(text: impl AsRef<str>) {

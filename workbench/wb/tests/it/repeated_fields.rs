@@ -11,7 +11,7 @@ const BY_CHANCE: usize = 3;
 /// Pairs that are known, by crate and name. `#[serde(flatten)]` would take their positions and their refusal of unknown
 /// keys away; the list only gets shorter.
 const KNOWN: [(&str, &str); 24] = [
-    ("wb DataConfig", "wb-data PrepareConfig"),
+    ("wb-data PrepareConfig", "wb-pipeline DataConfig"),
     ("wb-bench Row", "wb-core AbMetric"),
     ("wb-bench Row", "wb-core ProtocolScore"),
     ("wb-bench Row", "wb-core RagPair"),

@@ -48,7 +48,7 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 14] = [
+const FLOORS: [(&str, u32); 15] = [
     ("wb-core", 1),
     ("wb-fake-hub", 1),
     ("wb-hub", 2),
@@ -62,7 +62,8 @@ const FLOORS: [(&str, u32); 14] = [
     ("wb-sql", 4),
     ("wb-synth", 4),
     ("wb-text2sql", 5),
-    ("wb", 6),
+    ("wb-pipeline", 6),
+    ("wb", 7),
 ];
 
 #[test]
@@ -109,7 +110,7 @@ const HOMES: [(&str, &[&str]); 29] = [
     ("serde_yaml", &["wb-core"]),
     ("clap", &["wb"]),
     ("terminal_size", &["wb"]),
-    ("anyhow", &["wb"]),
+    ("anyhow", &["wb", "wb-pipeline"]),
     ("ctrlc", &["wb"]),
 ];
 

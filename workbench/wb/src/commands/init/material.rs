@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use wb_code::{TreeConfig, read_tree, tree_files};
 use wb_core::{Error, progress::silent};
 use wb_data::{OnBad, split::family};
+use wb_pipeline::{config::SourceChoice, cost};
 
 use super::answers::{Data, as_name};
-use crate::{config::SourceChoice, pipeline::cost};
 
 /// Fewer pairs are no training.
 const LEAST: usize = 50;

@@ -14,6 +14,10 @@ use std::{
 
 use anyhow::{Context, Result};
 use wb_core::atomic;
+use wb_pipeline::{
+    config::{Experiment, check_name},
+    cost::{self, Known},
+};
 
 use self::{
     answers::Answers,
@@ -22,12 +26,7 @@ use self::{
     recipe::{Draft, Recipe},
 };
 use super::End;
-use crate::{
-    args,
-    config::{Experiment, check_name},
-    output,
-    pipeline::cost::{self, Known},
-};
+use crate::{args, output};
 
 /// `wb init`
 pub fn init(arguments: &args::Init) -> Result<End> {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use wb_core::quantities;
 use wb_encoder::DeviceConfig;
+use wb_pipeline::encoder;
 
 use super::{choice::Choice, material::Material};
-use crate::{output, pipeline::encoder};
+use crate::output;
 
 /// all-MiniLM-L6-v2 on the hub.
 pub const MINILM: &str = "sentence-transformers/all-MiniLM-L6-v2";

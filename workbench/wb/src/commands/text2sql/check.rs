@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::Error;
 use wb_llm::LlmConfig;
+use wb_pipeline::encoder;
 use wb_text2sql::{
     RagConfig,
     config::{GeneratorChoice, RetrieverChoice},
 };
 
-use crate::{output, pipeline::encoder};
+use crate::output;
 
 /// Retrievers whose encoder is not there, or cannot be read.
 pub fn encoders(config: &RagConfig, runs: &Path) -> Vec<(String, Error)> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use wb_core::{records::rag::Rag, run_dir::write_json};
 use wb_llm::{Ask, Client, Question, Reply};
+use wb_pipeline::{encoder, environment, interrupt::Interrupt, synth};
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
     config::{GeneratorChoice, RetrieverChoice},
@@ -17,10 +18,8 @@ use wb_text2sql::{
 
 use super::{End, experiment::of_file, judge_sql, unless_stopped};
 use crate::{
-    args,
-    interrupt::Interrupt,
+    args, interrupt,
     output::{self, Bars},
-    pipeline::{encoder, environment, synth},
 };
 
 /// `wb text2sql`
@@ -52,7 +51,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
     if let Some((name, error)) = check::encoders(config, runs).into_iter().next() {
         return Err(error.context(format!("retriever {name}")));
     }
-    let interrupt = Interrupt::listen()?;
+    let interrupt = interrupt::listen()?;
     let mut bars = Bars::new();
     let pool = judge_sql::pool(&arguments.execution, SqlBenchmark::Spider)?;
     // Before anything is embedded: a model that is not there is known at once.

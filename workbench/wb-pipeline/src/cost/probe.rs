@@ -25,7 +25,7 @@ use super::{
     lengths::Lengths,
     rate::{Limits, Pass, rate},
 };
-use crate::{config::Experiment, pipeline::mine};
+use crate::{config::Experiment, mine};
 
 /// Seconds for each speed; together, with the few steps of the optimizer, about five.
 const EMBED: f64 = 1.2;

@@ -21,7 +21,7 @@ use wb_data::store;
 use wb_retrieval::mining::{Candidate, Mined, Mining, MiningConfig, Rescorer, Texts, mine_from};
 
 use super::{data::Data, manifest::this_build};
-use crate::{args, config::Experiment, output};
+use crate::{config::Experiment, output, session::Folders};
 use ranker::Ranker;
 use stronger::Stronger;
 
@@ -57,14 +57,14 @@ pub struct Extras<'a> {
 pub fn mine(
     experiment: &Experiment,
     data: &Data,
-    places: &args::Places,
+    places: Folders<'_>,
     extras: &Extras<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedStage> {
     let config = experiment.negatives.clone().unwrap_or_default();
     progress(Progress::new("opening the retriever", 0, 0));
-    let mut ranker = Ranker::open(experiment, &config, &places.runs)?;
-    let stronger = Stronger::open(&config, &places.datasets)?;
+    let mut ranker = Ranker::open(experiment, &config, places.runs)?;
+    let stronger = Stronger::open(&config, places.datasets)?;
     let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
     let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
     let file = folder.join(CARD);
@@ -79,7 +79,7 @@ pub fn mine(
     let others = [&data.prepared.validation, &data.prepared.test];
     let taken = texts.bytes() + others.iter().flat_map(|set| set.pairs()).map(bytes_of).sum::<u64>();
     let search = Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref() };
-    let mined = search.mined(&mut ranker, &places.datasets, extras.candidates, progress)?;
+    let mined = search.mined(&mut ranker, places.datasets, extras.candidates, progress)?;
     let card = match is_there {
         true => read_json(&file)?,
         false => {
@@ -107,7 +107,7 @@ pub fn mine(
 pub fn of_experiment(
     experiment: &Experiment,
     mut data: Data,
-    places: &args::Places,
+    places: Folders<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Data> {
     if experiment.negatives.is_none() {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{BenchEntry, ContestantName, Experiment, SourceChoice},
-    pipeline::data,
+    data,
 };
 
 /// Bytes of a function in CoSQA's map of functions.

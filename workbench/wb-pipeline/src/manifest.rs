@@ -1,6 +1,6 @@
 //! What is needed to make a run again, written when it starts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use wb_core::{Result, RunDir, Seed, manifest::Manifest, run_dir::write_json};
 use wb_hub::Hub;
@@ -24,12 +24,21 @@ pub fn build(version: &str, commit: &str) -> String {
     if commit.is_empty() { version.to_owned() } else { format!("{version} ({commit})") }
 }
 
-/// The commit of this build; empty where there was no git.
-const COMMIT: Option<&str> = option_env!("WB_COMMIT");
+// Handed in by the program, so that the library is not built again for each commit.
+static COMMIT: OnceLock<&str> = OnceLock::new();
+
+/// Takes the commit that the program was built from, once in a process; empty where there was no git.
+pub fn built_from(commit: &'static str) {
+    COMMIT.get_or_init(|| commit);
+}
+
+fn commit() -> &'static str {
+    COMMIT.get().copied().unwrap_or_default()
+}
 
 /// This build.
 pub fn this_build() -> String {
-    build(env!("CARGO_PKG_VERSION"), COMMIT.unwrap_or_default())
+    build(env!("CARGO_PKG_VERSION"), commit())
 }
 
 /// Writes the manifest of a run.
@@ -40,7 +49,7 @@ pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: BTreeMap<Stri
         command: command.join(" "),
         started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: COMMIT.unwrap_or_default().to_owned(),
+        commit: commit().to_owned(),
         features: features(),
         device: device.to_owned(),
         machine: machine(),

@@ -10,10 +10,7 @@ use wb_core::{Reranker, fingerprint::Fingerprint};
 use wb_encoder::CrossEncoder;
 use wb_retrieval::mining::{CrossEncoderConfig, KeptScores, MiningConfig, RescoreConfig, Rescored, Rescorer, Texts};
 
-use crate::{
-    output,
-    pipeline::{encoder, manifest::this_build},
-};
+use crate::{encoder, manifest::this_build, output};
 
 /// The config path of a cross-encoder.
 const KEY: &str = "negatives.rescore.cross_encoder";

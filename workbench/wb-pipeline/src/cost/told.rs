@@ -140,7 +140,7 @@ fn assumed(sizes: Option<Sizes>, lengths: Lengths) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::cost::estimate::tests::{lengths, rates};
+    use crate::cost::estimate::tests::{lengths, rates};
 
     fn stage(name: &str, seconds: Option<f64>) -> Stage {
         Stage { name: name.to_owned(), seconds }

@@ -18,10 +18,7 @@ use wb_retrieval::{
 };
 
 use super::Search;
-use crate::{
-    config::Experiment,
-    pipeline::{device, encoder, manifest::this_build},
-};
+use crate::{config::Experiment, device, encoder, manifest::this_build};
 
 /// What ranks, and what else may judge.
 pub enum Ranker {

@@ -10,7 +10,7 @@ use super::{
     lengths::Lengths,
     sizes::{self, Sizes},
 };
-use crate::{config::Experiment, pipeline::steps::Planned};
+use crate::{config::Experiment, steps::Planned};
 
 /// What is to be done, and the sizes that it was reckoned from.
 pub struct Planning {

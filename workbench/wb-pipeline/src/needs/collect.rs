@@ -12,7 +12,7 @@ use wb_synth::snippets::SnippetSourceConfig;
 use super::{Need, OWN_ENCODER, State, encoder, of_hub, path, registry, without_network};
 use crate::{
     config::{Experiment, RetrieverChoice, SourceChoice},
-    pipeline::model_file,
+    model_file,
 };
 
 /// One thing outside of a YAML, by the config path that names it.

@@ -1,0 +1,55 @@
+//! A wish to stop: who waits for it to be heeded knows what is being done.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU8, Ordering},
+};
+
+/// What is being done while a wish to stop may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// What does not look at the flag.
+    Other,
+    /// A training, which ends by itself once the flag is set.
+    Training,
+    /// Questions to a language model, which end by themselves once the flag is set.
+    Asking,
+}
+
+/// A flag that asks for an end, and what is being done; clones share both.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt {
+    stop: Arc<AtomicBool>,
+    doing: Arc<AtomicU8>,
+}
+
+impl Interrupt {
+    /// What asks for an end once it is set.
+    pub fn flag(&self) -> &Arc<AtomicBool> {
+        &self.stop
+    }
+
+    /// What is being done now.
+    pub fn doing(&self) -> Doing {
+        let all = [Doing::Training, Doing::Asking];
+        let now = self.doing.load(Ordering::SeqCst);
+        all.into_iter().find(|doing| *doing as u8 == now).unwrap_or(Doing::Other)
+    }
+
+    /// Does what looks at the flag and ends by itself once it is set.
+    pub fn while_training<T>(&self, train: impl FnOnce() -> T) -> T {
+        self.during(Doing::Training, train)
+    }
+
+    /// Asks a language model, from threads of its own, which look at the flag.
+    pub fn while_asking<T>(&self, ask: impl FnOnce(Arc<AtomicBool>) -> T) -> T {
+        self.during(Doing::Asking, || ask(Arc::clone(&self.stop)))
+    }
+
+    fn during<T>(&self, doing: Doing, work: impl FnOnce() -> T) -> T {
+        self.doing.store(doing as u8, Ordering::SeqCst);
+        let result = work();
+        self.doing.store(Doing::Other as u8, Ordering::SeqCst);
+        result
+    }
+}
