@@ -1,34 +1,44 @@
-//! The pipeline of one YAML: its sections, typed, and the stages of an experiment. Each stage is named by the fingerprint of
-//! what goes in, and is not done twice.
+//! The pipeline of one YAML: its sections, typed, and the stages of an experiment. Each stage is named by the
+//! fingerprint of what goes in, and is not done twice.
 //!
-//! Begin with [`config::Experiment::load`]; [`data::data`], [`train::encoder`] and [`bench::bench`] are the stages. Nothing is
-//! printed: progress goes through a closure of the caller's, and lines for people to the [`output::Listener`] of the process.
+//! Begin with [`config::Experiment::load`] and [`experiment::Job`]; [`data::data`], [`train::encoder`] and
+//! [`bench::bench`] are the stages. Nothing is printed: progress goes through a closure of the caller's, and lines for
+//! people go to the [`output::Listener`] of the process.
 
 pub mod ab;
 pub mod bench;
 mod code_labels;
 pub mod config;
+pub mod contestants;
 pub mod cost;
 pub mod data;
 pub mod device;
 pub mod documents;
 pub mod encoder;
+pub mod encoder_size;
 pub mod environment;
+pub mod experiment;
+pub mod external;
+pub mod init;
 mod inputs;
 pub mod interrupt;
 pub mod journals;
 pub mod judge;
+pub mod lints;
 pub mod manifest;
 pub mod mine;
+pub mod mined_for;
 pub mod model_card;
 pub mod model_file;
 pub mod needs;
 pub mod output;
 pub mod preflight;
+pub mod recipes;
 pub mod resume;
 pub mod session;
 pub mod stages;
 pub mod steps;
 pub mod synth;
+pub mod test_pairs;
 pub mod train;
 pub mod verdict;

@@ -6,6 +6,8 @@ mod files;
 mod ranker;
 mod refresh;
 mod stronger;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 

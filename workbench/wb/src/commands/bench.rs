@@ -12,14 +12,15 @@ use wb_data::OnBad;
 use wb_pipeline::{
     bench,
     config::{DocumentsConfig, SourceChoice},
+    contestants::{Contestants, WantedContestants},
     documents::Documents,
-    encoder, manifest,
+    encoder, external, manifest, test_pairs,
 };
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 use wb_sql::benchmarks::SqlBenchmark;
 use wb_synth::annotate::EmbedText;
 
-use super::{End, contestants::Contestants, external, judge_sql, test_pairs};
+use super::{End, data_get, judge_sql};
 use crate::{
     args,
     output::{self, Bars},
@@ -48,10 +49,10 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     let documents = documents(arguments)?;
     let folders = match &arguments.dataset {
         Some(dataset) => vec![Some(dataset.clone()); benchmarks.len()],
-        None => external::folders(&benchmarks, &arguments.external)?,
+        None => external::folders(&benchmarks, &arguments.external, &data_get::bring)?,
     };
     let mut bars = Bars::new();
-    let contestants = Contestants::open(arguments)?;
+    let contestants = Contestants::open(wanted(arguments))?;
     if let Some(line) = &contestants.line {
         output::line(line);
     }
@@ -134,6 +135,19 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     judge(&requirements, &benchmarks, &judged)
 }
 
+/// The contestants that the command line asks for.
+fn wanted(arguments: &args::Bench) -> WantedContestants<'_> {
+    WantedContestants {
+        bm25: arguments.retriever.is_some(),
+        encoder: arguments.encoder.as_deref(),
+        // Files of one contestant, and what is asked of an encoder alone.
+        encoder_alone: arguments.trec.is_some() || arguments.token_index.is_some() || arguments.embed.is_some(),
+        max_tokens: arguments.max_tokens,
+        device: arguments.device,
+        folders: arguments.places.folders(),
+    }
+}
+
 /// The benchmark of text-to-SQL that is asked for, if one is.
 ///
 /// # Errors
@@ -178,7 +192,7 @@ fn list(arguments: &args::Bench) -> Result<End> {
         let hint = format!("names stand first: wb bench codesearchnet {option} ...; `wb bench` alone lists them");
         return Err(Error::data("wb bench", format!("{option} is given, and no benchmark")).with_hint(hint).into());
     }
-    let listed = external::all(&arguments.external, &arguments.places)?;
+    let listed = external::all(&arguments.external, arguments.places.folders())?;
     let rows = listed
         .into_iter()
         .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols]);

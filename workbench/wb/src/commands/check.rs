@@ -4,17 +4,19 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::quantities;
-use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_pipeline::{
-    config::{EncoderConfig, Experiment, ModelChoice},
-    cost, data, encoder,
+    config::Experiment,
+    cost, data,
+    encoder_size::{Size, size},
+    experiment::WHOLE,
+    lints,
     needs::{self, Need},
     preflight, steps,
 };
-use wb_retrieval::mining::{MiningConfig, MiningRetriever, RescoreConfig};
+use wb_retrieval::mining::{MiningRetriever, RescoreConfig};
 use wb_text2sql::experiment::check_files;
 
-use super::{End, data_lints, experiment, recipes, text2sql};
+use super::{End, experiment, recipes, text2sql};
 use crate::{args, output};
 
 /// `wb check`
@@ -32,7 +34,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     }
     let are_there = |of: &dyn Fn(&Need) -> bool| needs.iter().filter(|need| of(need)).all(Need::is_there);
     if are_there(&|_| true) {
-        preflight::preflight(&arguments.config, &experiment, &experiment::WHOLE)?;
+        preflight::preflight(&arguments.config, &experiment, &WHOLE)?;
     }
     let rag = experiment.rag.as_ref().filter(|_| are_there(&|need| need.key == "rag.dataset"));
     if let Some(rag) = rag {
@@ -82,8 +84,8 @@ fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Plan
     };
     let of_training =
         experiment.encoder.iter().flat_map(|_| wb_encoder::train::lints(&experiment.train, facts.as_ref()));
-    let of_data = data_lints::lints(experiment, steps);
-    for lint in lints(experiment).into_iter().chain(of_training).chain(of_data) {
+    let of_data = lints::of_data(experiment, steps);
+    for lint in lints::of_experiment(experiment).into_iter().chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
     }
 }
@@ -98,14 +100,14 @@ fn before_synthesis(
     // The pairs themselves are what comes of it.
     let needs: Vec<Need> = needs.iter().filter(|need| Path::new(&need.what) != pairs).cloned().collect();
     if needs.iter().all(Need::is_there) {
-        preflight::but_pairs(experiment, &experiment::WHOLE)?;
+        preflight::but_pairs(experiment, &WHOLE)?;
     }
     let file = arguments.config.display();
     let verdict = needs::verdict(&needs);
     output::line(format!("{file}: {verdict}, as far as it can be known before its pairs are there"));
     needs::print(&needs);
     output::line(format!("data      {}, to be made first: wb synth {file}", pairs.display()));
-    for lint in lints(experiment) {
+    for lint in lints::of_experiment(experiment) {
         output::line(format!("lint: {lint}"));
     }
     ended(&needs)
@@ -208,86 +210,4 @@ fn objectives(experiment: &Experiment) -> Vec<String> {
     };
     let list: Vec<String> = weights.iter().map(told).collect();
     vec![format!("          also {}: one more pass over the code of each batch", list.join(", "))]
-}
-
-/// An encoder in a few words.
-struct Size {
-    what: String,
-    /// Numbers in all.
-    all: usize,
-    /// Those that are trained.
-    trainable: usize,
-    /// Length of an embedding.
-    dim: usize,
-}
-
-fn size(experiment: &Experiment, config: &EncoderConfig) -> Result<Size> {
-    if let ModelChoice::Pretrained(_) = &config.model {
-        let folder = encoder::made_up(experiment)?;
-        let (all, trainable) = folder.model.parameters.counts();
-        return Ok(Size { dim: folder.dim(), what: folder.name, all, trainable });
-    }
-    let architecture = config.architecture(config.tokenizer.vocab_size);
-    let (n, dim) = architecture.map_or((0, 0), |architecture| {
-        let numbers = architecture.weights().iter().map(|weight| weight.shape.iter().product::<usize>()).sum();
-        (numbers, architecture.dim())
-    });
-    // The matrix of late interaction, from the width of a state to the length of a token's vector.
-    let (n, dim) = config.late_interaction.as_ref().map_or((n, dim), |late| (n + dim * late.dim, late.dim));
-    let what =
-        if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
-    Ok(Size { what: format!("{what} from scratch"), all: n, trainable: n, dim })
-}
-
-/// What is allowed and probably not meant.
-fn lints(experiment: &Experiment) -> Vec<String> {
-    let mut lints = Vec::new();
-    if let Err(error) = experiment.device.require_compiled() {
-        lints.push(match error.hint() {
-            Some(hint) => format!("device: {error}: {hint}"),
-            None => format!("device: {error}"),
-        });
-    }
-    let train = &experiment.train;
-    if train.keep == Keep::Best && experiment.data.as_ref().is_some_and(|data| data.split.validation == 0.0) {
-        lints.push(
-            "train.keep: `best` is chosen by validation pairs, and data.split.validation is 0; training will refuse it: \
-             train.keep=last"
-                .to_owned(),
-        );
-    }
-    let model = experiment.encoder.as_ref().map(|encoder| &encoder.model);
-    let has_layers = !matches!(model, Some(ModelChoice::StaticEmbedding(_)));
-    let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);
-    if asks_words && !has_layers {
-        lints.push("train.objectives.mlm: a bag of token vectors has no context to tell a hidden token from; training will refuse it".to_owned());
-    }
-    if train.gradient_checkpointing && !has_layers {
-        lints.push("train.gradient_checkpointing: a bag of token vectors has no layers to compute again; training will refuse it".to_owned());
-    }
-    if let Some(rules) = experiment.negatives.as_ref().map(MiningConfig::rules) {
-        if rules.absolute_margin.is_none() && rules.relative_margin.is_none() && rules.max_score.is_none() {
-            lints.push(
-                "negatives: without a margin or a greatest score, what ranks above the positive is taken, and much of \
-                 that is an answer"
-                    .to_owned(),
-            );
-        }
-        let used = most_negatives(train);
-        if used < rules.per_pair {
-            let by = match train.curriculum.is_empty() {
-                true => format!("training uses {used} of them (train.negatives)"),
-                false => format!("no stage of the curriculum uses more than {used} of them"),
-            };
-            lints.push(format!("negatives: {} a pair are mined, and {by}", rules.per_pair));
-        }
-    }
-    let is_fresh = model.is_some() && !experiment.has_pretrained();
-    if is_fresh && train.optimizer.learning_rate() < 1e-4 {
-        lints.push(format!(
-            "train.optimizer.adamw.learning_rate: {} suits a pretrained model; fresh weights hardly move with it",
-            train.optimizer.learning_rate()
-        ));
-    }
-    lints
 }

@@ -7,9 +7,10 @@ use wb_core::{Error, RunDir};
 use wb_pipeline::{
     bench,
     config::Experiment,
-    data, device, mine, needs, preflight, resume,
-    train::{self, Trained},
-    verdict,
+    data,
+    experiment::{Ended, Job, sections},
+    needs, preflight,
+    recipes::there,
 };
 
 use super::{End, data_get, recipes, report};
@@ -17,9 +18,6 @@ use crate::{
     args, interrupt,
     output::{self, Bars},
 };
-
-/// Sections that `wb run` reads; the last is not for `wb train`.
-pub const WHOLE: [&str; 5] = ["data.", "encoder.", "negatives.", "train.", "bench."];
 
 /// The experiment of a command line, for a command such as `wb train`.
 pub fn load(command: &'static str, arguments: &args::Experiment) -> Result<Experiment> {
@@ -30,7 +28,7 @@ pub fn load(command: &'static str, arguments: &args::Experiment) -> Result<Exper
 
 /// The experiment of a file with values set in it.
 pub fn of_file(command: &'static str, file: &Path, overrides: &[String]) -> Result<Experiment> {
-    recipes::there(file)?;
+    there(file)?;
     Experiment::load(command, file, overrides).with_context(|| format!("cannot load {}", file.display()))
 }
 
@@ -92,41 +90,28 @@ fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> 
     let experiment = load(if measured { "wb run" } else { "wb train" }, arguments)?;
     experiment.data()?;
     experiment.encoder()?;
-    let sections = if measured { &WHOLE[..] } else { &WHOLE[..4] };
-    prepare(&experiment, arguments, sections)?;
-    preflight::preflight(&arguments.config, &experiment, sections)?;
-    let named = resume.map(|name| resume::named(&experiment, &arguments.places.runs, name)).transpose()?;
-    let device = device::of_experiment(&experiment)?;
+    prepare(&experiment, arguments, sections(measured))?;
+    let places = &arguments.places;
+    let job = Job::new(&experiment, &arguments.config, places.folders(), resume, measured)?;
     let interrupt = interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
-    let places = &arguments.places;
-
-    let data = data::data(&experiment, &places.datasets, &mut progress)?;
-    let data = mine::of_experiment(&experiment, data, places.folders(), &mut progress)?;
-    let mut run = train::open(&experiment, &data, &places.runs, named)?;
-    let (trained, untrained) = match train::encoder(&experiment, &data, &mut run, &device, &interrupt, &mut progress) {
-        Err(error) if matches!(error.downcast_ref(), Some(wb_encoder::Error::Stopped)) => {
+    let (run, outcomes, line) = match job.run(&interrupt, &mut progress)? {
+        Ended::Stopped(outcome) => {
             bars.finish();
-            output::note("stopped before a step was done; the same command goes on");
+            output::note(match outcome {
+                None => "stopped before a step was done; the same command goes on".to_owned(),
+                Some(outcome) => format!("stopped after step {}; the same command goes on from there", outcome.steps),
+            });
             return Ok(End::Interrupted);
         }
-        trained => trained?,
+        Ended::Trained(run) => {
+            bars.finish();
+            output::line(format!("trained encoder: {}", run.dir.encoder().display()));
+            return Ok(End::Done);
+        }
+        Ended::Measured { run, outcomes, verdict } => (run, outcomes, verdict),
     };
-    if let Trained::Stopped(outcome) = trained {
-        bars.finish();
-        output::note(format!("stopped after step {}; the same command goes on from there", outcome.steps));
-        return Ok(End::Interrupted);
-    }
-    if !measured {
-        run.dir.finish()?;
-        bars.finish();
-        output::line(format!("trained encoder: {}", run.dir.encoder().display()));
-        return Ok(End::Done);
-    }
-    let outcomes = bench::bench(&experiment, &data, &mut run, untrained, &mut progress)?;
-    let line = verdict::verdict(&run, &outcomes, experiment.seed)?;
-    run.dir.finish()?;
     let page = report::page(run.dir.folder(), &places.reports, &mut progress)?;
     bars.finish();
 

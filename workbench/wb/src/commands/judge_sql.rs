@@ -11,12 +11,13 @@ use std::{
 use anyhow::{Context, Result, bail};
 use wb_core::{Error, run_dir::write_json};
 use wb_data::parquet_rows;
+use wb_pipeline::external;
 use wb_sql::{
     benchmarks::{SYNTHETIC_SQL_COLUMNS, SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
     execute::{JudgeOptions, Limits, Pool, WorkerCommand},
 };
 
-use super::{End, bench::requirement, external};
+use super::{End, bench::requirement, data_get};
 use crate::{
     args, interrupt,
     output::{self, Bars},
@@ -101,7 +102,7 @@ fn inputs(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<(PathBuf, 
     };
     let dataset = match &arguments.dataset {
         Some(dataset) => dataset.clone(),
-        None => external::of_sql(benchmark, &arguments.external)?,
+        None => external::of_sql(benchmark, &arguments.external, &data_get::bring)?,
     };
     Ok((dataset, predictions))
 }

@@ -3,9 +3,10 @@
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
 use wb_core::{records::outcome::Outcome, run_dir};
+use wb_pipeline::external;
 use wb_sql::benchmarks::SqlBenchmark;
 
-use super::{End, external};
+use super::End;
 use crate::{args, output};
 
 /// `wb ls`
@@ -59,7 +60,7 @@ fn tasks() -> Result<()> {
 }
 
 fn benchmarks(arguments: &args::Ls) -> Result<()> {
-    for listed in external::all(&arguments.external, &arguments.places)? {
+    for listed in external::all(&arguments.external, arguments.places.folders())? {
         match SqlBenchmark::named(listed.name) {
             Some(kind) => output::line(kind.card()),
             None => {

@@ -7,13 +7,11 @@ use wb_core::records::negatives::NegativesCard;
 use wb_pipeline::{
     data, encoder,
     mine::{self, Extras, Out},
+    mined_for::{MinedFor, mined_for},
     preflight,
 };
 
-use super::{
-    End, experiment,
-    mined_for::{MinedFor, mined_for},
-};
+use super::{End, experiment};
 use crate::{
     args,
     output::{self, Bars},

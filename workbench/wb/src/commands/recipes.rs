@@ -1,25 +1,17 @@
-//! Recipes: the YAML files in `configs/`, listed with what they cost where a command is given no file, and named where
-//! it is given one that is not there.
+//! Recipes, listed with what they cost where a command is given no file.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use anyhow::Result;
-use wb_core::{Error, suggest};
+use wb_core::Error;
 use wb_pipeline::{
     config::{Experiment, Head},
     manifest::quoted,
     preflight,
+    recipes::{FOLDER, QUICKSTART, all},
 };
 
 use crate::{args, output};
-
-const FOLDER: &str = "configs";
-
-/// The recipe that needs nothing but what is on every machine that has built `wb`.
-pub const QUICKSTART: &str = "configs/quickstart.yaml";
 
 /// The file that was given; none where none was given, and the recipes were listed instead.
 ///
@@ -39,39 +31,6 @@ pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args:
         return Ok(None);
     };
     Ok(Some(args::Experiment { config, overrides, device: given.device, places: given.places }))
-}
-
-/// Refuses a file that is not there, with the recipe that may have been meant.
-pub fn there(config: &Path) -> Result<()> {
-    if config.exists() {
-        return Ok(());
-    }
-    let all = all()?;
-    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let stems: Vec<String> = all.iter().map(|path| stem(path)).collect();
-    let near = suggest::nearest(&stem(config), stems.iter().map(String::as_str));
-    let near = near.and_then(|near| all.iter().find(|path| stem(path) == near));
-    let hint = match near {
-        Some(near) => format!("did you mean `{}`?", near.display()),
-        None if all.is_empty() => "paths are relative to the folder in which wb is started".to_owned(),
-        None => format!("`wb check` lists the recipes in {FOLDER}"),
-    };
-    Err(Error::Unknown { kind: "file", name: config.display().to_string(), hint: Some(hint) }.into())
-}
-
-/// All YAML files of the folder by their names, where to begin first; none where there is no such folder.
-fn all() -> Result<Vec<PathBuf>> {
-    let folder = Path::new(FOLDER);
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let found = fs::read_dir(folder).map_err(Error::io("read", folder))?;
-    let mut all = found
-        .map(|entry| Ok(entry.map_err(Error::io("read", folder))?.path()))
-        .collect::<Result<Vec<PathBuf>, Error>>()?;
-    all.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
-    all.sort_by_key(|path| (path != Path::new(QUICKSTART), path.clone()));
-    Ok(all)
 }
 
 fn list(command: &str) -> Result<()> {

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod configs;
-mod devices;
 mod documents;
 mod repeated_fields;
 mod tidy;

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use wb_core::Error;
 use wb_encoder::DeviceConfig;
+use wb_pipeline::init::{Data, Material, shell};
 
-use super::{material::Material, yaml::shell};
 use crate::args;
 
 /// The three answers, the data looked at.
@@ -19,40 +19,10 @@ pub struct Answers {
     pub minutes: u32,
 }
 
-/// Code or pairs, as they were named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Data {
-    /// A folder of source code.
-    Code(String),
-    /// A file of pairs.
-    Pairs(String),
-    /// Cargo's registry sources.
-    Registry,
-}
-
-/// Endings of files of pairs.
-const ENDINGS: [&str; 4] = [".jsonl", ".json", ".parquet", ".csv"];
-
-impl Data {
-    /// What flags name; nothing where none does.
-    pub fn of_flags(arguments: &args::Init) -> Option<Self> {
-        let code = arguments.code.clone().map(Self::Code);
-        code.or(arguments.pairs.clone().map(Self::Pairs)).or(arguments.registry.then_some(Self::Registry))
-    }
-
-    /// What was typed: nothing is the registry, a file of pairs goes by its ending, all else is a folder of code.
-    pub fn of_text(text: &str) -> Self {
-        let text = text.trim();
-        let name = text.to_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        match text {
-            "" => Self::Registry,
-            _ if ENDINGS.iter().any(|ending| name.ends_with(ending)) && !Path::new(text).is_dir() => {
-                Self::Pairs(text.to_owned())
-            }
-            _ => Self::Code(text.to_owned()),
-        }
-    }
+/// What flags name; nothing where none does.
+pub fn of_flags(arguments: &args::Init) -> Option<Data> {
+    let code = arguments.code.clone().map(Data::Code);
+    code.or(arguments.pairs.clone().map(Data::Pairs)).or(arguments.registry.then_some(Data::Registry))
 }
 
 /// A device that this build can open.
@@ -83,7 +53,7 @@ pub const DEFAULT_MINUTES: u32 = 10;
 impl Answers {
     /// The answers of a command line. What is missing is told all at once, with the command that has it.
     pub fn of_flags(arguments: &args::Init) -> Result<Self> {
-        let data = Data::of_flags(arguments);
+        let data = of_flags(arguments);
         let (Some(data), Some(device), Some(minutes)) = (&data, arguments.device, arguments.minutes) else {
             return Err(missing(arguments, data.as_ref()).into());
         };
@@ -117,14 +87,6 @@ pub fn command(arguments: &args::Init, data: Option<&Data>) -> String {
     format!("wb init{file} {data} --device {device} --minutes {minutes}")
 }
 
-/// A text as the name of an experiment: letters, digits, `-` and `_`.
-pub fn as_name(text: &str) -> String {
-    let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = text.chars().map(fine).collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "mine".to_owned() } else { name.to_owned() }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -139,22 +101,6 @@ pub(super) mod tests {
             minutes: None,
             name: None,
             force: false,
-        }
-    }
-
-    #[test]
-    fn data_goes_by_what_was_typed() {
-        let rows = [
-            ("", Data::Registry),
-            ("  \n", Data::Registry),
-            ("../my-project", Data::Code("../my-project".to_owned())),
-            (" pairs.jsonl\n", Data::Pairs("pairs.jsonl".to_owned())),
-            ("a b/pairs.JSONL.gz", Data::Pairs("a b/pairs.JSONL.gz".to_owned())),
-            ("x.parquet", Data::Pairs("x.parquet".to_owned())),
-            ("x.csv", Data::Pairs("x.csv".to_owned())),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(Data::of_text(text), expected, "{text:?}");
         }
     }
 
@@ -184,18 +130,5 @@ pub(super) mod tests {
         let error = missing(&some, Some(&Data::Code("src".to_owned())));
         assert!(error.to_string().ends_with("flags are missing: --device NAME"), "{error}");
         assert_eq!(error.hint(), Some("wb init 'my file.yaml' --code src --device auto --minutes 5"));
-    }
-
-    #[test]
-    fn names_are_made_of_what_is_allowed() {
-        for (text, expected) in [
-            ("my-project", "my-project"),
-            ("my.project v2", "my-project-v2"),
-            ("..", "mine"),
-            ("über", "ber"),
-            ("a_b", "a_b"),
-        ] {
-            assert_eq!(as_name(text), expected);
-        }
     }
 }

@@ -4,11 +4,9 @@ use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result};
 use wb_core::Error;
+use wb_pipeline::init::{Data, Material};
 
-use super::{
-    answers::{self, Answers, DEFAULT_MINUTES, Data},
-    material::Material,
-};
+use super::answers::{self, Answers, DEFAULT_MINUTES};
 use crate::{args, output};
 
 const DATA: &str = "Which code or data? A folder of code, a file of pairs (.jsonl, .parquet, .csv), or Enter for the \
@@ -18,7 +16,7 @@ const DEVICE: &str = "Which device? auto, cpu, cuda, metal, vulkan, wgpu [auto]:
 /// Asks what the flags do not say. The end of the input is an error, and then nothing was written.
 pub fn ask(arguments: &args::Init, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<Answers> {
     let mut asked = Asked { arguments, input, output };
-    let material = match Data::of_flags(arguments) {
+    let material = match answers::of_flags(arguments) {
         Some(data) => Material::look(&data)?,
         None => asked.until(DATA, &mut |text| Material::look(&Data::of_text(text)))?,
     };
@@ -53,7 +51,7 @@ impl Asked<'_> {
             if self.input.read_line(&mut answer).context("cannot read an answer")? == 0 {
                 // The cursor is behind the question.
                 writeln!(self.output).context("cannot ask")?;
-                let data = Data::of_flags(self.arguments);
+                let data = answers::of_flags(self.arguments);
                 return Err(Error::value(
                     "wb init",
                     "the input ended before the questions did, and nothing was written",

@@ -3,11 +3,26 @@
 use anyhow::Result;
 use wb_bench::TrainingTexts;
 use wb_core::{RunDir, run_dir};
-use wb_encoder::BiEncoder;
-use wb_pipeline::{config::Experiment, encoder};
+use wb_encoder::{BiEncoder, DeviceConfig};
 
-use super::test_pairs;
-use crate::{args, output};
+use crate::{config::Experiment, encoder, output, session::Folders, test_pairs};
+
+/// Who is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct WantedContestants<'a> {
+    /// BM25 alone.
+    pub bm25: bool,
+    /// An encoder by its name.
+    pub encoder: Option<&'a str>,
+    /// An encoder alone, that of the latest run where none is named.
+    pub encoder_alone: bool,
+    /// Longest text in tokens, instead of the encoder's own.
+    pub max_tokens: Option<usize>,
+    /// Where to compute.
+    pub device: DeviceConfig,
+    /// Where runs and their pairs are looked for.
+    pub folders: Folders<'a>,
+}
 
 /// One or two contestants.
 pub struct Contestants {
@@ -32,7 +47,7 @@ pub struct TrainedRun {
 }
 
 impl TrainedRun {
-    fn read(folder: RunDir, arguments: &args::Bench) -> Self {
+    fn read(folder: RunDir, wanted: WantedContestants<'_>) -> Self {
         let base = match wb_core::config::load::<Experiment>(&folder.config(), &[]) {
             Ok(experiment) => experiment.pretrained().map(|base| base.id.clone()),
             Err(error) => {
@@ -40,28 +55,26 @@ impl TrainedRun {
                 None
             }
         };
-        let trained_on = test_pairs::trained_on(&folder, &arguments.places.datasets)
+        let trained_on = test_pairs::trained_on(&folder, wanted.folders.datasets)
             .map_err(|error| format!("not compared with the training pairs of {}: {error:#}", folder.id()));
         Self { folder, base, trained_on }
     }
 }
 
 impl Contestants {
-    /// Those that the command line asks for, opened.
+    /// Those that are asked for, opened; where nobody is, BM25 and the encoder of the latest run.
     ///
     /// # Errors
     ///
     /// If an encoder is not there or cannot be opened.
-    pub fn open(arguments: &args::Bench) -> Result<Self> {
-        if arguments.retriever.is_some() {
+    pub fn open(wanted: WantedContestants<'_>) -> Result<Self> {
+        if wanted.bm25 {
             return Ok(Self::bm25_alone(None));
         }
-        // Files of one contestant, and what is asked of an encoder alone.
-        let wants_one = arguments.trec.is_some() || arguments.token_index.is_some() || arguments.embed.is_some();
-        match arguments.encoder.as_deref() {
-            Some(name) => Self::encoder(arguments, name),
-            None if wants_one => Self::encoder(arguments, "latest"),
-            None => Self::by_default(arguments),
+        match wanted.encoder {
+            Some(name) => Self::encoder(wanted, name),
+            None if wanted.encoder_alone => Self::encoder(wanted, "latest"),
+            None => Self::by_default(wanted),
         }
     }
 
@@ -74,18 +87,17 @@ impl Contestants {
         Self { bm25: true, encoder: None, run: None, line }
     }
 
-    fn encoder(arguments: &args::Bench, name: &str) -> Result<Self> {
-        let (encoder, run) =
-            encoder::open(&name.into(), &arguments.places.runs, arguments.max_tokens, arguments.device)?;
+    fn encoder(wanted: WantedContestants<'_>, name: &str) -> Result<Self> {
+        let (encoder, run) = encoder::open(&name.into(), wanted.folders.runs, wanted.max_tokens, wanted.device)?;
         let Some(folder) = run else { return Ok(Self { bm25: false, encoder: Some(encoder), run: None, line: None }) };
         // The folder of a fine-tuned encoder has its base's name.
         let encoder = encoder.named(folder.id());
-        let run = TrainedRun::read(folder, arguments);
+        let run = TrainedRun::read(folder, wanted);
         Ok(Self { bm25: false, encoder: Some(encoder), run: Some(run), line: None })
     }
 
-    fn by_default(arguments: &args::Bench) -> Result<Self> {
-        let runs = &arguments.places.runs;
+    fn by_default(wanted: WantedContestants<'_>) -> Result<Self> {
+        let runs = wanted.folders.runs;
         let alone =
             |why: String| Ok(Self::bm25_alone(Some(format!("measuring bm25 alone, as {why}; --encoder names one"))));
         match run_dir::latest(runs)? {
@@ -95,7 +107,7 @@ impl Contestants {
             }
             Some(run) => {
                 let line = format!("measuring bm25 and {} (the latest run); --encoder names another", run.id());
-                Ok(Self { bm25: true, line: Some(line), ..Self::encoder(arguments, "latest")? })
+                Ok(Self { bm25: true, line: Some(line), ..Self::encoder(wanted, "latest")? })
             }
         }
     }

@@ -3,12 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::{config::Experiment, recipes};
 use anyhow::{Context, Result};
 use wb_core::{Error, run_dir};
-use wb_pipeline::config::Experiment;
 use wb_retrieval::mining::MiningRetriever;
-
-use super::recipes;
 
 /// A file, values to set in it, and a sentence that says so where nobody named it.
 pub struct MinedFor {

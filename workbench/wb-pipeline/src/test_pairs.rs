@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::data;
 use anyhow::{Context, Result, bail};
 use wb_bench::TrainingTexts;
 use wb_core::{PairSet, RunDir, run_dir::read_json};
-use wb_pipeline::data;
 
 /// The test pairs of a run.
 ///

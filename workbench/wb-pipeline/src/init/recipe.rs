@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use crate::encoder;
 use anyhow::Result;
 use wb_core::quantities;
 use wb_encoder::DeviceConfig;
-use wb_pipeline::encoder;
 
 use super::{choice::Choice, material::Material};
 use crate::output;

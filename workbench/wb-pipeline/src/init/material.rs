@@ -2,13 +2,11 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
+use crate::{config::SourceChoice, cost};
 use anyhow::{Context, Result};
 use wb_code::{TreeConfig, read_tree, tree_files};
 use wb_core::{Error, progress::silent};
 use wb_data::{OnBad, split::family};
-use wb_pipeline::{config::SourceChoice, cost};
-
-use super::answers::{Data, as_name};
 
 /// Fewer pairs are no training.
 const LEAST: usize = 50;
@@ -18,6 +16,36 @@ const READ: u64 = 32 << 20;
 const RECORDS: usize = 200;
 /// Fewer families of groups than this are not held out whole: one of them would be a quarter of everything.
 const GROUPS: usize = 5;
+
+/// Endings of files of pairs.
+const ENDINGS: [&str; 4] = [".jsonl", ".json", ".parquet", ".csv"];
+
+/// Code or pairs, as they were named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Data {
+    /// A folder of source code.
+    Code(String),
+    /// A file of pairs.
+    Pairs(String),
+    /// Cargo's registry sources.
+    Registry,
+}
+
+impl Data {
+    /// What was typed: nothing is the registry, a file of pairs goes by its ending, all else is a folder of code.
+    pub fn of_text(text: &str) -> Self {
+        let text = text.trim();
+        let name = text.to_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        match text {
+            "" => Self::Registry,
+            _ if ENDINGS.iter().any(|ending| name.ends_with(ending)) && !Path::new(text).is_dir() => {
+                Self::Pairs(text.to_owned())
+            }
+            _ => Self::Code(text.to_owned()),
+        }
+    }
+}
 
 /// Code or pairs that are there.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,6 +158,14 @@ fn enough(place: &str, pairs: f64, what: &str) -> Result<()> {
     Err(Error::data(place, message).with_hint("name a folder or a file with more, or take --registry").into())
 }
 
+/// A text as the name of an experiment: letters, digits, `-` and `_`.
+pub fn as_name(text: &str) -> String {
+    let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = text.chars().map(fine).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "mine".to_owned() } else { name.to_owned() }
+}
+
 /// A text as YAML, quoted as JSON.
 fn quoted(text: &str) -> Result<String> {
     Ok(serde_json::to_string(text)?)
@@ -177,5 +213,34 @@ mod tests {
         let (folder, _) =
             file("one.py", "def f():\n    \"\"\"Returns the number one, always and at once.\"\"\"\n    return 1\n");
         assert!(told(&Data::Code(folder.path().display().to_string())).contains("expected at least 50"));
+    }
+
+    #[test]
+    fn data_goes_by_what_was_typed() {
+        let rows = [
+            ("", Data::Registry),
+            ("  \n", Data::Registry),
+            ("../my-project", Data::Code("../my-project".to_owned())),
+            (" pairs.jsonl\n", Data::Pairs("pairs.jsonl".to_owned())),
+            ("a b/pairs.JSONL.gz", Data::Pairs("a b/pairs.JSONL.gz".to_owned())),
+            ("x.parquet", Data::Pairs("x.parquet".to_owned())),
+            ("x.csv", Data::Pairs("x.csv".to_owned())),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Data::of_text(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_made_of_what_is_allowed() {
+        for (text, expected) in [
+            ("my-project", "my-project"),
+            ("my.project v2", "my-project-v2"),
+            ("..", "mine"),
+            ("über", "ber"),
+            ("a_b", "a_b"),
+        ] {
+            assert_eq!(as_name(text), expected);
+        }
     }
 }

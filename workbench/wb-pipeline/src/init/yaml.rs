@@ -150,7 +150,7 @@ mod tests {
         super::{choice::Reckoned, recipe::tests::draft},
         *,
     };
-    use wb_pipeline::config::{Experiment, ModelChoice};
+    use crate::config::{Experiment, ModelChoice};
 
     fn choice(recipe: Recipe) -> Choice {
         let speed = "1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s".to_owned();

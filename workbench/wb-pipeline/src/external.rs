@@ -11,8 +11,10 @@ use wb_core::{Error, run_dir};
 use wb_hub::Hub;
 use wb_sql::benchmarks::SqlBenchmark;
 
-use super::{data_get, test_pairs};
-use crate::args;
+use crate::{session::Folders, test_pairs};
+
+/// Fetches data sets by their names into the folder with data of others.
+pub type Fetch<'a> = &'a dyn Fn(&[String], &Path) -> Result<()>;
 
 /// A benchmark, and what there is of its data.
 pub struct Listed {
@@ -54,7 +56,7 @@ const OF_SQL: [(&str, &str, &str); SqlBenchmark::ALL.len()] = [
 const COLLECTION: &str = "coir-cosqa";
 
 /// All benchmarks and what there is of their data.
-pub fn all(external: &Path, places: &args::Places) -> Result<Vec<Listed>> {
+pub fn all(external: &Path, places: Folders<'_>) -> Result<Vec<Listed>> {
     let of_retrieval = BenchmarkConfig::all().map(|one| one.benchmark().card());
     let of_retrieval = of_retrieval.iter().map(|card| (card.name, card.measures, card.protocols.join(", ")));
     let of_sql = OF_SQL.iter().map(|(name, measures, protocols)| (*name, *measures, (*protocols).to_owned()));
@@ -63,13 +65,13 @@ pub fn all(external: &Path, places: &args::Places) -> Result<Vec<Listed>> {
     of_retrieval.chain(of_sql).map(listed).collect()
 }
 
-fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
+fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<State> {
     let folder = external.join(name);
     let found = match (SqlBenchmark::named(name), name) {
         (Some(kind), _) => kind.data_in(&folder)?,
         (None, "pairs") => {
-            return Ok(match run_dir::latest(&places.runs) {
-                Ok(Some(run)) if test_pairs::folder(&run, &places.datasets).is_ok() => {
+            return Ok(match run_dir::latest(places.runs) {
+                Ok(Some(run)) if test_pairs::folder(&run, places.datasets).is_ok() => {
                     State::There(format!("test pairs of {}", run.id()))
                 }
                 _ => State::Missing("wb run configs/quickstart.yaml".to_owned()),
@@ -95,7 +97,7 @@ fn state(name: &str, external: &Path, places: &args::Places) -> Result<State> {
 /// # Errors
 ///
 /// If data is missing, with all of what is missing; if `beir` is among them, which is any collection.
-pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Option<PathBuf>>> {
+pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path, fetch: Fetch<'_>) -> Result<Vec<Option<PathBuf>>> {
     let (mut folders, mut missing) = (Vec::new(), Vec::new());
     for benchmark in benchmarks {
         let name = benchmark.benchmark().card().name;
@@ -109,7 +111,7 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
             missing.push(name);
         }
     }
-    if !missing.is_empty() && !fetched(&missing, external)? {
+    if !missing.is_empty() && !fetched(&missing, external, fetch)? {
         return Err(not_there(&missing, external, "--dataset names another place")?.into());
     }
     Ok(folders)
@@ -120,10 +122,10 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path) -> Result<Vec<Op
 /// # Errors
 ///
 /// If it is not there.
-pub fn of_sql(kind: SqlBenchmark, external: &Path) -> Result<PathBuf> {
+pub fn of_sql(kind: SqlBenchmark, external: &Path, fetch: Fetch<'_>) -> Result<PathBuf> {
     let folder = external.join(kind.name());
     if !folder.is_dir() {
-        fetched(&[kind.name()], external)?;
+        fetched(&[kind.name()], external, fetch)?;
     }
     match kind.data_in(&folder)? {
         Some(data) => Ok(data),
@@ -140,12 +142,12 @@ pub fn has_sql(kind: SqlBenchmark, external: &Path) -> Result<bool> {
 }
 
 /// Fetches data that is missing, as `wb data get` does; not where nobody may be asked.
-fn fetched(names: &[&str], external: &Path) -> Result<bool> {
+fn fetched(names: &[&str], external: &Path, fetch: Fetch<'_>) -> Result<bool> {
     if Hub::session().settings().offline.is_some() {
         return Ok(false);
     }
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    data_get::bring(&names, external)?;
+    fetch(&names, external)?;
     Ok(true)
 }
 

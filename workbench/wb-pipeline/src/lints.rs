@@ -1,0 +1,105 @@
+//! What a YAML says that is allowed and probably not meant.
+
+use wb_encoder::train::{Keep, curriculum::most_negatives};
+use wb_retrieval::mining::MiningConfig;
+
+use crate::{
+    config::{Experiment, ModelChoice},
+    steps::Planned,
+};
+
+/// What is allowed and probably not meant; with prepared pairs, also what they show.
+pub fn of_data(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {
+    let mut lints = of_stages(experiment, planned);
+    lints.extend(of_prompts(experiment));
+    lints
+}
+
+/// Data sets that no stage uses, and hard negatives that no pair has.
+fn of_stages(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {
+    let stages = &experiment.train.curriculum;
+    let mut lints = Vec::new();
+    if !stages.is_empty() && stages.iter().all(|stage| !stage.datasets.is_empty()) {
+        let names = experiment.data.as_ref().and_then(|data| data.dataset_names()).unwrap_or_default();
+        let unused = names.iter().filter(|name| stages.iter().all(|stage| !stage.datasets.contains(name)));
+        lints.extend(unused.map(|name| format!("train.curriculum: no stage uses the data set `{name}`")));
+    }
+    let of_pairs = planned.map(|planned| (planned.most_negatives, "no training pair has more than"));
+    let of_mining = experiment.mined_per_pair().map(|per_pair| (per_pair, "negatives.per_pair mines"));
+    let Some((most, why)) = of_mining.or(of_pairs) else { return lints };
+    for (at, stage) in stages.iter().enumerate() {
+        if let Some(asked) = stage.negatives.filter(|asked| *asked > most) {
+            lints.push(format!("train.curriculum[{at}].negatives: asks for {asked} hard negatives, and {why} {most}"));
+        }
+    }
+    lints
+}
+
+/// Prompts that the exported encoder does not have.
+fn of_prompts(experiment: &Experiment) -> Option<String> {
+    let trained = &experiment.train.prompts;
+    let own = experiment.encoder.as_ref()?.prompts.clone().unwrap_or_default();
+    let differs = |trained: &Option<String>, own: &str| trained.as_deref().is_some_and(|trained| trained != own);
+    let only_in_training = differs(&trained.query, &own.query)
+        || differs(&trained.document, &own.document)
+        || trained
+            .datasets
+            .values()
+            .any(|set| differs(&set.query, &own.query) || differs(&set.document, &own.document));
+    only_in_training.then(|| {
+        "train.prompts: the encoder is measured and exported with encoder.prompts, which are others".to_owned()
+    })
+}
+
+/// What a YAML says of devices, training and mining that is allowed and probably not meant.
+pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
+    let mut lints = Vec::new();
+    if let Err(error) = experiment.device.require_compiled() {
+        lints.push(match error.hint() {
+            Some(hint) => format!("device: {error}: {hint}"),
+            None => format!("device: {error}"),
+        });
+    }
+    let train = &experiment.train;
+    if train.keep == Keep::Best && experiment.data.as_ref().is_some_and(|data| data.split.validation == 0.0) {
+        lints.push(
+            "train.keep: `best` is chosen by validation pairs, and data.split.validation is 0; training will refuse it: \
+             train.keep=last"
+                .to_owned(),
+        );
+    }
+    let model = experiment.encoder.as_ref().map(|encoder| &encoder.model);
+    let has_layers = !matches!(model, Some(ModelChoice::StaticEmbedding(_)));
+    let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);
+    if asks_words && !has_layers {
+        lints.push("train.objectives.mlm: a bag of token vectors has no context to tell a hidden token from; training will refuse it".to_owned());
+    }
+    if train.gradient_checkpointing && !has_layers {
+        lints.push("train.gradient_checkpointing: a bag of token vectors has no layers to compute again; training will refuse it".to_owned());
+    }
+    if let Some(rules) = experiment.negatives.as_ref().map(MiningConfig::rules) {
+        if rules.absolute_margin.is_none() && rules.relative_margin.is_none() && rules.max_score.is_none() {
+            lints.push(
+                "negatives: without a margin or a greatest score, what ranks above the positive is taken, and much of \
+                 that is an answer"
+                    .to_owned(),
+            );
+        }
+        let used = most_negatives(train);
+        if used < rules.per_pair {
+            let by = match train.curriculum.is_empty() {
+                true => format!("training uses {used} of them (train.negatives)"),
+                false => format!("no stage of the curriculum uses more than {used} of them"),
+            };
+            lints.push(format!("negatives: {} a pair are mined, and {by}", rules.per_pair));
+        }
+    }
+    let is_fresh = model.is_some() && !experiment.has_pretrained();
+    if is_fresh && train.optimizer.learning_rate() < 1e-4 {
+        lints.push(format!(
+            "train.optimizer.adamw.learning_rate: {} suits a pretrained model; fresh weights hardly move with it",
+            train.optimizer.learning_rate()
+        ));
+    }
+    lints
+}
