@@ -16,10 +16,13 @@ use wb_core::{
     run_dir::write_json,
     suggest,
 };
-use wb_report::AbFiles;
 use wb_synth::{Snippet, annotate::EmbedText, lines, provenance::to_lines};
 
-use crate::{config::AbConfig, output};
+use crate::{
+    config::AbConfig,
+    output,
+    pages::{self, PageFiles},
+};
 
 /// What nobody judged, in an experiment's folder.
 pub const TO_JUDGE: &str = "to-judge.jsonl";
@@ -117,7 +120,7 @@ pub fn measure(
     (title, facts): (&str, Vec<String>),
     seed: Seed,
     out: &Path,
-) -> Result<(Ab, AbFiles)> {
+) -> Result<(Ab, Option<PageFiles>)> {
     let texts: HashMap<&str, &str> =
         snippets.iter().map(|snippet| (snippet.id.as_str(), snippet.text.as_str())).collect();
     let file = out.join(TO_JUDGE);
@@ -160,7 +163,7 @@ pub fn measure(
     let ab = experiment.run(seed)?;
     write_json(&out.join("ab.json"), &ab)?;
     let text = |id: &str| texts.get(id).map(|text| (*text).to_owned());
-    let files = wb_report::ab(&ab, title, facts, &text, &out.join("ab.html"))?;
+    let files = pages::ab(&ab, title, facts, &text, &out.join("ab.html"))?;
     Ok((ab, files))
 }
 

@@ -8,6 +8,7 @@
 pub mod ab;
 pub mod bench;
 mod code_labels;
+pub mod compare;
 pub mod config;
 pub mod contestants;
 pub mod cost;
@@ -32,6 +33,7 @@ pub mod model_card;
 pub mod model_file;
 pub mod needs;
 pub mod output;
+pub mod pages;
 pub mod preflight;
 pub mod recipes;
 pub mod resume;

@@ -82,8 +82,10 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
             file.display()
         ));
     }
-    output::line(format!("page    {}", files.html.display()));
-    output::line(format!("chart   {}", files.png.display()));
+    if let Some(files) = files {
+        output::line(format!("page    {}", files.html.display()));
+        output::line(format!("chart   {}", files.png.display()));
+    }
     *is_worse = ab.metrics.first().is_some_and(|metric| metric.high < 0.0);
     Ok(())
 }

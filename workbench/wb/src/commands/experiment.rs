@@ -9,11 +9,11 @@ use wb_pipeline::{
     config::Experiment,
     data,
     experiment::{Ended, Job, sections},
-    needs, preflight,
+    needs, pages, preflight,
     recipes::there,
 };
 
-use super::{End, data_get, recipes, report};
+use super::{End, data_get, recipes};
 use crate::{
     args, interrupt,
     output::{self, Bars},
@@ -112,7 +112,7 @@ fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> 
         }
         Ended::Measured { run, outcomes, verdict } => (run, outcomes, verdict),
     };
-    let page = report::page(run.dir.folder(), &places.reports, &mut progress)?;
+    let page = pages::run(run.dir.folder(), &places.reports, &mut progress)?;
     bars.finish();
 
     for benchmark in &outcomes {

@@ -1,14 +1,11 @@
 //! `wb mine-negatives`: hard negatives for training pairs, with an account, an estimate of false ones, and a page.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Result, bail};
-use wb_core::records::negatives::NegativesCard;
 use wb_pipeline::{
     data, encoder,
     mine::{self, Extras, Out},
     mined_for::{MinedFor, mined_for},
-    preflight,
+    pages, preflight,
 };
 
 use super::{End, experiment};
@@ -57,7 +54,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
     }
     let title = format!("{}-{}", experiment.name, stage.fingerprint.short());
     let file = places.reports.join(format!("negatives-{title}.html"));
-    match page(&stage.card, &title, &file)? {
+    match pages::triples(&stage.card, &title, &file)? {
         Some(page) => output::line(page.display().to_string()),
         None => output::line(stage.folder.join("negatives.json").display().to_string()),
     }
@@ -87,16 +84,4 @@ fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::Experiment, 
     }
     let MinedFor { config, overrides, line } = mined_for(config, overrides, &places.runs)?;
     Ok((args::Experiment { config, overrides, device, places }, line))
-}
-
-/// The page of mined pairs; `None` where this build has no reports.
-#[cfg(feature = "report")]
-fn page(card: &NegativesCard, title: &str, file: &Path) -> Result<Option<PathBuf>> {
-    Ok(Some(wb_report::triples(card, title, file)?))
-}
-
-/// This build has no reports.
-#[cfg(not(feature = "report"))]
-fn page(_: &NegativesCard, _: &str, _: &Path) -> Result<Option<PathBuf>> {
-    Ok(None)
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use wb_core::{records::rag::Rag, run_dir::write_json};
 use wb_llm::{Ask, Client, Question, Reply};
-use wb_pipeline::{encoder, environment, interrupt::Interrupt, synth};
+use wb_pipeline::{encoder, environment, interrupt::Interrupt, pages, synth};
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
     config::{GeneratorChoice, RetrieverChoice},
@@ -126,9 +126,7 @@ fn write(rag: &Rag, out: &Path, json: Option<&Path>) -> Result<()> {
         write_json(json, rag)?;
     }
     output::line(format!("record  {}", record.display()));
-    #[cfg(feature = "report")]
-    {
-        let files = wb_report::rag(rag, &record.with_extension("html"))?;
+    if let Some(files) = pages::rag(rag, &record.with_extension("html"))? {
         output::line(format!("page    {}", files.html.display()));
         output::line(format!("chart   {}", files.png.display()));
     }
