@@ -53,3 +53,20 @@ impl Interrupt {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_sees_what_is_being_done_and_its_flag_asks_for_the_end() {
+        let interrupt = Interrupt::default();
+        let seen = interrupt.clone();
+        assert_eq!(seen.doing(), Doing::Other);
+        assert_eq!(interrupt.while_training(|| seen.doing()), Doing::Training);
+        seen.flag().store(true, Ordering::SeqCst);
+        let (doing, stopped) = interrupt.while_asking(|stop| (seen.doing(), stop.load(Ordering::SeqCst)));
+        assert_eq!((doing, stopped), (Doing::Asking, true));
+        assert_eq!(seen.doing(), Doing::Other);
+    }
+}
