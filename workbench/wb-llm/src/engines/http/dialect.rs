@@ -26,6 +26,55 @@ pub enum Dialect {
     Generic,
 }
 
+/// How a kind of server tells what it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SelfDescription {
+    /// What stands as its models' owner in `/v1/models`; empty where that is not its own name.
+    pub owner: &'static str,
+    /// The route of its own that says more; empty where there is none. What follows points into its answer.
+    pub route: &'static str,
+    /// What no other kind has there.
+    pub sign: &'static str,
+    /// Tokens of prompt and answer together.
+    pub context: &'static str,
+    /// Requests that it works on at once.
+    pub slots: &'static str,
+    /// Its version.
+    pub build: &'static str,
+    /// What is part of the model's identity, by the name that it gets there.
+    pub model: Option<(&'static str, &'static str)>,
+}
+
+impl Dialect {
+    /// Those that can be told from others, in the order in which they are looked for.
+    pub const KNOWN: [Self; 3] = [Self::LlamaServer, Self::Vllm, Self::Ollama];
+
+    /// How it tells what it is.
+    pub fn self_description(self) -> SelfDescription {
+        match self {
+            Self::LlamaServer => SelfDescription {
+                owner: "llamacpp",
+                route: "/props",
+                sign: "/total_slots",
+                context: "/default_generation_settings/n_ctx",
+                slots: "/total_slots",
+                build: "/build_info",
+                model: Some(("template", "/chat_template")),
+            },
+            Self::Vllm => {
+                SelfDescription { owner: "vllm", route: "/version", build: "/version", ..SelfDescription::default() }
+            }
+            Self::Ollama => SelfDescription {
+                route: "/api/version",
+                sign: "/version",
+                build: "/version",
+                ..SelfDescription::default()
+            },
+            Self::Generic | Self::Probe => SelfDescription::default(),
+        }
+    }
+}
+
 /// What is the same for all requests to one server.
 #[derive(Debug, Clone)]
 pub struct Manner {
