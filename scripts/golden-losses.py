@@ -13,6 +13,7 @@ import sys
 
 import torch
 from sentence_transformers.sentence_transformer.losses import (
+    AnglELoss,
     CachedGISTEmbedLoss,
     CoSENTLoss,
     DistillKLDivLoss,
@@ -162,6 +163,16 @@ def cosent(name, generator, scores, negatives=0, scale=20.0, similarity="cosine"
     return case(name, loss, compute, generator, len(scores), negatives, similarity=similarity, scores=scores)
 
 
+def angle(name, generator, scores, negatives=0, scale=20.0, dim=6):
+    reference = AnglELoss(model=None, scale=scale)
+
+    def compute(columns, scores, guide):
+        anchors = columns[0].repeat(1 + negatives, 1)
+        return reference.compute_loss_from_embeddings([anchors, torch.cat(columns[1:])], scores.T.flatten())
+
+    return case(name, {"angle": {"scale": scale}}, compute, generator, len(scores), negatives, dim, scores=scores)
+
+
 def adamw(generator):
     """Two weights, the second without decay and with three times the learning rate; clipped, six steps."""
     weights = [torch.tensor(rounded(torch.randn(12, generator=generator))).requires_grad_() for _ in range(2)]
@@ -223,8 +234,15 @@ def main():
         cosent("CoSENT, all equal", g, [[0.5], [0.5], [0.5]]),
         cosent("CoSENT with negatives, dot", g, [[1.0, 0.0], [0.7, 0.2], [0.7, 0.1], [0.3, 0.3]], 1, 2.0, "dot"),
     ]
+    optimizer = adamw(g)
+    # A new loss comes last, so that what was drawn before stays.
+    cases += [
+        angle("AnglE with ties", g, [[0.9], [0.1], [0.5], [0.5], [0.1], [1.0]]),
+        angle("AnglE with two negatives", g, [[1.0, 0.0, 0.2], [0.7, 0.2, 0.2], [0.7, 0.1, 0.0]], 2, 5.0),
+        angle("AnglE, an odd number of dimensions", g, [[0.8], [0.1], [0.4], [0.6]], scale=3.0, dim=5),
+    ]
     versions = {"torch": torch.__version__.split("+")[0], "sentence_transformers": __import__("sentence_transformers").__version__}
-    json.dump({"made_with": versions, "cases": cases, "adamw": adamw(g)}, sys.stdout, indent=1)
+    json.dump({"made_with": versions, "cases": cases, "adamw": optimizer}, sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 

@@ -8,6 +8,7 @@ use std::{
 use anyhow::Result;
 use wb_bench::{BenchmarkConfig, layouts::files::entries};
 use wb_core::{Error, run_dir};
+use wb_data::external::that_brings;
 use wb_hub::Hub;
 use wb_sql::benchmarks::SqlBenchmark;
 
@@ -66,7 +67,7 @@ pub fn all(external: &Path, places: Folders<'_>) -> Result<Vec<Listed>> {
 }
 
 fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<State> {
-    let folder = external.join(name);
+    let folder = external.join(place(name));
     let found = match (SqlBenchmark::named(name), name) {
         (Some(kind), _) => kind.data_in(&folder)?,
         (None, "pairs") => {
@@ -88,8 +89,18 @@ fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<State> {
     };
     Ok(match found {
         Some(place) => State::There(place.display().to_string()),
-        None => State::Missing(format!("wb data get {name}")),
+        None => State::Missing(format!("wb data get {}", data_set(name))),
     })
+}
+
+/// Where a benchmark's data is put below the folder of data of others.
+fn place(name: &str) -> &str {
+    BenchmarkConfig::named(name).map_or(name, |one| one.benchmark().card().place)
+}
+
+/// What `wb data get` calls a benchmark's data.
+fn data_set(name: &str) -> String {
+    that_brings(place(name)).unwrap_or_else(|| name.to_owned())
 }
 
 /// Where each benchmark's data lies that no `--dataset` names; none for `pairs`, which are a run's.
@@ -100,15 +111,15 @@ fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<State> {
 pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path, fetch: Fetch<'_>) -> Result<Vec<Option<PathBuf>>> {
     let (mut folders, mut missing) = (Vec::new(), Vec::new());
     for benchmark in benchmarks {
-        let name = benchmark.benchmark().card().name;
+        let card = benchmark.benchmark().card();
         folders.push(match benchmark {
             BenchmarkConfig::Pairs(_) => None,
             BenchmarkConfig::Beir(_) => return Err(which_collection(external)?.into()),
-            _ => Some(external.join(name)),
+            _ => Some(external.join(card.place)),
         });
         // A folder with other files than expected is told by the reader, which knows what it expects.
         if folders.last().is_some_and(|folder| folder.as_ref().is_some_and(|folder| !folder.is_dir())) {
-            missing.push(name);
+            missing.push(card.name);
         }
     }
     if !missing.is_empty() && !fetched(&missing, external, fetch)? {
@@ -146,17 +157,18 @@ fn fetched(names: &[&str], external: &Path, fetch: Fetch<'_>) -> Result<bool> {
     if Hub::session().settings().offline.is_some() {
         return Ok(false);
     }
-    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let names: Vec<String> = names.iter().map(|name| data_set(name)).collect();
     fetch(&names, external)?;
     Ok(true)
 }
 
 /// What is said where data is missing: all of it, how to get it, and what there is instead.
 fn not_there(names: &[&str], external: &Path, elsewhere: &str) -> Result<Error> {
-    let places: Vec<String> = names.iter().map(|name| external.join(name).display().to_string()).collect();
+    let places: Vec<String> = names.iter().map(|name| external.join(place(name)).display().to_string()).collect();
+    let sets: Vec<String> = names.iter().map(|name| data_set(name)).collect();
     let message = format!("no data of {} is there", names.join(" and "));
     let hint =
-        format!("wb data get {}; {elsewhere}; {}", names.join(" "), instead(external, &external_folders(external)?));
+        format!("wb data get {}; {elsewhere}; {}", sets.join(" "), instead(external, &external_folders(external)?));
     Ok(Error::data(places.join(", "), message).with_hint(hint))
 }
 
@@ -205,6 +217,17 @@ fn beir_folders(external: &Path) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_of_every_benchmark_has_a_name_and_is_put_where_it_is_looked_for() {
+        let of_retrieval = BenchmarkConfig::all().map(|one| one.benchmark().card());
+        for (name, place) in
+            of_retrieval.map(|card| (card.name, card.place)).into_iter().filter(|(_, at)| !at.is_empty())
+        {
+            assert!(that_brings(place).is_some(), "{name}: nothing brings {place}");
+        }
+        assert_eq!(["codesearchnet", "cosqa", "spider"].map(data_set), ["codesearchnet", "cosqa", "spider"]);
+    }
 
     #[test]
     fn every_benchmark_of_sql_is_listed_once() {

@@ -25,6 +25,7 @@ pub const CARD: Card = Card {
     protocols: &["coir-*", "mteb-*", "st-*"],
     version: 1,
     dataset: "a folder in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv",
+    place: "",
     licence: "that of the data",
     paper: "Thakur et al., BEIR, arXiv:2104.08663; Li et al., CoIR, arXiv:2407.02883; Muennighoff et al., MTEB, arXiv:2210.07316",
     citation: "",

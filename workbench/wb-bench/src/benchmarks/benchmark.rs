@@ -23,6 +23,8 @@ pub struct Card {
     pub version: u32,
     /// The data.
     pub dataset: &'static str,
+    /// Where `wb data get` puts it, below the folder of data of others: `cosqa`; empty where it has no place of its own.
+    pub place: &'static str,
     /// Its licence.
     pub licence: &'static str,
     /// The paper.

@@ -44,6 +44,7 @@ pub const CARD: Card = Card {
     ],
     version: 2,
     dataset: "CodeSearchNet: LANGUAGE/{test,valid}.jsonl, annotated/, the cleaned release, AdvTest",
+    place: "codesearchnet",
     licence: "MIT (annotations and code of the challenge); functions under their repositories' permissive licences",
     paper: "Husain et al., CodeSearchNet Challenge: Evaluating the State of Semantic Code Search, 2019",
     citation: "arXiv:1909.09436",

@@ -18,6 +18,7 @@ pub const CARD: Card = Card {
     protocols: &["cosqa-6267"],
     version: 1,
     dataset: "CoSQA's search task: code_idx_map.txt with cosqa-retrieval-{dev,test}-500.json",
+    place: "cosqa",
     licence: "C-UDA 1.0 (data), MIT (code)",
     paper: "Huang et al., CoSQA: 20,000+ Web Queries for Code Search and Question Answering, ACL 2021",
     citation: "doi:10.18653/v1/2021.acl-long.442",

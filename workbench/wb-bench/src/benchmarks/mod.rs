@@ -5,6 +5,7 @@ mod benchmark;
 mod codesearchnet;
 mod cosqa;
 mod pairs;
+mod stackoverflow_qa;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ pub use self::{
     codesearchnet::CodeSearchNetConfig,
     cosqa::CosqaConfig,
     pairs::PairsConfig,
+    stackoverflow_qa::StackoverflowQaConfig,
 };
 
 /// A benchmark as it stands under `bench:`; a name on the command line is the same with nothing set.
@@ -24,6 +26,9 @@ pub enum BenchmarkConfig {
     Codesearchnet(CodeSearchNetConfig),
     /// CoSQA.
     Cosqa(CosqaConfig),
+    /// CoIR's StackOverflow QA.
+    #[serde(rename = "stackoverflow-qa")]
+    StackoverflowQa(StackoverflowQaConfig),
     /// Any data set in BEIR's layout.
     Beir(BeirConfig),
     /// Held-out pairs.
@@ -31,7 +36,8 @@ pub enum BenchmarkConfig {
 }
 
 /// As on the command line, in the order of lists.
-pub const NAMES: [&str; 4] = [codesearchnet::CARD.name, cosqa::CARD.name, beir::CARD.name, pairs::CARD.name];
+pub const NAMES: [&str; 5] =
+    [codesearchnet::CARD.name, cosqa::CARD.name, stackoverflow_qa::CARD.name, beir::CARD.name, pairs::CARD.name];
 
 impl BenchmarkConfig {
     /// Every benchmark with nothing set, in the order of [`NAMES`].
@@ -39,6 +45,7 @@ impl BenchmarkConfig {
         [
             Self::Codesearchnet(CodeSearchNetConfig::default()),
             Self::Cosqa(CosqaConfig::default()),
+            Self::StackoverflowQa(StackoverflowQaConfig::default()),
             Self::Beir(BeirConfig::default()),
             Self::Pairs(PairsConfig::default()),
         ]
@@ -57,6 +64,7 @@ impl BenchmarkConfig {
         match self {
             Self::Codesearchnet(config) => config,
             Self::Cosqa(config) => config,
+            Self::StackoverflowQa(config) => config,
             Self::Beir(config) => config,
             Self::Pairs(config) => config,
         }

@@ -21,6 +21,7 @@ pub const CARD: Card = Card {
     protocols: &["pairs-full", "pairs-1000"],
     version: 1,
     dataset: "the held-out pairs of the run",
+    place: "",
     licence: "that of each pair's origin",
     paper: "the pool of 1,000 after CodeSearchNet, arXiv:1909.09436",
     citation: "",

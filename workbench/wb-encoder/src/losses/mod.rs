@@ -1,5 +1,6 @@
 //! The choice among losses: how the scores of a batch become one number to lower.
 
+pub mod angle;
 pub mod blocked;
 pub mod cosent;
 pub mod distill_kl;
@@ -21,6 +22,7 @@ mod token_tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use angle::AngleConfig;
 pub use blocked::Blocked;
 pub use cosent::CosentConfig;
 pub use distill_kl::DistillKlConfig;
@@ -52,6 +54,8 @@ pub enum LossConfig {
     DistillKl(DistillKlConfig),
     /// Scored pairs in the right order.
     Cosent(CosentConfig),
+    /// Scored pairs in the right order, by angles between vectors of complex numbers.
+    Angle(AngleConfig),
     /// Another loss on the first numbers of each embedding too.
     Matryoshka(MatryoshkaConfig),
 }
@@ -72,6 +76,7 @@ impl LossConfig {
             Self::MarginMse(config) => config,
             Self::DistillKl(config) => config,
             Self::Cosent(config) => config,
+            Self::Angle(config) => config,
             Self::Matryoshka(config) => config,
         }
     }

@@ -84,7 +84,7 @@ fn two_pairs_that_are_told_apart_by_one() {
 #[test]
 fn equals_sentence_transformers() {
     let golden: Golden = serde_json::from_str(include_str!("../../tests/golden/losses.json")).unwrap();
-    assert_eq!(golden.cases.len(), 35);
+    assert_eq!(golden.cases.len(), 38);
     for case in golden.cases {
         case.loss.validate("loss").unwrap();
         let (anchors, documents) = (rows(&case.anchors, case.dim), rows(&case.documents, case.dim));
@@ -145,7 +145,7 @@ pub(crate) fn mixed_labels(pairs: usize, negatives: usize) -> Labels {
 }
 
 /// Every loss, with a number of hard negatives of a pair.
-pub(crate) const ALL: [(&str, usize); 16] = [
+pub(crate) const ALL: [(&str, usize); 18] = [
     (r#"{"mnrl": {}}"#, 0),
     (r#"{"mnrl": {"mask_duplicates": false}}"#, 3),
     (r#"{"mnrl": {"directions": ["query_to_doc", "doc_to_query"], "partition": "per_direction"}}"#, 2),
@@ -165,6 +165,8 @@ pub(crate) const ALL: [(&str, usize); 16] = [
     (r#"{"cosent": {"scale": 5}}"#, 0),
     (r#"{"cosent": {}}"#, 2),
     (r#"{"matryoshka": {"dims": [24, 7, 16], "weights": [1, 0.5, 2], "loss": {"mnrl": {"temperature": 0.1}}}}"#, 2),
+    (r#"{"angle": {"scale": 5}}"#, 0),
+    (r#"{"angle": {"scale": 2}}"#, 2),
 ];
 
 #[test]
@@ -216,8 +218,10 @@ fn gradients_equal_finite_differences() {
             let case = format!("{similarity:?} {json}");
             let largest = found.at_anchors.iter().chain(&found.at_documents).fold(0.0f32, |m, g| m.max(g.abs()));
             assert!(largest > 1e-4, "{case}: no gradient");
-            // Only the addend of hardness is held fast, and differences move it too. A triplet has its own distance.
-            if json.contains("hardness") || (json.contains("triplet") && similarity == SimilarityConfig::Dot) {
+            // Only the addend of hardness is held fast, and differences move it too. Triplet and angle have their own
+            // similarity.
+            let own = json.contains("triplet") || json.contains("angle");
+            if json.contains("hardness") || (own && similarity == SimilarityConfig::Dot) {
                 continue;
             }
             let step = 2e-3;

@@ -250,9 +250,11 @@ fn scores(config: &TrainConfig, loss: &LossConfig, key: &str, facts: &DataFacts,
                 facts.widest_margin
             ));
         }
-        (LossConfig::Cosent(_), Some([low, high])) if low == high => {
-            lints.push(format!("{key}.cosent: it learns the order of scores, and every positive has the score {low}"))
-        }
+        // Who needs scores and no negatives learns from the order of pairs.
+        (_, Some([low, high])) if !needs.negatives && low == high => lints.push(format!(
+            "{key}.{}: it learns the order of scores, and every positive has the score {low}",
+            needs.loss
+        )),
         _ => {}
     }
 }

@@ -401,10 +401,18 @@ fn dialects_are_probed() {
         ("/api/tags", tags),
         ("/api/chat", ollama),
     ];
+    let info = json!({"model_id": "m", "model_sha": "e985a63", "max_input_tokens": 7168, "max_total_tokens": 8192,
+        "max_concurrent_requests": 128, "version": "3.3.6", "router": "text-generation-router"});
+    let tgi = vec![
+        ("/v1/models", json!({"data": [{"id": "m", "owned_by": "m"}]})),
+        ("/info", info),
+        ("/v1/chat/completions", chat.clone()),
+    ];
     let studio = vec![("/v1/models", models("organization_owner")), ("/v1/chat/completions", chat)];
     for (routes, dialect, context, build) in [
         (vllm, Dialect::Vllm, Some(8192), "0.33.0"),
         (own, Dialect::Ollama, Some(4096), "0.12.0"),
+        (tgi, Dialect::Tgi, Some(8192), "3.3.6"),
         (studio, Dialect::Generic, Some(8192), ""),
     ] {
         let server = FaultServer::start_with_routes(routes);

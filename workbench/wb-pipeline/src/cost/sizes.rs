@@ -97,9 +97,6 @@ fn texts(entry: &BenchEntry, test: Option<f64>) -> Result<Option<(f64, f64)>> {
     let all = files::below(folder);
     let records = |wanted: &dyn Fn(&str) -> bool| files::of_files(folder, &all, wanted).records;
     let (queries, documents) = match &entry.benchmark {
-        BenchmarkConfig::Beir(_) => {
-            (records(&|path| path.contains("queries.jsonl")), records(&|path| path.contains("corpus.jsonl")))
-        }
         BenchmarkConfig::Cosqa(_) => {
             let map = all.iter().find(|path| path.ends_with("code_idx_map.txt"));
             let bytes = map.and_then(|path| std::fs::metadata(path).ok()).map_or(0, |file| file.len());
@@ -112,6 +109,8 @@ fn texts(entry: &BenchEntry, test: Option<f64>) -> Result<Option<(f64, f64)>> {
         }
         // It takes no folder.
         BenchmarkConfig::Pairs(_) => return Ok(None),
+        // BEIR's layout.
+        _ => (records(&|path| path.contains("queries.jsonl")), records(&|path| path.contains("corpus.jsonl"))),
     };
     Ok((queries > 0.0 && documents > 0.0).then_some((queries, documents)))
 }

@@ -12,12 +12,11 @@ use super::Places;
 /// What to measure, on what.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// Benchmarks: codesearchnet, cosqa, beir, pairs; of text-to-SQL: spider, bird, synthetic-sql. Without a name, they
-    /// are listed.
+    /// Benchmarks, also of text-to-SQL; without a name, they are listed.
     #[arg(value_name = "NAMES")]
     pub names: Vec<String>,
-    /// The folder with the benchmark's data [default: NAME in --external]; for `pairs` a file of pairs, instead of the
-    /// run's own test pairs; for `synthetic-sql` a file of rows.
+    /// The folder with the benchmark's data [default: its place in --external]; for `pairs` a file of pairs, instead of
+    /// the run's own test pairs; for `synthetic-sql` a file of rows.
     #[arg(long, value_name = "DIR|FILE")]
     pub dataset: Option<PathBuf>,
     /// The folder in which data is looked for that --dataset does not name.

@@ -201,9 +201,8 @@ fn judged_functions_are_looked_up_among_those_that_are_there() {
     assert!(err.contains("wb data get codesearchnet-annotations --revision main"), "{err}");
 }
 
-#[test]
-fn a_task_of_coir_is_measured_on() {
-    let world = World::new();
+/// A task of CoIR with a document and a query for each noun.
+fn put_coir(world: &World, task: &str, commit: &str) {
     let ids = |letter: char| texts(NOUNS.iter().enumerate().map(move |(at, _)| format!("{letter}{at}")));
     let none: ArrayRef = Arc::new(StringArray::from(vec![None::<&str>; NOUNS.len()]));
     let corpus = RecordBatch::try_from_iter_with_nullable([
@@ -224,11 +223,32 @@ fn a_task_of_coir_is_measured_on() {
         ("queries/queries-00000-of-00001.parquet", &queries),
         ("data/test-00000-of-00001.parquet", &qrels),
     ];
-    world.hub.add_at("datasets", "CoIR-Retrieval/cosqa", "bc5efb7e9d437246ce393ed19d772e08e4a79535", &files);
+    world.hub.add_at("datasets", &format!("CoIR-Retrieval/{task}"), commit, &files);
+}
+
+#[test]
+fn a_task_of_coir_is_measured_on() {
+    let world = World::new();
+    put_coir(&world, "cosqa", "bc5efb7e9d437246ce393ed19d772e08e4a79535");
     let (out, _) = world.gets("coir-cosqa");
     assert!(out.contains("coir/cosqa: 12 documents; 12 judgements; 12 queries"), "{out}");
     let out = world.bench("beir --dataset datasets/external/coir/cosqa --retriever bm25");
     assert!(out.contains("coir-cosqa"), "{out}");
+}
+
+#[test]
+fn stackoverflow_qa_is_fetched_by_its_benchmark() {
+    let world = World::new();
+    put_coir(&world, "stackoverflow-qa", "db8f169f3894c14a00251061f957b2063eef2bd5");
+    // Offline nobody is asked, and the command is told.
+    let said = world.sandbox.wb(&["bench", "stackoverflow-qa", "--retriever", "bm25"]);
+    assert!(said.contains("hint: wb data get coir-stackoverflow-qa;"), "{said}");
+    let output = world.run(&["bench", "stackoverflow-qa", "--retriever", "bm25"]);
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert!(out.contains("coir-stackoverflow-qa") && err.contains("12 answers, not 19931"), "{out}\n{err}");
+    world.bench("stackoverflow-qa --retriever bm25 --require ndcg@10=0.9");
+    assert!(world.bench("").contains("there: datasets/external/coir/stackoverflow-qa"));
 }
 
 #[test]

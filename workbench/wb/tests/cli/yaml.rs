@@ -2,7 +2,8 @@
 
 use crate::sandbox::{Sandbox, TINY, TRANSFORMER};
 
-/// The error of `wb run` on a changed `tiny.yaml`; `wb check` has to say the same.
+/// The error of `wb run` on a changed `tiny.yaml`; `wb check` has to say the same. Of a list of a family's members only
+/// the first is kept: a new one changes nothing here.
 fn error(sandbox: &Sandbox, from: &str, to: &str) -> String {
     assert!(TINY.contains(from), "{from}");
     sandbox.write("bad.yaml", TINY.replacen(from, to, 1));
@@ -12,7 +13,13 @@ fn error(sandbox: &Sandbox, from: &str, to: &str) -> String {
     if !check.contains("missing: ") {
         assert_eq!(check, run);
     }
-    run
+    let shortened = |line: &str| match line.split_once("expected one of ") {
+        Some((before, members)) if line.contains("unknown variant") => {
+            format!("{before}expected one of {}, ...\n", members.split(", ").next().unwrap_or_default())
+        }
+        _ => format!("{line}\n"),
+    };
+    run.lines().map(shortened).collect()
 }
 
 #[test]
@@ -27,7 +34,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "    - code:", "    - coed:"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, `jsonl`, `parquet`, `csv`, `parallel_lines`, `joined`, `code_map`, `hub`, `text_to_sql`
+    err:   cause: bad.yaml:6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, ...
     err:   hint: did you mean `code`?
     ");
     insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
@@ -39,13 +46,13 @@ fn unknown_keys_have_a_place_and_a_near_name() {
     insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, `gist`, `triplet`, `margin_mse`, `distill_kl`, `cosent`, `matryoshka`
+    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, ...
     err:   hint: did you mean `mnrl`?
     ");
     insta::assert_snapshot!(error(&sandbox, "static_embedding: { dim: 16 }", "static_embeding: { dim: 16 }"), @r"
     exit 2
     err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:9:12: encoder.model.static_embeding: unknown variant `static_embeding`, expected one of `static_embedding`, `transformer`, `pretrained`
+    err:   cause: bad.yaml:9:12: encoder.model.static_embeding: unknown variant `static_embeding`, expected one of `static_embedding`, ...
     err:   hint: did you mean `static_embedding`?
     ");
 }

@@ -22,8 +22,68 @@ pub enum Dialect {
     Vllm,
     /// Ollama, by its own routes: those that look like OpenAI's cut prompts at a length that cannot be set.
     Ollama,
+    /// Hugging Face's Text Generation Inference.
+    Tgi,
     /// Anything else with `/v1/chat/completions`: LM Studio, a gateway.
     Generic,
+}
+
+/// How a kind of server tells what it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SelfDescription {
+    /// What stands as its models' owner in `/v1/models`; empty where that is not its own name.
+    pub owner: &'static str,
+    /// The route of its own that says more; empty where there is none. What follows points into its answer.
+    pub route: &'static str,
+    /// What no other kind has there.
+    pub sign: &'static str,
+    /// Tokens of prompt and answer together.
+    pub context: &'static str,
+    /// Requests that it works on at once.
+    pub slots: &'static str,
+    /// Its version.
+    pub build: &'static str,
+    /// What is part of the model's identity, by the name that it gets there.
+    pub model: Option<(&'static str, &'static str)>,
+}
+
+impl Dialect {
+    /// Those that can be told from others, in the order in which they are looked for.
+    pub const KNOWN: [Self; 4] = [Self::LlamaServer, Self::Vllm, Self::Ollama, Self::Tgi];
+
+    /// How it tells what it is.
+    pub fn self_description(self) -> SelfDescription {
+        match self {
+            Self::LlamaServer => SelfDescription {
+                owner: "llamacpp",
+                route: "/props",
+                sign: "/total_slots",
+                context: "/default_generation_settings/n_ctx",
+                slots: "/total_slots",
+                build: "/build_info",
+                model: Some(("template", "/chat_template")),
+            },
+            Self::Vllm => {
+                SelfDescription { owner: "vllm", route: "/version", build: "/version", ..SelfDescription::default() }
+            }
+            Self::Ollama => SelfDescription {
+                route: "/api/version",
+                sign: "/version",
+                build: "/version",
+                ..SelfDescription::default()
+            },
+            // Its models are owned by themselves.
+            Self::Tgi => SelfDescription {
+                route: "/info",
+                sign: "/max_total_tokens",
+                context: "/max_total_tokens",
+                build: "/version",
+                model: Some(("sha", "/model_sha")),
+                ..SelfDescription::default()
+            },
+            Self::Generic | Self::Probe => SelfDescription::default(),
+        }
+    }
 }
 
 /// What is the same for all requests to one server.
@@ -73,9 +133,7 @@ impl Manner {
             Asked::Chat(request) => {
                 put("messages", messages(&request.messages));
                 if let Some(schema) = &request.schema {
-                    // The one form that all of them know.
-                    let inside = json!({"name": "answer", "strict": true, "schema": schema});
-                    put("response_format", json!({"type": "json_schema", "json_schema": inside}));
+                    put("response_format", self.response_format(schema));
                 }
                 (&request.sampling, request.seed)
             }
@@ -86,7 +144,10 @@ impl Manner {
         };
         put("max_tokens", json!(sampling.max_tokens));
         put("temperature", json!(sampling.temperature));
-        put("top_p", json!(sampling.top_p));
+        // TGI takes 1 for an error, and means it where nothing is given.
+        if self.dialect != Dialect::Tgi || sampling.top_p < 1.0 {
+            put("top_p", json!(sampling.top_p));
+        }
         put("seed", json!(seed));
         put("stream", json!(self.stream));
         if self.stream {
@@ -109,6 +170,16 @@ impl Manner {
             _ => {}
         }
         Value::Object(body)
+    }
+
+    fn response_format(&self, schema: &Value) -> Value {
+        match self.dialect {
+            Dialect::Tgi => json!({"type": "json", "value": schema}),
+            // The one form that all others know.
+            _ => {
+                json!({"type": "json_schema", "json_schema": {"name": "answer", "strict": true, "schema": schema}})
+            }
+        }
     }
 
     fn ollama(&self, asked: &Asked<'_>) -> Value {
@@ -269,6 +340,15 @@ mod tests {
         );
         let generic = manner(Dialect::Generic, false).body(&asked);
         assert!(generic.get("top_k").is_none() && generic.get("cache_prompt").is_none());
+        let tgi = manner(Dialect::Tgi, false);
+        assert_eq!(
+            tgi.body(&asked),
+            json!({"model": "m", "messages": [{"role": "user", "content": "hi"}],
+                "response_format": {"type": "json", "value": {"type": "object"}},
+                "max_tokens": 7, "temperature": 0.5, "top_p": 0.75, "seed": 9, "stream": false})
+        );
+        let of_all = Sampling { top_p: 1.0, ..request.sampling.clone() };
+        assert!(tgi.body(&Asked::Text("x", &of_all, 3)).get("top_p").is_none());
         let ollama = manner(Dialect::Ollama, false);
         assert_eq!(ollama.route(&asked), "/api/chat");
         let body = ollama.body(&asked);

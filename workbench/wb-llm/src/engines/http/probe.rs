@@ -7,14 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use wb_core::fingerprint::Fingerprint;
 
 use super::{
     controls::Controls,
-    dialect::Dialect,
-    replies::{Model, Models, Props, Version},
+    dialect::{Dialect, SelfDescription},
+    replies::{Model, Models},
     transport::Transport,
 };
 use crate::error::{Error, Failure, Result};
@@ -95,21 +94,32 @@ pub fn find(
         controls: Controls::unknown("this kind of server lists none and cannot be asked"),
     };
     let mut said = json!({"dialect": dialect, "model": file_name(&entry.id)});
+    let about = dialect.self_description();
+    let facts = match about.model {
+        _ if about.route.is_empty() => None,
+        Some(_) => answer(transport, about.route, alive)?,
+        // The model is the same without.
+        None => transport.get::<Value>(about.route, ONE).ok(),
+    };
+    if let Some(facts) = &facts {
+        let number = |pointer| facts.pointer(pointer).and_then(Value::as_u64);
+        found.slots = number(about.slots).and_then(|slots| usize::try_from(slots).ok());
+        found.context = number(about.context).and_then(|context| u32::try_from(context).ok()).or(found.context);
+        found.build = facts.pointer(about.build).and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some((name, pointer)) = about.model {
+            said[name] = facts.pointer(pointer).cloned().unwrap_or_default();
+        }
+    }
     match dialect {
         Dialect::LlamaServer => {
             let mut file = None;
             let mut meta = entry.meta.unwrap_or_default();
-            if let Some(props) = answer::<Props>(transport, "/props", alive)? {
-                found.slots = props.total_slots;
-                found.context = props.default_generation_settings.and_then(|settings| settings.n_ctx);
-                found.build = props.build_info.unwrap_or_default();
-                said["template"] = json!(props.chat_template);
-                if let (true, Some(path)) = (transport.address().is_loopback(), props.model_path) {
-                    found.file_hash = weights(&path, meta["size"].as_u64(), alive)?;
-                    file = found.file_hash.is_some().then_some(path);
-                }
+            let path = facts.as_ref().and_then(|facts| facts["model_path"].as_str()).map(Path::new);
+            if let (true, Some(path)) = (transport.address().is_loopback(), path) {
+                found.file_hash = weights(path, meta["size"].as_u64(), alive)?;
+                file = found.file_hash.is_some().then_some(path);
             }
-            found.controls = Controls::of_llama_server(transport, file.as_deref())?;
+            found.controls = Controls::of_llama_server(transport, file)?;
             match &found.file_hash {
                 // It says all about the model, whatever the file is called.
                 Some(hash) => said = json!({"dialect": dialect, "file": hash, "template": said["template"]}),
@@ -122,16 +132,12 @@ pub fn find(
                 }
             }
         }
-        Dialect::Vllm => {
-            found.build = version(transport, "/version").unwrap_or_default();
-            found.controls = Controls::of_vllm(transport, &entry.id)?;
-        }
+        Dialect::Vllm => found.controls = Controls::of_vllm(transport, &entry.id)?,
         Dialect::Ollama => {
             found.controls = Controls::of_ollama(transport, &entry.id);
-            found.build = version(transport, "/api/version").unwrap_or_default();
             said["digest"] = json!(ollama_digest(transport, &entry.id));
         }
-        Dialect::Generic | Dialect::Probe => {}
+        _ => {}
     }
     found.model_hash = Fingerprint::of_json(&said).as_str().to_owned();
     Ok(found)
@@ -139,15 +145,11 @@ pub fn find(
 
 /// What a route answers; none where the server does not have it. One that fails is asked again and then an error: a model
 /// that is told by less than the last time would be taken for another one, and all of its answers be asked again.
-fn answer<T: DeserializeOwned>(
-    transport: &Transport,
-    path: &str,
-    alive: &mut dyn FnMut() -> Result<bool>,
-) -> Result<Option<T>> {
+fn answer(transport: &Transport, path: &str, alive: &mut dyn FnMut() -> Result<bool>) -> Result<Option<Value>> {
     let mut tried = 1;
     loop {
         alive()?;
-        match transport.get::<T>(path, ONE) {
+        match transport.get::<Value>(path, ONE) {
             Ok(answer) => return Ok(Some(answer)),
             Err(Failure::Stop(_) | Failure::Reject(_) | Failure::Unusable(_)) => return Ok(None),
             Err(Failure::Retry { what, .. }) if tried == TRIES => {
@@ -185,16 +187,17 @@ fn weights(path: &Path, size: Option<u64>, alive: &mut dyn FnMut() -> Result<boo
     }
 }
 
+/// The kind that the owner of the models names, else the first that has what only it has.
 fn probe(transport: &Transport, models: &[Model]) -> Dialect {
-    match models.first().and_then(|model| model.owned_by.as_deref()) {
-        Some("llamacpp") => Dialect::LlamaServer,
-        Some("vllm") => Dialect::Vllm,
-        _ if transport.get::<Props>("/props", ONE).is_ok_and(|props| props.total_slots.is_some()) => {
-            Dialect::LlamaServer
-        }
-        _ if version(transport, "/api/version").is_some() => Dialect::Ollama,
-        _ => Dialect::Generic,
-    }
+    let owner = models.first().and_then(|model| model.owned_by.as_deref()).unwrap_or_default();
+    let is_named = |dialect: &Dialect| !owner.is_empty() && dialect.self_description().owner == owner;
+    let has_sign = |dialect: &Dialect| {
+        let SelfDescription { route, sign, .. } = dialect.self_description();
+        let has = |facts: Value| facts.pointer(sign).is_some_and(|value| !value.is_null());
+        !sign.is_empty() && transport.get::<Value>(route, ONE).is_ok_and(has)
+    };
+    let known = || Dialect::KNOWN.into_iter();
+    known().find(is_named).or_else(|| known().find(has_sign)).unwrap_or(Dialect::Generic)
 }
 
 /// The model of that name, or the only one.
@@ -223,12 +226,8 @@ fn file_name(id: &str) -> &str {
     Path::new(id).file_name().and_then(|name| name.to_str()).unwrap_or(id)
 }
 
-fn version(transport: &Transport, path: &str) -> Option<String> {
-    transport.get::<Version>(path, ONE).ok().and_then(|found| found.version)
-}
-
 fn ollama_digest(transport: &Transport, model: &str) -> Option<String> {
-    let tags: serde_json::Value = transport.get("/api/tags", ONE).ok()?;
+    let tags: Value = transport.get("/api/tags", ONE).ok()?;
     let entry =
         tags.get("models")?.as_array()?.iter().find(|entry| entry["model"] == model || entry["name"] == model)?;
     Some(entry.get("digest")?.as_str()?.to_owned())

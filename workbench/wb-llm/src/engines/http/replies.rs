@@ -1,7 +1,5 @@
 //! What servers answer, as far as it is needed. Every field may be missing: no two servers agree on all of them.
 
-use std::path::PathBuf;
-
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -114,31 +112,6 @@ pub struct Model {
     pub max_model_len: Option<u32>,
     /// llama-server's: sizes of the model.
     pub meta: Option<Value>,
-}
-
-/// An answer of llama-server's `/props`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Props {
-    pub total_slots: Option<usize>,
-    pub default_generation_settings: Option<GenerationSettings>,
-    pub chat_template: Option<String>,
-    pub model_path: Option<PathBuf>,
-    pub build_info: Option<String>,
-}
-
-/// Of one slot.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct GenerationSettings {
-    pub n_ctx: Option<u32>,
-}
-
-/// An answer of `/version` (vLLM) or `/api/version` (Ollama).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Version {
-    pub version: Option<String>,
 }
 
 /// An answer of `/tokenize`: llama-server's and vLLM's have the same field.
