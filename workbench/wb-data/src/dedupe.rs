@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, records::data::Gate};
 
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// What counts as the same pair.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedupeConfig {
     /// Which texts make two pairs equal, white space folded: `off`, `positive`, or `pair` for both sides together.
@@ -31,7 +32,7 @@ impl Default for DedupeConfig {
 }
 
 /// Which texts make two pairs equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exact {
     /// No two pairs are equal.
@@ -44,7 +45,7 @@ pub enum Exact {
 }
 
 /// What to do with pairs that have the same anchor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SameAnchor {
     /// Only the first is kept.

@@ -1,13 +1,14 @@
 //! Quality gates on pairs: too short, too long, trivial, empty, generated; every dropped pair is counted by its reason.
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, records::data::Gate};
 
 use crate::{content::empty_content, gate::gate, text, trivial::trivial};
 
 /// Which pairs are good enough. Lengths are in characters without white space at the ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilterConfig {
     /// An anchor has strictly more characters than this; an empty one is dropped in any case.

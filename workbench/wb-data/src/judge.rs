@@ -2,6 +2,7 @@
 //!
 //! This crate has neither; whoever has them implements [`Judge`], and the gates decide by what it says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Pair, Progress, Ranker, records::data::Gate};
 
@@ -34,7 +35,7 @@ pub trait Judge {
 }
 
 /// Drops pairs whose text says the same as that of an earlier pair, by the cosine of their embeddings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SemanticConfig {
     /// Who embeds the texts.
@@ -46,7 +47,7 @@ pub struct SemanticConfig {
 }
 
 /// Which texts are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SemanticText {
     /// The positives.
@@ -58,7 +59,7 @@ pub enum SemanticText {
 
 /// Keeps pairs whose positive ranks among the first for its own anchor: others probably do not belong together
 /// (Wang et al. 2022, E5; Suresh et al. 2024, CoRNStack).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsistencyConfig {
     /// Who ranks.
@@ -71,7 +72,7 @@ pub struct ConsistencyConfig {
 
 /// Keeps pairs that are neither solved already nor out of reach, by the rank of their positive (CodeR's last stage
 /// drops what a baseline has among its first three).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DifficultyConfig {
     /// Who ranks.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Pair, Seed,
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// How pairs are split.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {
     /// What stays together: `group` (a crate, a repository; a pair without one is a group by itself) or `pair`.
@@ -47,7 +48,7 @@ impl Default for SplitConfig {
 }
 
 /// What stays together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
     /// A crate, a repository.
@@ -58,7 +59,7 @@ pub enum SplitBy {
 }
 
 /// Which groups are one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
     /// Groups whose names agree before the first `-` or `_` (`serde`, `serde-json`, `serde_derive`), or, where names

@@ -1,7 +1,8 @@
 //! What a run says about its language model: which engine, how many at once, how patient.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{borrow::Cow, fmt, path::PathBuf, time::Duration};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{self, MapAccess, Visitor},
@@ -14,7 +15,7 @@ use crate::engines::{
 };
 
 /// The section `llm:` of an experiment.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct LlmConfig {
     /// What runs the model.
@@ -75,7 +76,7 @@ pub enum EngineConfig {
 }
 
 /// Settings of `engine: { embedded: {...} }`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct EmbeddedSettings {
     /// Threads that the arithmetic runs on; 0 is one for each core.
@@ -98,6 +99,32 @@ const ENGINES: [&str; 5] = ["auto", "http", "sidecar", "embedded", "replay"];
 impl<'de> Deserialize<'de> for EngineConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EngineVisitor)
+    }
+}
+
+impl JsonSchema for EngineConfig {
+    fn schema_name() -> Cow<'static, str> {
+        "EngineConfig".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Which engine; one with all of its settings at their defaults may be written as its name alone.",
+            "anyOf": [
+                { "type": "string", "enum": ENGINES },
+                {
+                    "type": "object",
+                    "properties": {
+                        "http": generator.subschema_for::<HttpConfig>(),
+                        "sidecar": generator.subschema_for::<SidecarConfig>(),
+                        "embedded": generator.subschema_for::<EmbeddedSettings>(),
+                    },
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                    "additionalProperties": false,
+                },
+            ],
+        })
     }
 }
 
@@ -144,7 +171,7 @@ impl<'de> Visitor<'de> for EngineVisitor {
 }
 
 /// Whether answers can be had again from the model, or only from the ledger.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Determinism {
     /// Answers are recorded. Servers that work on several requests at once add in another order each time.
@@ -155,7 +182,7 @@ pub enum Determinism {
 }
 
 /// How long is waited, in seconds.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeoutsConfig {
     /// Until a server that is loading its model answers.
@@ -175,7 +202,7 @@ impl Default for TimeoutsConfig {
 }
 
 /// What is tried again.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetriesConfig {
     /// Attempts of one request that a server fails at: no connection, a time-out, 429, 500, 502, 503, half an answer.
@@ -291,7 +318,7 @@ pub(crate) fn duration(seconds: f64) -> Duration {
 }
 
 /// The key of a server: named here, never written here.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeyConfig {
     /// The name of an environment variable that holds it.

@@ -9,6 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use ndarray::Array2;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tantivy::{
     Index, InvertedIndexReader, TantivyDocument, Term,
@@ -26,7 +27,7 @@ use crate::{
 };
 
 /// How words are made and counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bm25Config {
     /// How texts become words, of documents and of queries.
@@ -36,7 +37,7 @@ pub struct Bm25Config {
 }
 
 /// What a word counts that a query has several times.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeated {
     /// As often as it stands there, as a disjunction of all its words does in Lucene and tantivy.

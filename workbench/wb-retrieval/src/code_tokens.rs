@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -27,7 +28,7 @@ pub const MAX_TOKEN_BYTES: usize = 255;
 /// | split, whole kept | .333 | .504 | .475 |
 /// | split, whole kept, plural stemming | .335 | .541 | .485 |
 /// | split, whole kept, light stemming | .351 | .548 | .488 |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct CodeTokensConfig {
     /// Split identifiers into their words.
@@ -40,7 +41,7 @@ pub struct CodeTokensConfig {
 }
 
 /// What is done to the endings of words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stemming {
     /// Nothing.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 use wb_llm::Sampling;
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// An experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagConfig {
     /// A folder in Spider's layout: `tables.json`, `dev.json`, `database/ID/*.sqlite`, and the training split.
@@ -61,7 +62,7 @@ fn by_words() -> Vec<RetrieverChoice> {
 }
 
 /// How examples are found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrieverChoice {
     /// Drawn by the seed: what any example is worth.
@@ -75,7 +76,7 @@ pub enum RetrieverChoice {
 }
 
 /// Retrieval by words.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WordsArm {
     /// What of an example is searched, where that is not `rag.documents`.
@@ -85,7 +86,7 @@ pub struct WordsArm {
 }
 
 /// Retrieval by an encoder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderArm {
     /// A folder, a run, `latest`, or `owner/name` of the hub.
@@ -106,7 +107,7 @@ pub struct EncoderArm {
 }
 
 /// What makes the query.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratorChoice {
     /// Rules that fit the nearest example's query to the question's database: no language model.
@@ -122,7 +123,7 @@ impl Default for GeneratorChoice {
 }
 
 /// The rules' settings.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NearestConfig {
     /// What the similarity of an example, divided by that of the first, is worth; how well its query fits has weight 1.
@@ -139,7 +140,7 @@ impl Default for NearestConfig {
 }
 
 /// How a language model is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
     /// A template of the prompt; the built-in one unless it is given.

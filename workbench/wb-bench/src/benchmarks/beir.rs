@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_retrieval::beir as layout;
 
@@ -32,7 +33,7 @@ pub const CARD: Card = Card {
 };
 
 /// Which data.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeirConfig {
     /// Ends the protocols' ids: `csn` gives `coir-csn`, `mteb-csn`, `st-csn`. Empty is the folder's name.

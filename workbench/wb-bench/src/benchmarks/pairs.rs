@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Pair;
 
@@ -28,7 +29,7 @@ pub const CARD: Card = Card {
 };
 
 /// Which numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PairsConfig {
     /// Seed of the order in which pairs are cut into chunks of 1,000; 0 is CodeSearchNet's.

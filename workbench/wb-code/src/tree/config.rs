@@ -2,13 +2,14 @@
 
 use std::{env, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Error as CoreError;
 
 use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
 
 /// Which sources to read and how to group them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeConfig {
     /// A folder of sources; without it, Cargo's registry sources (`$CARGO_HOME/registry/src`, else
@@ -49,7 +50,7 @@ impl Default for TreeConfig {
 }
 
 /// What the group of a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBy {
     /// The crate where the tree has a `Cargo.toml`, else the top folder where there are several, else the file.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Pair, Task};
@@ -17,7 +18,7 @@ use crate::{Error, Result, text};
 /// A name is a key, or a dotted path (`meta.doc`). `a|b` takes `b` where `a` is absent or null;
 /// `a+b` joins both without anything between (`declaration+canonical_solution`).
 /// A field that holds an array of strings (`code_tokens`) is joined by single spaces.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fields {
     /// The query side.
@@ -61,7 +62,7 @@ impl Default for Fields {
 }
 
 /// Which part of a field is the anchor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnchorPart {
     /// All of it.
@@ -72,7 +73,7 @@ pub enum AnchorPart {
 }
 
 /// Which part of a field is the positive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PositivePart {
     /// All of it.
@@ -83,7 +84,7 @@ pub enum PositivePart {
 }
 
 /// What to do with a record whose anchor or positive is null.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Nulls {
     /// It is a bad record.
@@ -100,7 +101,7 @@ pub enum Nulls {
 macro_rules! config_of_records {
     ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($own)*

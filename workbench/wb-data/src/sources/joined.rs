@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
@@ -15,7 +16,7 @@ use super::{
 use crate::{Error, Place, Result};
 
 /// One side of a join: JSON lines, or one JSON array.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JoinedSide {
     /// The file.
@@ -27,7 +28,7 @@ pub struct JoinedSide {
 }
 
 /// Records of the left file are anchors, those of the right with the same key positives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JoinedConfig {
     /// The anchors.

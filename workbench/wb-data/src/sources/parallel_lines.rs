@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
@@ -18,7 +19,7 @@ use super::{
 use crate::{Error, Place, Result};
 
 /// Line n of one file is the anchor, line n of the other its positive.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParallelLinesConfig {
     /// File of anchors.

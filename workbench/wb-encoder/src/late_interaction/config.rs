@@ -1,10 +1,11 @@
 //! The keys of late interaction.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 /// One vector a token: how token states become vectors, and which tokens count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LateInteractionConfig {
     /// Length of a token's vector.
@@ -21,7 +22,7 @@ pub struct LateInteractionConfig {
 }
 
 /// A token for each side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Markers {
     /// Before queries.

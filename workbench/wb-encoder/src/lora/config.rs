@@ -1,11 +1,12 @@
 //! The `lora:` section: which layers get an adapter, and how large.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Patterns, Targets};
 
 /// Which layers get an adapter, and how large.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoraConfig {
     /// Inner width of an adapter.

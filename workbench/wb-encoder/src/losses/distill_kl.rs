@@ -1,5 +1,6 @@
 //! Distillation by Kullback–Leibler divergence: which of its own documents answers an anchor best, as a teacher says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
@@ -13,7 +14,7 @@ use super::{
 use crate::similarities::rows::by_owner;
 
 /// KL distillation from a teacher's scores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DistillKlConfig {
     /// Scores are divided by this on both sides; higher is softer.

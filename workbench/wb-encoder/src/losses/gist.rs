@@ -1,6 +1,7 @@
 //! GISTEmbed: a second encoder says which negatives of a batch are probably none.
 
 use ndarray::Array2;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
@@ -16,7 +17,7 @@ use super::{
 use crate::similarities::DenseSimilarity;
 
 /// GISTEmbed (guided in-sample selection of training negatives).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GistConfig {
     /// The encoder that is asked. It does not train.
@@ -34,7 +35,7 @@ pub struct GistConfig {
 }
 
 /// A candidate counts only if the guide scores it no higher than the positive's score p, less a margin m.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Margin {
     /// p − m.

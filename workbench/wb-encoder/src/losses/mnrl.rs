@@ -1,6 +1,7 @@
 //! Multiple Negatives Ranking Loss: pick the own positive among all documents of the batch.
 
 use ndarray::{Array2, ArrayView2, s};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -18,7 +19,7 @@ use crate::similarities::SimilarityConfig;
 const SCALE: f64 = 20.0;
 
 /// Multiple Negatives Ranking Loss (InfoNCE with in-batch negatives).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MnrlConfig {
     /// Scores are multiplied by this: 20 for cosines; bigger is stricter. 20 where `temperature` is not given either.
@@ -36,7 +37,7 @@ pub struct MnrlConfig {
 }
 
 /// Whose scores are candidates beside the own positive's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// An anchor against all documents of the batch.
@@ -50,7 +51,7 @@ pub enum Direction {
 }
 
 /// How the scores of several directions become a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partition {
     /// One softmax over the candidates of all directions.
@@ -61,7 +62,7 @@ pub enum Partition {
 }
 
 /// Which negatives count more the more they look like an answer: α·s is added to their logits, without a gradient.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hardness {
     /// Documents of other pairs; LLaVE has α = 9 (Lan et al. 2025, arXiv 2503.04812).

@@ -8,13 +8,14 @@ mod words;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Error, Result, Tokenizer, word_splitter::WordSplitter};
 
 /// How a tokenizer is learned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenizerConfig {
     /// Tokens in all: 3 special ones, 256 bytes, and merges.

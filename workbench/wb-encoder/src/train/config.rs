@@ -1,5 +1,6 @@
 //! The `train:` section: what is lowered, in which batches, for how long, and what is kept.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -16,7 +17,7 @@ use super::{
 use crate::{losses::LossConfig, similarities::SimilarityConfig};
 
 /// How an encoder is trained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainConfig {
     /// What embeddings are compared by.
@@ -97,7 +98,7 @@ impl Default for TrainConfig {
 }
 
 /// Batches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BatchConfig {
     /// Pairs in a batch: each anchor is told apart from all documents of the batch, so more is harder and better.
@@ -135,7 +136,7 @@ impl Default for BatchConfig {
 }
 
 /// Whether the pairs of a batch come from one data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchFrom {
     /// Each batch from one, as in sentence-transformers: negatives are then of the same kind as the positive,
@@ -154,7 +155,7 @@ impl BatchFrom {
 }
 
 /// Validation while training; also before the first step and after the last. A checkpoint is written at each.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValidateConfig {
     /// How often.
@@ -170,7 +171,7 @@ impl Default for ValidateConfig {
 }
 
 /// A distance between validations, or between other things that come again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Every {
     /// As a share of all steps, above 0 and at most 1.
@@ -209,7 +210,7 @@ impl Every {
 }
 
 /// Which weights are left at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
     /// Those with the highest validation MRR, the earliest of equals.

@@ -1,6 +1,7 @@
 //! The curriculum: stages of a training, one after the other, each with its own data sets, negatives, temperature,
 //! learning rate and lengths.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -8,7 +9,7 @@ use super::{config::TrainConfig, mix::check_name};
 use crate::{folder::MaxTokens, losses::LossConfig};
 
 /// One stage. What is left out is as in the rest of `train:`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StageConfig {
     /// What journals, reports and errors call it.
@@ -45,7 +46,7 @@ impl Default for StageConfig {
 }
 
 /// The end of a stage, counted from the beginning of training.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     /// A share of all steps, above 0 and at most 1. All steps are `max_steps`, or fewer where `epochs` passes over

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -16,7 +17,7 @@ const CHUNK: usize = 16 * 1024;
 const SMALLEST: f32 = 1e-30;
 
 /// How weights change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptimizerConfig {
     /// Adam with decoupled weight decay.
@@ -24,7 +25,7 @@ pub enum OptimizerConfig {
 }
 
 /// AdamW.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamwConfig {
     /// The full learning rate; the schedule multiplies it.

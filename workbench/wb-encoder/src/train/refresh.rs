@@ -1,5 +1,6 @@
 //! Hard negatives that are mined again while training goes on, with the weights of the moment.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
 
@@ -7,7 +8,7 @@ use super::config::Every;
 use crate::{Backbone, Result};
 
 /// When hard negatives are mined again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RefreshConfig {
     /// How often: a share of all steps, or a number of steps.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Result, Side};
 
@@ -10,7 +11,7 @@ use super::{curriculum::Stage, mix::check_name};
 /// Put before texts in training; what is left out has the encoder's own prompt.
 ///
 /// Like sentence-transformers' `prompts` argument: one for each column, for each data set, or for both.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PromptsConfig {
     /// Before anchors.
@@ -22,7 +23,7 @@ pub struct PromptsConfig {
 }
 
 /// The prompts of one data set.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ColumnPrompts {
     /// Before anchors.

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
 use super::{ByteSize, RescoreConfig};
 
 /// How hard negatives are mined. What is null is decided by the mode.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MiningConfig {
     /// Whose rules: `nv_retriever`, `sentence_transformers`, `flag_embedding`, `naive`.
@@ -51,7 +52,7 @@ pub struct MiningConfig {
 }
 
 /// Vectors in files, and whose they are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VectorsConfig {
     /// `.npy` or `.safetensors`: one row for each anchor.
@@ -65,7 +66,7 @@ pub struct VectorsConfig {
 }
 
 /// Whose rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// TopK-PercPos of NV-Retriever (arXiv 2407.15831): the best documents under 95 % of the positive's score.
@@ -80,7 +81,7 @@ pub enum Mode {
 }
 
 /// Which of the documents that are left.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Sampling {
     /// The best.
@@ -93,7 +94,7 @@ pub enum Sampling {
 }
 
 /// How steep the weights are.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Softmax {
     /// Scores are divided by this: near 0 the best are drawn, far above the scores any.
@@ -107,7 +108,7 @@ impl Default for Softmax {
 }
 
 /// What ranks the documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MiningRetriever {
     /// Cosines of vectors.

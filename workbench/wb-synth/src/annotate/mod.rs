@@ -10,6 +10,7 @@ mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
 use wb_llm::{Answer, Ask, Reply, Sampling, neutral::BREAK};
@@ -25,7 +26,7 @@ use crate::{Account, Snippet, chain::reason, provenance};
 const STAGE: &str = "annotate";
 
 /// How chunks are annotated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnnotateConfig {
     /// Characters of a chunk that the model is shown at most; the beginning is.

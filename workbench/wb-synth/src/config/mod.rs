@@ -4,6 +4,7 @@ mod stages;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::CODE_LANGUAGES;
 use wb_core::{Error, Result, Task, suggest};
@@ -13,7 +14,7 @@ pub use stages::{BrainstormConfig, FewShotConfig, GenerateConfig, JudgeConfig, N
 use crate::languages::weight;
 
 /// Pairs from a language model.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SynthConfig {
     /// Which tasks.
@@ -52,7 +53,7 @@ pub struct SynthConfig {
 }
 
 /// Which tasks take part.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskChoice {
     /// All, with an equal share for each kind.
@@ -64,7 +65,7 @@ pub enum TaskChoice {
 }
 
 /// What a pair's data set is called.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetNames {
     /// By its task: `text2code/web_query`. Prompts may then differ from task to task.

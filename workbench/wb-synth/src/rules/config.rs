@@ -1,11 +1,12 @@
 //! What rules make out of snippets: which tasks, which rewrites, how many, and whether code is run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::RewriteKind;
 use wb_core::{Error, Result, Task};
 
 /// `rules:` of a synthesis: pairs without a language model.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RulesConfig {
     /// Which kinds of pairs are made.
@@ -34,7 +35,7 @@ pub struct RulesConfig {
 }
 
 /// Where a query comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuerySource {
     /// The first paragraph of the documentation, as plain prose.
@@ -44,7 +45,7 @@ pub enum QuerySource {
 }
 
 /// Whether code is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {
     /// Nothing is run.

@@ -6,7 +6,7 @@ use wb_core::{records::outcome::Outcome, run_dir};
 use wb_sql::benchmarks::SqlBenchmark;
 
 use super::{End, external};
-use crate::{args, output};
+use crate::{args, config, output};
 
 /// `wb ls`
 pub fn ls(arguments: &args::Ls) -> Result<End> {
@@ -14,6 +14,8 @@ pub fn ls(arguments: &args::Ls) -> Result<End> {
         benchmarks(arguments)?;
     } else if arguments.tasks {
         tasks()?;
+    } else if arguments.schema {
+        output::line(config::schema()?);
     } else if arguments.defaults {
         output::line(include_str!("../../../../configs/README.md").trim_end());
     } else {

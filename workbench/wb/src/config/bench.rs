@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_bench::BenchmarkConfig;
 use wb_core::{Error, Result};
@@ -11,7 +12,7 @@ use wb_synth::annotate::EmbedText;
 use super::data::SourceChoice;
 
 /// What is measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchConfig {
     /// In this order; the verdict is about the first.
@@ -29,7 +30,7 @@ pub struct BenchConfig {
 }
 
 /// What is embedded of documents that a language model annotated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentsConfig {
     /// `code`, `annotation`, `both`, `concat`.
@@ -39,7 +40,7 @@ pub struct DocumentsConfig {
 }
 
 /// Who is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ContestantName {
     /// The lexical baseline.
     #[serde(rename = "bm25")]
@@ -90,7 +91,7 @@ impl Default for BenchConfig {
 }
 
 /// One benchmark.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BenchEntry {
     /// Which.

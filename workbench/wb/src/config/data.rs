@@ -1,5 +1,6 @@
 //! The `data:` section: sources, and the gates that pairs pass.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
@@ -16,7 +17,7 @@ use wb_encoder::train::mix::check_name;
 use wb_text2sql::examples::ExamplesConfig;
 
 /// Where pairs come from, and what is done to them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataConfig {
     /// Read in this order.
@@ -30,6 +31,7 @@ pub struct DataConfig {
     /// With `on_bad: skip`, the share of bad records in a source, from 0 to 1, that is still not an error.
     // The usual share is not written, so that it is no part of a run's id.
     #[serde(default = "max_bad_share", skip_serializing_if = "is_usual")]
+    #[schemars(extend("default" = MAX_BAD_SHARE))]
     pub max_bad_share: f64,
     /// Quality.
     #[serde(default)]
@@ -139,7 +141,7 @@ impl DataConfig {
 }
 
 /// Questions and queries of a text-to-SQL data set in Spider's layout.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TextToSqlPairs(pub ExamplesConfig);
 

@@ -1,5 +1,6 @@
 //! The `encoder:` section: a model from scratch or a pretrained one, and how it is adapted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 use wb_encoder::{
@@ -9,7 +10,7 @@ use wb_encoder::{
 };
 
 /// What is trained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderConfig {
     /// From scratch (`static_embedding`, `transformer`) or `pretrained`.
@@ -35,7 +36,7 @@ pub struct EncoderConfig {
 }
 
 /// Where the weights come from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelChoice {
     /// A bag of token vectors, from scratch.
@@ -47,7 +48,7 @@ pub enum ModelChoice {
 }
 
 /// A bag of token vectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StaticChoice {
     /// Length of a vector.
@@ -65,7 +66,7 @@ impl Default for StaticChoice {
 }
 
 /// A small transformer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransformerChoice {
     /// Width of the stream.

@@ -5,4 +5,5 @@ mod configs;
 mod devices;
 mod documents;
 mod repeated_fields;
+mod schema;
 mod tidy;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
@@ -16,7 +17,7 @@ use crate::{Gradients, Parameters, models::WeightSpec};
 const NAME: &str = "ast_nodes";
 
 /// Prediction of syntax nodes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AstNodesConfig {
     /// What its loss is multiplied by; 0 leaves it out.

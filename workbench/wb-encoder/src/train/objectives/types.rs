@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
 
@@ -22,7 +23,7 @@ const OTHER: &str = "other";
 const COUNTED: usize = 20_000;
 
 /// Prediction of types.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TypesConfig {
     /// What its loss is multiplied by; 0 leaves it out.
