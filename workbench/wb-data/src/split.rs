@@ -22,15 +22,16 @@ use crate::{
 pub struct SplitConfig {
     /// What stays together: `group` (a crate, a repository; a pair without one is a group by itself) or `pair`.
     pub by: SplitBy,
-    /// Whether groups that share code stay together too: `prefix` or `off`.
+    /// Which groups are one. `prefix`: names that agree before the first `-` or `_` (`serde`, `serde_json`), or owners
+    /// that agree where names have a `/`. `off`: every group by itself.
     pub family: Family,
-    /// Share of groups, so about the share of pairs, for choosing checkpoints; 0 for none.
+    /// Share of groups for choosing checkpoints; `0` for none.
     pub validation: f64,
-    /// Share of groups, so about the share of pairs, for measuring; 0 for none.
+    /// Share of groups for measuring; `0` for none.
     pub test: f64,
-    /// At most so many validation pairs, the others dropped; 0 for no limit.
+    /// At most so many validation pairs, the others dropped; `0` for no limit.
     pub max_validation: usize,
-    /// At most so many test pairs, the others dropped; 0 for no limit.
+    /// At most so many test pairs, the others dropped; `0` for no limit.
     pub max_test: usize,
 }
 

@@ -18,25 +18,31 @@ use crate::engines::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct LlmConfig {
-    /// What runs the model.
+    /// What runs the model: `auto`, `http`, `sidecar`, `embedded` or `replay`, with settings as `{ http: {} }`. `auto`
+    /// is `http` where there is a `base_url`, else `sidecar` where a llama-server is found, else `embedded`; which it
+    /// was stands in `synthesis.json`. A server that happens to listen on this machine is never taken.
     pub engine: EngineConfig,
-    /// The model: a GGUF file for `sidecar` and `embedded`, the server's name of it for `http` (empty: its only one).
+    /// For `sidecar` and `embedded` a GGUF file: a path (a leading `~` is the home folder), or a file of the hub as
+    /// `owner/name/FILE.gguf` or `owner/name@revision/FILE.gguf`, which is fetched when it is first used. For `http`
+    /// the server's name of the model, empty for its only one.
     pub model: String,
     /// Where the server of `http` listens: `http://127.0.0.1:8080`, with or without `/v1`.
     pub base_url: String,
-    /// Tokens of prompt and answer together, of one question. 0 is what a server of `http` says, else 4096.
+    /// Tokens of prompt and answer together, of one question; `0` is what a server says, else 4,096.
     pub context: u32,
     /// Whether prompts may leave this machine: without it, `base_url` has to be a loopback address.
     pub allow_remote: bool,
-    /// Questions asked at once; 0 is what the engine has slots for.
+    /// Questions asked at once; `0` is what the engine has slots for.
     pub parallel: usize,
-    /// Whether the same run gives the same answers again.
+    /// `recorded`: answers are in the ledger, and the same bytes come out of it again. `strict`: one question at a time
+    /// and no cache of prompts, so that the same server and build give the same answers.
     pub determinism: Determinism,
-    /// How long is waited for what.
+    /// How long is waited.
     pub timeouts: TimeoutsConfig,
-    /// What is tried again, how often.
+    /// What is tried again.
     pub retries: RetriesConfig,
-    /// Asks the engine a few questions at the start, to know whether it keeps to schemas, repeats itself and counts tokens.
+    /// Asks the engine a few questions at the start, to know whether it keeps to schemas, repeats itself, reads control
+    /// tokens in text and counts tokens.
     pub canaries: bool,
 }
 

@@ -30,9 +30,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bm25Config {
-    /// How texts become words, of documents and of queries.
+    /// How texts become words: `split`, `whole`, `stemming`.
     pub tokens: CodeTokensConfig,
-    /// What a word counts that a query has several times.
+    /// What a word counts that a query has several times: `each_time` as often as it stands there, or `once`.
     pub repeated: Repeated,
 }
 

@@ -20,16 +20,20 @@ use crate::{
 pub struct RagConfig {
     /// A folder in Spider's layout: `tables.json`, `dev.json`, `database/ID/*.sqlite`, and the training split.
     pub dataset: PathBuf,
-    /// What is asked, in the folder: a JSON list of `db_id`, `question` and `query`.
+    /// What is asked, in the folder `dataset`: a JSON list of `db_id`, `question` and `query`.
     #[serde(default = "dev")]
     pub questions: PathBuf,
-    /// So many of them, drawn by the seed; 0 is all.
+    /// So many of the questions, drawn by the seed; `0` for all.
     #[serde(default)]
     pub sample: usize,
-    /// Where examples are retrieved from, in the folder.
+    /// Where examples come from, in the folder `dataset`: `questions` (`[train_spider.json, train_others.json]`), lists
+    /// of `db_id`, `question` and `query`; `gold` (`null`), lines of SQL, a tab and the `db_id`, whose queries become
+    /// examples without a question where the lists do not have them.
     #[serde(default)]
     pub training: TrainingFiles,
-    /// What of an example is searched.
+    /// What of an example is searched: `context` (`true`), its schema; `question` (`false`); `sql` (`true`), its query;
+    /// `form` (`false`), its query with `_` for names and values. A part that an example does not have is left out;
+    /// where nothing is left, its query stands.
     #[serde(default)]
     pub documents: TextFormat,
     /// An arm for each, beside the one without retrieval.
@@ -38,10 +42,11 @@ pub struct RagConfig {
     /// How many examples a question gets.
     #[serde(default = "three")]
     pub top_k: usize,
-    /// Whether examples may be of the question's own database.
+    /// Whether examples may be of the question's own database, which real users have and benchmarks must not.
     #[serde(default)]
     pub own_database: bool,
-    /// What makes a query of question and examples.
+    /// What makes a query of question and examples: `nearest`, rules that fit the nearest examples' queries to the
+    /// question's database; or `model`, the language model of `llm`.
     #[serde(default)]
     pub generator: GeneratorChoice,
     /// Whose verdicts: `official` or `strict`.

@@ -32,11 +32,11 @@ pub const CARD: Card = Card {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PairsConfig {
-    /// Seed of the order in which pairs are cut into chunks of 1,000; 0 is CodeSearchNet's.
+    /// Seed of the order in which pairs are cut into pools of 1,000, in numpy's legacy stream; 0 is CodeSearchNet's.
     pub seed: u32,
-    /// What the pairs are called: `test`.
+    /// What the pairs are called in tables.
     pub split: String,
-    /// Measure each language by itself too, where there are several.
+    /// Measures each language by itself too, where there are several.
     pub per_language: bool,
 }
 

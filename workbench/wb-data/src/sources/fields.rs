@@ -25,22 +25,22 @@ pub struct Fields {
     pub anchor: String,
     /// The document side.
     pub positive: String,
-    /// Hard negatives: one string or an array of strings; may be absent from a record.
+    /// Hard negatives, one string or an array; may be absent.
     pub negatives: String,
-    /// A teacher's or a person's scores: one number for the positive, or an array with that of the positive and then
-    /// one for each hard negative; may be absent from a record.
+    /// A teacher's or a person's scores, for losses that learn from them: one number for the positive, or an array with
+    /// the positive's and one for each hard negative; may be absent.
     pub scores: String,
-    /// The id; null for `<file>:<line>`, which records without the field get too.
+    /// The id; `null`, or a record without it, is named by file and line.
     pub id: Option<String>,
-    /// Programming language; may be absent from a record.
+    /// The programming language; may be absent.
     pub language: String,
-    /// What must not stand on both sides of a split; may be absent from a record.
+    /// What must not stand on both sides of a split; may be absent.
     pub group: String,
-    /// File inside the group; may be absent from a record.
+    /// The file inside the group; may be absent.
     pub path: String,
-    /// Licence; may be absent from a record.
+    /// The license; may be absent.
     pub license: String,
-    /// Data set; may be absent from a record. A source with a data set of its own does not ask.
+    /// The data set; may be absent, and is not asked for where the source has a `dataset` of its own.
     pub dataset: String,
 }
 

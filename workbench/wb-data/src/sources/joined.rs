@@ -31,14 +31,16 @@ pub struct JoinedSide {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JoinedConfig {
-    /// The anchors.
+    /// The anchors: a map of `path` (JSON lines or one JSON array), `text` (the field with the text) and `key` (the
+    /// field with the key, unique in the file).
     pub left: JoinedSide,
-    /// The positives.
+    /// The positives, with the three keys of `left`.
     pub right: JoinedSide,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]
     pub dataset: String,
-    /// Only what follows the last of this in a key is compared (`/`: `Python/3` is `Java/3`); nothing for whole keys.
+    /// Only what follows the last of this in a key is compared: with `/`, `Python/3` meets `Java/3`; empty for whole
+    /// keys.
     #[serde(default)]
     pub key_after: String,
     /// The language of the positives.

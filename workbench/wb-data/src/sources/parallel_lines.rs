@@ -22,9 +22,9 @@ use crate::{Error, Place, Result};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParallelLinesConfig {
-    /// File of anchors.
+    /// A text file; line n is the anchor of pair n.
     pub anchors: PathBuf,
-    /// File of positives.
+    /// A text file; line n is the positive of pair n.
     pub positives: PathBuf,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]

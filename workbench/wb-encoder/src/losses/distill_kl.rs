@@ -17,11 +17,11 @@ use crate::similarities::rows::by_owner;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DistillKlConfig {
-    /// Scores are divided by this on both sides; higher is softer.
+    /// Scores of both are divided by this before the softmax over a pair's own documents.
     pub temperature: f64,
-    /// The model's own, instead of `temperature`.
+    /// The model's own in place of `temperature`; cosines want about 0.05. The loss is multiplied by its square.
     pub student_temperature: Option<f64>,
-    /// The teacher's own, instead of `temperature`; it should suit the spread of its scores.
+    /// The teacher's own in place of `temperature`; it should suit the spread of the teacher's scores.
     pub teacher_temperature: Option<f64>,
 }
 

@@ -20,8 +20,10 @@ use crate::similarities::{Similarity, SimilarityConfig};
 /// the lengths in each step, to save time; here, all of them together take a hundredth of a step.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["dims"]))]
 pub struct MatryoshkaConfig {
-    /// Lengths, each at least 1 and at most the model's; the model's own should be among them.
+    /// Lengths to which embeddings are cut, as in `[384, 192, 96]`, each at least 1 and at most the model's; the
+    /// model's own should be among them.
     pub dims: Vec<usize>,
     /// What the loss at each length counts; empty for 1 each.
     pub weights: Vec<f64>,

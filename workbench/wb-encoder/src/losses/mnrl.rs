@@ -22,17 +22,24 @@ const SCALE: f64 = 20.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MnrlConfig {
-    /// Scores are multiplied by this: 20 for cosines; bigger is stricter. 20 where `temperature` is not given either.
+    /// Scores are multiplied by this: 20 suits cosines, 1 dot products and sums over tokens. Where `temperature` is not
+    /// given either, 20, or 1 with `similarity: maxsim` and `xtr`.
     pub scale: Option<f64>,
-    /// Scores are divided by this: the inverse of `scale`, and another way to give it.
+    /// Scores are divided by this: the inverse of `scale`, and another way to give it; 0.05 is a scale of 20. Both are
+    /// an error.
     pub temperature: Option<f64>,
-    /// Who has to tell whom apart. `query_to_doc` is always among them: it holds the right answer.
+    /// Who has to tell whom apart. `query_to_doc`, always needed: an anchor, all documents. `query_to_query`: an
+    /// anchor, the other anchors. `doc_to_query`: a positive, all anchors. `doc_to_doc`: a positive, all documents but
+    /// those of its own anchor. Cost next to nothing.
     pub directions: Vec<Direction>,
-    /// One choice among the candidates of all directions, or one in each.
+    /// `joint`: one softmax over the candidates of all directions. `per_direction`: one in each, and the losses
+    /// averaged; for `query_to_doc` and `doc_to_query` only.
     pub partition: Partition,
-    /// Makes negatives that look like answers count more.
+    /// Adds strength · score to the logits of some negatives, without a gradient: `{ in_batch_negatives: 9 }`
+    /// (documents of other pairs), `{ hard_negatives: 5 }` (the pair's own) or `{ all_negatives: 5 }`.
     pub hardness: Option<Hardness>,
-    /// Takes texts out of the candidates that are right answers too: see [`Blocked::of`](super::Blocked::of).
+    /// Takes texts out of the candidates that are right answers too: documents equal to the anchor's positive,
+    /// positives of an equal anchor, and the same among anchors and among documents in the other directions.
     pub mask_duplicates: bool,
 }
 

@@ -15,9 +15,9 @@ use crate::similarities::{DenseSimilarity, Distance, Similarity, SimilarityConfi
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TripletConfig {
-    /// What closeness is. It takes the place of `train.similarity`.
+    /// `cosine` (1 − the cosine), `euclidean` or `manhattan`; takes the place of `train.similarity`.
     pub distance: TripletDistance,
-    /// How much closer the positive has to be; in the distance's units.
+    /// How much closer the positive has to be. 5 suits the euclidean distance of embeddings that are not normalized.
     pub margin: f64,
 }
 

@@ -11,9 +11,9 @@ use crate::{Backbone, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RefreshConfig {
-    /// How often: a share of all steps, or a number of steps.
+    /// How often hard negatives are mined again: `{ share: 0.25 }` of all steps, or `{ steps: 500 }`.
     pub every: Every,
-    /// Whether it is done before the first step too; without it, training begins with the negatives of the pairs.
+    /// Whether they are mined before the first step too; otherwise training begins with the negatives of the pairs.
     pub at_start: bool,
 }
 

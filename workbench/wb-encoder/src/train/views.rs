@@ -14,11 +14,12 @@ use super::{curriculum::Stage, mix::check_name};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PromptsConfig {
-    /// Before anchors.
+    /// Put before anchors; without it, the encoder's own prompt.
     pub query: Option<String>,
-    /// Before positives and hard negatives.
+    /// Put before positives and hard negatives; without it, the encoder's own prompt.
     pub document: Option<String>,
-    /// By data set; they come before the two above.
+    /// By name of a data set, as in `{ conala: { query: "Question: " } }`: a map of `query` and `document`, which come
+    /// before `query` and `document` here.
     pub datasets: BTreeMap<String, ColumnPrompts>,
 }
 

@@ -82,14 +82,15 @@ impl SnippetSourceConfig {
 /// Which snippets: the sources, and what of them is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["sources"]))]
 pub struct SnippetsConfig {
-    /// The sources, read in this order; of two of one kind the later one is called `kind2`.
+    /// Read in this order; each is one of the members below.
     pub sources: Vec<SnippetSourceConfig>,
     /// What a snippet has to be.
     pub filters: FiltersConfig,
     /// How many are taken.
     pub draw: DrawConfig,
-    /// What to do with a file or record that is not what it should be: `stop` or `skip`.
+    /// What to do with a file or record that is not what it should be: `stop`, or `skip` and count.
     pub on_bad: OnBad,
     /// With `on_bad: skip`, the share of bad ones in a source that is still not an error.
     pub max_bad_share: f64,

@@ -17,7 +17,7 @@ pub fn ls(arguments: &args::Ls) -> Result<End> {
     } else if arguments.schema {
         output::line(config::schema()?);
     } else if arguments.defaults {
-        output::line(include_str!("../../../../configs/README.md").trim_end());
+        output::line(config::with_tables(include_str!("../../../../configs/README.md"))?.trim_end());
     } else {
         runs(arguments)?;
     }

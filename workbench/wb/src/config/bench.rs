@@ -15,15 +15,17 @@ use super::data::SourceChoice;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchConfig {
-    /// In this order; the verdict is about the first.
+    /// A list; the run's verdict is about the first.
     pub benchmarks: Vec<BenchEntry>,
-    /// Measured in every run: `bm25`, `untrained`, `trained`, `bm25+trained`.
+    /// Who is measured in every run.
     pub contestants: Vec<ContestantName>,
     /// The lexical baseline.
     pub bm25: Bm25Config,
-    /// How scores of BM25 and the encoder become one.
+    /// How the scores of BM25 and the trained encoder become one.
     pub fusion: FusionConfig,
-    /// What encoders embed of a document, where that is not its own text; BM25 reads the text itself.
+    /// What encoders embed of a document, where that is not its own text: `embed` (`code`, `annotation`, `both`,
+    /// `concat`) and `annotations` (the file of `wb synth`); BM25 reads the text itself. An annotation is found by the
+    /// exact text of a document; how many have none is told.
     pub documents: Option<DocumentsConfig>,
     /// How many of the best and of the worst queries the report shows.
     pub examples: usize,

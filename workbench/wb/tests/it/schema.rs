@@ -1,4 +1,4 @@
-//! The schema of a YAML: the committed file is the one that the types make, and every config fits it.
+//! The schema of a YAML: it and the tables of keys are committed as the types make them, and every config fits it.
 
 use std::{fs, path::Path, process::Command};
 
@@ -9,24 +9,25 @@ use crate::{
     tidy::root,
 };
 
-fn printed() -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_wb")).args(["ls", "--schema"]).output().unwrap();
+fn printed(what: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_wb")).args(["ls", what]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
-fn the_committed_schema_is_the_one_of_the_types() {
-    let committed = fs::read_to_string(root().join("configs/schema.json")).unwrap_or_default();
-    assert!(
-        committed == printed(),
-        "configs/schema.json is stale; make it again: cargo run --release -p wb -- ls --schema > configs/schema.json"
-    );
+fn what_is_made_from_the_types_is_committed_as_they_make_it() {
+    for (file, option) in [("configs/schema.json", "--schema"), ("configs/README.md", "--defaults")] {
+        // Not there is as stale as old.
+        let committed = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let again = format!("cargo run --release -p wb -- ls {option} > made && mv made {file}");
+        assert!(committed == printed(option), "{file} is stale; make it again: {again}");
+    }
 }
 
 #[test]
 fn every_config_names_the_schema_and_fits_it() {
-    let schema: Value = serde_json::from_str(&printed()).unwrap();
+    let schema: Value = serde_json::from_str(&printed("--schema")).unwrap();
     for path in configs() {
         let text = fs::read_to_string(&path).unwrap();
         let mut head = text.lines().take_while(|line| line.starts_with('#'));
@@ -40,7 +41,7 @@ fn every_config_names_the_schema_and_fits_it() {
 
 #[test]
 fn what_the_types_refuse_does_not_fit_the_schema() {
-    let schema: Value = serde_json::from_str(&printed()).unwrap();
+    let schema: Value = serde_json::from_str(&printed("--schema")).unwrap();
     for (yaml, at) in [
         ("name: x\ntrian: {}", ".trian"),
         ("name: 3", ".name"),

@@ -20,7 +20,7 @@ const NAME: &str = "ast_nodes";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AstNodesConfig {
-    /// What its loss is multiplied by; 0 leaves it out.
+    /// What the loss is multiplied by; `0` is as if the objective was not there.
     pub weight: f64,
 }
 

@@ -17,11 +17,11 @@ use crate::{Parameters, train::table::PairTable};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ObjectivesConfig {
-    /// Masked language modelling.
+    /// Masked language modelling: some tokens are hidden, and are to be told.
     pub mlm: Option<MlmConfig>,
-    /// Kinds of syntax nodes.
+    /// The kind of the syntax node around each token.
     pub ast_nodes: Option<AstNodesConfig>,
-    /// Declared types.
+    /// The types of names with a declared type, while the declaration is hidden.
     pub types: Option<TypesConfig>,
 }
 

@@ -29,9 +29,9 @@ const EPSILON: f32 = 1e-12;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MlmConfig {
-    /// What its loss is multiplied by; 0 leaves it out.
+    /// What the loss is multiplied by; `0` is as if the objective was not there.
     pub weight: f64,
-    /// Which share of the tokens is to be told.
+    /// Share of the tokens that are asked about.
     pub mask_share: f64,
 }
 
