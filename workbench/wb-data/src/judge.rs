@@ -37,12 +37,13 @@ pub trait Judge {
 /// Drops pairs whose text says the same as that of an earlier pair, by the cosine of their embeddings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["encoder"]))]
 pub struct SemanticConfig {
-    /// Who embeds the texts.
+    /// An encoder by its name: a folder, a run, or `owner/name` of the hub; its own prompts and lengths are used.
     pub encoder: EncoderRef,
-    /// Texts with at least this cosine are duplicates.
+    /// Texts with at least this cosine are duplicates; above 0, at most 1.
     pub cosine: f64,
-    /// Which texts are compared.
+    /// Which texts are compared: `positive` or `anchor`.
     pub text: SemanticText,
 }
 
@@ -62,9 +63,9 @@ pub enum SemanticText {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsistencyConfig {
-    /// Who ranks.
+    /// Who ranks: `bm25`, or an encoder by its name, with its own prompts and lengths.
     pub by: Ranker,
-    /// The last rank that is kept.
+    /// Pairs whose rank is beyond this are dropped: their two sides probably do not belong together.
     pub top: usize,
     /// Only pairs of these data sets; empty for all. The others pass, and compete.
     pub datasets: Vec<String>,
@@ -75,13 +76,14 @@ pub struct ConsistencyConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DifficultyConfig {
-    /// Who ranks.
+    /// Who ranks: `bm25`, or an encoder by its name, with its own prompts and lengths.
     pub by: Ranker,
-    /// The first rank that is kept.
+    /// Pairs with a smaller rank are dropped: the judge solves them already. At least 1.
     pub min_rank: usize,
-    /// The last rank that is kept; 0 for no limit.
+    /// Pairs with a greater rank are dropped; `0` for no limit.
     pub max_rank: usize,
-    /// Pairs that would be dropped for being too easy become this data set instead; empty for dropping them.
+    /// Pairs that are too easy are not dropped but become this data set, for earlier stages of a curriculum; empty for
+    /// dropping them.
     pub easy_dataset: String,
     /// Only pairs of these data sets; empty for all. The others pass, and compete.
     pub datasets: Vec<String>,

@@ -31,12 +31,12 @@ pub const MAX_TOKEN_BYTES: usize = 255;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct CodeTokensConfig {
-    /// Split identifiers into their words.
+    /// Splits identifiers into their words.
     pub split: bool,
-    /// Keep a split identifier as one more token, spelled in lower case without separators, so that `readFile` and
-    /// `read_file` meet. Says nothing where identifiers are not split.
+    /// Keeps a split identifier as one more word, in lower case without separators, so that `readFile` and `read_file`
+    /// meet. Says nothing where identifiers are not split.
     pub whole: bool,
-    /// What is done to endings.
+    /// What is done to endings: `none`, `plural`, or `light` (plurals, `-ing`, `-ed`, a last `e`).
     pub stemming: Stemming,
 }
 

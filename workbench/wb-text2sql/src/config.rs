@@ -131,7 +131,8 @@ impl Default for GeneratorChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NearestConfig {
-    /// What the similarity of an example, divided by that of the first, is worth; how well its query fits has weight 1.
+    /// What the similarity of an example, divided by that of the first, is worth; how well its query fits the question
+    /// has weight 1.
     pub retrieval_weight: f64,
     /// Whether candidates are run: one that fails is out, one without rows loses against others.
     pub execution_guided: bool,
@@ -148,17 +149,20 @@ impl Default for NearestConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
-    /// A template of the prompt; the built-in one unless it is given.
+    /// A template of your own in place of the built-in one, with `{{ question }}`, `{{ context }}` and `{{ examples
+    /// }}`, or `{% for example in example_list %}` with `example.context`, `example.question` and `example.sql`. The
+    /// same file serves both arms: without retrieval `examples` is empty.
     pub prompt: Option<PathBuf>,
-    /// 0 takes the likeliest token.
+    /// How evenly tokens are drawn; `0` takes the likeliest.
     pub temperature: f32,
     /// Draws among the likeliest tokens that together have this probability.
     pub top_p: f32,
     /// Tokens of an answer at most.
     pub max_tokens: u32,
-    /// Whether the answer has to be a JSON object with the query in it, which the engine enforces.
+    /// Whether the answer has to be `{"sql": "..."}`, which the engine enforces; else the query is looked for in the
+    /// text.
     pub json: bool,
-    /// Queries a question; of several the one whose result most have is taken (self-consistency).
+    /// Queries a question; of several the one whose result most of them have is taken (self-consistency).
     pub samples: u32,
     /// How often a query that does not run is asked for again, with what the database said.
     pub repair: u32,

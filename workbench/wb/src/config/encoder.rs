@@ -13,24 +13,28 @@ use wb_encoder::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderConfig {
-    /// From scratch (`static_embedding`, `transformer`) or `pretrained`.
+    /// One of `static_embedding`, `transformer`, `pretrained`.
     pub model: ModelChoice,
-    /// The tokenizer of a model from scratch, learned from the training pairs.
+    /// The tokenizer of a model from scratch, learned from the training pairs; a pretrained model brings its own.
     #[serde(default)]
     pub tokenizer: TokenizerConfig,
-    /// Longer texts are cut; without it, a pretrained model's own limit, or 256 from scratch.
+    /// Longer texts are cut: `{ query: N, document: N }`, special tokens included. Time and memory grow with it.
+    /// Without it, a pretrained model's own, or 256 from scratch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<MaxTokens>,
-    /// Put before every text; without it, a pretrained model's own.
+    /// Put before every text of its side: `{ query: "...", document: "..." }`. A side that is left out has none.
+    /// Without it, a pretrained model's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Prompts>,
-    /// From token states to one vector; without it, a pretrained model's own, or `mean`.
+    /// From token states to one vector: `mean`, `cls` (the first token), `last`. A bag of token vectors does not use
+    /// it. Without it, a pretrained model's own, or `mean`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
-    /// One vector a token in place of one a text, compared by `train.similarity: maxsim` or `xtr`.
+    /// One vector for each token in place of one for the text; needs `train.similarity: maxsim` or `xtr`. A folder that
+    /// has it brings its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_interaction: Option<LateInteractionConfig>,
-    /// Trains small adapters and freezes everything else.
+    /// Trains small adapters and freezes everything else; for `pretrained` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraConfig>,
 }
