@@ -1,12 +1,14 @@
 //! Encoders and rankers by name: a folder, a run, `latest`, or an id of the hub; the one form for YAML and command line.
 
 use std::{
+    borrow::Cow,
     convert::Infallible,
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
 };
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
@@ -150,17 +152,34 @@ impl Serialize for EncoderRef {
     }
 }
 
-/// The map's form, field by field.
-#[derive(Deserialize)]
+/// An encoder by name, with more to say.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AsMap {
+    /// A folder (a leading `~` is the home folder), a run, `latest`, or `owner/name` on the hub.
     id: String,
+    /// Of an id of the hub: a commit, a branch or a tag; empty for the main branch.
     #[serde(default)]
     revision: String,
+    /// Adapters that PEFT saved over this encoder: a folder with `adapter_config.json`.
     #[serde(default)]
     adapter: Option<PathBuf>,
+    /// Makes texts lower case before the tokenizer sees them, where the folder does not say so itself.
     #[serde(default)]
     lowercase: bool,
+}
+
+impl JsonSchema for EncoderRef {
+    fn schema_name() -> Cow<'static, str> {
+        "EncoderRef".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "An encoder: a folder, a run, `latest`, `owner/name` of the hub, or a map with `id`.",
+            "anyOf": [{ "type": "string" }, AsMap::json_schema(generator)],
+        })
+    }
 }
 
 impl<'de> Deserialize<'de> for EncoderRef {
@@ -248,6 +267,19 @@ impl Serialize for Ranker {
             Self::Bm25 => serializer.serialize_str(BM25),
             Self::Encoder(encoder) => encoder.serialize(serializer),
         }
+    }
+}
+
+impl JsonSchema for Ranker {
+    fn schema_name() -> Cow<'static, str> {
+        "Ranker".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Words (`bm25`), or an encoder.",
+            "anyOf": [{ "const": BM25 }, generator.subschema_for::<EncoderRef>()],
+        })
     }
 }
 

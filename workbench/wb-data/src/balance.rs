@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Seed, records::data::Gate};
 
 use crate::gate::gate;
 
 /// How many training pairs a language has.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BalanceConfig {
-    /// At most so many pairs a language, drawn by the seed; 0 for no limit.
+    /// At most so many pairs per language, drawn by the seed; `0` for no limit.
     pub max_per_language: usize,
-    /// At least so many pairs a language that has any: the missing ones are repeats, with `~2`, `~3` after their ids;
-    /// 0 for none. A repeat beside its original in a batch is a false negative, so prefer the limit.
+    /// At least so many pairs per language that has any, by repeats with `~2`, `~3` after their ids; `0` for none.
+    /// Repeats never share a batch with their original under `sampler: no_duplicates`; under `shuffle` they would be
+    /// false negatives, so prefer the limit there.
     pub min_per_language: usize,
 }
 

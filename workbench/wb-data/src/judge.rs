@@ -2,6 +2,7 @@
 //!
 //! This crate has neither; whoever has them implements [`Judge`], and the gates decide by what it says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Pair, Progress, Ranker, records::data::Gate};
 
@@ -34,19 +35,20 @@ pub trait Judge {
 }
 
 /// Drops pairs whose text says the same as that of an earlier pair, by the cosine of their embeddings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["encoder"]))]
 pub struct SemanticConfig {
-    /// Who embeds the texts.
+    /// An encoder by its name: a folder, a run, or `owner/name` of the hub; its own prompts and lengths are used.
     pub encoder: EncoderRef,
-    /// Texts with at least this cosine are duplicates.
+    /// Texts with at least this cosine are duplicates; above 0, at most 1.
     pub cosine: f64,
-    /// Which texts are compared.
+    /// Which texts are compared: `positive` or `anchor`.
     pub text: SemanticText,
 }
 
 /// Which texts are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SemanticText {
     /// The positives.
@@ -58,12 +60,12 @@ pub enum SemanticText {
 
 /// Keeps pairs whose positive ranks among the first for its own anchor: others probably do not belong together
 /// (Wang et al. 2022, E5; Suresh et al. 2024, CoRNStack).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsistencyConfig {
-    /// Who ranks.
+    /// Who ranks: `bm25`, or an encoder by its name, with its own prompts and lengths.
     pub by: Ranker,
-    /// The last rank that is kept.
+    /// Pairs whose rank is beyond this are dropped: their two sides probably do not belong together.
     pub top: usize,
     /// Only pairs of these data sets; empty for all. The others pass, and compete.
     pub datasets: Vec<String>,
@@ -71,16 +73,17 @@ pub struct ConsistencyConfig {
 
 /// Keeps pairs that are neither solved already nor out of reach, by the rank of their positive (CodeR's last stage
 /// drops what a baseline has among its first three).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DifficultyConfig {
-    /// Who ranks.
+    /// Who ranks: `bm25`, or an encoder by its name, with its own prompts and lengths.
     pub by: Ranker,
-    /// The first rank that is kept.
+    /// Pairs with a smaller rank are dropped: the judge solves them already. At least 1.
     pub min_rank: usize,
-    /// The last rank that is kept; 0 for no limit.
+    /// Pairs with a greater rank are dropped; `0` for no limit.
     pub max_rank: usize,
-    /// Pairs that would be dropped for being too easy become this data set instead; empty for dropping them.
+    /// Pairs that are too easy are not dropped but become this data set, for earlier stages of a curriculum; empty for
+    /// dropping them.
     pub easy_dataset: String,
     /// Only pairs of these data sets; empty for all. The others pass, and compete.
     pub datasets: Vec<String>,

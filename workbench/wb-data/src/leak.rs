@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Pair,
@@ -17,14 +18,15 @@ use crate::{
 };
 
 /// What to look for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeakConfig {
-    /// Positives with at least this Jaccard similarity of token 5-shingles leak; 0 for off.
+    /// Positives whose sets of five-token shingles have at least this Jaccard similarity leak; `0` for off, else 0.3 to
+    /// 1.
     pub near: f64,
-    /// An anchor with at least so many words leaks where another text holds all of it; 0 for off.
+    /// An anchor of at least so many words leaks where another text holds all of it; `0` for off, else at least 4.
     pub contained_words: usize,
-    /// Whether training pairs that leak are taken out; shared groups are counted only.
+    /// Whether training pairs that leak are taken out. Shared groups are only counted.
     pub drop_leaks: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Pair, Seed,
@@ -16,20 +17,21 @@ use crate::{
 };
 
 /// How pairs are split.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {
     /// What stays together: `group` (a crate, a repository; a pair without one is a group by itself) or `pair`.
     pub by: SplitBy,
-    /// Whether groups that share code stay together too: `prefix` or `off`.
+    /// Which groups are one. `prefix`: names that agree before the first `-` or `_` (`serde`, `serde_json`), or owners
+    /// that agree where names have a `/`. `off`: every group by itself.
     pub family: Family,
-    /// Share of groups, so about the share of pairs, for choosing checkpoints; 0 for none.
+    /// Share of groups for choosing checkpoints; `0` for none.
     pub validation: f64,
-    /// Share of groups, so about the share of pairs, for measuring; 0 for none.
+    /// Share of groups for measuring; `0` for none.
     pub test: f64,
-    /// At most so many validation pairs, the others dropped; 0 for no limit.
+    /// At most so many validation pairs, the others dropped; `0` for no limit.
     pub max_validation: usize,
-    /// At most so many test pairs, the others dropped; 0 for no limit.
+    /// At most so many test pairs, the others dropped; `0` for no limit.
     pub max_test: usize,
 }
 
@@ -47,7 +49,7 @@ impl Default for SplitConfig {
 }
 
 /// What stays together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
     /// A crate, a repository.
@@ -58,7 +60,7 @@ pub enum SplitBy {
 }
 
 /// Which groups are one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
     /// Groups whose names agree before the first `-` or `_` (`serde`, `serde-json`, `serde_derive`), or, where names

@@ -4,6 +4,7 @@
 //! nothing falls back to another device.
 
 use std::{
+    borrow::Cow,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     str::FromStr,
@@ -12,6 +13,7 @@ use std::{
 use burn::tensor::Device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 use burn::tensor::DeviceType;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use wb_core::suggest;
 
@@ -73,6 +75,19 @@ impl FromStr for DeviceConfig {
             device: text.to_owned(),
             message: "no device has this name, expected auto, cpu, cuda, cuda:1, metal, vulkan or wgpu".into(),
             hint: suggest::nearest(text, NAMES).map(|near| format!("did you mean `{near}`?")),
+        })
+    }
+}
+
+impl JsonSchema for DeviceConfig {
+    fn schema_name() -> Cow<'static, str> {
+        "DeviceConfig".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The device: `auto` is the first that is compiled in and present of cuda, metal, vulkan, wgpu, cpu.",
+            "anyOf": [{ "type": "string", "enum": NAMES }, { "type": "string", "pattern": "^cuda:[0-9]+$" }],
         })
     }
 }

@@ -1,9 +1,10 @@
 //! From token states to one vector.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How token states become one vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pooling {
     /// The mean over all tokens, special tokens included.

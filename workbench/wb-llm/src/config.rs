@@ -1,7 +1,8 @@
 //! What a run says about its language model: which engine, how many at once, how patient.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{borrow::Cow, fmt, path::PathBuf, time::Duration};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{self, MapAccess, Visitor},
@@ -14,28 +15,34 @@ use crate::engines::{
 };
 
 /// The section `llm:` of an experiment.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct LlmConfig {
-    /// What runs the model.
+    /// What runs the model: `auto`, `http`, `sidecar`, `embedded` or `replay`, with settings as `{ http: {} }`. `auto`
+    /// is `http` where there is a `base_url`, else `sidecar` where a llama-server is found, else `embedded`; which it
+    /// was stands in `synthesis.json`. A server that happens to listen on this machine is never taken.
     pub engine: EngineConfig,
-    /// The model: a GGUF file for `sidecar` and `embedded`, the server's name of it for `http` (empty: its only one).
+    /// For `sidecar` and `embedded` a GGUF file: a path (a leading `~` is the home folder), or a file of the hub as
+    /// `owner/name/FILE.gguf` or `owner/name@revision/FILE.gguf`, which is fetched when it is first used. For `http`
+    /// the server's name of the model, empty for its only one.
     pub model: String,
     /// Where the server of `http` listens: `http://127.0.0.1:8080`, with or without `/v1`.
     pub base_url: String,
-    /// Tokens of prompt and answer together, of one question. 0 is what a server of `http` says, else 4096.
+    /// Tokens of prompt and answer together, of one question; `0` is what a server says, else 4,096.
     pub context: u32,
     /// Whether prompts may leave this machine: without it, `base_url` has to be a loopback address.
     pub allow_remote: bool,
-    /// Questions asked at once; 0 is what the engine has slots for.
+    /// Questions asked at once; `0` is what the engine has slots for.
     pub parallel: usize,
-    /// Whether the same run gives the same answers again.
+    /// `recorded`: answers are in the ledger, and the same bytes come out of it again. `strict`: one question at a time
+    /// and no cache of prompts, so that the same server and build give the same answers.
     pub determinism: Determinism,
-    /// How long is waited for what.
+    /// How long is waited.
     pub timeouts: TimeoutsConfig,
-    /// What is tried again, how often.
+    /// What is tried again.
     pub retries: RetriesConfig,
-    /// Asks the engine a few questions at the start, to know whether it keeps to schemas, repeats itself and counts tokens.
+    /// Asks the engine a few questions at the start, to know whether it keeps to schemas, repeats itself, reads control
+    /// tokens in text and counts tokens.
     pub canaries: bool,
 }
 
@@ -75,7 +82,7 @@ pub enum EngineConfig {
 }
 
 /// Settings of `engine: { embedded: {...} }`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub struct EmbeddedSettings {
     /// Threads that the arithmetic runs on; 0 is one for each core.
@@ -98,6 +105,32 @@ const ENGINES: [&str; 5] = ["auto", "http", "sidecar", "embedded", "replay"];
 impl<'de> Deserialize<'de> for EngineConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EngineVisitor)
+    }
+}
+
+impl JsonSchema for EngineConfig {
+    fn schema_name() -> Cow<'static, str> {
+        "EngineConfig".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Which engine; one with all of its settings at their defaults may be written as its name alone.",
+            "anyOf": [
+                { "type": "string", "enum": ENGINES },
+                {
+                    "type": "object",
+                    "properties": {
+                        "http": generator.subschema_for::<HttpConfig>(),
+                        "sidecar": generator.subschema_for::<SidecarConfig>(),
+                        "embedded": generator.subschema_for::<EmbeddedSettings>(),
+                    },
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                    "additionalProperties": false,
+                },
+            ],
+        })
     }
 }
 
@@ -144,7 +177,7 @@ impl<'de> Visitor<'de> for EngineVisitor {
 }
 
 /// Whether answers can be had again from the model, or only from the ledger.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Determinism {
     /// Answers are recorded. Servers that work on several requests at once add in another order each time.
@@ -155,7 +188,7 @@ pub enum Determinism {
 }
 
 /// How long is waited, in seconds.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeoutsConfig {
     /// Until a server that is loading its model answers.
@@ -175,7 +208,7 @@ impl Default for TimeoutsConfig {
 }
 
 /// What is tried again.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetriesConfig {
     /// Attempts of one request that a server fails at: no connection, a time-out, 429, 500, 502, 503, half an answer.
@@ -291,7 +324,7 @@ pub(crate) fn duration(seconds: f64) -> Duration {
 }
 
 /// The key of a server: named here, never written here.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeyConfig {
     /// The name of an environment variable that holds it.

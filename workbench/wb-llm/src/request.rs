@@ -1,5 +1,6 @@
 //! What is asked of a language model, and what comes back.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Who says a message.
@@ -25,7 +26,7 @@ pub struct Message {
 }
 
 /// How the next token is drawn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sampling {
     /// 0 takes the likeliest token.

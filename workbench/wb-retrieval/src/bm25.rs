@@ -9,6 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use ndarray::Array2;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tantivy::{
     Index, InvertedIndexReader, TantivyDocument, Term,
@@ -26,17 +27,17 @@ use crate::{
 };
 
 /// How words are made and counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bm25Config {
-    /// How texts become words, of documents and of queries.
+    /// How texts become words: `split`, `whole`, `stemming`.
     pub tokens: CodeTokensConfig,
-    /// What a word counts that a query has several times.
+    /// What a word counts that a query has several times: `each_time` as often as it stands there, or `once`.
     pub repeated: Repeated,
 }
 
 /// What a word counts that a query has several times.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeated {
     /// As often as it stands there, as a disjunction of all its words does in Lucene and tantivy.

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -27,20 +28,20 @@ pub const MAX_TOKEN_BYTES: usize = 255;
 /// | split, whole kept | .333 | .504 | .475 |
 /// | split, whole kept, plural stemming | .335 | .541 | .485 |
 /// | split, whole kept, light stemming | .351 | .548 | .488 |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct CodeTokensConfig {
-    /// Split identifiers into their words.
+    /// Splits identifiers into their words.
     pub split: bool,
-    /// Keep a split identifier as one more token, spelled in lower case without separators, so that `readFile` and
-    /// `read_file` meet. Says nothing where identifiers are not split.
+    /// Keeps a split identifier as one more word, in lower case without separators, so that `readFile` and `read_file`
+    /// meet. Says nothing where identifiers are not split.
     pub whole: bool,
-    /// What is done to endings.
+    /// What is done to endings: `none`, `plural`, or `light` (plurals, `-ing`, `-ed`, a last `e`).
     pub stemming: Stemming,
 }
 
 /// What is done to the endings of words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stemming {
     /// Nothing.

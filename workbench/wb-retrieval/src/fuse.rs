@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, ArrayViewMut1, Zip};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Progress, Ranking, fingerprint::Fingerprint};
 
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// How the scores of `a` and `b` become one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum FusionConfig {
     /// `(1 − weight)·a + weight·b`, each query's scores first put to mean 0 and deviation 1 over the corpus.
@@ -24,7 +25,7 @@ pub enum FusionConfig {
 }
 
 /// Of a weighted sum.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SumConfig {
     /// The share of the second retriever, 0 to 1.
@@ -32,7 +33,7 @@ pub struct SumConfig {
 }
 
 /// Of reciprocal rank fusion.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReciprocalRankConfig {
     /// Added to ranks; the greater, the less the first places count.

@@ -1,5 +1,6 @@
 //! Which judge is wanted: the published evaluator with all its quirks, or one that judges what was meant.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How closely the published evaluators are followed.
@@ -41,7 +42,7 @@ use serde::{Deserialize, Serialize};
 /// | AND and OR | the set of words, so `a AND b OR c` equals `a OR b AND c` | by precedence: a set of sets |
 /// | JOIN conditions | ignored | compared, equalities as classes of equal columns |
 /// | what stops the evaluator | no verdict | a verdict |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Compat {
     /// The published evaluator's verdicts, quirks included. Three things are as under strict, because the evaluator's

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 use wb_llm::Sampling;
@@ -14,21 +15,25 @@ use crate::{
 };
 
 /// An experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagConfig {
     /// A folder in Spider's layout: `tables.json`, `dev.json`, `database/ID/*.sqlite`, and the training split.
     pub dataset: PathBuf,
-    /// What is asked, in the folder: a JSON list of `db_id`, `question` and `query`.
+    /// What is asked, in the folder `dataset`: a JSON list of `db_id`, `question` and `query`.
     #[serde(default = "dev")]
     pub questions: PathBuf,
-    /// So many of them, drawn by the seed; 0 is all.
+    /// So many of the questions, drawn by the seed; `0` for all.
     #[serde(default)]
     pub sample: usize,
-    /// Where examples are retrieved from, in the folder.
+    /// Where examples come from, in the folder `dataset`: `questions` (`[train_spider.json, train_others.json]`), lists
+    /// of `db_id`, `question` and `query`; `gold` (`null`), lines of SQL, a tab and the `db_id`, whose queries become
+    /// examples without a question where the lists do not have them.
     #[serde(default)]
     pub training: TrainingFiles,
-    /// What of an example is searched.
+    /// What of an example is searched: `context` (`true`), its schema; `question` (`false`); `sql` (`true`), its query;
+    /// `form` (`false`), its query with `_` for names and values. A part that an example does not have is left out;
+    /// where nothing is left, its query stands.
     #[serde(default)]
     pub documents: TextFormat,
     /// An arm for each, beside the one without retrieval.
@@ -37,10 +42,11 @@ pub struct RagConfig {
     /// How many examples a question gets.
     #[serde(default = "three")]
     pub top_k: usize,
-    /// Whether examples may be of the question's own database.
+    /// Whether examples may be of the question's own database, which real users have and benchmarks must not.
     #[serde(default)]
     pub own_database: bool,
-    /// What makes a query of question and examples.
+    /// What makes a query of question and examples: `nearest`, rules that fit the nearest examples' queries to the
+    /// question's database; or `model`, the language model of `llm`.
     #[serde(default)]
     pub generator: GeneratorChoice,
     /// Whose verdicts: `official` or `strict`.
@@ -61,7 +67,7 @@ fn by_words() -> Vec<RetrieverChoice> {
 }
 
 /// How examples are found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrieverChoice {
     /// Drawn by the seed: what any example is worth.
@@ -75,7 +81,7 @@ pub enum RetrieverChoice {
 }
 
 /// Retrieval by words.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WordsArm {
     /// What of an example is searched, where that is not `rag.documents`.
@@ -85,7 +91,7 @@ pub struct WordsArm {
 }
 
 /// Retrieval by an encoder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderArm {
     /// A folder, a run, `latest`, or `owner/name` of the hub.
@@ -106,7 +112,7 @@ pub struct EncoderArm {
 }
 
 /// What makes the query.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratorChoice {
     /// Rules that fit the nearest example's query to the question's database: no language model.
@@ -122,10 +128,11 @@ impl Default for GeneratorChoice {
 }
 
 /// The rules' settings.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NearestConfig {
-    /// What the similarity of an example, divided by that of the first, is worth; how well its query fits has weight 1.
+    /// What the similarity of an example, divided by that of the first, is worth; how well its query fits the question
+    /// has weight 1.
     pub retrieval_weight: f64,
     /// Whether candidates are run: one that fails is out, one without rows loses against others.
     pub execution_guided: bool,
@@ -139,20 +146,23 @@ impl Default for NearestConfig {
 }
 
 /// How a language model is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
-    /// A template of the prompt; the built-in one unless it is given.
+    /// A template of your own in place of the built-in one, with `{{ question }}`, `{{ context }}` and `{{ examples
+    /// }}`, or `{% for example in example_list %}` with `example.context`, `example.question` and `example.sql`. The
+    /// same file serves both arms: without retrieval `examples` is empty.
     pub prompt: Option<PathBuf>,
-    /// 0 takes the likeliest token.
+    /// How evenly tokens are drawn; `0` takes the likeliest.
     pub temperature: f32,
     /// Draws among the likeliest tokens that together have this probability.
     pub top_p: f32,
     /// Tokens of an answer at most.
     pub max_tokens: u32,
-    /// Whether the answer has to be a JSON object with the query in it, which the engine enforces.
+    /// Whether the answer has to be `{"sql": "..."}`, which the engine enforces; else the query is looked for in the
+    /// text.
     pub json: bool,
-    /// Queries a question; of several the one whose result most have is taken (self-consistency).
+    /// Queries a question; of several the one whose result most of them have is taken (self-consistency).
     pub samples: u32,
     /// How often a query that does not run is asked for again, with what the database said.
     pub repair: u32,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_retrieval::beir as layout;
 
@@ -33,12 +34,12 @@ pub const CARD: Card = Card {
 };
 
 /// Which data.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeirConfig {
-    /// Ends the protocols' ids: `csn` gives `coir-csn`, `mteb-csn`, `st-csn`. Empty is the folder's name.
+    /// Ends the protocols' ids: `csn` gives `coir-csn`, `mteb-csn`, `st-csn`. Empty for the folder's name.
     pub name: String,
-    /// Judgements to use: `test`, `dev`. Empty is `test`, or the only ones that are there.
+    /// Judgments to use, as in `test`; empty for `test`, or the only ones that are there.
     pub split: String,
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -60,12 +61,13 @@ pub const CARD: Card = Card {
 };
 
 /// Which part of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodeSearchNetConfig {
-    /// `[ruby, go]`; empty is every language that is there.
+    /// As in `[ruby, go]`; empty for every language that is there.
     pub languages: Vec<String>,
-    /// `tokens` or `raw`.
+    /// What is searched: `tokens` (`code_tokens` joined by spaces), or `raw` (`code` as it was written, which may hold
+    /// the query; not comparable with published numbers).
     pub text: TextMode,
 }
 

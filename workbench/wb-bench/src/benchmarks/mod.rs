@@ -7,6 +7,7 @@ mod cosqa;
 mod pairs;
 mod stackoverflow_qa;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -19,7 +20,7 @@ pub use self::{
 };
 
 /// A benchmark as it stands under `bench:`; a name on the command line is the same with nothing set.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum BenchmarkConfig {
     /// CodeSearchNet and its neighbours.

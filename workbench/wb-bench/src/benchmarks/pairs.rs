@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Pair;
 
@@ -29,14 +30,14 @@ pub const CARD: Card = Card {
 };
 
 /// Which numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PairsConfig {
-    /// Seed of the order in which pairs are cut into chunks of 1,000; 0 is CodeSearchNet's.
+    /// Seed of the order in which pairs are cut into pools of 1,000, in numpy's legacy stream; 0 is CodeSearchNet's.
     pub seed: u32,
-    /// What the pairs are called: `test`.
+    /// What the pairs are called in tables.
     pub split: String,
-    /// Measure each language by itself too, where there are several.
+    /// Measures each language by itself too, where there are several.
     pub per_language: bool,
 }
 

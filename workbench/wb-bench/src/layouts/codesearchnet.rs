@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{Files, entries, lower_name, plain_or_packed};
@@ -29,7 +30,7 @@ pub struct Function {
 }
 
 /// Which text of a function is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TextMode {
     /// `code_tokens` joined by one space: comments and docstrings are not in it.

@@ -16,6 +16,7 @@ mod typescript;
 
 use std::{fmt, path::Path};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::suggest;
 
@@ -25,7 +26,7 @@ pub use names::{CODE_LANGUAGES, CodeLanguage, canonical_name};
 pub(crate) use rust::doc_attribute as rust_doc_attribute;
 
 /// A programming language whose documented functions can be found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Language {

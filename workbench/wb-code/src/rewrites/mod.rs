@@ -23,6 +23,7 @@ mod rewrite;
 mod source;
 mod words;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
@@ -35,7 +36,7 @@ use crate::languages::{Language, parse};
 use rewrite::{Change, Rewrite};
 
 /// The rules, by their names in YAML.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RewriteKind {
     /// Parameters and local variables get other names.

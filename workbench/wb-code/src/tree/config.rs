@@ -2,33 +2,37 @@
 
 use std::{env, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Error as CoreError;
 
 use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
 
 /// Which sources to read and how to group them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeConfig {
-    /// A folder of sources; without it, Cargo's registry sources (`$CARGO_HOME/registry/src`, else
-    /// `$HOME/.cargo/registry/src`).
+    /// A folder of sources. Without it, the crates in Cargo's registry sources (`$CARGO_HOME/registry/src`, else
+    /// `~/.cargo/registry/src`), of each crate the newest version.
     pub path: Option<String>,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     pub dataset: String,
-    /// Languages to read; empty for all of them, for the registry Rust alone.
+    /// Languages to read: `rust`, `python`, `java`, `javascript`, `typescript`, `go`, `ruby`, `php`, `c`, `cpp`. Empty
+    /// for all ten; for the registry, for Rust alone.
     pub languages: Vec<Language>,
-    /// What must not be split between training and test.
+    /// What must not stand on both sides of a split. `crate`: the nearest `Cargo.toml` names it. `top_folder`: the
+    /// first folder of the path. `file`: every file by itself. `one`: the whole tree. `auto`: the crate where there is
+    /// a `Cargo.toml`, else the top folder where there are several, else the file.
     pub group: GroupBy,
-    /// Larger files are skipped: most are generated.
+    /// Larger files are skipped and counted; most are generated.
     pub max_file_bytes: u64,
-    /// At most so many groups, chosen by a hash of their names; none for all.
+    /// At most so many groups, chosen by a hash of their names, for a quick try; `null` for all.
     pub max_groups: Option<usize>,
-    /// At most so many files, chosen by a hash of their paths; none for all.
+    /// At most so many files, chosen by a hash of their paths, for a quick try; `null` for all.
     pub max_files: Option<usize>,
-    /// Whether to read tests, benchmarks and examples too.
+    /// Whether tests, benchmarks and examples are read too.
     pub include_tests: bool,
-    /// Longer descriptions are cut at a sentence or a word.
+    /// Longer descriptions are cut at a sentence or a word; at least 20.
     pub max_anchor_chars: usize,
 }
 
@@ -49,7 +53,7 @@ impl Default for TreeConfig {
 }
 
 /// What the group of a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBy {
     /// The crate where the tree has a `Cargo.toml`, else the top folder where there are several, else the file.

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
@@ -16,7 +17,7 @@ use super::{
 use crate::{Error, Place, Result, text};
 
 /// `{"def f(): ...": 0, ...}`: the anchor is the docstring, the positive the function without it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeMapConfig {
     /// The file.

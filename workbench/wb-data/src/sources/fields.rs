@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Pair, Task};
@@ -17,29 +18,29 @@ use crate::{Error, Result, text};
 /// A name is a key, or a dotted path (`meta.doc`). `a|b` takes `b` where `a` is absent or null;
 /// `a+b` joins both without anything between (`declaration+canonical_solution`).
 /// A field that holds an array of strings (`code_tokens`) is joined by single spaces.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fields {
     /// The query side.
     pub anchor: String,
     /// The document side.
     pub positive: String,
-    /// Hard negatives: one string or an array of strings; may be absent from a record.
+    /// Hard negatives, one string or an array; may be absent.
     pub negatives: String,
-    /// A teacher's or a person's scores: one number for the positive, or an array with that of the positive and then
-    /// one for each hard negative; may be absent from a record.
+    /// A teacher's or a person's scores, for losses that learn from them: one number for the positive, or an array with
+    /// the positive's and one for each hard negative; may be absent.
     pub scores: String,
-    /// The id; null for `<file>:<line>`, which records without the field get too.
+    /// The id; `null`, or a record without it, is named by file and line.
     pub id: Option<String>,
-    /// Programming language; may be absent from a record.
+    /// The programming language; may be absent.
     pub language: String,
-    /// What must not stand on both sides of a split; may be absent from a record.
+    /// What must not stand on both sides of a split; may be absent.
     pub group: String,
-    /// File inside the group; may be absent from a record.
+    /// The file inside the group; may be absent.
     pub path: String,
-    /// Licence; may be absent from a record.
+    /// The license; may be absent.
     pub license: String,
-    /// Data set; may be absent from a record. A source with a data set of its own does not ask.
+    /// The data set; may be absent, and is not asked for where the source has a `dataset` of its own.
     pub dataset: String,
 }
 
@@ -61,7 +62,7 @@ impl Default for Fields {
 }
 
 /// Which part of a field is the anchor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnchorPart {
     /// All of it.
@@ -72,7 +73,7 @@ pub enum AnchorPart {
 }
 
 /// Which part of a field is the positive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PositivePart {
     /// All of it.
@@ -83,7 +84,7 @@ pub enum PositivePart {
 }
 
 /// What to do with a record whose anchor or positive is null.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Nulls {
     /// It is a bad record.
@@ -100,7 +101,7 @@ pub enum Nulls {
 macro_rules! config_of_records {
     ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($own)*

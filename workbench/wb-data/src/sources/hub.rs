@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Progress, fingerprint::Fingerprint};
 use wb_hub::{Hub, RepoKind, RepoRef};
@@ -28,7 +29,7 @@ config_of_records! {
 }
 
 /// Files of a data set repository.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HubFiles {
     /// `owner/name`.

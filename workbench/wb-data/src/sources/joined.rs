@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
@@ -15,7 +16,7 @@ use super::{
 use crate::{Error, Place, Result};
 
 /// One side of a join: JSON lines, or one JSON array.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JoinedSide {
     /// The file.
@@ -27,17 +28,19 @@ pub struct JoinedSide {
 }
 
 /// Records of the left file are anchors, those of the right with the same key positives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JoinedConfig {
-    /// The anchors.
+    /// The anchors: a map of `path` (JSON lines or one JSON array), `text` (the field with the text) and `key` (the
+    /// field with the key, unique in the file).
     pub left: JoinedSide,
-    /// The positives.
+    /// The positives, with the three keys of `left`.
     pub right: JoinedSide,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]
     pub dataset: String,
-    /// Only what follows the last of this in a key is compared (`/`: `Python/3` is `Java/3`); nothing for whole keys.
+    /// Only what follows the last of this in a key is compared: with `/`, `Python/3` meets `Java/3`; empty for whole
+    /// keys.
     #[serde(default)]
     pub key_after: String,
     /// The language of the positives.

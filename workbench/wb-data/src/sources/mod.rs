@@ -20,6 +20,7 @@ pub mod texts;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::TreeConfig;
 use wb_core::{Pair, Progress, fingerprint::Fingerprint};
@@ -44,7 +45,7 @@ use files::{Files, Format};
 /// Where pairs come from.
 ///
 /// `Other` reads examples of a text-to-SQL data set, whose schemas and queries a crate above this one knows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceConfig<Other> {
     /// Documented functions of a source tree; without a path, of the crates in Cargo's registry sources.

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
@@ -18,12 +19,12 @@ use super::{
 use crate::{Error, Place, Result};
 
 /// Line n of one file is the anchor, line n of the other its positive.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParallelLinesConfig {
-    /// File of anchors.
+    /// A text file; line n is the anchor of pair n.
     pub anchors: PathBuf,
-    /// File of positives.
+    /// A text file; line n is the positive of pair n.
     pub positives: PathBuf,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_core::{Origin, Progress};
@@ -15,7 +16,7 @@ use crate::{Place, Result};
 
 /// Which fields of a record are its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
 /// absent from a record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TextFields {
     /// The text: one string, or an array of strings that is joined by single spaces.

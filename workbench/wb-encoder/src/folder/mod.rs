@@ -13,6 +13,7 @@ mod vocabulary;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use wb_core::{Seed, Side};
 
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// Text put before every text of a side, as the model was trained with.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prompts {
     /// Before what is searched for.
@@ -34,7 +35,7 @@ pub struct Prompts {
 }
 
 /// A number of tokens for each side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaxTokens {
     /// Of what is searched for, special tokens included.

@@ -9,6 +9,7 @@ mod wandb;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wb_core::Result;
@@ -16,7 +17,7 @@ use wb_core::Result;
 use self::rows::Rows;
 
 /// A tool that shows trainings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalFormat {
     /// An event file of TensorBoard.

@@ -1,27 +1,31 @@
 //! The keys of late interaction.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 /// One vector a token: how token states become vectors, and which tokens count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LateInteractionConfig {
     /// Length of a token's vector.
     pub dim: usize,
-    /// Tokens that tell queries from documents, put before a text and its prompt; without them, nothing tells.
+    /// Tokens that tell queries from documents: `{ query: "[unused0]", document: "[unused1]" }` for BERT's
+    /// vocabularies. They stand before a text and its prompt, and take one of its `max_tokens`.
     pub markers: Option<Markers>,
-    /// Queries with fewer tokens are filled up to so many with mask tokens, which count as the query's own; 0 for off.
+    /// Queries with fewer tokens are filled up to so many with mask tokens, which count as the query's own; `0` for
+    /// off. ColBERT has 32.
     pub expansion: usize,
-    /// Whether tokens attend to those mask tokens. Without it they attend to the query alone and none to them, as in
-    /// ColBERT and by default in PyLate and sentence-transformers.
+    /// Whether the query's tokens attend to those mask tokens. `false`: they attend to the query, and nothing to them,
+    /// as in ColBERT and by default in PyLate and sentence-transformers.
     pub attend: bool,
-    /// Leaves the 32 ASCII punctuation marks of documents out of what is compared.
+    /// Leaves the 32 ASCII punctuation marks of documents out of what is compared. It suits prose; in code they may
+    /// matter.
     pub skip_punctuation: bool,
 }
 
 /// A token for each side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Markers {
     /// Before queries.

@@ -1,30 +1,33 @@
 //! The `lora:` section: which layers get an adapter, and how large.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Patterns, Targets};
 
 /// Which layers get an adapter, and how large.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoraConfig {
-    /// Inner width of an adapter.
+    /// Inner width of an adapter; its numbers and its optimizer state grow with it.
     pub rank: usize,
     /// The adapter's output is multiplied by alpha / rank.
     pub alpha: f64,
-    /// Dropout on the adapter's input while training.
+    /// Dropout on the adapter's input while training, 0 to below 1.
     pub dropout: f64,
-    /// Which linear layers: `[query, value]`, a regular expression, or `all-linear`.
+    /// Which linear layers: a list of names or their endings (`output.dense`), one text as a pattern for whole names
+    /// (`.*\.(query|value)`), or `all-linear`.
     pub targets: Targets,
     /// Multiplies by alpha / √rank instead, so that high ranks learn as fast as low ones.
     pub use_rslora: bool,
-    /// Magnitude vectors beside the adapters. They are read from PEFT and merged, and not trained: must be false.
+    /// Has to be `false`: DoRA adapters of others are read and merged, and not trained.
     pub use_dora: bool,
-    /// Ranks of their own, by pattern of a layer's name.
+    /// Ranks of their own, by a pattern for the end of a layer's name: `{ "layer.0.*query": 2 }`. The first that fits
+    /// counts.
     pub rank_pattern: Patterns<usize>,
-    /// Alphas of their own, by pattern of a layer's name.
+    /// Alphas of their own, by a pattern for the end of a layer's name.
     pub alpha_pattern: Patterns<f64>,
-    /// Modules that train whole, by the ending of their name: `embeddings.LayerNorm`.
+    /// Modules that train whole, by the ending of their name: `[embeddings.LayerNorm]`.
     pub modules_to_save: Vec<String>,
 }
 

@@ -1,8 +1,9 @@
 //! Values by pattern of a layer's name, as PEFT's `rank_pattern` and `alpha_pattern` have them.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use regex::Regex;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
@@ -92,6 +93,20 @@ impl<T: Serialize> Serialize for Patterns<T> {
             map.serialize_entry(pattern, value)?;
         }
         map.end()
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Patterns<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Patterns_of_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": generator.subschema_for::<T>() })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which layers get an adapter: by name, by one pattern, or all of them, as PEFT's `target_modules` says it.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use regex::Regex;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{SeqAccess, Visitor},
@@ -125,6 +126,23 @@ impl Serialize for Targets {
             Self::Pattern(pattern) => serializer.serialize_str(pattern),
             Self::AllLinear => serializer.serialize_str(ALL_LINEAR),
         }
+    }
+}
+
+impl JsonSchema for Targets {
+    fn schema_name() -> Cow<'static, str> {
+        "Targets".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Layers to adapt: a list of names, a regular expression for whole names, or `all-linear`.",
+            "anyOf": [
+                { "const": ALL_LINEAR },
+                { "type": "string" },
+                { "type": "array", "items": { "type": "string" } },
+            ],
+        })
     }
 }
 

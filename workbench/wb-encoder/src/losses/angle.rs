@@ -1,6 +1,7 @@
 //! AnglE: scored pairs in the right order, by the angle between vectors of complex numbers.
 
 use ndarray::{Array2, ArrayView2};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
@@ -25,7 +26,7 @@ use crate::similarities::{DenseSimilarity, Prepared, Similarity, SimilarityConfi
 /// Li and Li 2024, "AnglE-optimized Text Embeddings", arXiv 2309.12871; the paper subtracts in the other order than the
 /// authors' program. Equals sentence-transformers' `AnglELoss`, which does as the program; it also takes triplets
 /// without scores, as pairs of the scores 1 and 0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AngleConfig {
     /// Scores of the model are multiplied by this; the inverse of a temperature.

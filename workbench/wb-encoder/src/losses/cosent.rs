@@ -1,5 +1,6 @@
 //! CoSENT: scored pairs in the right order.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
@@ -12,7 +13,7 @@ use super::{
 };
 
 /// CoSENT (consistent sentence embedding) for pairs with scores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CosentConfig {
     /// Scores of the model are multiplied by this; the inverse of a temperature.

@@ -1,5 +1,6 @@
 //! Distillation by Kullback–Leibler divergence: which of its own documents answers an anchor best, as a teacher says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
@@ -13,14 +14,14 @@ use super::{
 use crate::similarities::rows::by_owner;
 
 /// KL distillation from a teacher's scores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DistillKlConfig {
-    /// Scores are divided by this on both sides; higher is softer.
+    /// Scores of both are divided by this before the softmax over a pair's own documents.
     pub temperature: f64,
-    /// The model's own, instead of `temperature`.
+    /// The model's own in place of `temperature`; cosines want about 0.05. The loss is multiplied by its square.
     pub student_temperature: Option<f64>,
-    /// The teacher's own, instead of `temperature`; it should suit the spread of its scores.
+    /// The teacher's own in place of `temperature`; it should suit the spread of the teacher's scores.
     pub teacher_temperature: Option<f64>,
 }
 

@@ -1,6 +1,7 @@
 //! GISTEmbed: a second encoder says which negatives of a batch are probably none.
 
 use ndarray::Array2;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
@@ -16,25 +17,28 @@ use super::{
 use crate::similarities::DenseSimilarity;
 
 /// GISTEmbed (guided in-sample selection of training negatives).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["guide"]))]
 pub struct GistConfig {
-    /// The encoder that is asked. It does not train.
+    /// The encoder that is asked, by its name. It does not train. It embeds every batch too, for about a third more
+    /// time where it is of the size of the model.
     pub guide: EncoderRef,
     /// Scores are divided by this.
     pub temperature: f64,
-    /// How close to the positive a candidate may come in the guide's eyes.
+    /// A candidate counts only if the guide's cosine for it is at most that for the positive, p, less a margin: p − m
+    /// with `{ absolute: m }`, p − |p|·m with `{ relative: m }`.
     pub margin: Margin,
     /// Whether the other anchors are candidates too.
     pub contrast_anchors: bool,
     /// Whether the other positives are candidates for a positive too.
     pub contrast_positives: bool,
-    /// Takes texts out of the candidates that are right answers too: see [`Blocked::of`].
+    /// Takes texts out of the candidates that are right answers too, as for `mnrl`.
     pub mask_duplicates: bool,
 }
 
 /// A candidate counts only if the guide scores it no higher than the positive's score p, less a margin m.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Margin {
     /// p − m.

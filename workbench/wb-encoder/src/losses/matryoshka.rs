@@ -1,5 +1,6 @@
 //! Matryoshka: a loss on the first numbers of each embedding too, so that embeddings can be cut.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
@@ -17,10 +18,12 @@ use crate::similarities::{Similarity, SimilarityConfig};
 /// Kusupati et al. 2022, "Matryoshka Representation Learning", arXiv 2205.13147. Equals sentence-transformers'
 /// `MatryoshkaLoss` for the cosine; there, parts are brought to length 1 for every similarity. It can also draw some of
 /// the lengths in each step, to save time; here, all of them together take a hundredth of a step.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["dims"]))]
 pub struct MatryoshkaConfig {
-    /// Lengths, each at least 1 and at most the model's; the model's own should be among them.
+    /// Lengths to which embeddings are cut, as in `[384, 192, 96]`, each at least 1 and at most the model's; the
+    /// model's own should be among them.
     pub dims: Vec<usize>,
     /// What the loss at each length counts; empty for 1 each.
     pub weights: Vec<f64>,

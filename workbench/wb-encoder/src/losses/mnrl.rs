@@ -1,6 +1,7 @@
 //! Multiple Negatives Ranking Loss: pick the own positive among all documents of the batch.
 
 use ndarray::{Array2, ArrayView2, s};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -18,25 +19,32 @@ use crate::similarities::SimilarityConfig;
 const SCALE: f64 = 20.0;
 
 /// Multiple Negatives Ranking Loss (InfoNCE with in-batch negatives).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MnrlConfig {
-    /// Scores are multiplied by this: 20 for cosines; bigger is stricter. 20 where `temperature` is not given either.
+    /// Scores are multiplied by this: 20 suits cosines, 1 dot products and sums over tokens. Where `temperature` is not
+    /// given either, 20, or 1 with `similarity: maxsim` and `xtr`.
     pub scale: Option<f64>,
-    /// Scores are divided by this: the inverse of `scale`, and another way to give it.
+    /// Scores are divided by this: the inverse of `scale`, and another way to give it; 0.05 is a scale of 20. Both are
+    /// an error.
     pub temperature: Option<f64>,
-    /// Who has to tell whom apart. `query_to_doc` is always among them: it holds the right answer.
+    /// Who has to tell whom apart. `query_to_doc`, always needed: an anchor, all documents. `query_to_query`: an
+    /// anchor, the other anchors. `doc_to_query`: a positive, all anchors. `doc_to_doc`: a positive, all documents but
+    /// those of its own anchor. Cost next to nothing.
     pub directions: Vec<Direction>,
-    /// One choice among the candidates of all directions, or one in each.
+    /// `joint`: one softmax over the candidates of all directions. `per_direction`: one in each, and the losses
+    /// averaged; for `query_to_doc` and `doc_to_query` only.
     pub partition: Partition,
-    /// Makes negatives that look like answers count more.
+    /// Adds strength · score to the logits of some negatives, without a gradient: `{ in_batch_negatives: 9 }`
+    /// (documents of other pairs), `{ hard_negatives: 5 }` (the pair's own) or `{ all_negatives: 5 }`.
     pub hardness: Option<Hardness>,
-    /// Takes texts out of the candidates that are right answers too: see [`Blocked::of`](super::Blocked::of).
+    /// Takes texts out of the candidates that are right answers too: documents equal to the anchor's positive,
+    /// positives of an equal anchor, and the same among anchors and among documents in the other directions.
     pub mask_duplicates: bool,
 }
 
 /// Whose scores are candidates beside the own positive's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// An anchor against all documents of the batch.
@@ -50,7 +58,7 @@ pub enum Direction {
 }
 
 /// How the scores of several directions become a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partition {
     /// One softmax over the candidates of all directions.
@@ -61,7 +69,7 @@ pub enum Partition {
 }
 
 /// Which negatives count more the more they look like an answer: α·s is added to their logits, without a gradient.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hardness {
     /// Documents of other pairs; LLaVE has α = 9 (Lan et al. 2025, arXiv 2503.04812).

@@ -20,6 +20,7 @@ pub(crate) mod tests;
 #[cfg(test)]
 mod token_tests;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use angle::AngleConfig;
@@ -39,7 +40,7 @@ pub use triplet::{TripletConfig, TripletDistance};
 use crate::similarities::SimilarityConfig;
 
 /// Which loss.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossConfig {
     /// Multiple Negatives Ranking Loss.

@@ -1,5 +1,6 @@
 //! Triplet loss: the positive closer than each hard negative, by a margin.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -11,17 +12,17 @@ use super::{
 use crate::similarities::{DenseSimilarity, Distance, Similarity, SimilarityConfig};
 
 /// Triplet loss.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TripletConfig {
-    /// What closeness is. It takes the place of `train.similarity`.
+    /// `cosine` (1 − the cosine), `euclidean` or `manhattan`; takes the place of `train.similarity`.
     pub distance: TripletDistance,
-    /// How much closer the positive has to be; in the distance's units.
+    /// How much closer the positive has to be. 5 suits the euclidean distance of embeddings that are not normalized.
     pub margin: f64,
 }
 
 /// What closeness is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TripletDistance {
     /// 1 − the cosine, 0 to 2.

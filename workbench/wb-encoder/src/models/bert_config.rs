@@ -1,5 +1,6 @@
 //! Sizes and switches of a BERT-family encoder, as in the hub's `config.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A BERT-family encoder. Weights are named as in `model.safetensors` without a leading `bert.` or `roberta.`:
@@ -42,7 +43,7 @@ pub struct BertConfig {
 }
 
 /// Activation of the feed-forward layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
     /// x·Φ(x) with the error function; hub name `gelu`.

@@ -8,6 +8,7 @@ pub(crate) mod rows;
 pub mod similarity;
 pub mod tokens;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use dense::DenseSimilarity;
@@ -16,7 +17,7 @@ pub use similarity::{Prepared, Similarity};
 pub use tokens::{Normalizer, TokenSimilarity, TokenTexts, XtrConfig};
 
 /// Which similarity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityConfig {
     /// The cosine of two vectors, -1 to 1.

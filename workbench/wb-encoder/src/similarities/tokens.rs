@@ -2,6 +2,7 @@
 
 use ndarray::Array2;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Embeddings, Error, Result};
 
@@ -15,17 +16,20 @@ use crate::kernels::{
 };
 
 /// XTR's similarity in training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct XtrConfig {
-    /// Tokens that each query token retrieves among all document tokens of the batch.
+    /// How many of all document tokens of the batch each query token retrieves. The score of a document without any is
+    /// 0.
     pub top_k: usize,
-    /// What the sum of a document's retrieved maxima is divided by.
+    /// What the sum is divided by. `sentence_transformers`: the number of query tokens that retrieved a token of the
+    /// document, as in the paper. `pylate`: the number of those whose cosine is above 0, as in PyLate and PrimeQA;
+    /// others count as nothing retrieved.
     pub normalizer: Normalizer,
 }
 
 /// What the sum of a document's retrieved maxima is divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Normalizer {
     /// The number of query tokens that retrieved a token of the document: the paper's Z, and that of

@@ -8,26 +8,28 @@ mod words;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Error, Result, Tokenizer, word_splitter::WordSplitter};
 
 /// How a tokenizer is learned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenizerConfig {
-    /// Tokens in all: 3 special ones, 256 bytes, and merges.
+    /// Tokens in all: 3 special ones, 256 bytes, and merges; at least 259. A static embedding has `vocab_size` × `dim`
+    /// numbers.
     pub vocab_size: usize,
-    /// A pair of symbols is merged only if it stands at least so often in the texts.
+    /// Two symbols are merged only if they stand together at least so often.
     pub min_frequency: u64,
     /// Whether words end where a reader sees them end: `parseHTTPResponse2` is `parse`, `HTTP`, `Response`, `2`,
-    /// `snake_case` is `snake`, `case`. White space and `_` then only separate. Otherwise GPT-2's rule splits words,
-    /// and a word with a space before it is another word than one without.
+    /// `snake_case` is `snake`, `case`, white space and `_` only separate. Otherwise GPT-2's rule, where a word with a
+    /// space before it is another word than one without.
     pub split_identifiers: bool,
     /// Whether texts are made lower case, after identifiers were split.
     pub lowercase: bool,
-    /// Whether every text gets `[CLS]` before and `[SEP]` after it, as transformers want it.
+    /// Whether every text gets `[CLS]` before and `[SEP]` after it. A transformer always does.
     pub special_tokens: bool,
     /// Learns from so many bytes of text at most, evenly chosen; what is beyond changes little and costs time.
     pub sample_bytes: usize,

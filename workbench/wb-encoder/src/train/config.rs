@@ -1,5 +1,6 @@
 //! The `train:` section: what is lowered, in which batches, for how long, and what is kept.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -16,10 +17,11 @@ use super::{
 use crate::{losses::LossConfig, similarities::SimilarityConfig};
 
 /// How an encoder is trained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainConfig {
-    /// What embeddings are compared by.
+    /// What embeddings are compared by in training: `cosine` or `dot`; with `encoder.late_interaction`, `maxsim` or
+    /// `xtr`. Benchmarks always use the cosine, or MaxSim.
     pub similarity: SimilarityConfig,
     /// What is lowered.
     pub loss: LossConfig,
@@ -27,12 +29,12 @@ pub struct TrainConfig {
     pub batch: BatchConfig,
     /// How much of each data set an epoch holds.
     pub mix: MixConfig,
-    /// Put before texts in training and validation; without it, the encoder's own prompts.
+    /// Put before texts in training and validation, by column and by data set; without it, the encoder's own prompts.
     pub prompts: PromptsConfig,
     /// Stages with their own data sets, negatives, temperature, learning rate and lengths; empty for none.
     pub curriculum: Vec<StageConfig>,
-    /// At most so many hard negatives of each pair, those it lists first; a pair with fewer brings fewer.
-    /// Each makes a batch longer by one document a pair.
+    /// At most so many hard negatives of each pair, those that it lists first; a pair with fewer brings fewer. Each one
+    /// that is there makes a batch longer by one document per pair.
     pub negatives: usize,
     /// When hard negatives are mined again with the weights of the moment; without it, never.
     pub refresh: Option<RefreshConfig>,
@@ -40,31 +42,36 @@ pub struct TrainConfig {
     pub optimizer: OptimizerConfig,
     /// How the learning rate moves.
     pub schedule: ScheduleConfig,
-    /// Passes over all pairs.
+    /// Passes over all training pairs.
     pub epochs: u64,
-    /// Ends training after so many steps even if epochs are left, and plans the schedule for that; 0 for no limit.
+    /// Ends after so many steps, and plans the schedule for that; `0` for no limit.
     pub max_steps: u64,
-    /// Gradients whose Euclidean norm is above this are scaled down to it; 0 turns it off.
+    /// Gradients whose Euclidean norm is above this are scaled down to it; `0` for off.
     pub clip_norm: f64,
-    /// Keeps the inputs of layers alone between the two passes and computes the rest again: a tenth of the memory
-    /// and less, the same gradients, a third to a half more time. For transformers on the processor.
+    /// Keeps only the inputs of layers between the two passes and computes the rest again: a tenth of the memory of a
+    /// batch's activations or less, bit for bit the same gradients, and a third to a half more time. For transformers
+    /// on the processor.
     pub gradient_checkpointing: bool,
     /// What else is lowered: objectives on the tokens of code.
     pub objectives: ObjectivesConfig,
-    /// Whether the model's own dropout is on while training.
+    /// Whether dropout is on while training: the model's and the adapters'.
     pub dropout: bool,
-    /// Each different token is left out of a text with this probability, anew in every batch.
-    /// Keeps a model from learning single texts by heart; 0 turns it off.
+    /// Each different token is left out of a text with this probability, all its occurrences together and anew in every
+    /// batch, so that single texts are not learned by heart; `0` for off, below 1.
     pub token_dropout: f64,
-    /// How slowly a moving average of the weights follows them, below 1; what is validated and kept is the average.
-    /// 0 turns it off.
+    /// How slowly a moving average of the weights follows them, as in `0.999`; what is validated, kept and exported is
+    /// then the average. Below 1; `0` for off. In the first steps t it follows faster, by (1 + t)/(10 + t), so that
+    /// short runs are not held back by the untrained weights. Costs one more copy of the trained weights, and two
+    /// exchanges of them per validation.
     pub ema: f64,
-    /// When and on how much the model is measured while it trains.
+    /// When and on how much it is measured while it trains.
     pub validate: ValidateConfig,
-    /// Which weights are left at the end.
+    /// Which weights are left at the end: `best` by validation MRR, or `last`.
     pub keep: Keep,
-    /// How much of the training is left at the end: weights this share of the way from those before it to those that
-    /// `keep` chose. Less keeps more of what a pretrained encoder knew; 1 keeps all of the training.
+    /// How much of the training is left at the end: the weights that `keep` chose are taken back to this share of their
+    /// way from those before training ([WiSE-FT](https://arxiv.org/abs/2109.01903)); of adapters, B is scaled. Less
+    /// keeps more of what a pretrained encoder knew and gives up some of what it learned: half keeps most of both in
+    /// `reports/LOG.md`. Validation figures are those of the weights before. `1` for off.
     pub interpolate: f64,
 }
 
@@ -97,26 +104,29 @@ impl Default for TrainConfig {
 }
 
 /// Batches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BatchConfig {
-    /// Pairs in a batch: each anchor is told apart from all documents of the batch, so more is harder and better.
+    /// Pairs in a batch. Each anchor is told apart from all documents of the batch, so more is harder and usually
+    /// better; memory grows with it unless `micro_tokens` or `micro_texts` is set.
     pub pairs: usize,
-    /// Batches whose gradients are averaged into one step. Each keeps its own in-batch negatives:
-    /// 8 batches of 8 are not one batch of 64. For that, set `micro_tokens` or `micro_texts`.
+    /// Batches whose gradients are averaged into one step. Each keeps its own negatives: 8 batches of 8 are not one
+    /// batch of 64. For that, set `micro_tokens` or `micro_texts`.
     pub accumulate: usize,
-    /// Which pairs share a batch.
+    /// `no_duplicates`: no text stands twice among the anchors and positives of a batch. `shuffle`: any order. All
+    /// batches are planned before the first step, and counted exactly.
     pub sampler: SamplerConfig,
-    /// Whether the pairs of a batch come from one data set.
+    /// Where there are several data sets: `one_dataset` fills each batch from one of them, as sentence-transformers
+    /// does, so that negatives cannot be told apart by where they come from; `all_datasets` mixes them within batches.
     pub from: BatchFrom,
     /// Leaves out the last batch of an epoch where it is not full.
     pub drop_last: bool,
-    /// Gradient caching: a batch is embedded in parts of at most so many tokens, once for the loss and
-    /// once more for the gradients. Costs about a third more time, and memory no longer grows with `pairs`.
-    /// 0 embeds the batch at once.
+    /// Gradient caching: a batch is embedded in parts of at most so many tokens, once for the loss and once more for
+    /// the gradients. About a third more time, and memory no longer grows with `pairs`. `0` for no limit.
     pub micro_tokens: usize,
-    /// Gradient caching in parts of at most so many texts, anchors and documents counted alike. Together with
-    /// `micro_tokens`, a part ends where the first of the two says. 0 for no limit.
+    /// Gradient caching in parts of at most so many texts, anchors and documents counted alike; together with
+    /// `micro_tokens`, a part ends where the first of the two says. `0` for no limit; with neither, a batch is embedded
+    /// at once. Parts change neither the loss nor the gradients, dropout included.
     pub micro_texts: usize,
 }
 
@@ -135,7 +145,7 @@ impl Default for BatchConfig {
 }
 
 /// Whether the pairs of a batch come from one data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchFrom {
     /// Each batch from one, as in sentence-transformers: negatives are then of the same kind as the positive,
@@ -154,12 +164,12 @@ impl BatchFrom {
 }
 
 /// Validation while training; also before the first step and after the last. A checkpoint is written at each.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValidateConfig {
-    /// How often.
+    /// How often: `{ share: 0.1 }` of all steps, or `{ steps: 100 }`.
     pub every: Every,
-    /// At most so many validation pairs, drawn once by seed.
+    /// At most so many validation pairs, drawn once by the seed; each anchor ranks the positives of all of them.
     pub pairs: usize,
 }
 
@@ -170,7 +180,7 @@ impl Default for ValidateConfig {
 }
 
 /// A distance between validations, or between other things that come again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Every {
     /// As a share of all steps, above 0 and at most 1.
@@ -209,7 +219,7 @@ impl Every {
 }
 
 /// Which weights are left at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
     /// Those with the highest validation MRR, the earliest of equals.

@@ -1,6 +1,7 @@
 //! The curriculum: stages of a training, one after the other, each with its own data sets, negatives, temperature,
 //! learning rate and lengths.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -8,24 +9,28 @@ use super::{config::TrainConfig, mix::check_name};
 use crate::{folder::MaxTokens, losses::LossConfig};
 
 /// One stage. What is left out is as in the rest of `train:`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["name"]))]
 pub struct StageConfig {
-    /// What journals, reports and errors call it.
+    /// What the journal, the report and errors call it.
     pub name: String,
-    /// Where it ends, counted from the beginning of training; the last stage may go on to the end.
+    /// Where it ends, counted from the beginning of training, without it at the end: `{ share: 0.5 }` of all steps, `{
+    /// epochs: 1 }`, or `{ steps: 500 }`. Only the last stage may be without.
     pub until: Option<Until>,
     /// The data sets that its batches come from; empty for all.
     pub datasets: Vec<String>,
-    /// At most so many hard negatives of each pair.
+    /// At most so many hard negatives of each pair; without it, `train.negatives`.
     pub negatives: Option<usize>,
-    /// What scores are divided by before the softmax; the same as `scale: 1 / temperature`.
+    /// What scores are divided by before the softmax, in the stage; the loss's `scale` is 1 / temperature. Without it,
+    /// the loss's own.
     pub temperature: Option<f64>,
-    /// What scores are multiplied by before the softmax.
+    /// What scores are multiplied by before the softmax, in place of `temperature`. Without it, the loss's own.
     pub scale: Option<f64>,
     /// What the scheduled learning rate is multiplied by.
     pub learning_rate_factor: f64,
-    /// Longer texts are cut, special tokens included; at most the encoder's own `max_tokens`.
+    /// Longer texts are cut in this stage, special tokens included: `{ query: N, document: N }`, not more than the
+    /// encoder's own, which holds without it.
     pub max_tokens: Option<MaxTokens>,
 }
 
@@ -45,7 +50,7 @@ impl Default for StageConfig {
 }
 
 /// The end of a stage, counted from the beginning of training.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     /// A share of all steps, above 0 and at most 1. All steps are `max_steps`, or fewer where `epochs` passes over

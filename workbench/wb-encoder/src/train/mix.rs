@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed, suggest};
 
 /// How much of each data set an epoch holds.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MixConfig {
     /// Everything once, in an order drawn anew for each epoch; sentence-transformers' `proportional`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -16,7 +17,7 @@ const CHUNK: usize = 16 * 1024;
 const SMALLEST: f32 = 1e-30;
 
 /// How weights change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptimizerConfig {
     /// Adam with decoupled weight decay.
@@ -24,25 +25,27 @@ pub enum OptimizerConfig {
 }
 
 /// AdamW.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamwConfig {
-    /// The full learning rate; the schedule multiplies it.
+    /// The full rate; the schedule multiplies it. The default suits a pretrained model with all weights training.
+    /// Adapters want about ten times more, fresh weights 0.001 to 0.01.
     pub learning_rate: f64,
-    /// Each step multiplies weights by 1 − learning rate · this. Weights of one dimension
-    /// (biases, layer norms, token weights) never decay.
+    /// Each step multiplies weights by 1 − learning rate · this. Weights of one dimension (biases, layer norms, token
+    /// weights) never decay.
     pub weight_decay: f64,
-    /// Whether weights whose name holds `embeddings` decay too. Token vectors that are seldom met fade by it.
+    /// Whether weights whose name holds `embeddings` decay too; vectors of rare tokens fade by it.
     pub decay_embeddings: bool,
     /// How slowly the means of gradients and of their squares follow, each below 1.
     pub betas: [f64; 2],
     /// Added to the root of the mean square.
     pub eps: f64,
-    /// Learning rates of their own: a part of weights' names to what their rate is multiplied by,
-    /// `{token_weights: 10}`. The first fitting part in alphabetical order counts.
+    /// Learning rates of their own: a part of weights' names to a factor, as in `{ token_weights: 10 }`. The first
+    /// fitting part in alphabetical order counts.
     pub rate_factors: BTreeMap<String, f64>,
-    /// Layer-wise learning rates: the last layer has the full rate, each layer below it that of the one above times this,
-    /// and the embeddings below the first one more; 1 is the same rate for all.
+    /// Layer-wise learning rates: the last layer has the full rate, each layer below it the rate of the one above times
+    /// this, the embeddings one step further; `1` for the same rate everywhere, `0.9` is usual. Multiplies with
+    /// `rate_factors`. Weights outside of numbered layers and embeddings keep the full rate.
     pub layer_decay: f64,
 }
 

@@ -1,5 +1,6 @@
 //! Hard negatives that are mined again while training goes on, with the weights of the moment.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
 
@@ -7,12 +8,12 @@ use super::config::Every;
 use crate::{Backbone, Result};
 
 /// When hard negatives are mined again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RefreshConfig {
-    /// How often: a share of all steps, or a number of steps.
+    /// How often hard negatives are mined again: `{ share: 0.25 }` of all steps, or `{ steps: 500 }`.
     pub every: Every,
-    /// Whether it is done before the first step too; without it, training begins with the negatives of the pairs.
+    /// Whether they are mined before the first step too; otherwise training begins with the negatives of the pairs.
     pub at_start: bool,
 }
 

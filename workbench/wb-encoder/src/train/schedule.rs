@@ -1,10 +1,11 @@
 //! How the learning rate moves: up in a straight line, then constant, linear or cosine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 /// The learning rate over the steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleConfig {
     /// After warm-up half a cosine down to the floor.
@@ -16,7 +17,7 @@ pub enum ScheduleConfig {
 }
 
 /// Warm-up, then decay.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Decay {
     /// Share of all steps over which the rate rises. 0.1 where `warmup_steps` is not given either.
@@ -28,7 +29,7 @@ pub struct Decay {
 }
 
 /// Warm-up only.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Warmup {
     /// Share of all steps over which the rate rises. 0.1 where `warmup_steps` is not given either.

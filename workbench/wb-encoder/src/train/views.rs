@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Result, Side};
 
@@ -10,19 +11,20 @@ use super::{curriculum::Stage, mix::check_name};
 /// Put before texts in training; what is left out has the encoder's own prompt.
 ///
 /// Like sentence-transformers' `prompts` argument: one for each column, for each data set, or for both.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PromptsConfig {
-    /// Before anchors.
+    /// Put before anchors; without it, the encoder's own prompt.
     pub query: Option<String>,
-    /// Before positives and hard negatives.
+    /// Put before positives and hard negatives; without it, the encoder's own prompt.
     pub document: Option<String>,
-    /// By data set; they come before the two above.
+    /// By name of a data set, as in `{ conala: { query: "Question: " } }`: a map of `query` and `document`, which come
+    /// before `query` and `document` here.
     pub datasets: BTreeMap<String, ColumnPrompts>,
 }
 
 /// The prompts of one data set.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ColumnPrompts {
     /// Before anchors.

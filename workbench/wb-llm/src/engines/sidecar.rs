@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, fingerprint::Fingerprint};
 
@@ -32,7 +33,7 @@ use crate::{
 };
 
 /// Settings of `engine: { sidecar: {...} }`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SidecarConfig {
     /// The program; empty: what `WB_LLAMA_SERVER` names, else `llama-server` on `PATH`.

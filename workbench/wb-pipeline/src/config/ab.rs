@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Ranker, Result};
 use wb_synth::annotate::EmbedText;
 
 /// An A/B experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AbConfig {
     /// JSON lines, one query each: `id`, `text`, and what a good answer shows (`theme`, `technique`, `functions`,

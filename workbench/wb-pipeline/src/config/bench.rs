@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_bench::BenchmarkConfig;
 use wb_core::{Error, Result};
@@ -11,25 +12,27 @@ use wb_synth::annotate::EmbedText;
 use super::data::SourceChoice;
 
 /// What is measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchConfig {
-    /// In this order; the verdict is about the first.
+    /// A list; the run's verdict is about the first.
     pub benchmarks: Vec<BenchEntry>,
-    /// Measured in every run: `bm25`, `untrained`, `trained`, `bm25+trained`.
+    /// Who is measured in every run.
     pub contestants: Vec<ContestantName>,
     /// The lexical baseline.
     pub bm25: Bm25Config,
-    /// How scores of BM25 and the encoder become one.
+    /// How the scores of BM25 and the trained encoder become one.
     pub fusion: FusionConfig,
-    /// What encoders embed of a document, where that is not its own text; BM25 reads the text itself.
+    /// What encoders embed of a document, where that is not its own text: `embed` (`code`, `annotation`, `both`,
+    /// `concat`) and `annotations` (the file of `wb synth`); BM25 reads the text itself. An annotation is found by the
+    /// exact text of a document; how many have none is told.
     pub documents: Option<DocumentsConfig>,
     /// How many of the best and of the worst queries the report shows.
     pub examples: usize,
 }
 
 /// What is embedded of documents that a language model annotated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentsConfig {
     /// `code`, `annotation`, `both`, `concat`.
@@ -39,7 +42,7 @@ pub struct DocumentsConfig {
 }
 
 /// Who is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ContestantName {
     /// The lexical baseline.
     #[serde(rename = "bm25")]
@@ -90,7 +93,7 @@ impl Default for BenchConfig {
 }
 
 /// One benchmark.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BenchEntry {
     /// Which.

@@ -1,5 +1,6 @@
 //! The `data:` section: sources, and the gates that pairs pass.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
@@ -16,20 +17,28 @@ use wb_encoder::train::mix::check_name;
 use wb_text2sql::examples::ExamplesConfig;
 
 /// Where pairs come from, and what is done to them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataConfig {
-    /// Read in this order.
+    /// A list of sources, at least one; their pairs stand in this order.
     pub sources: Vec<SourceChoice>,
-    /// Never holds all training pairs in memory: they are read, cleaned and split one by one, and trained on from the disk.
+    /// Never holds all training pairs in memory: they are read, cleaned and split one by one, and trained on from the
+    /// disk, in the same order and the same batches as from memory. About 150 bytes per pair stay in memory, and the
+    /// held-out pairs: limit those with `split.max_validation` and `split.max_test`. Needs `dedupe.near: 0`, and none
+    /// of `semantic`, `consistency`, `difficulty` and `balance`, which look at all pairs at once. JSON lines, CSV and
+    /// Parquet are read record by record; a JSON array, a source tree and `joined` files are in memory while they are
+    /// read.
     #[serde(default)]
     pub streaming: bool,
-    /// What to do with a record that is not a pair: `stop` or `skip`.
+    /// What to do with a record that is not a pair. `stop`: the first one is an error with its file and line. `skip`:
+    /// they are counted by reason, and more than `max_bad_share` of a source's records is an error.
     #[serde(default)]
     pub on_bad: OnBad,
-    /// With `on_bad: skip`, the share of bad records in a source, from 0 to 1, that is still not an error.
+    /// With `on_bad: skip`, the share of bad records in a source, from 0 to 1, that is still not an error: one in a
+    /// hundred is an accident, more is the wrong file.
     // The usual share is not written, so that it is no part of a run's id.
     #[serde(default = "max_bad_share", skip_serializing_if = "is_usual")]
+    #[schemars(extend("default" = MAX_BAD_SHARE))]
     pub max_bad_share: f64,
     /// Quality.
     #[serde(default)]
@@ -37,22 +46,22 @@ pub struct DataConfig {
     /// Duplicates.
     #[serde(default)]
     pub dedupe: DedupeConfig,
-    /// Duplicates by meaning; off unless it is given.
+    /// Duplicates by meaning, by the embeddings of a pretrained encoder; off unless it is given.
     #[serde(default)]
     pub semantic: Option<SemanticConfig>,
     /// Train, validation, test.
     #[serde(default)]
     pub split: SplitConfig,
-    /// What training shares with the others.
+    /// What training pairs share with held-out ones.
     #[serde(default)]
     pub leaks: LeakConfig,
-    /// Training pairs whose two sides find each other; off unless it is given.
+    /// Keeps training pairs whose positive ranks among the first for its own anchor; off unless it is given.
     #[serde(default)]
     pub consistency: Option<ConsistencyConfig>,
-    /// Training pairs that are neither solved already nor out of reach; off unless it is given.
+    /// Keeps training pairs that are neither solved already nor out of reach; off unless it is given.
     #[serde(default)]
     pub difficulty: Option<DifficultyConfig>,
-    /// Pairs a language, in training.
+    /// Pairs per language, in training; no limits unless they are given.
     #[serde(default)]
     pub balance: BalanceConfig,
 }
@@ -139,7 +148,7 @@ impl DataConfig {
 }
 
 /// Questions and queries of a text-to-SQL data set in Spider's layout.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TextToSqlPairs(pub ExamplesConfig);
 

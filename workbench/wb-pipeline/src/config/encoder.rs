@@ -1,5 +1,6 @@
 //! The `encoder:` section: a model from scratch or a pretrained one, and how it is adapted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 use wb_encoder::{
@@ -9,33 +10,37 @@ use wb_encoder::{
 };
 
 /// What is trained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderConfig {
-    /// From scratch (`static_embedding`, `transformer`) or `pretrained`.
+    /// One of `static_embedding`, `transformer`, `pretrained`.
     pub model: ModelChoice,
-    /// The tokenizer of a model from scratch, learned from the training pairs.
+    /// The tokenizer of a model from scratch, learned from the training pairs; a pretrained model brings its own.
     #[serde(default)]
     pub tokenizer: TokenizerConfig,
-    /// Longer texts are cut; without it, a pretrained model's own limit, or 256 from scratch.
+    /// Longer texts are cut: `{ query: N, document: N }`, special tokens included. Time and memory grow with it.
+    /// Without it, a pretrained model's own, or 256 from scratch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<MaxTokens>,
-    /// Put before every text; without it, a pretrained model's own.
+    /// Put before every text of its side: `{ query: "...", document: "..." }`. A side that is left out has none.
+    /// Without it, a pretrained model's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Prompts>,
-    /// From token states to one vector; without it, a pretrained model's own, or `mean`.
+    /// From token states to one vector: `mean`, `cls` (the first token), `last`. A bag of token vectors does not use
+    /// it. Without it, a pretrained model's own, or `mean`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
-    /// One vector a token in place of one a text, compared by `train.similarity: maxsim` or `xtr`.
+    /// One vector for each token in place of one for the text; needs `train.similarity: maxsim` or `xtr`. A folder that
+    /// has it brings its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_interaction: Option<LateInteractionConfig>,
-    /// Trains small adapters and freezes everything else.
+    /// Trains small adapters and freezes everything else; for `pretrained` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraConfig>,
 }
 
 /// Where the weights come from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelChoice {
     /// A bag of token vectors, from scratch.
@@ -47,14 +52,17 @@ pub enum ModelChoice {
 }
 
 /// A bag of token vectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StaticChoice {
-    /// Length of a vector.
+    /// Length of a vector. Memory and time grow with it.
     pub dim: usize,
     /// Whether every token has a learned weight in the mean.
     pub weighted: bool,
-    /// How many learned weights there are for places in a text; 0 for none.
+    /// How many learned weights there are for places in a text, finer at its beginning; 48 reach to about the 500th
+    /// token, 0 for none. Code says what it does in its first line: on held-out crates this is worth .08 of MRR
+    /// (reports/LOG.md). They are few and have few steps to move in, so give them a larger rate: `rate_factors: {
+    /// position_weights: 15 }`.
     pub positions: usize,
 }
 
@@ -65,20 +73,20 @@ impl Default for StaticChoice {
 }
 
 /// A small transformer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransformerChoice {
-    /// Width of the stream.
+    /// Width of the stream, and length of a vector.
     pub hidden_size: usize,
-    /// Number of layers.
+    /// Number of layers; time grows with it.
     pub layers: usize,
     /// Attention heads; divides `hidden_size`.
     pub heads: usize,
     /// Width of the feed-forward layer.
     pub intermediate_size: usize,
-    /// Longest text that it has positions for, in tokens.
+    /// The longest text that it has positions for, in tokens; not less than `max_tokens`.
     pub positions: usize,
-    /// Dropout while training.
+    /// Dropout while training, 0 to below 1.
     pub dropout: f64,
 }
 

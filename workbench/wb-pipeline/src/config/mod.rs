@@ -5,11 +5,14 @@ mod bench;
 mod data;
 mod encoder;
 mod head;
+mod page;
+mod schema;
 mod sections;
 mod validate;
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result, Seed};
 use wb_encoder::{DeviceConfig, journals::JournalFormat, train::TrainConfig};
@@ -22,11 +25,13 @@ pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice};
 pub use head::Head;
+pub use page::with_tables;
+pub use schema::schema;
 pub use validate::check_name;
 pub use wb_text2sql::config::{GeneratorChoice, RagConfig, RetrieverChoice};
 
 /// One YAML, for all commands: every section may be left out, and a command asks for those that it cannot do without.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// Part of the run's id: letters, digits, `-` and `_`.

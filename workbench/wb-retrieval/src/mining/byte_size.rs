@@ -1,7 +1,8 @@
 //! An amount of memory as people write it: `512MB`, `2GB`, `1.5GiB`, or a plain number of bytes.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Bytes. kB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
@@ -46,6 +47,22 @@ impl fmt::Display for ByteSize {
 impl Serialize for ByteSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for ByteSize {
+    fn schema_name() -> Cow<'static, str> {
+        "ByteSize".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Bytes: a number, or a text such as 512MB or 2GiB. kB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.",
+            "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^[0-9][0-9_.eE]* *([kKMGT]?B|[KMG]iB)?$" },
+            ],
+        })
     }
 }
 

@@ -2,21 +2,23 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
 use super::{ByteSize, RescoreConfig};
 
 /// How hard negatives are mined. What is null is decided by the mode.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MiningConfig {
-    /// Whose rules: `nv_retriever`, `sentence_transformers`, `flag_embedding`, `naive`.
+    /// Whose rules: `nv_retriever`, `sentence_transformers`, `flag_embedding`, `naive`. The other keys change single
+    /// values of it; what is `null` is the mode's.
     pub mode: Mode,
-    /// Negatives for each pair.
+    /// Negatives for each pair. `train.negatives` says how many of them training uses. `null` for the mode's.
     pub per_pair: Option<usize>,
-    /// `[from, to]`: places in the ranking that are looked at, the first one is 0 and `to` is not among them;
-    /// a `to` of null is chosen so that there should be enough.
+    /// `[from, to]`: places that are looked at, the first is 0 and `to` is not among them. A `to` of `null` is chosen
+    /// so that there should be enough. More places cost memory, not much time. `null` for the mode's.
     pub ranks: Option<(usize, Option<usize>)>,
     /// A document with a lower score is too easy.
     pub min_score: Option<f64>,
@@ -24,34 +26,46 @@ pub struct MiningConfig {
     pub max_score: Option<f64>,
     /// A negative's score plus this is at most the positive's.
     pub absolute_margin: Option<f64>,
-    /// A negative's score is at most the positive's less this share of its magnitude.
+    /// A negative's score is at most the positive's less this share of its magnitude: positive − |positive| · margin,
+    /// right for scores below zero too. Of several positives the one with the least score counts. `null` for the
+    /// mode's.
     pub relative_margin: Option<f64>,
-    /// Which of the documents that are left: `top`, `random`, `softmax`.
+    /// Which of the documents that are left: `top`, `random`, or `{ softmax: { temperature: 0.05 } }`, where a
+    /// document's weight is exp(score / `temperature`). A pair's draw depends on the seed and the pair's id alone.
+    /// `null` for the mode's.
     pub sampling: Option<Sampling>,
-    /// Whether a pair that is short gets random documents.
+    /// Whether a pair that is short gets any documents, drawn at random. `null` for the mode's.
     pub fill: Option<bool>,
-    /// A document whose Jaccard similarity with a positive reaches this is a copy of it, no negative; 0 for off.
+    /// A document whose Jaccard similarity with a positive reaches this (five-token shingles) is a copy of it; `0` for
+    /// off, else 0.3 to 1.
     pub near_duplicates: f64,
-    /// Positives stay where they are ranked: rankings for training a reranker, not negatives.
+    /// Positives stay where they are ranked: rankings for a reranker, only with `wb mine-negatives --format n-tuple`.
     pub include_positives: bool,
-    /// What ranks the documents: `encoder` or `bm25`.
+    /// What ranks: `encoder` (cosine; with late interaction MaxSim over the number of the query's tokens, every query
+    /// with every document, which takes a thousand times the products) or `bm25` (the words of `bench.bm25`; a document
+    /// that shares no word is no candidate).
     pub retriever: MiningRetriever,
-    /// Which encoder: a folder, a run, or `owner/name` of the hub. Null for the experiment's own, if that is pretrained.
+    /// An encoder by its name: a folder, a run, or `owner/name` of the hub. `null` for the experiment's own, which must
+    /// be `pretrained`.
     pub encoder: Option<EncoderRef>,
-    /// More documents than the positives: a file in the layout of BEIR's `corpus.jsonl`.
+    /// More documents: a file in the layout of BEIR's `corpus.jsonl` (`_id`, `text`, perhaps `title`).
     pub corpus: Option<PathBuf>,
-    /// Vectors that another program made.
+    /// Vectors that another program made, instead of an encoder.
     pub vectors: Option<VectorsConfig>,
-    /// Scores of a stronger model in place of the retriever's: those in a file, or a cross-encoder's.
+    /// Scores of a stronger model in place of the retriever's, for all candidates and all positives: `{ file: PATH }`
+    /// or `{ cross_encoder: { model: NAME } }`. Every rule and margin is then one of these scores, and they put the
+    /// candidates into a new order.
     pub rescore: Option<RescoreConfig>,
-    /// Negatives on which the share of false ones is estimated; 0 for off.
+    /// Negatives on which it is estimated how many are answers after all, one a pair; `0` for off.
     pub sample: usize,
-    /// Memory for texts, vectors and candidates while searching.
+    /// Memory for texts, vectors and candidates while searching: vectors are read in blocks from the disk, and the
+    /// result does not depend on it. An encoder's weights, BM25's index and a cross-encoder's scores (50 bytes each)
+    /// come on top.
     pub ram: ByteSize,
 }
 
 /// Vectors in files, and whose they are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VectorsConfig {
     /// `.npy` or `.safetensors`: one row for each anchor.
@@ -65,7 +79,7 @@ pub struct VectorsConfig {
 }
 
 /// Whose rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// TopK-PercPos of NV-Retriever (arXiv 2407.15831): the best documents under 95 % of the positive's score.
@@ -80,7 +94,7 @@ pub enum Mode {
 }
 
 /// Which of the documents that are left.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Sampling {
     /// The best.
@@ -93,7 +107,7 @@ pub enum Sampling {
 }
 
 /// How steep the weights are.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Softmax {
     /// Scores are divided by this: near 0 the best are drawn, far above the scores any.
@@ -107,7 +121,7 @@ impl Default for Softmax {
 }
 
 /// What ranks the documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MiningRetriever {
     /// Cosines of vectors.

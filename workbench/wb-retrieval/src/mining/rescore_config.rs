@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 
 /// A stronger model's scores of the candidates.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RescoreConfig {
     /// Scores that another program made: JSON lines of `query`, `document`, `score`.
@@ -16,7 +17,7 @@ pub enum RescoreConfig {
 }
 
 /// A cross-encoder, with its own activation.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrossEncoderConfig {
     /// A folder, or `owner/name` of the hub.

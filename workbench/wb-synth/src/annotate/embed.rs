@@ -1,12 +1,13 @@
 //! Which texts of a chunk become vectors: its code, what was said of it, or both.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Annotation;
 use crate::Snippet;
 
 /// What of a chunk is embedded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EmbedText {
     /// The code.

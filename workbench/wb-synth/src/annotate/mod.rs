@@ -10,6 +10,7 @@ mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
 use wb_llm::{Answer, Ask, Reply, Sampling, neutral::BREAK};
@@ -25,20 +26,20 @@ use crate::{Account, Snippet, chain::reason, provenance};
 const STAGE: &str = "annotate";
 
 /// How chunks are annotated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnnotateConfig {
-    /// Characters of a chunk that the model is shown at most; the beginning is.
+    /// Characters of a snippet that the model is shown at most, from its beginning.
     pub max_chars: usize,
-    /// Characters of the context before it that the model is shown at most; the end is.
+    /// Characters of the context before it (a notebook's Markdown) that the model is shown at most, from its end.
     pub max_context_chars: usize,
     /// Keywords at most.
     pub keywords: usize,
     /// Example queries.
     pub queries: usize,
-    /// Whether each example query becomes a training pair with its chunk, `text2code`.
+    /// Whether each example query becomes a training pair with its snippet, `text2code`, in the data set `annotations`.
     pub pairs: bool,
-    /// How to draw. 0 as temperature: an annotation is a description, and the same one twice is right.
+    /// How to draw: `temperature` (`0.0`), `top_p` (`1.0`), `max_tokens` (`512`).
     pub sampling: Sampling,
 }
 

@@ -4,6 +4,7 @@ mod stages;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::CODE_LANGUAGES;
 use wb_core::{Error, Result, Task, suggest};
@@ -13,46 +14,55 @@ pub use stages::{BrainstormConfig, FewShotConfig, GenerateConfig, JudgeConfig, N
 use crate::languages::weight;
 
 /// Pairs from a language model.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SynthConfig {
-    /// Which tasks.
+    /// Which of the 47 tasks (`wb ls --tasks`): `all` with equal shares of the four kinds, `{ only:
+    /// [text2code/web_query] }`, or `{ kinds: { text2code: 2, code2code: 1 } }`.
     pub tasks: TaskChoice,
-    /// Files with further tasks, in the format of the built-in ones; a task with a known name replaces it.
+    /// Files with further tasks, in the format of the built-in ones (`workbench/wb-synth/tasks/README.md`); one with a
+    /// known name replaces it.
     pub task_files: Vec<PathBuf>,
-    /// How many (task, snippet) items are worked on, all kinds together; null is one for each snippet.
+    /// How many (task, snippet) items; `null` is one for each snippet.
     pub items: Option<usize>,
-    /// Answers asked for each item, each drawn with a seed of its own.
+    /// Answers asked for each item, each with a seed of its own.
     pub candidates: u32,
-    /// Words that a prompt may use to make candidates differ, taken in turn; empty for none.
+    /// Style words that candidates take in turn.
     pub variants: Vec<String>,
-    /// Wanted languages with their weights; snippets of others are left out and counted.
+    /// Wanted languages with weights, CodeR's 20 with theirs unless some are given; snippets of others are counted:
+    /// `java`, `python`, `javascript`, `php`, `ruby`, `go`, `csharp`, `cpp`, `c`, `rust`, `typescript`, `perl`,
+    /// `shell`, `sql`, `batch`, `fortran`, `haskell`, `lua`, `powershell`, `vb`.
     pub languages: BTreeMap<String, f64>,
-    /// Characters of a snippet, at least and at most; others are left out and counted.
+    /// Characters of a snippet, at least and at most.
     pub snippet_chars: [usize; 2],
-    /// Where a snippet is cut in two, as shares of its tokens.
+    /// Where a snippet is cut in two for tasks on its halves, as shares of its tokens.
     pub split: [f64; 2],
-    /// Examples shown before the question.
+    /// Examples shown before the question: `count` (`3`), `built_in` (`true`), `files` (`[]`).
     pub few_shot: FewShotConfig,
-    /// New tasks proposed by the model; null for none.
+    /// New tasks proposed by the model, written to files to be edited: `per_kind` (`5`), `join` (`false`: this run does
+    /// not use them yet).
     pub brainstorm: Option<BrainstormConfig>,
-    /// How pairs are written.
+    /// How pairs are written: `temperature` (`1.0`), `top_p` (`0.6`), `max_tokens` (`1024`).
     pub generate: GenerateConfig,
-    /// Who says whether the two sides belong together; null for nobody.
+    /// The model's own judgment, 0, 1 or 2: `keep` (`[1]`: the pairs that belong together), `temperature` (`0.0`),
+    /// `top_p` (`1.0`), `max_tokens` (`64`), `gold` (`null`: a file of pairs labelled by a person, for the judge's
+    /// precision in the card); `null` for none.
     pub judge: Option<JudgeConfig>,
-    /// Which pairs are kept.
+    /// Which candidates become pairs.
     pub select: SelectConfig,
-    /// Hard negatives written by the model; null for none, which is better.
+    /// Hard negatives written by the model: `per_pair`, `temperature`, `top_p`, `max_tokens`. In CodeR's ablation they
+    /// hurt: 7 gave 56.40 and 1 gave 59.38, mined ones 67.29.
     pub negatives: Option<NegativesConfig>,
     /// Where `review` stood once: it is a key of the whole file now, for pairs of every origin, and refused here.
     #[serde(skip_serializing)]
+    #[schemars(skip)]
     pub review: Option<PathBuf>,
-    /// What the data set of a pair is called, in batches, mixtures and prompts.
+    /// What a pair's data set is called in training: its `kind`, or its `task`.
     pub datasets: DatasetNames,
 }
 
 /// Which tasks take part.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskChoice {
     /// All, with an equal share for each kind.
@@ -64,7 +74,7 @@ pub enum TaskChoice {
 }
 
 /// What a pair's data set is called.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetNames {
     /// By its task: `text2code/web_query`. Prompts may then differ from task to task.

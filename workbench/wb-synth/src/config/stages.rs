@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 use wb_llm::Sampling;
 
 /// How pairs are written. CodeR drew at temperature 1.0 with top-p 0.6.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct GenerateConfig {
     /// 0 takes the likeliest token.
@@ -36,7 +37,7 @@ impl GenerateConfig {
 }
 
 /// Examples of a finished pair, shown as an earlier question with its answer. CodeR showed three.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct FewShotConfig {
     /// At most so many for a task; those of a task are drawn once, so that every prompt of it begins alike.
@@ -54,7 +55,7 @@ impl Default for FewShotConfig {
 }
 
 /// The model as a judge of a pair: 0, 1 or 2.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct JudgeConfig {
     /// 0 takes the likeliest token, so that the same pair is judged alike.
@@ -94,7 +95,7 @@ impl JudgeConfig {
 }
 
 /// Which candidates become pairs: those that are correct, clear and unlike each other.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SelectConfig {
     /// Characters of each side, at least and at most.
@@ -139,7 +140,7 @@ impl SelectConfig {
 }
 
 /// Hard negatives written by the model.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct NegativesConfig {
     /// So many for each pair, in one answer.
@@ -182,7 +183,7 @@ impl NegativesConfig {
 }
 
 /// New tasks that the model proposes, for a person to edit.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct BrainstormConfig {
     /// Proposals asked for each kind that takes part.

@@ -1,40 +1,44 @@
 //! What rules make out of snippets: which tasks, which rewrites, how many, and whether code is run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::RewriteKind;
 use wb_core::{Error, Result, Task};
 
 /// `rules:` of a synthesis: pairs without a language model.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RulesConfig {
-    /// Which kinds of pairs are made.
+    /// Which kinds of pairs are made; also `code2text` and `hybrid`.
     pub tasks: Vec<Task>,
     /// Rewrites that keep the meaning, for `code2code` and `hybrid`.
     pub rewrites: Vec<RewriteKind>,
     /// Rewrites that change the meaning, for hard negatives.
     pub perturbations: Vec<RewriteKind>,
-    /// So many pairs of each task, drawn by the seed out of all that can be made; null for all.
+    /// So many pairs of each task, drawn by the seed; `null` for all. Where the snippets do not give as many, how many
+    /// are missing is told.
     pub pairs_per_task: Option<usize>,
     /// Rewritten versions of one function, each a pair of its own.
     pub per_snippet: usize,
     /// At most so many different rewrites one after the other in a version, and at least half as many where they apply.
     pub chain: usize,
-    /// At most so many hard negatives per pair: the pair's code with its meaning changed.
-    /// Near misses can hurt a retriever: measure before you trust them.
+    /// At most so many hard negatives for each pair: its code with the meaning changed. Near misses can hurt a
+    /// retriever: measure before you trust them.
     pub negatives: usize,
-    /// Where the text of `text2code` comes from.
+    /// Where the text of `text2code` comes from: `docstring`; `name`, the words of the function's name, which is then
+    /// taken out of its code.
     pub queries: Vec<QuerySource>,
-    /// Functions with less code than this, in characters, are left out.
+    /// Characters of a function's code at least.
     pub min_chars: usize,
-    /// Functions with more code than this, in characters, are left out.
+    /// Characters of a function's code at most.
     pub max_chars: usize,
-    /// Whether both sides of a `code2code` pair are run on drawn arguments.
+    /// `run` calls both sides of a `code2code` pair with drawn arguments in a child process with limits of time and
+    /// memory. This executes the code of your sources.
     pub verify: Verify,
 }
 
 /// Where a query comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuerySource {
     /// The first paragraph of the documentation, as plain prose.
@@ -44,7 +48,7 @@ pub enum QuerySource {
 }
 
 /// Whether code is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {
     /// Nothing is run.

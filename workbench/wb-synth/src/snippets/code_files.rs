@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::{CODE_LANGUAGES, CodeLanguage};
 use wb_core::{Error as CoreError, Origin, Progress, suggest};
@@ -15,7 +16,7 @@ use super::{
 };
 
 /// Which files, and how they are cut.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileSnippets {
     /// A folder of sources, subfolders too.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::{Language, canonical_name};
 use wb_core::Error as CoreError;
@@ -11,7 +12,7 @@ use super::tokens::Tokens;
 use crate::Snippet;
 
 /// What a snippet has to be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FiltersConfig {
     /// Characters at least, comments aside where they are stripped. 200 as CodeR has it.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Progress};
 
@@ -15,7 +16,7 @@ use super::{
 };
 
 /// Which pages, and how they are cut.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MarkdownSnippets {
     /// A file, or a folder of files that end in `.md` or `.markdown`, subfolders too.

@@ -20,6 +20,7 @@ mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
 pub use wb_data::{Error, Result};
@@ -45,7 +46,7 @@ use filters::Filters;
 use source::Take;
 
 /// Where snippets come from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SnippetSourceConfig {
     /// A tree of sources, or Cargo's registry: files, functions, classes.
@@ -79,16 +80,17 @@ impl SnippetSourceConfig {
 }
 
 /// Which snippets: the sources, and what of them is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["sources"]))]
 pub struct SnippetsConfig {
-    /// The sources, read in this order; of two of one kind the later one is called `kind2`.
+    /// Read in this order; each is one of the members below.
     pub sources: Vec<SnippetSourceConfig>,
     /// What a snippet has to be.
     pub filters: FiltersConfig,
     /// How many are taken.
     pub draw: DrawConfig,
-    /// What to do with a file or record that is not what it should be: `stop` or `skip`.
+    /// What to do with a file or record that is not what it should be: `stop`, or `skip` and count.
     pub on_bad: OnBad,
     /// With `on_bad: skip`, the share of bad ones in a source that is still not an error.
     pub max_bad_share: f64,

@@ -1,5 +1,6 @@
 //! What HTML and Markdown pages have in common: headings, prose and code in order, and how they become snippets.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::canonical_name;
 
@@ -36,7 +37,7 @@ pub(super) enum BlockKind {
 }
 
 /// What becomes of code in a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageCode {
     /// It stays between the prose, fenced.

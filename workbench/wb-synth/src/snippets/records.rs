@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_code::canonical_name;
@@ -18,7 +19,7 @@ use super::{
 };
 
 /// Which files, and which of their fields.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordSnippets {
     /// A file, or a folder whose Parquet, JSON and CSV files are read; either this or `hub`.

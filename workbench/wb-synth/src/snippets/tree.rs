@@ -1,6 +1,7 @@
 //! A tree of sources: whole files cut to pieces, functions, classes.
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::{ChunkKind, TreeConfig, TreeFile, TreeFiles, chunks, tree_files};
 use wb_core::{Error as CoreError, Origin, Progress};
@@ -13,7 +14,7 @@ use super::{
 };
 
 /// Which sources, and what of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeSnippets {
     /// Which files: as `data: source: tree` has it.
@@ -31,7 +32,7 @@ impl Default for TreeSnippets {
 }
 
 /// What a snippet is in a file of sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// The whole file, cut to pieces.

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use wb_sql::{
@@ -29,7 +30,7 @@ pub struct Document {
 /// not have is left out; where nothing is left, the query stands.
 ///
 /// The default is context and query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TextFormat {
     /// The schema, as [`Catalog::context`](crate::schema::Catalog::context) writes it.

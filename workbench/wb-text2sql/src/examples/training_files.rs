@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Pair, Task};
 
@@ -9,7 +10,7 @@ use super::{Document, TextFormat, Training, synthetic_rows, training};
 use crate::{Error, Result, schema::Catalogs};
 
 /// The files of a training split, in the folder of the data set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingFiles {
     /// JSON lists of `db_id`, `question` and `query`.
@@ -54,7 +55,7 @@ impl TrainingFiles {
 }
 
 /// A source of training pairs: each question of a training split with the text of its query.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExamplesConfig {
     /// The folder of the data set, with `tables.json`; or a file of synthetic_text_to_sql, JSON lines or Parquet.

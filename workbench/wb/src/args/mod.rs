@@ -191,7 +191,9 @@ What was written is read back and compared on 32 texts before it appears; nothin
 Its README.md is a model card with the run's data, configuration and results.")]
     Export(Export),
     /// Runs with their scores, or what there is to choose from.
-    #[command(after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --benchmarks\n  wb ls --tasks")]
+    #[command(
+        after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --schema\n  wb ls --benchmarks\n  wb ls --tasks"
+    )]
     Ls(Ls),
     /// What this build and machine can do; tests a device before it is trusted.
     #[command(
@@ -341,6 +343,9 @@ pub struct Ls {
     /// Every key of a YAML with its default.
     #[arg(long)]
     pub defaults: bool,
+    /// The JSON Schema of a YAML, by which an editor completes and checks it: `configs/schema.json`.
+    #[arg(long)]
+    pub schema: bool,
     /// Benchmarks with their papers and licenses, and whose data is there.
     #[arg(long)]
     pub benchmarks: bool,

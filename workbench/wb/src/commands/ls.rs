@@ -3,7 +3,7 @@
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
 use wb_core::{records::outcome::Outcome, run_dir};
-use wb_pipeline::external;
+use wb_pipeline::{config, external};
 use wb_sql::benchmarks::SqlBenchmark;
 
 use super::End;
@@ -15,8 +15,10 @@ pub fn ls(arguments: &args::Ls) -> Result<End> {
         benchmarks(arguments)?;
     } else if arguments.tasks {
         tasks()?;
+    } else if arguments.schema {
+        output::line(config::schema()?);
     } else if arguments.defaults {
-        output::line(include_str!("../../../../configs/README.md").trim_end());
+        output::line(config::with_tables(include_str!("../../../../configs/README.md"))?.trim_end());
     } else {
         runs(arguments)?;
     }

@@ -11,14 +11,15 @@ use serde_json::Value;
 
 use crate::tidy::{files, root};
 
-fn configs() -> Vec<PathBuf> {
+/// The files of `configs/`.
+pub fn configs() -> Vec<PathBuf> {
     let found = files(&root().join("configs"), "yaml");
     assert!(found.iter().any(|path| path.ends_with("quickstart.yaml")), "{found:?}");
     found
 }
 
 /// The file with every default filled in. It is not looked at whether its data are on this machine.
-fn resolved(path: &Path) -> String {
+pub fn resolved(path: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_wb"))
         .arg("check")
         .arg(path)

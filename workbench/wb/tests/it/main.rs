@@ -4,4 +4,5 @@
 mod configs;
 mod documents;
 mod repeated_fields;
+mod schema;
 mod tidy;

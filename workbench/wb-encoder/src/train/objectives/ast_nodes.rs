@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
@@ -16,10 +17,10 @@ use crate::{Gradients, Parameters, models::WeightSpec};
 const NAME: &str = "ast_nodes";
 
 /// Prediction of syntax nodes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AstNodesConfig {
-    /// What its loss is multiplied by; 0 leaves it out.
+    /// What the loss is multiplied by; `0` is as if the objective was not there.
     pub weight: f64,
 }
 

@@ -1,5 +1,6 @@
 //! The `train.objectives` section.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
 
@@ -13,14 +14,14 @@ use super::{
 use crate::{Parameters, train::table::PairTable};
 
 /// What else is lowered while an encoder is trained, beside the loss on pairs; nothing unless named.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ObjectivesConfig {
-    /// Masked language modelling.
+    /// Masked language modelling: some tokens are hidden, and are to be told.
     pub mlm: Option<MlmConfig>,
-    /// Kinds of syntax nodes.
+    /// The kind of the syntax node around each token.
     pub ast_nodes: Option<AstNodesConfig>,
-    /// Declared types.
+    /// The types of names with a declared type, while the declaration is hidden.
     pub types: Option<TypesConfig>,
 }
 

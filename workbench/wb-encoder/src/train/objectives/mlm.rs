@@ -1,5 +1,6 @@
 //! Masked language modelling (Devlin et al. 2018, arXiv 1810.04805): some tokens are hidden, and are to be told.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
@@ -25,12 +26,12 @@ const WORDS: &str = "embeddings.word_embeddings.weight";
 const EPSILON: f32 = 1e-12;
 
 /// Masked language modelling.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MlmConfig {
-    /// What its loss is multiplied by; 0 leaves it out.
+    /// What the loss is multiplied by; `0` is as if the objective was not there.
     pub weight: f64,
-    /// Which share of the tokens is to be told.
+    /// Share of the tokens that are asked about.
     pub mask_share: f64,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
 
@@ -22,12 +23,13 @@ const OTHER: &str = "other";
 const COUNTED: usize = 20_000;
 
 /// Prediction of types.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TypesConfig {
-    /// What its loss is multiplied by; 0 leaves it out.
+    /// What the loss is multiplied by; `0` is as if the objective was not there.
     pub weight: f64,
-    /// How many types have a class of their own: the most common ones of the training pairs. The others share one.
+    /// Types with a class of their own: the most common ones in the training pairs (of 20,000 pairs at most). All
+    /// others are one class.
     pub classes: usize,
 }
 

@@ -1,5 +1,6 @@
 //! In which words a kind of server wants to be asked, and how its answers are read.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// The kind of server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// Found out by asking it.

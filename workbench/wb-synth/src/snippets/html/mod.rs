@@ -4,6 +4,7 @@ mod clean;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Origin, Progress};
 
@@ -18,7 +19,7 @@ use super::{
 use clean::clean;
 
 /// Which pages, and how they are cleaned and cut.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HtmlSnippets {
     /// A file, or a folder of files that end in `.html`, `.htm` or `.xhtml`, subfolders too.

@@ -6,6 +6,7 @@ mod votes;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Origin, Progress};
@@ -19,7 +20,7 @@ use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
 
 /// Which notebooks, and which of their cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NotebookSnippets {
     /// An `.ipynb` file, or a folder of them, subfolders too.
@@ -53,7 +54,7 @@ impl Default for NotebookSnippets {
 }
 
 /// What becomes of IPython's own commands in cells of Python.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Magics {
     /// Lines of them are taken out; a cell that `%%` hands to another language has that language.

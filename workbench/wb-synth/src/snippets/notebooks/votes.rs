@@ -6,6 +6,7 @@ use std::{
 };
 
 use csv::StringRecord;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Origin, suggest};
 
@@ -17,7 +18,7 @@ use super::super::{
 
 /// A table of votes and which of its columns say what. The defaults are those of Meta Kaggle's `Kernels.csv` with
 /// notebooks that are named by the version of their kernel, and the ten votes of the recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VotesConfig {
     /// The CSV file, with a header line.
@@ -51,7 +52,7 @@ impl Default for VotesConfig {
 }
 
 /// What names a notebook in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VoteKey {
     /// The file's name without `.ipynb`.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::canonical_name;
 use wb_core::{Error as CoreError, Origin, Progress, suggest};
@@ -13,7 +14,7 @@ use super::{
 };
 
 /// Which table, and which of its columns.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SqliteSnippets {
     /// The database file.
@@ -27,7 +28,7 @@ pub struct SqliteSnippets {
 }
 
 /// Names of columns; empty ones are not read, `text` is needed.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Columns {
     /// The text.
