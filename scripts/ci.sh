@@ -77,6 +77,15 @@ untouched() {
   echo "the checkout is as it was before"
 }
 
+# Without any feature, and with each alone: what one of them hides from the compiler is seen here.
+features() {
+  local feature
+  for feature in "" hub report embedded; do
+    echo "--- features: ${feature:-none}"
+    cargo clippy --release --workspace --no-default-features --features "${feature:+wb/$feature}" -- -D warnings
+  done
+}
+
 step fmt cargo fmt --all --check
 step build cargo test --release --workspace --no-run
 # The libraries that exports are opened with, and a real server of language models, where .ci/run began to fetch them.
@@ -91,6 +100,7 @@ fi
 # The command of README.md, as printed there.
 step test cargo test --release --workspace
 step clippy cargo clippy --release --workspace --all-targets -- -D warnings
+step features features
 step doc env RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps --workspace
 # Devices that need no hardware to be compiled.
 # DOCS_RS keeps a build script of cubecl-cuda from downloading LLVM, which checking types does not need.
