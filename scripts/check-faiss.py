@@ -3,7 +3,8 @@
     python scripts/check-faiss.py reports/spider-rag/index-bm25 OUT
 
 Reads the folder's index with faiss, looks whether it is what it should be and finds what it should find, and writes to
-OUT/same the same vectors in another order, with their map, and to OUT/l2 an index of another kind, which `wb` refuses.
+OUT/same the same vectors in another order, with their map, to OUT/array these with NumPy's array of texts alone, and to
+OUT/l2 an index of another kind, which `wb` refuses.
 Needs faiss-cpu and numpy.
 """
 
@@ -15,7 +16,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-INDEX, MAP = "sql_rag_faiss_index.bin", "sql_rag_corpus_map.json"
+INDEX, MAP, ARRAY = "sql_rag_faiss_index.bin", "sql_rag_corpus_map.json", "sql_rag_corpus_map.npy"
 
 
 def main():
@@ -26,6 +27,8 @@ def main():
     assert index.is_trained and index.ntotal == len(entries), (index.ntotal, len(entries))
     vectors = index.reconstruct_n(0, index.ntotal)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    texts = np.load(folder / ARRAY, allow_pickle=True)
+    assert texts.dtype == object and texts.tolist() == [entry["text"] for entry in entries]
 
     # faiss finds what a plain product finds, and writes the same bytes.
     rng = np.random.default_rng(17)
@@ -35,8 +38,8 @@ def main():
     assert np.allclose(scores, best, atol=1e-5) and (found >= 0).all()
     again = faiss.IndexFlatIP(index.d)
     again.add(vectors)
-    same, other = out / "same", out / "l2"
-    for place in (same, other):
+    same, array, other = out / "same", out / "array", out / "l2"
+    for place in (same, array, other):
         place.mkdir(parents=True)
     faiss.write_index(again, str(same / INDEX))
     assert (same / INDEX).read_bytes() == (folder / INDEX).read_bytes(), "the bytes differ"
@@ -47,6 +50,8 @@ def main():
     faiss.write_index(shuffled, str(same / INDEX))
     entries = [dict(entries[row], position=position) for position, row in enumerate(order)]
     (same / MAP).write_text(json.dumps(entries))
+    shutil.copy(same / INDEX, array / INDEX)
+    np.save(array / ARRAY, np.array(texts[order], dtype=object))
 
     wrong = faiss.IndexFlatL2(index.d)
     wrong.add(vectors)

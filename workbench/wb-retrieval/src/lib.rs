@@ -21,6 +21,7 @@ mod kernel;
 pub mod maxsim;
 pub mod metric;
 pub mod mining;
+pub mod npy;
 pub mod own_ranks;
 pub mod remembered;
 pub mod retriever;

@@ -106,7 +106,9 @@ pub struct EncoderArm {
     #[serde(default)]
     pub max_tokens: Option<usize>,
     /// A folder with the examples' vectors, instead of embedding them: `sql_rag_faiss_index.bin` (FAISS's `IndexFlatIP`)
-    /// and `sql_rag_corpus_map.json`.
+    /// and `sql_rag_corpus_map.json`, or else NumPy's `sql_rag_corpus_map.npy`: an array of texts, of tuples or lists (the
+    /// longest text is taken), or of dictionaries (`text`, `document`, `content`, `page_content` or `sql`). Its texts are
+    /// the examples' own, or stand in the examples' order and have their queries in them.
     #[serde(default)]
     pub index: Option<PathBuf>,
 }

@@ -8,12 +8,10 @@ use std::{
 
 use wb_core::{Encoder, Error as CoreError, Progress, Side, publish};
 
-use crate::{Error, Result};
+use crate::{Error, Result, npy::NpyHeader};
 
 /// Texts that are encoded and written together.
 pub(super) const BLOCK: usize = 4096;
-/// Bytes before the first number: a multiple of 64, as NumPy wants it.
-const HEADER: usize = 128;
 
 /// Encodes texts into a `.npy` file, row `i` for text `i`, unless it is there. It appears when it is whole; what a
 /// stopped process left beside it is gone on with, and one that another process is making is waited for, so a path must
@@ -37,7 +35,7 @@ fn encode_into(
     part: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let header = header(texts.len(), encoder.dim());
+    let header = NpyHeader::new("<f4", &[texts.len(), encoder.dim()]).encode();
     let (mut file, done) = begin(part, &header, encoder.dim()).map_err(CoreError::io("write", part))?;
     for (at, block) in texts.chunks(BLOCK).enumerate().skip(done / BLOCK) {
         let before = at * BLOCK;
@@ -59,16 +57,6 @@ fn encode_into(
         file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(CoreError::io("write", part))?;
     }
     Ok(file.sync_all().map_err(CoreError::io("write", part))?)
-}
-
-fn header(rows: usize, dim: usize) -> Vec<u8> {
-    let mut text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dim}), }}");
-    text += &" ".repeat(HEADER - 11 - text.len());
-    text.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((text.len() as u16).to_le_bytes());
-    bytes.extend(text.as_bytes());
-    bytes
 }
 
 /// The file to go on with, at the row where that is: after the last block but one that is there, because the last may
@@ -166,12 +154,13 @@ mod tests {
     fn the_beginning_of_another_file_is_not_gone_on_with() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
-        fs::write(path.with_extension("npy.part"), [&header(9, 2)[..], &[9; 4000]].concat()).unwrap();
+        fs::write(path.with_extension("npy.part"), [&NpyHeader::new("<f4", &[9, 2]).encode()[..], &[9; 4000]].concat())
+            .unwrap();
         let encoder = Counting { calls: Cell::new(0), fails_at: 0 };
         encode_to_file(&encoder, &["abc"], Side::Query, &path, &mut silent).unwrap();
         let mut rows = Vec::new();
         VectorFile::open(&path).unwrap().read(0..1, &mut rows).unwrap();
         assert_eq!(rows, [3.0, 97.0]);
-        assert_eq!(fs::metadata(&path).unwrap().len() as usize, HEADER + 8);
+        assert_eq!(fs::metadata(&path).unwrap().len() as usize, 128 + 8);
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use serde::Deserialize;
 use wb_core::Embeddings;
 
-use crate::{Error, Result};
+use crate::{Error, Result, npy::NpyHeader};
 
 /// Vectors by their position.
 pub trait Vectors {
@@ -142,7 +142,7 @@ fn bad(path: &Path, message: impl Into<String>) -> Error {
     wb_core::Error::data(path.display().to_string(), message).into()
 }
 
-/// No header of ours or of NumPy is this long.
+/// No header of a `.safetensors` file is this long.
 const LONGEST_HEADER: u64 = 1 << 24;
 
 fn take(file: &mut File, path: &Path, n: u64) -> Result<Vec<u8>> {
@@ -152,37 +152,17 @@ fn take(file: &mut File, path: &Path, n: u64) -> Result<Vec<u8>> {
 }
 
 fn npy_header(file: &mut File, path: &Path) -> Result<(u64, [u64; 2])> {
-    let head = take(file, path, 8)?;
-    if &head[..6] != b"\x93NUMPY" {
-        return Err(bad(path, "does not begin as a .npy file does"));
+    let (header, start) = NpyHeader::read(file).map_err(|message| bad(path, message))?;
+    if header.kind != "'<f4'" {
+        let message = format!("holds {}, expected little-endian 32-bit floats, '<f4'", header.kind);
+        return Err(bad(path, message));
     }
-    let (before, length) = match head[6] {
-        1 => (10, take(file, path, 2)?.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))),
-        _ => (12, take(file, path, 4)?.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))),
-    };
-    if length > LONGEST_HEADER {
-        return Err(bad(path, format!("a header of {length} bytes, expected a shorter one")));
-    }
-    let header = take(file, path, length)?;
-    let header = String::from_utf8_lossy(&header);
-    let value = |key: &str| {
-        let after = header.split_once(&format!("'{key}'")).map(|(_, after)| after.trim_start_matches([':', ' ']));
-        after.ok_or_else(|| bad(path, format!("no `{key}` in its header")))
-    };
-    let kind = value("descr")?;
-    if !kind.starts_with("'<f4'") {
-        let found = kind.split(',').next().unwrap_or_default();
-        return Err(bad(path, format!("holds {found}, expected little-endian 32-bit floats, '<f4'")));
-    }
-    if !value("fortran_order")?.starts_with("False") {
+    if header.fortran_order {
         return Err(bad(path, "is in column order, expected row after row"));
     }
-    let shape = value("shape")?.trim_start_matches('(').split(')').next().unwrap_or_default();
-    let sizes: Vec<Option<u64>> =
-        shape.split(',').map(str::trim).filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect();
-    match sizes[..] {
-        [Some(rows), Some(dim)] => Ok((before + length, [rows, dim])),
-        _ => Err(bad(path, format!("has the shape ({shape}), expected rows and dimensions"))),
+    match header.shape[..] {
+        [rows, dim] => Ok((start, [rows, dim])),
+        _ => Err(bad(path, format!("has the shape {}, expected rows and dimensions", header.shape_text()))),
     }
 }
 

@@ -11,6 +11,8 @@ use crate::{Error, Result};
 pub const INDEX_NAME: &str = "sql_rag_faiss_index.bin";
 /// The name of the map beside it.
 pub const MAP_NAME: &str = "sql_rag_corpus_map.json";
+/// The name of NumPy's array of the same texts.
+pub const ARRAY_NAME: &str = "sql_rag_corpus_map.npy";
 
 /// One position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -192,6 +192,6 @@ fn check(path: &Path, place: impl Fn() -> Option<String>, db_id: &str, sql: &str
 }
 
 /// A query without case, white space and `;`.
-fn plain(sql: &str) -> String {
+pub(crate) fn plain(sql: &str) -> String {
     sql.to_lowercase().replace(';', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

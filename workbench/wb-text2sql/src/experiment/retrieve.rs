@@ -110,7 +110,7 @@ impl Retrieval<'_> {
             return Ok((scored(&Contestant::Encoder(encoder), inputs, &texts, depth, progress)?, by));
         }
         let index = match &arm.index {
-            Some(folder) => Index::read(folder, &inputs.examples, encoder.dim())?,
+            Some(folder) => Index::read(folder, &inputs.examples, &texts, encoder.dim())?,
             None => {
                 let folder = out.join(format!("index-{}", retriever.name()));
                 let embed = |texts: &[&str], progress: &mut dyn FnMut(Progress)| {

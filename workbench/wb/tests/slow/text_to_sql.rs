@@ -79,8 +79,10 @@ fn the_recipe_without_its_run_gives_the_figures_of_its_head_and_an_index_that_fa
         let named = of_minilm.replace("name: minilm", &format!("name: minilm, index: {index}"));
         run(&format!("rag.retrievers=[{{bm25: {{}}}}, {named}]"), &["--out", "theirs"]).0
     };
-    assert!(with("faiss/same").status.success());
-    assert_eq!(record(folder.path(), "theirs"), first);
+    for index in ["faiss/same", "faiss/array"] {
+        assert!(with(index).status.success());
+        assert_eq!(record(folder.path(), "theirs"), first, "{index}");
+    }
     let refused = with("faiss/l2");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("the file is no IndexFlatIP"));
 }

@@ -134,9 +134,14 @@ fn an_encoder_s_vectors_are_kept_in_faiss_s_layout_and_taken_again() {
     let (_, said) = run(&[]);
     assert!(said.contains("its vectors are taken"), "{said}");
     assert_eq!(fs::read(sandbox.path("out/rag.json")).unwrap(), first);
-    // The same index as one of somebody else's.
-    run(&["rag.retrievers.0.encoder.index=out/index-ours"]);
-    assert_eq!(fs::read(sandbox.path("out/rag.json")).unwrap(), first);
+    // The same index as one of somebody else's, and then with NumPy's array of its texts alone.
+    let theirs = || {
+        run(&["rag.retrievers.0.encoder.index=out/index-ours"]);
+        assert_eq!(fs::read(sandbox.path("out/rag.json")).unwrap(), first);
+    };
+    theirs();
+    fs::remove_file(sandbox.path("out/index-ours/sql_rag_corpus_map.json")).unwrap();
+    theirs();
     let (_, said) = run(&["rag.documents.sql=true"]);
     assert!(!said.contains("its vectors are taken"), "{said}");
 }
