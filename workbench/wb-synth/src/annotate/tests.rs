@@ -213,7 +213,7 @@ fn values_that_make_no_sense_are_refused() {
         AnnotateConfig { keywords: 0, ..AnnotateConfig::default() },
         AnnotateConfig { queries: 21, ..AnnotateConfig::default() },
         AnnotateConfig { max_chars: 1, ..AnnotateConfig::default() },
-        AnnotateConfig { sampling: Sampling { temperature: 3.0, ..Sampling::default() }, ..AnnotateConfig::default() },
+        AnnotateConfig { sampling: Sampling { temperature: 6.0, ..Sampling::default() }, ..AnnotateConfig::default() },
         AnnotateConfig { sampling: Sampling { max_tokens: 1, ..Sampling::default() }, ..AnnotateConfig::default() },
     ];
     assert!(AnnotateConfig::default().validate("annotate").is_ok());

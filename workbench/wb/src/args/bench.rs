@@ -1,11 +1,11 @@
 //! What `wb bench` takes.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::LazyLock};
 
 use clap::Args;
 use wb_bench::benchmarks::NAMES;
 use wb_encoder::DeviceConfig;
-use wb_sql::Compat;
+use wb_sql::{Compat, benchmarks::SqlBenchmark};
 
 use super::Places;
 
@@ -109,9 +109,9 @@ pub struct SqlExecution {
     pub workers: Option<u16>,
 }
 
-const ALL: &[&str] = &["codesearchnet", "cosqa", "beir", "pairs", "spider", "bird", "synthetic-sql"];
 const RETRIEVAL: &[&str] = &NAMES;
-const SQL: &[&str] = &["spider", "bird", "synthetic-sql"];
+static SQL: LazyLock<Vec<&str>> = LazyLock::new(|| SqlBenchmark::ALL.map(SqlBenchmark::name).to_vec());
+static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| [RETRIEVAL, &SQL].concat());
 
 impl Bench {
     /// Options that are given, each with the names of the benchmarks that take it.
@@ -119,11 +119,12 @@ impl Bench {
         const FOLDERS: &[&str] = &["spider", "bird"];
         const SPIDER: &[&str] = &["spider"];
         const CODE: &[&str] = &["codesearchnet"];
+        let (all, of_sql): (&'static [&str], &'static [&str]) = (&ALL, &SQL);
         let sql = &self.sql;
         let options = [
-            (self.dataset.is_some(), "--dataset", ALL),
-            (self.json.is_some(), "--json", ALL),
-            (!self.require.is_empty(), "--require", ALL),
+            (self.dataset.is_some(), "--dataset", all),
+            (self.json.is_some(), "--json", all),
+            (!self.require.is_empty(), "--require", all),
             (self.encoder.is_some(), "--encoder", RETRIEVAL),
             (self.retriever.is_some(), "--retriever", RETRIEVAL),
             (self.text != "tokens", "--text", CODE),
@@ -133,14 +134,14 @@ impl Bench {
             (self.embed.is_some(), "--embed", RETRIEVAL),
             (self.max_tokens.is_some(), "--max-tokens", RETRIEVAL),
             (self.device != DeviceConfig::Auto, "--device", RETRIEVAL),
-            (sql.predictions.is_some(), "--predictions", SQL),
+            (sql.predictions.is_some(), "--predictions", of_sql),
             (sql.questions.is_some(), "--questions", FOLDERS),
             (sql.execution.databases.is_some(), "--databases", FOLDERS),
             (sql.compat.is_some(), "--compat", SPIDER),
             (sql.plug_value, "--plug-value", SPIDER),
             (sql.keep_distinct, "--keep-distinct", SPIDER),
-            (sql.execution.timeout.is_some(), "--timeout", SQL),
-            (sql.execution.workers.is_some(), "--workers", SQL),
+            (sql.execution.timeout.is_some(), "--timeout", of_sql),
+            (sql.execution.workers.is_some(), "--workers", of_sql),
             (sql.iterations.is_some(), "--iterations", &["bird"]),
         ];
         options.into_iter().filter(|(given, ..)| *given).map(|(_, option, takers)| (option, takers))

@@ -155,7 +155,7 @@ fn a_second_wb_on_the_same_run_is_refused_and_told_who_holds_it() {
 fn several_wb_that_prepare_the_same_pairs_at_once_all_end_well() {
     for more in ["data.streaming=false", "data.streaming=true"] {
         let sandbox = Sandbox::new();
-        let arguments = ["data", "tiny.yaml", "data.dedupe.near=0", more];
+        let arguments = ["data", "tiny.yaml", "data.dedupe.near=0", "data.split.by=pair", more];
         let start = |_| sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         for child in [(); 4].map(start) {
             let output = child.wait_with_output().unwrap();

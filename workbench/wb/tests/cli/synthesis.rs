@@ -393,7 +393,7 @@ fn mistakes_are_told_with_what_to_do() {
     sandbox.write("whole.yaml", format!("{SNIPPETS}rules: {{}}\n{training}"));
     for command in ["run", "train"] {
         let block = sandbox.wb(&[command, "whole.yaml"]);
-        assert!(block.starts_with("exit 2") && block.contains("hint: make it first: wb synth"), "{block}");
+        assert!(block.starts_with("exit 2") && block.contains("hint: wb synth whole.yaml"), "{block}");
     }
     let llm = "llm={model: models/none.gguf}";
     let block = sandbox.refuses(&["check", "whole.yaml", llm, "synth={judge: {gold: gold.jsonl}}"]);
