@@ -2,7 +2,7 @@
 //!
 //! Scores are made tile by tile in registers ([`crate::inner_product`]) and compared there with the worst score that
 //! is still among a query's best `k`; only what passes is written, into a buffer that is cut back to `k` when it is
-//! full. Memory beyond the vectors is bounded: queries go in batches whose buffers fit [`BUFFER_BYTES`] per thread.
+//! full. Memory beyond the vectors is bounded: queries go in batches whose buffers fit 64 MiB per thread.
 //! Texts of several vectors are compared by MaxSim ([`crate::maxsim`]).
 
 use ndarray::{Array2, ArrayView2};
