@@ -17,6 +17,9 @@ pub struct Manifest {
     pub version: String,
     /// Commit of the binary, or empty; `+` at the end where the tree was not clean.
     pub commit: String,
+    /// A hash of the binary's source, or empty. Commits that change no code share it.
+    #[serde(default)]
+    pub source: String,
     /// Compiled features.
     pub features: Vec<String>,
     /// The device that was opened.

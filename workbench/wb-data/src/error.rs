@@ -110,8 +110,8 @@ pub enum Error {
     #[error(transparent)]
     Code(#[from] wb_code::Error),
     /// An error of a reader that stands above this crate.
-    #[error(transparent)]
-    Reader(Box<dyn std::error::Error + Send + Sync>),
+    #[error("{0}")]
+    Reader(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {

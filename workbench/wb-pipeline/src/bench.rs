@@ -13,7 +13,7 @@ use wb_core::{
 use wb_data::Tolerance;
 use wb_encoder::{BiEncoder, Folder};
 
-use super::{data::Data, device, documents::Documents, manifest::this_build, train::Run};
+use super::{data::Data, device, documents::Documents, manifest::this_code, train::Run};
 use crate::{
     config::{BenchEntry, ContestantName, Experiment, SourceChoice},
     output,
@@ -108,7 +108,7 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
 
 fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
-    all.text(&this_build()).text(Fingerprint::of_json(entry).as_str());
+    all.text(&this_code()).text(Fingerprint::of_json(entry).as_str());
     all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
     let bench = &experiment.bench;
     all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());

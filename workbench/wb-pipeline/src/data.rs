@@ -14,7 +14,7 @@ use wb_data::{
 };
 use wb_encoder::train::{PairStream, TrainPairs};
 
-use super::{device, encoder, judge::Judges, manifest::this_build};
+use super::{device, encoder, judge::Judges, manifest::this_code};
 use crate::{
     config::{Experiment, SourceChoice},
     output,
@@ -173,7 +173,7 @@ pub fn sources(experiment: &Experiment) -> Result<Vec<Fingerprint>> {
 fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprint> {
     let config = experiment.data()?;
     let mut all = Fingerprint::builder();
-    all.text(&this_build()).number(experiment.seed.0);
+    all.text(&this_code()).number(experiment.seed.0);
     all.text(Fingerprint::of_json(config).as_str());
     sources.iter().for_each(|source| {
         all.text(source.as_str());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use wb_core::fingerprint::Fingerprint;
 
-use super::{data::Data, device, encoder, manifest::this_build};
+use super::{data::Data, device, encoder, manifest::this_code};
 use crate::config::Experiment;
 
 /// Of all that decides the weights. What is measured on them is not part of it.
@@ -20,8 +20,8 @@ pub struct Inputs {
 pub fn inputs(experiment: &Experiment, data: &Data) -> Result<Inputs> {
     let mut parts = of_sources(&data.sources);
     let mut all = Fingerprint::builder();
-    // From one commit to the next a step may give other bytes.
-    all.text(&this_build()).text(&experiment.name).number(experiment.seed.0);
+    // Other code may give other bytes.
+    all.text(&this_code()).text(&experiment.name).number(experiment.seed.0);
     all.text(&device::resolved(experiment.device)?.to_string()).text(data.fingerprint.as_str());
     let of_encoder = encoder::fingerprint(experiment.encoder()?)?;
     all.text(of_encoder.as_str());

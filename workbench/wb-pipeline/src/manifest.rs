@@ -24,16 +24,28 @@ pub fn build(version: &str, commit: &str) -> String {
     if commit.is_empty() { version.to_owned() } else { format!("{version} ({commit})") }
 }
 
-// Handed in by the program, so that the library is not built again for each commit.
-static COMMIT: OnceLock<&str> = OnceLock::new();
+/// The commit that the program was built from and a hash of its source, both empty where they are not known. Handed in by
+/// the program, so that the library is not built again for each commit.
+static BUILT_FROM: OnceLock<[&str; 2]> = OnceLock::new();
 
-/// Takes the commit that the program was built from, once in a process; empty where there was no git.
-pub fn built_from(commit: &'static str) {
-    COMMIT.get_or_init(|| commit);
+/// Takes the commit that the program was built from and a hash of its source, once in a process; empty where there was no
+/// git, or no source to look at.
+pub fn built_from(commit: &'static str, source: &'static str) {
+    BUILT_FROM.get_or_init(|| [commit, source]);
 }
 
 fn commit() -> &'static str {
-    COMMIT.get().copied().unwrap_or_default()
+    BUILT_FROM.get().map_or("", |[commit, _]| commit)
+}
+
+/// A hash of this program's source.
+pub fn source() -> &'static str {
+    BUILT_FROM.get().map_or("", |[_, source]| source)
+}
+
+/// What decides the bytes that this program makes: its version and its source. Commits that change no code share them.
+pub fn this_code() -> String {
+    format!("{} {}", env!("CARGO_PKG_VERSION"), source())
 }
 
 /// This build.
@@ -50,6 +62,7 @@ pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: BTreeMap<Stri
         started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: commit().to_owned(),
+        source: source().to_owned(),
         features: features(),
         device: device.to_owned(),
         machine: machine(),

@@ -14,7 +14,7 @@ use wb_encoder::{DeviceConfig, train::checkpoint};
 use super::{
     data, device,
     inputs::{Inputs, of_sources},
-    manifest::{build, this_build},
+    manifest::{build, source, this_build},
     stages::Stages,
 };
 use crate::config::Experiment;
@@ -86,13 +86,14 @@ pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &Inputs) -
         }
         Err(_) => "its config.yaml cannot be read by this build".to_owned(),
     };
-    let config = run.config();
+    let how = match other_build(&read_json(&run.manifest())?) {
+        None => format!("to go on with that one: wb train {} --resume {}", run.config().display(), run.id()),
+        Some(_) => "that one goes on with the build that began it".to_owned(),
+    };
     Ok(Some(format!(
         "note: a new run begins; the run {} of the same name was left unfinished at step {step} and differs: {told}\n\
-         \x20 to go on with that one: wb train {} --resume {}",
+         \x20 {how}",
         run.id(),
-        config.display(),
-        run.id()
     )))
 }
 
@@ -111,7 +112,10 @@ fn differences(run: &RunDir, experiment: &Experiment, parts: &BTreeMap<String, S
         }
     }
     found.extend(other_device(&manifest, device::resolved(experiment.device)?));
-    found.extend(other_build(&manifest));
+    // Weights that are trained stay as they are, whatever measures them.
+    if !Stages::open(run)?.has("train") {
+        found.extend(other_build(&manifest));
+    }
     Ok(found)
 }
 
@@ -132,7 +136,8 @@ fn other_device(manifest: &Manifest, now: DeviceConfig) -> Option<String> {
 /// Both builds, where they are two.
 fn other_build(manifest: &Manifest) -> Option<String> {
     let (before, now) = (build(&manifest.version, &manifest.commit), this_build());
-    (before != now).then(|| format!("code: {before}, now {now}"))
+    let is_same = if manifest.source.is_empty() { before == now } else { manifest.source == source() };
+    (!is_same).then(|| format!("code: {before}, now {now}"))
 }
 
 fn refuse(run: &RunDir, differences: Vec<String>) -> Result<()> {

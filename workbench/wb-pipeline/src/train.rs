@@ -138,14 +138,14 @@ pub fn encoder(
         tokenize: &tokenize,
         late_interaction: untrained.late_interaction.as_ref(),
         code: Some(code),
-        special_ends: untrained.tokenizer.special_tokens() > 0,
+        special_tokens: special_tokens(&untrained),
         config: &experiment.train,
         seed: experiment.seed,
         refresh: refresher.as_ref().map(|_| &mine_again as &Refresh<'_>),
         guide: guide.as_ref().map(|guide| guide as &Guide<'_>),
         files: TrainFiles::from(&run.dir),
         resume: true,
-        build: &manifest::this_build(),
+        build: &manifest::this_code(),
         stop: &Stop::when(stop),
     };
     // What an earlier session left, and what this one leaves, however it ends.
@@ -167,6 +167,13 @@ pub fn encoder(
     encoder.write(&run.dir.encoder())?;
     run.stages.done("train", run.inputs.all.clone())?;
     Ok((Trained::Done, untrained))
+}
+
+/// Special tokens before and after every text, a late interaction's marker among the first.
+fn special_tokens(folder: &Folder) -> [usize; 2] {
+    let (all, before) = (folder.tokenizer.special_tokens(), folder.tokenizer.special_tokens_before());
+    let has_marker = folder.late_interaction.as_ref().is_some_and(|late| late.config().markers.is_some());
+    [before + usize::from(has_marker), all - before]
 }
 
 /// What explains the run, before anything is computed.

@@ -5,7 +5,7 @@
 /// In this order: the last block in ``` fences that holds a query, whatever its language; what follows the last `SQL:`
 /// (`SQLQuery:`, `Query:` and the like, at the start of a line); the first line that begins with `SELECT` or `WITH`. Of
 /// what is found, the first statement counts: it ends at a `;` outside of quotes, at an empty line, or at a fence, and
-/// its white space becomes single spaces. Thoughts in `<think>` are no answer.
+/// its comments and white space become single spaces. Thoughts in `<think>` are no answer.
 pub fn sql_of_answer(answer: &str) -> Option<String> {
     let answer = match answer.rfind("</think>") {
         Some(at) => &answer[at + "</think>".len()..],
@@ -82,6 +82,8 @@ fn starts_query(text: &str) -> bool {
 
 /// The first statement of a text, on one line.
 fn statement(text: &str) -> Option<String> {
+    // On one line a comment would swallow what follows it, and an apostrophe in it is no quote.
+    let text = &without_comments(text);
     let mut quote = None;
     let mut end = text.len();
     let mut newline = false;
@@ -89,7 +91,7 @@ fn statement(text: &str) -> Option<String> {
         match quote {
             Some(open) if c == open => quote = None,
             Some(_) => continue,
-            None if matches!(c, '\'' | '"') => quote = Some(c),
+            None if matches!(c, '\'' | '"') || c == '`' && opens_name(text, at) => quote = Some(c),
             None if matches!(c, ';' | '`') || c == '\n' && newline => {
                 end = at;
                 break;
@@ -104,6 +106,50 @@ fn statement(text: &str) -> Option<String> {
     }
     let flat = flattened(&text[..end]);
     (!flat.is_empty()).then_some(flat)
+}
+
+/// Whether the backtick at a place begins a quoted name, as MySQL and SQLite have it, and does not end code in prose.
+fn opens_name(text: &str, at: usize) -> bool {
+    let (before, after) = (text[..at].chars().next_back(), &text[at + 1..]);
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' '))
+    };
+    before.is_some_and(|c| c.is_whitespace() || matches!(c, '.' | ',' | '(' | '=' | '<' | '>'))
+        && after.split_once('`').is_some_and(|(name, _)| is_name(name))
+}
+
+/// A text whose SQL comments outside of quotes are spaces: `-- ...` to the end of the line, and `/* ... */`.
+fn without_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut quote = None;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let comment = match quote {
+            Some(_) => None,
+            None if rest.starts_with("--") => Some(rest.find('\n').unwrap_or(rest.len())),
+            None if rest.starts_with("/*") => Some(rest.find("*/").map_or(rest.len(), |end| end + 2)),
+            None => None,
+        };
+        if let Some(length) = comment {
+            kept.push(' ');
+            rest = &rest[length..];
+            continue;
+        }
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            _ => {}
+        }
+        kept.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    kept
+}
+
+/// A query on one line, without its comments; what stands in quotes stays.
+pub(crate) fn on_one_line(sql: &str) -> String {
+    flattened(&without_comments(sql))
 }
 
 /// A text with single spaces outside of quotes.
@@ -154,6 +200,14 @@ mod tests {
                 Some("SELECT name FROM t WHERE x = \"a  b\" AND y = 1"),
             ),
             ("SELECT a FROM t\nThat's it; really", Some("SELECT a FROM t")),
+            (
+                "```sql\nSELECT `name` FROM `the singers` s WHERE s.`age` > 1\n```",
+                Some("SELECT `name` FROM `the singers` s WHERE s.`age` > 1"),
+            ),
+            ("Use `SELECT a FROM t` where `t` is it", Some("SELECT a FROM t")),
+            ("SELECT name, -- the name\n age\nFROM singer", Some("SELECT name, age FROM singer")),
+            ("SELECT name -- the singer's name\nFROM singer", Some("SELECT name FROM singer")),
+            ("SELECT a /* of all; */ FROM t WHERE b = '--x'", Some("SELECT a FROM t WHERE b = '--x'")),
             ("I cannot select a table.", None),
             ("", None),
             ("```\n```", None),

@@ -18,7 +18,10 @@ fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
     output::clear_before_panics();
     wb_pipeline::output::listen(output::Printer);
-    wb_pipeline::manifest::built_from(option_env!("WB_COMMIT").unwrap_or_default());
+    wb_pipeline::manifest::built_from(
+        option_env!("WB_COMMIT").unwrap_or_default(),
+        option_env!("WB_SOURCE").unwrap_or_default(),
+    );
     session::begin(arguments.command.runs(), &arguments.downloads);
     match commands::run(arguments.command) {
         Ok(end) => ExitCode::from(end as u8),

@@ -80,8 +80,8 @@ pub struct TrainJob<'a> {
     pub late_interaction: Option<&'a LateInteraction>,
     /// What objectives on tokens must know of texts; needed where the config names some.
     pub code: Option<CodeTokens<'a>>,
-    /// Whether texts begin and end with special tokens, which token dropout must not take.
-    pub special_ends: bool,
+    /// Special tokens before and after every text, which token dropout must not take; a marker of its side is one.
+    pub special_tokens: [usize; 2],
     /// How.
     pub config: &'a TrainConfig,
     /// Decides order, dropout and the choice of validation pairs.

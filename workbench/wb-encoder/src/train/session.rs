@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
             // Counts batches over the whole training, so that nothing has to be stored to resume.
             let number = (step - 1) * config.batch.accumulate as u64 + part as u64;
             batch.tokens =
-                drop_tokens(batch.tokens, config.token_dropout, self.job.special_ends, self.job.seed, number);
+                drop_tokens(batch.tokens, config.token_dropout, self.job.special_tokens, self.job.seed, number);
             let of_stage = &self.course.losses[planned.stage];
             let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
             let late = self.job.late_interaction;

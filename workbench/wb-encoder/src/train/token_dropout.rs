@@ -7,9 +7,9 @@ use wb_core::{Seed, seed::split_mix64};
 use crate::TokenBatch;
 
 /// Leaves each different token out of each text with a probability, all its occurrences together.
-/// `keep_ends` keeps the first and the last token of a text, which are special tokens. A text that would lose
-/// everything stays as it is. The same seed and batch number leave out the same.
-pub fn drop_tokens(batch: TokenBatch, probability: f64, keep_ends: bool, seed: Seed, number: u64) -> TokenBatch {
+/// `special` tokens stand before and after every text, and stay. A text that would lose everything stays as it is. The
+/// same seed and batch number leave out the same.
+pub fn drop_tokens(batch: TokenBatch, probability: f64, special: [usize; 2], seed: Seed, number: u64) -> TokenBatch {
     if probability <= 0.0 {
         return batch;
     }
@@ -20,10 +20,9 @@ pub fn drop_tokens(batch: TokenBatch, probability: f64, keep_ends: bool, seed: S
     for (at, text) in batch.texts().enumerate() {
         let begin = kept.len();
         let of_text = split_mix64(key ^ split_mix64(at as u64));
-        let last = text.len().saturating_sub(1);
+        let own = special[0]..text.len().saturating_sub(special[1]);
         kept.extend(text.iter().enumerate().filter_map(|(place, id)| {
-            let is_end = keep_ends && (place == 0 || place == last);
-            (is_end || split_mix64(of_text ^ u64::from(*id)) >> 32 >= limit).then_some(*id)
+            (!own.contains(&place) || split_mix64(of_text ^ u64::from(*id)) >> 32 >= limit).then_some(*id)
         }));
         if kept.len() == begin {
             kept.extend_from_slice(text);
@@ -51,9 +50,9 @@ mod tests {
     #[test]
     fn a_share_of_each_text_is_left_out_and_no_token_by_half() {
         let whole = batch();
-        let part = drop_tokens(whole.clone(), 0.3, false, Seed(1), 5);
-        assert_eq!(part, drop_tokens(whole.clone(), 0.3, false, Seed(1), 5));
-        assert_ne!(part, drop_tokens(whole.clone(), 0.3, false, Seed(1), 6));
+        let part = drop_tokens(whole.clone(), 0.3, [0, 0], Seed(1), 5);
+        assert_eq!(part, drop_tokens(whole.clone(), 0.3, [0, 0], Seed(1), 5));
+        assert_ne!(part, drop_tokens(whole.clone(), 0.3, [0, 0], Seed(1), 6));
         let (all, left): (usize, usize) =
             whole.texts().zip(part.texts()).fold((0, 0), |(a, l), (w, p)| (a + different(w), l + different(p)));
         let share = left as f64 / all as f64;
@@ -67,11 +66,14 @@ mod tests {
     #[test]
     fn ends_and_short_texts_stay() {
         let texts: [&[u32]; 3] = [&[1, 2, 3, 4, 5], &[7], &[]];
-        let part = drop_tokens(TokenBatch::new(texts), 0.999_999, true, Seed(1), 0);
+        let part = drop_tokens(TokenBatch::new(texts), 0.999_999, [1, 1], Seed(1), 0);
         assert_eq!(part.text(0), [1, 5]);
-        let part = drop_tokens(TokenBatch::new(texts), 0.999_999, false, Seed(1), 0);
+        // A UniXcoder's texts begin with three.
+        let part = drop_tokens(TokenBatch::new(texts), 0.999_999, [3, 1], Seed(1), 0);
+        assert_eq!((part.text(0), part.text(1)), ([1, 2, 3, 5].as_slice(), [7].as_slice()));
+        let part = drop_tokens(TokenBatch::new(texts), 0.999_999, [0, 0], Seed(1), 0);
         assert_eq!(part.text(0), [1, 2, 3, 4, 5]);
         assert_eq!((part.text(1), part.text(2)), ([7].as_slice(), [].as_slice()));
-        assert_eq!(drop_tokens(batch(), 0.0, false, Seed(1), 0), batch());
+        assert_eq!(drop_tokens(batch(), 0.0, [0, 0], Seed(1), 0), batch());
     }
 }

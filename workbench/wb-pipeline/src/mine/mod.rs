@@ -22,7 +22,7 @@ use wb_core::{
 use wb_data::store;
 use wb_retrieval::mining::{Candidate, Mined, Mining, MiningConfig, Rescorer, Texts, mine_from};
 
-use super::{data::Data, manifest::this_build};
+use super::{data::Data, manifest::this_code};
 use crate::{config::Experiment, output, session::Folders};
 use ranker::Ranker;
 use stronger::Stronger;
@@ -141,7 +141,7 @@ fn fingerprint(
 ) -> Result<Fingerprint> {
     let decides = MiningConfig { ram: MiningConfig::default().ram, ..config.clone() };
     let mut all = Fingerprint::builder();
-    all.text(&this_build()).text("negatives").number(experiment.seed.0).text(data.fingerprint.as_str());
+    all.text(&this_code()).text("negatives").number(experiment.seed.0).text(data.fingerprint.as_str());
     all.text(Fingerprint::of_json(&decides).as_str()).text(ranker.fingerprint(experiment)?.as_str());
     if let Some(corpus) = &config.corpus {
         all.text(Fingerprint::of_file(corpus)?.as_str());

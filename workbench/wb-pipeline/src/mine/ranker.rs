@@ -18,7 +18,7 @@ use wb_retrieval::{
 };
 
 use super::Search;
-use crate::{config::Experiment, device, encoder, manifest::this_build};
+use crate::{config::Experiment, device, encoder, manifest::this_code};
 
 /// What ranks, and what else may judge.
 pub enum Ranker {
@@ -137,7 +137,7 @@ fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> 
 /// The name of all that decides an encoder's ranking of texts token by token.
 fn rankings(encoder: &dyn Encoder, texts: &Texts<'_>, device: &str) -> String {
     let mut all = Fingerprint::builder();
-    all.text(&this_build()).text(device).text(encoder.fingerprint().as_str());
+    all.text(&this_code()).text(device).text(encoder.fingerprint().as_str());
     for (query, text) in texts.queries().iter().enumerate() {
         all.text(text).number(texts.positives(query).len() as u64);
         texts.positives(query).iter().for_each(|document| {
@@ -159,7 +159,7 @@ fn encoded(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<VectorFile> {
     let mut all = Fingerprint::builder();
-    all.text(&this_build()).text(device).text(encoder.fingerprint().as_str()).number(side as u64);
+    all.text(&this_code()).text(device).text(encoder.fingerprint().as_str()).number(side as u64);
     texts.iter().for_each(|text| {
         all.text(text);
     });

@@ -10,7 +10,7 @@ use wb_core::{Reranker, fingerprint::Fingerprint};
 use wb_encoder::CrossEncoder;
 use wb_retrieval::mining::{CrossEncoderConfig, KeptScores, MiningConfig, RescoreConfig, Rescored, Rescorer, Texts};
 
-use crate::{encoder, manifest::this_build, output};
+use crate::{encoder, manifest::this_code, output};
 
 /// The config path of a cross-encoder.
 const KEY: &str = "negatives.rescore.cross_encoder";
@@ -47,7 +47,7 @@ impl<'a> Stronger<'a> {
                     output::note(format!("cross-encoder: {note}"));
                 }
                 let mut all = Fingerprint::builder();
-                all.text(&this_build()).text(model.fingerprint().as_str());
+                all.text(&this_code()).text(model.fingerprint().as_str());
                 let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
                 Some(Self::CrossEncoder(Box::new(KeptScores::open(model, &file)?)))
             }

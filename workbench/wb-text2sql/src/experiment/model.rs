@@ -18,7 +18,7 @@ use wb_sql::{
 };
 
 use super::{answers::Answered, cost::Costs, inputs::Inputs};
-use crate::{Prompt, Result, config::ModelConfig, examples::Document, sql_of_answer, vote};
+use crate::{Prompt, Result, answer::on_one_line, config::ModelConfig, examples::Document, sql_of_answer, vote};
 
 /// Rows of a result that are looked at for a vote.
 const ROWS: u64 = 100_000;
@@ -174,7 +174,7 @@ impl Model<'_> {
             return sql_of_answer(&answer.text.replace(neutral::BREAK, ""));
         }
         let sql = answer.value.as_ref()?.get("sql")?.as_str()?.replace(neutral::BREAK, "");
-        let sql = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sql = on_one_line(&sql);
         (!sql.is_empty()).then_some(sql)
     }
 

@@ -368,7 +368,7 @@ impl Run {
                 late_interaction: None,
                 code: Some(code),
                 build: "",
-                special_ends: true,
+                special_tokens: [1, 1],
                 config: &self.config,
                 seed: Seed(17),
                 refresh: None,

@@ -303,7 +303,7 @@ impl Run {
             tokenize: &wanted,
             late_interaction: None,
             code: None,
-            special_ends: false,
+            special_tokens: [0, 0],
             config: &self.config,
             seed: Seed(17),
             refresh: Some(&mine),

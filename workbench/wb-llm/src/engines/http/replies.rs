@@ -157,7 +157,8 @@ pub struct Vocabulary {
 /// A server's word for why it stopped, in ours.
 pub fn finish(word: Option<String>) -> FinishReason {
     match word.as_deref() {
-        Some("stop" | "eos") => FinishReason::Stop,
+        // The last two are Text Generation Inference's: the model's own end, and a stop word.
+        Some("stop" | "eos" | "eos_token" | "stop_sequence") => FinishReason::Stop,
         Some("length" | "limit" | "max_tokens") => FinishReason::Length,
         _ => FinishReason::Other(word.unwrap_or_default()),
     }
