@@ -229,12 +229,9 @@ pub(crate) fn parent(path: &Path) -> PathBuf {
 /// The name of something unfinished beside `path`, another one at each call: `.NAME.HOST.RANDOM.PID.tmp`. Processes of
 /// several hosts and containers may share a disk, and their numbers are not different.
 pub fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
     // The standard library's hash maps draw a key of their own from the system.
     let random = RandomState::new().hash_one(()) as u32;
-    name.push(format!(".{}.{random:08x}.{}.tmp", host_name(), std::process::id()));
-    path.with_file_name(name)
+    beside(path, ".", &format!(".{}.{random:08x}.{}.tmp", host_name(), std::process::id()))
 }
 
 /// The host's name as part of a file's name: its first letters and digits, or `host` where nobody knows it.
@@ -246,9 +243,14 @@ fn host_name() -> String {
 }
 
 fn replaced_name(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
+    beside(path, ".", ".replaced")
+}
+
+/// A path in the same folder, whose name is this one's between two texts.
+pub(crate) fn beside(path: &Path, before: &str, after: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(before);
     name.push(path.file_name().unwrap_or_default());
-    name.push(".replaced");
+    name.push(after);
     path.with_file_name(name)
 }
 

@@ -16,6 +16,7 @@ pub mod lock;
 pub mod manifest;
 pub mod pair;
 pub mod paths;
+pub mod pickle;
 pub mod progress;
 pub mod publish;
 pub mod quantities;

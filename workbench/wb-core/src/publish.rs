@@ -1,11 +1,11 @@
 //! Folders and files that are named by all that decides their content. Any number of processes may make one at once:
 //! the first that is whole is everybody's, and who comes later takes it and throws the own work away.
 
-use std::{ffi::OsString, fs, path::Path};
+use std::{fs, path::Path};
 
 use crate::{
     Error, Progress,
-    atomic::{TemporaryFolder, parent, remove_abandoned, rename, sync_folder},
+    atomic::{TemporaryFolder, beside, parent, remove_abandoned, rename, sync_folder},
     lock::FileLock,
 };
 
@@ -55,13 +55,7 @@ pub fn file<E: From<Error>>(
     progress: &mut dyn FnMut(Progress),
     grow: impl FnOnce(&Path, &mut dyn FnMut(Progress)) -> std::result::Result<(), E>,
 ) -> std::result::Result<Published<()>, E> {
-    let beside = |before: &str, after: &str| {
-        let mut name = OsString::from(before);
-        name.push(path.file_name().unwrap_or_default());
-        name.push(after);
-        path.with_file_name(name)
-    };
-    let (lock, part) = (beside(".", ".lock"), beside("", ".part"));
+    let (lock, part) = (beside(path, ".", ".lock"), beside(path, "", ".part"));
     if path.is_file() {
         return Ok(Published::Theirs);
     }

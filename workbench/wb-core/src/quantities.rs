@@ -84,8 +84,8 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Digits in groups of three.
-fn grouped(digits: &str) -> String {
+/// Digits in groups of three, those behind a point as they are: `83,445.5`.
+pub fn grouped(digits: &str) -> String {
     let (whole, rest) = digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
     let mut text = String::new();
     for (at, digit) in whole.chars().enumerate() {
@@ -94,7 +94,10 @@ fn grouped(digits: &str) -> String {
         }
         text.push(digit);
     }
-    rest.map_or(text.clone(), |rest| format!("{text}.{rest}"))
+    match rest {
+        Some(rest) => format!("{text}.{rest}"),
+        None => text,
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use std::{path::Path, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use wb_core::progress::silent;
 
 use crate::{
-    Error, Place, Result,
-    sources::{batches, value},
+    Result,
+    sources::{Item, parquet_records},
 };
 
 /// Reads all rows of a Parquet file, in order, as objects of those of the `wanted` columns that it has.
@@ -16,22 +17,17 @@ use crate::{
 /// If the file cannot be read, is no whole Parquet file, has none of the columns, or a cell is neither text, number,
 /// truth value, list nor struct of those.
 pub fn parquet_rows(path: &Path, wanted: &[&str]) -> Result<Vec<Value>> {
-    let (file, mut rows) = (Arc::from(path), Vec::new());
-    batches(path, |name| wanted.contains(&name), &mut |batch, _| {
-        for at in 0..batch.num_rows() {
-            let schema = batch.schema();
-            let cells = schema.fields().iter().zip(batch.columns()).map(|(field, column)| {
-                let cell = value(column, at).map_err(|what| {
-                    let message = format!("column `{}` {what}, expected text, numbers or lists of text", field.name());
-                    Error::record(Place::row(&file, rows.len() + 1), "wrong type", message)
-                })?;
-                Ok((field.name().clone(), cell))
-            });
-            let cells = cells.collect::<Result<Map<String, Value>>>()?;
-            rows.push(Value::Object(cells));
+    let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    let mut rows = Vec::new();
+    let mut take = |item: Item<'_>| match item {
+        Item::Record(record) => {
+            rows.push(Value::Object(record.fields));
+            Ok(())
         }
-        Ok(())
-    })?;
+        Item::Bad(error) => Err(error),
+        Item::Blank(_) => Ok(()),
+    };
+    parquet_records(&Arc::from(path), &wanted, &mut take, &mut silent)?;
     Ok(rows)
 }
 

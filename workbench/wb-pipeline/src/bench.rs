@@ -49,6 +49,10 @@ pub fn bench(
         untrained: Some(untrained),
         opened: [None, None],
     };
+    // Neither changes from one benchmark to the next.
+    let of_encoder = Folder::fingerprint(&run.dir.encoder())?;
+    let of_annotations =
+        experiment.bench.documents.as_ref().map(|one| Fingerprint::of_file(&one.annotations)).transpose()?;
     let mut all = Vec::new();
     let mut training: Option<TrainingTexts> = None;
     let mut unchanged = 0;
@@ -56,7 +60,7 @@ pub fn bench(
         let name = file_name(experiment, at);
         progress(Progress::new("reading benchmark", 0, 1).note(name.clone()));
         let plan = plan(experiment, entry, data, progress).with_context(|| format!("cannot read benchmark {name}"))?;
-        let inputs = inputs(experiment, &plan, entry, run)?;
+        let inputs = inputs(experiment, &plan, entry, (&of_encoder, of_annotations.as_ref()))?;
         let stage = format!("bench {name}");
         let files: Vec<_> = experiment.bench.contestants.iter().map(|c| run.dir.bench(&name, c.as_str())).collect();
         let main = entry.benchmark.benchmark().card().main;
@@ -106,18 +110,24 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
     }
 }
 
-fn inputs(experiment: &Experiment, plan: &Plan, entry: &BenchEntry, run: &Run) -> Result<Fingerprint> {
+/// All that decides the numbers of a benchmark, with the encoder that was trained and the annotations of documents.
+fn inputs(
+    experiment: &Experiment,
+    plan: &Plan,
+    entry: &BenchEntry,
+    (of_encoder, of_annotations): (&Fingerprint, Option<&Fingerprint>),
+) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(&this_code()).text(Fingerprint::of_json(entry).as_str());
     all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
     let bench = &experiment.bench;
     all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());
-    if let Some(documents) = &bench.documents {
-        all.text(documents.embed.as_str()).text(Fingerprint::of_file(&documents.annotations)?.as_str());
+    if let (Some(documents), Some(of_annotations)) = (&bench.documents, of_annotations) {
+        all.text(documents.embed.as_str()).text(of_annotations.as_str());
     }
     all.text(plan.dataset.as_str());
     all.text(&device::resolved(experiment.device)?.to_string());
-    all.text(Folder::fingerprint(&run.dir.encoder())?.as_str());
+    all.text(of_encoder.as_str());
     Ok(all.finish())
 }
 

@@ -14,7 +14,7 @@ use wb_encoder::{
 };
 
 use super::encoder;
-use crate::{config::Experiment, output};
+use crate::{config::Experiment, environment::this_program, output};
 
 /// How long a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
 pub fn limit() -> Result<Duration> {
@@ -77,14 +77,7 @@ pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
 
 /// Runs the self-test in a child process, which may hang or die.
 pub fn guarded(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<ProbeReport> {
-    // On Linux the program that runs, even where another stands under its name by now.
-    let running = Path::new("/proc/self/exe");
-    let program = match running.exists() {
-        true => running.to_owned(),
-        false => {
-            std::env::current_exe().context("cannot find this program, to run the self-test in a process of its own")?
-        }
-    };
+    let program = this_program().context("cannot run the self-test in a process of its own")?;
     let mut command = Command::new(program);
     command.arg("probe").arg("--device").arg(device.to_string());
     if let Some(model) = model {

@@ -1,9 +1,21 @@
 //! The environment that a language model inside of this process needs: candle reads it once, when the process begins.
 
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 use wb_llm::{LlmConfig, engines};
+
+/// The program that runs, to start it as a child; on Linux even where another stands under its name by now.
+pub fn this_program() -> Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    match running.exists() {
+        true => Ok(running.to_owned()),
+        false => std::env::current_exe().context("cannot find this program"),
+    }
+}
 
 /// Begins this command again with what is missing in its environment. Where nothing is missing, nothing happens.
 pub fn complete(llm: Option<&LlmConfig>) -> Result<()> {

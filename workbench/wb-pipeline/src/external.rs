@@ -138,18 +138,21 @@ pub fn of_sql(kind: SqlBenchmark, external: &Path, fetch: Fetch<'_>) -> Result<P
     if !folder.is_dir() {
         fetched(&[kind.name()], external, fetch)?;
     }
-    match kind.data_in(&folder)? {
+    match sql_in(kind, &folder)? {
         Some(data) => Ok(data),
-        // Its reader knows which file is missing.
-        None if folder.is_dir() && kind != SqlBenchmark::SyntheticSql => Ok(folder),
         None => Err(not_there(&[kind.name()], external, "--dataset names another place")?.into()),
     }
 }
 
 /// Whether the data of a benchmark of text-to-SQL is where it is looked for.
 pub fn has_sql(kind: SqlBenchmark, external: &Path) -> Result<bool> {
-    let folder = external.join(kind.name());
-    Ok(kind.data_in(&folder)?.is_some() || (folder.is_dir() && kind != SqlBenchmark::SyntheticSql))
+    Ok(sql_in(kind, &external.join(kind.name()))?.is_some())
+}
+
+/// The place of the data, if it is there. A folder without it is one, too: its reader knows which file is missing.
+fn sql_in(kind: SqlBenchmark, folder: &Path) -> Result<Option<PathBuf>> {
+    let is_read = folder.is_dir() && kind != SqlBenchmark::SyntheticSql;
+    Ok(kind.data_in(folder)?.or_else(|| is_read.then(|| folder.to_owned())))
 }
 
 /// Fetches data that is missing, as `wb data get` does; not where nobody may be asked.

@@ -63,19 +63,19 @@ pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &Inputs) -
         let middle = run.id().get(10..).and_then(|rest| rest.get(..rest.len().saturating_sub(8)));
         middle == Some(format!("-{}-", experiment.name).as_str())
     };
-    let mut found: Option<(String, RunDir, u64)> = None;
+    let mut found: Option<(Manifest, RunDir, u64)> = None;
     for run in list(runs)?.into_iter().filter(is_of_name) {
         let Some(step) = checkpoint_of(&run) else { continue };
         // One that another process works on is not left.
         if Stages::open(&run)?.has("train") || !run.config().is_file() || run.lock().is_err() {
             continue;
         }
-        let started = read_json::<Manifest>(&run.manifest())?.started;
-        if found.as_ref().is_none_or(|(before, ..)| *before < started) {
-            found = Some((started, run, step));
+        let manifest: Manifest = read_json(&run.manifest())?;
+        if found.as_ref().is_none_or(|(before, ..)| before.started < manifest.started) {
+            found = Some((manifest, run, step));
         }
     }
-    let Some((_, run, step)) = found else { return Ok(None) };
+    let Some((manifest, run, step)) = found else { return Ok(None) };
     let told = match differences(&run, experiment, &inputs.parts) {
         Ok(differences) if differences.is_empty() => "in what its pairs and negatives were made of".to_owned(),
         Ok(mut differences) => {
@@ -86,7 +86,7 @@ pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &Inputs) -
         }
         Err(_) => "its config.yaml cannot be read by this build".to_owned(),
     };
-    let how = match other_build(&read_json(&run.manifest())?) {
+    let how = match other_build(&manifest) {
         None => format!("to go on with that one: wb train {} --resume {}", run.config().display(), run.id()),
         Some(_) => "that one goes on with the build that began it".to_owned(),
     };

@@ -172,8 +172,8 @@ pub fn encoder(
 /// Special tokens before and after every text, a late interaction's marker among the first.
 fn special_tokens(folder: &Folder) -> [usize; 2] {
     let (all, before) = (folder.tokenizer.special_tokens(), folder.tokenizer.special_tokens_before());
-    let has_marker = folder.late_interaction.as_ref().is_some_and(|late| late.config().markers.is_some());
-    [before + usize::from(has_marker), all - before]
+    let markers = folder.late_interaction.as_ref().map_or(0, |late| late.added_tokens());
+    [before + markers, all - before]
 }
 
 /// What explains the run, before anything is computed.

@@ -23,15 +23,7 @@ pub fn interval(low: f64, high: f64) -> String {
 
 /// A count with thousands set apart: `83,445`.
 pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    wb_core::quantities::grouped(&value.to_string())
 }
 
 /// A count shortened where it is large: `83,445`, `1.25 million`.

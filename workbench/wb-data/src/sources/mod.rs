@@ -29,13 +29,14 @@ pub use code_map::CodeMapConfig;
 pub(crate) use fields::Shape;
 pub use fields::{AnchorPart, Fields, Nulls, PositivePart};
 pub use files::FilesConfig;
+pub(crate) use files::Item;
 pub use gather::Gather;
 pub use hub::{HubConfig, HubFiles};
 pub use intake::{Intake, MAX_BAD_SHARE, OnBad, Tolerance};
 pub use joined::{JoinedConfig, JoinedSide};
 pub(crate) use jsonl::open;
 pub use parallel_lines::ParallelLinesConfig;
-pub(crate) use parquet::{batches, columns, value};
+pub(crate) use parquet::{batches, columns, records as parquet_records, value};
 pub use record::Mapped;
 pub use source::{Source, SourceRead};
 

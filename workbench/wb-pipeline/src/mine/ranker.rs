@@ -107,7 +107,7 @@ impl Ranker {
                 let encoder: &dyn Encoder = &**encoder;
                 // Devices agree up to rounding, so each has vectors of its own.
                 let device = device::resolved(search.experiment.device)?.to_string();
-                let files = (datasets.join("vectors"), device);
+                let files = (datasets.join("vectors"), device, encoder.fingerprint());
                 let queries = encoded(encoder, texts.queries(), Side::Query, &files, progress)?;
                 let documents = encoded(encoder, texts.documents(), Side::Document, &files, progress)?;
                 then(&mut VectorSearch::new(texts, queries, documents, blocks)?, progress)
@@ -155,11 +155,11 @@ fn encoded(
     encoder: &dyn Encoder,
     texts: &[&str],
     side: Side,
-    (folder, device): &(PathBuf, String),
+    (folder, device, of_encoder): &(PathBuf, String, Fingerprint),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<VectorFile> {
     let mut all = Fingerprint::builder();
-    all.text(&this_code()).text(device).text(encoder.fingerprint().as_str()).number(side as u64);
+    all.text(&this_code()).text(device).text(of_encoder.as_str()).number(side as u64);
     texts.iter().for_each(|text| {
         all.text(text);
     });

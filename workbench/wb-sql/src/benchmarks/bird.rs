@@ -66,8 +66,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let SqlSubmission { dataset: folder, predictions: path, iterations, ref pool, .. } = *submission;
     files::folder(folder, WHAT)?;
     let questions_path = questions_path(folder, submission.questions);
-    let questions: Vec<Question> =
-        entries::read(&questions_path, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect();
+    let questions: Vec<Question> = entries::values(&questions_path, WHAT)?;
     if questions.is_empty() {
         let place = questions_path.display().to_string();
         return Err(Error::data(place, "there are no questions").with_hint(WHAT).into());
@@ -84,13 +83,14 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
         Some(BirdQuestion { gold: question.gold.clone(), prediction: prediction.clone(), source })
     };
     let asked: Vec<Option<BirdQuestion>> = questions.iter().zip(&predicted).map(asked).collect();
-    let runs: Vec<BirdQuestion> = asked.iter().flatten().cloned().collect();
+    let is_asked: Vec<bool> = asked.iter().map(Option::is_some).collect();
+    let runs: Vec<BirdQuestion> = asked.into_iter().flatten().collect();
     let total = runs.len();
     let mut done = |done| progress(Progress::new("running predictions", done, total));
     let verdicts = judge(pool, &runs, iterations, &mut done)?;
     let mut verdicts = verdicts.into_iter();
     let verdicts: Vec<Option<BirdVerdict>> =
-        asked.iter().map(|one| one.as_ref().and_then(|_| verdicts.next())).collect();
+        is_asked.into_iter().map(|is_asked| if is_asked { verdicts.next() } else { None }).collect();
     let header = json!({
         "benchmark": "bird",
         "wb": env!("CARGO_PKG_VERSION"),

@@ -35,6 +35,15 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<JsonEntr
     Ok(entries)
 }
 
+/// [`read`] without the lines.
+///
+/// # Errors
+///
+/// Those of [`read`].
+pub fn values<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<T>> {
+    Ok(read(path, what)?.into_iter().map(|entry| entry.value).collect())
+}
+
 /// Reads the members of an object, in the order of the file; a key can be there several times.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Predicted SQL as lines, held against the questions that it belongs to.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wb_core::{Error, suggest};
 
@@ -75,7 +75,6 @@ pub fn counted(path: &Path, found: usize, unit: &str, expected: &ExpectedPredict
     if found == expected.count {
         return Ok(());
     }
-    let questions: PathBuf = expected.questions.to_owned();
     let (of, hint) = match expected.benchmark {
         SqlBenchmark::SyntheticSql => {
             ("rows", "one prediction for each row of --dataset, in its order; an empty one counts as wrong")
@@ -86,6 +85,6 @@ pub fn counted(path: &Path, found: usize, unit: &str, expected: &ExpectedPredict
              counts as wrong",
         ),
     };
-    let message = format!("{found} {unit}, but {} has {} {of}", questions.display(), expected.count);
+    let message = format!("{found} {unit}, but {} has {} {of}", expected.questions.display(), expected.count);
     Err(Error::data(path.display().to_string(), message).with_hint(hint).into())
 }

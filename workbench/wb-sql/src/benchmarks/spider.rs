@@ -18,7 +18,7 @@ use super::{
     status,
 };
 use crate::{
-    Compat, Result,
+    Result,
     exact::{Component, Hardness, LevelTotals, Totals},
     execute::{Judge, JudgeOptions, Judgement, prediction_of_line},
     spider::Schemas,
@@ -79,8 +79,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     if expects_databases {
         databases.refuse_none(&root, DATABASES)?;
     }
-    let JudgeOptions { compat, keep_distinct, .. } = submission.options;
-    let options = JudgeOptions { keep_distinct: keep_distinct || compat == Compat::Strict, ..submission.options };
+    let options = submission.options;
     let timeout_seconds = submission.pool.limits().timeout.as_secs_f64();
     let inputs = Inputs { folder, schemas, questions, predictions_path, lines, databases, options, timeout_seconds };
     let judged = judge(&inputs, &Judge::new(submission.pool.clone(), options), progress)?;
@@ -197,7 +196,7 @@ fn record(inputs: &Inputs<'_>, judged: &[JudgedPrediction], levels: &LevelScores
         "compat": compat_name(inputs.options.compat),
         "options": {
             "plug_value": inputs.options.plug_value,
-            "keep_distinct": inputs.options.keep_distinct,
+            "keep_distinct": inputs.options.keeps_distinct(),
             "timeout_seconds": inputs.timeout_seconds,
         },
         "comparable": COMPARABLE,

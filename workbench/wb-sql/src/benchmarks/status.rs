@@ -76,18 +76,15 @@ pub fn is_no_sql(message: &str) -> bool {
 
 /// `status      correct 3, wrong 1, ...`
 pub fn line(all: &[PredictionStatus]) -> String {
-    let count = |(status, name): (PredictionStatus, &str)| {
-        let count = all.iter().filter(|one| **one == status).count();
-        format!("{name} {count}")
-    };
-    format!("status      {}", PredictionStatus::ALL.map(count).join(", "))
+    format!("status      {}", counts(all).map(|(name, count)| format!("{name} {count}")).join(", "))
 }
 
 /// Counts by name, for the record.
 pub fn json(all: &[PredictionStatus]) -> serde_json::Value {
-    let count = |(status, name): (PredictionStatus, &str)| {
-        let count = all.iter().filter(|one| **one == status).count();
-        (name.to_owned(), count.into())
-    };
-    serde_json::Value::Object(PredictionStatus::ALL.map(count).into_iter().collect())
+    let counts = counts(all).map(|(name, count)| (name.to_owned(), count.into()));
+    serde_json::Value::Object(counts.into_iter().collect())
+}
+
+fn counts(all: &[PredictionStatus]) -> [(&'static str, usize); PredictionStatus::ALL.len()] {
+    PredictionStatus::ALL.map(|(status, name)| (name, all.iter().filter(|one| **one == status).count()))
 }

@@ -11,9 +11,7 @@ use serde_json::{Value as Json, json};
 use wb_core::{Error, Progress};
 
 use super::{
-    SendProgress, SqlBenchmark, SqlSubmission,
-    entries::{self, JsonEntry},
-    files,
+    SendProgress, SqlBenchmark, SqlSubmission, entries, files,
     levels::{LevelMeasure, LevelScores, counted},
     predictions::{self, ExpectedPredictions},
     scores::{ReportBlock, SqlScores},
@@ -84,7 +82,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     };
     let questions: Vec<Question> = rows.iter().zip(&lines).map(question).collect();
     let timeout_seconds = pool.limits().timeout.as_secs_f64();
-    let options = JudgeOptions { compat: Compat::Strict, keep_distinct: true, ..JudgeOptions::default() };
+    let options = JudgeOptions { compat: Compat::Strict, ..JudgeOptions::default() };
     let total = questions.len();
     let judgements = Judge::new(pool.clone(), options)
         .judge(&questions, &mut |done| progress(Progress::new("running predictions", done, total)))?;
@@ -95,7 +93,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
 /// The rows of the file, or those that were read out of it.
 fn rows(dataset: &Path, read: Option<&[Json]>) -> Result<Vec<Row>> {
     let rows: Vec<Row> = match read {
-        None => entries::read(dataset, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect(),
+        None => entries::values(dataset, WHAT)?,
         Some(read) => {
             let typed = |(row, at): (&Json, usize)| {
                 let wrong = |error: serde_json::Error| {
@@ -130,11 +128,8 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
         by_complexity.add(Some(&complexity(row)), &ex);
         by_domain.add(Some(&domain(row)), &ex);
     }
-    let statuses: Vec<PredictionStatus> = judgements
-        .iter()
-        .filter(|one| one.status.is_some())
-        .map(|one| PredictionStatus::of(Some(one), false, false))
-        .collect();
+    let status = |one: &Judgement| one.status.map(|_| PredictionStatus::of(Some(one), false, false));
+    let statuses: Vec<PredictionStatus> = judgements.iter().filter_map(status).collect();
     let failed = |what| judgements.iter().filter(|judgement| unjudged(judgement) == Some(what)).count();
     let (context, gold) = (failed("context"), failed("gold"));
     let blocks = vec![
@@ -153,7 +148,7 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
             "domain": row.domain,
             "sql_complexity": row.sql_complexity,
             "ex": judgement.correct(),
-            "status": judgement.status.map(|_| PredictionStatus::of(Some(judgement), false, false)),
+            "status": status(judgement),
             "message": judgement.message,
         })
     };

@@ -23,6 +23,13 @@ pub struct JudgeOptions {
     pub keep_distinct: bool,
 }
 
+impl JudgeOptions {
+    /// True where `DISTINCT` stays: where that was asked for, and always under [`Compat::Strict`].
+    pub fn keeps_distinct(self) -> bool {
+        self.keep_distinct || self.compat == Compat::Strict
+    }
+}
+
 /// A question to judge: two queries and the databases on which they must agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 use wb_core::{Origin, Pair, Task, fingerprint::Fingerprint};
-use wb_sql::benchmarks::entries::{self, JsonEntry};
+use wb_sql::benchmarks::entries;
 
 use super::TextFormat;
 use crate::{Error, Result};
@@ -52,7 +52,7 @@ pub(super) fn pairs(path: &Path, positive: &TextFormat) -> Result<Vec<Pair>> {
 
 fn read(path: &Path) -> Result<Vec<Row>> {
     if path.extension().is_none_or(|ending| ending != "parquet") {
-        return Ok(entries::read(path, WHAT)?.into_iter().map(|JsonEntry { value, .. }| value).collect());
+        return Ok(entries::values(path, WHAT)?);
     }
     let rows = wb_data::parquet_rows(path, &["sql_prompt", "sql_context", "sql"])?;
     let typed = |(row, at): (&Value, usize)| {

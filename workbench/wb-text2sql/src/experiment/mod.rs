@@ -82,8 +82,8 @@ impl RagExperiment<'_> {
         let name = retriever.map_or_else(|| WITHOUT.to_owned(), RetrieverChoice::name);
         let retrieved = match retriever {
             Some(retriever) => {
-                let Self { config, inputs, out, seed, .. } = *self;
-                let retrieval = Retrieval { retriever, config, inputs, encoder, out, seed };
+                let Self { config, inputs, predictor, out, seed, .. } = *self;
+                let retrieval = Retrieval { retriever, config, inputs, predictor, encoder, out, seed };
                 Some(retrieval.retrieve(progress).map_err(|error| error.within(format!("retriever {name}")))?)
             }
             None => None,

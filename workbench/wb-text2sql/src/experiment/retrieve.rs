@@ -13,6 +13,7 @@ use crate::{
     Error, RagConfig, Result,
     config::{EncoderArm, RetrieverChoice},
     examples::{Guarded, guard},
+    predict::Predictor,
 };
 
 /// What was found.
@@ -41,6 +42,8 @@ pub(super) struct Retrieval<'a> {
     pub retriever: &'a RetrieverChoice,
     pub config: &'a RagConfig,
     pub inputs: &'a Inputs,
+    /// The examples' queries, read.
+    pub predictor: &'a Predictor<'a>,
     /// The encoder, for a retriever that embeds.
     pub encoder: Option<OpenEncoder<'a>>,
     /// The folder in which indexes are kept.
@@ -52,12 +55,12 @@ pub(super) struct Retrieval<'a> {
 impl Retrieval<'_> {
     /// Ranks the examples for all questions.
     pub fn retrieve(&self, progress: &mut dyn FnMut(Progress)) -> Result<Retrieved> {
-        let Self { config, inputs, seed, .. } = *self;
+        let Self { config, inputs, predictor, seed, .. } = *self;
         let depth = depth(config, inputs);
         let mut notes = Vec::new();
         let (mut rankings, by) = match self.retriever {
             RetrieverChoice::Random {} => (random(inputs, seed, depth), format!("random, seed {}", seed.0)),
-            RetrieverChoice::Oracle {} => (oracle(inputs, depth)?, "the gold query's form".to_owned()),
+            RetrieverChoice::Oracle {} => (oracle(inputs, predictor, depth), "the gold query's form".to_owned()),
             RetrieverChoice::Bm25(arm) => {
                 let texts = self.texts()?;
                 let contestant = Contestant::Bm25(arm.bm25);
@@ -99,8 +102,9 @@ impl Retrieval<'_> {
             let key = format!("rag.retrievers: {}", retriever.name());
             return Err(wb_core::Error::value(key, "an encoder that was not opened").into());
         };
-        let of = run.map(|run| format!(" of run {run}")).unwrap_or_default();
-        let by = format!("encoder {}{of}", encoder.fingerprint());
+        let of = encoder.fingerprint();
+        let of_run = run.map(|run| format!(" of run {run}")).unwrap_or_default();
+        let by = format!("encoder {of}{of_run}");
         let texts = self.texts()?;
         if encoder.interaction() == Interaction::MaxSim {
             if let Some(index) = &arm.index {
@@ -116,7 +120,6 @@ impl Retrieval<'_> {
                 let embed = |texts: &[&str], progress: &mut dyn FnMut(Progress)| {
                     vectors(encoder, texts, Side::Document, progress)
                 };
-                let of = encoder.fingerprint();
                 let index = Index::kept(&folder, &inputs.examples, &texts, &of, &embed, progress)?;
                 if index.is_taken {
                     notes.push(format!("{}: its vectors are taken", folder.display()));
@@ -154,8 +157,7 @@ fn random(inputs: &Inputs, seed: Seed, depth: usize) -> Vec<Ranking> {
 }
 
 /// By the F1 of an example's components with the gold query's.
-fn oracle(inputs: &Inputs, depth: usize) -> Result<Vec<Ranking>> {
-    let predictor = inputs.predictor()?;
+fn oracle(inputs: &Inputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ranking> {
     let all: Vec<_> = (0..inputs.examples.len()).map(|at| predictor.query(at).map(parts)).collect();
     let one = |query: usize| {
         let Some(gold) = inputs.gold[query].as_ref().map(parts) else { return Ranking { query, hits: Vec::new() } };
@@ -164,7 +166,7 @@ fn oracle(inputs: &Inputs, depth: usize) -> Result<Vec<Ranking>> {
         let scores: Vec<f32> = all.iter().map(|parts| score(parts) as f32).collect();
         Ranking { query, hits: top_k(&scores, depth) }
     };
-    Ok((0..inputs.asked.len()).map(one).collect())
+    (0..inputs.asked.len()).map(one).collect()
 }
 
 /// By any contestant of the benchmarks.

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use wb_core::{Error, run_dir::write_json};
 use wb_data::parquet_rows;
-use wb_pipeline::external;
+use wb_pipeline::{environment, external};
 use wb_sql::{
     benchmarks::{SYNTHETIC_SQL_COLUMNS, SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
     execute::{JudgeOptions, Limits, Pool, WorkerCommand},
@@ -74,12 +74,7 @@ pub(super) fn requirements(typed: &[String], benchmark: SqlBenchmark) -> Result<
 
 /// Workers: this same program, started again.
 pub(super) fn pool(execution: &args::SqlExecution, benchmark: SqlBenchmark) -> Result<Pool> {
-    // On Linux the program that runs, even where another stands under its name by now.
-    let running = Path::new("/proc/self/exe");
-    let program = match running.exists() {
-        true => running.to_owned(),
-        false => std::env::current_exe().context("cannot find this program, to start it as a worker")?,
-    };
+    let program = environment::this_program().context("cannot start a worker")?;
     let command = WorkerCommand { program, arguments: vec!["sql-worker".into()] };
     let timeout = Duration::from_secs_f64(execution.timeout.unwrap_or(benchmark.timeout_seconds()));
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);

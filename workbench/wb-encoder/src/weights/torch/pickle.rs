@@ -2,9 +2,11 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
+use wb_core::pickle::{Id, Tape, shown};
+
 use super::{
     tensor::{Storage, Tensor},
-    value::{Id, Known, Value},
+    value::{Known, Value},
 };
 
 /// Runs a program that makes a dictionary of tensors, and gives them by name in the dictionary's order.
@@ -43,27 +45,22 @@ const LIST: Id = 2;
 const EMPTY_TUPLE: Id = 3;
 
 struct Machine<'a> {
-    program: &'a [u8],
-    at: usize,
+    tape: Tape<'a>,
     /// Every value that was made: at most one for each step.
     values: Vec<Value<'a>>,
-    stack: Vec<Id>,
-    /// How high the stack was at each mark.
-    marks: Vec<usize>,
-    memo: BTreeMap<u32, Id>,
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a [u8]) -> Self {
         // In the order of their places: these are made once.
         let values = vec![Value::None, Value::Flag, Value::List, Value::Tuple(Vec::new())];
-        Self { program, at: 0, values, stack: Vec::new(), marks: Vec::new(), memo: BTreeMap::new() }
+        Self { tape: Tape::new(program), values }
     }
 
     /// Runs to the end and gives the value that is left.
     fn run(&mut self) -> Result<Id, String> {
         loop {
-            let at = self.at;
+            let at = self.tape.at();
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(last)) => return Ok(last),
@@ -74,111 +71,68 @@ impl<'a> Machine<'a> {
 
     /// One step; the last value when the program ends with it.
     fn step(&mut self) -> Result<Option<Id>, String> {
-        let code = self.take(1)?[0];
+        let code = self.tape.take(1)?[0];
         match code {
+            code if self.tape.moves(code)? => {}
             // PROTO: 2 is what torch writes.
             0x80 => {
-                let version = self.take(1)?[0];
+                let version = self.tape.take(1)?[0];
                 if !(2..=5).contains(&version) {
                     return Err(format!("is a pickle of version {version}, expected 2 to 5"));
                 }
             }
-            // FRAME: only tells how much to read at once.
-            0x95 => drop(self.take(8)?),
-            b'.' => {
-                let last = self.pop()?;
-                return match (self.stack.is_empty(), self.marks.is_empty()) {
-                    (true, true) => Ok(Some(last)),
-                    _ => Err("ends with values that nothing used".into()),
-                };
-            }
-            b'N' => self.stack.push(NONE),
-            0x88 | 0x89 => self.stack.push(FLAG),
-            b'K' => {
-                let number = self.number(1)?;
-                self.push(Value::Number(number));
-            }
-            b'M' => {
-                let number = self.number(2)?;
-                self.push(Value::Number(number));
-            }
+            b'.' => return self.tape.last().map(Some),
+            b'N' => self.tape.push(NONE),
+            0x88 | 0x89 => self.tape.push(FLAG),
+            b'K' => self.number(1)?,
+            b'M' => self.number(2)?,
             b'J' => {
-                let number = self.number(4)? as i32;
+                let number = self.tape.number(4)? as i32;
                 self.push(Value::Number(i64::from(number)));
             }
-            // LONG1: little-endian with a sign.
             0x8a => {
-                let length = usize::from(self.take(1)?[0]);
-                let bytes = self.take(length)?;
-                if length > 8 {
-                    return Err(format!("has a number of {length} bytes"));
-                }
-                let sign = bytes.last().map_or(0, |byte| if byte & 0x80 != 0 { 0xff } else { 0 });
-                let mut whole = [sign; 8];
-                whole[..length].copy_from_slice(bytes);
-                self.push(Value::Number(i64::from_le_bytes(whole)));
+                let number = self.tape.long()?;
+                self.push(Value::Number(number));
             }
             b'X' => self.text(4)?,
             0x8c => self.text(1)?,
-            b'q' => {
-                let place = self.number(1)? as u32;
-                self.remember(place)?;
-            }
-            b'r' => {
-                let place = self.number(4)? as u32;
-                self.remember(place)?;
-            }
-            0x94 => self.remember(self.memo.len() as u32)?,
-            b'h' => {
-                let place = self.number(1)? as u32;
-                self.recall(place)?;
-            }
-            b'j' => {
-                let place = self.number(4)? as u32;
-                self.recall(place)?;
-            }
-            b'(' => self.marks.push(self.stack.len()),
-            b')' => self.stack.push(EMPTY_TUPLE),
+            b')' => self.tape.push(EMPTY_TUPLE),
             b't' => {
-                let items = self.pop_to_mark()?;
+                let items = self.tape.pop_to_mark()?;
                 self.push(Value::Tuple(items));
             }
             0x85..=0x87 => {
-                let mut items = Vec::with_capacity(3);
-                for _ in 0x85..=code {
-                    items.push(self.pop()?);
-                }
-                items.reverse();
+                let items = self.tape.pop_many(usize::from(code - 0x84))?;
                 self.push(Value::Tuple(items));
             }
-            b']' => self.stack.push(LIST),
+            b']' => self.tape.push(LIST),
             b'a' => {
-                self.pop()?;
+                self.tape.pop()?;
                 self.expect_list()?;
             }
             b'e' => {
-                self.pop_to_mark()?;
+                self.tape.pop_to_mark()?;
                 self.expect_list()?;
             }
             b'}' => self.push(Value::Dictionary(Vec::new())),
             b's' => {
-                let (value, name) = (self.pop()?, self.pop()?);
+                let (value, name) = (self.tape.pop()?, self.tape.pop()?);
                 self.dictionary()?.push((name, value));
             }
             b'u' => {
-                let items = self.pop_to_mark()?;
+                let items = self.tape.pop_to_mark()?;
                 if items.len() % 2 != 0 {
                     return Err("has a name without a value".into());
                 }
                 self.dictionary()?.extend(items.chunks_exact(2).map(|pair| (pair[0], pair[1])));
             }
             b'c' => {
-                let (module, name) = (self.line()?, self.line()?);
+                let (module, name) = (self.tape.line()?, self.tape.line()?);
                 self.name(module, name)?;
             }
             // STACK_GLOBAL
             0x93 => {
-                let (name, module) = (self.pop()?, self.pop()?);
+                let (name, module) = (self.tape.pop()?, self.tape.pop()?);
                 let (Value::Text(module), Value::Text(name)) = (&self.values[module], &self.values[name]) else {
                     return Err("has a name that is no text".into());
                 };
@@ -186,18 +140,18 @@ impl<'a> Machine<'a> {
                 self.name(module, name)?;
             }
             b'Q' => {
-                let id = self.pop()?;
+                let id = self.tape.pop()?;
                 let storage = self.storage(id)?;
                 self.push(Value::Storage(Rc::new(storage)));
             }
             b'R' => {
-                let (arguments, function) = (self.pop()?, self.pop()?);
+                let (arguments, function) = (self.tape.pop()?, self.tape.pop()?);
                 let made = self.call(function, arguments)?;
                 self.push(made);
             }
             // BUILD: attributes of a dictionary, such as `_metadata`, which say nothing about its tensors.
             b'b' => {
-                self.pop()?;
+                self.tape.pop()?;
                 self.dictionary()?;
             }
             other => return Err(format!("has step 0x{other:02x}, which no dictionary of tensors needs")),
@@ -205,58 +159,27 @@ impl<'a> Machine<'a> {
         Ok(None)
     }
 
-    fn take(&mut self, n: usize) -> Result<&'a [u8], String> {
-        let end = self.at.checked_add(n).filter(|end| *end <= self.program.len());
-        let end = end.ok_or_else(|| format!("ends after {} bytes, in the middle of a step", self.program.len()))?;
-        let taken = &self.program[self.at..end];
-        self.at = end;
-        Ok(taken)
+    /// Pushes an unsigned number of so many bytes.
+    fn number(&mut self, bytes: usize) -> Result<(), String> {
+        let number = self.tape.number(bytes)? as i64;
+        self.push(Value::Number(number));
+        Ok(())
     }
 
-    /// An unsigned number of up to four bytes.
-    fn number(&mut self, bytes: usize) -> Result<i64, String> {
-        Ok(self.take(bytes)?.iter().rev().fold(0, |number, byte| number << 8 | i64::from(*byte)))
-    }
-
+    /// Pushes a text behind its length, which has so many bytes.
     fn text(&mut self, length_bytes: usize) -> Result<(), String> {
-        let length = self.number(length_bytes)? as usize;
-        let text = utf8(self.take(length)?)?;
+        let text = self.tape.text(length_bytes)?;
         self.push(Value::Text(text));
         Ok(())
     }
 
-    fn line(&mut self) -> Result<&'a str, String> {
-        let rest = &self.program[self.at..];
-        let length = rest.iter().position(|byte| *byte == b'\n').ok_or("has a name without an end")?;
-        let line = self.take(length + 1)?;
-        utf8(&line[..length])
-    }
-
     fn push(&mut self, value: Value<'a>) {
-        self.stack.push(self.values.len());
+        self.tape.push(self.values.len());
         self.values.push(value);
     }
 
-    /// Takes the uppermost value, which must lie above the last mark.
-    fn pop(&mut self) -> Result<Id, String> {
-        let floor = self.marks.last().copied().unwrap_or(0);
-        if self.stack.len() <= floor {
-            return Err("takes a value where there is none".into());
-        }
-        self.stack.pop().ok_or_else(|| "takes a value where there is none".into())
-    }
-
-    fn pop_to_mark(&mut self) -> Result<Vec<Id>, String> {
-        let mark = self.marks.pop().ok_or("has no mark where one is needed")?;
-        Ok(self.stack.split_off(mark))
-    }
-
-    fn top(&self) -> Result<Id, String> {
-        self.stack.last().copied().ok_or_else(|| "takes a value where there is none".into())
-    }
-
     fn dictionary(&mut self) -> Result<&mut Vec<(Id, Id)>, String> {
-        let top = self.top()?;
+        let top = self.tape.top()?;
         match &mut self.values[top] {
             Value::Dictionary(pairs) => Ok(pairs),
             other => Err(format!("adds to {}, expected a dictionary", other.kind())),
@@ -265,28 +188,16 @@ impl<'a> Machine<'a> {
 
     /// Lists stand in attributes only; what is in them does not matter.
     fn expect_list(&self) -> Result<(), String> {
-        match &self.values[self.top()?] {
+        match &self.values[self.tape.top()?] {
             Value::List => Ok(()),
             other => Err(format!("adds to {}, expected a list", other.kind())),
         }
     }
 
-    fn remember(&mut self, place: u32) -> Result<(), String> {
-        let top = self.top()?;
-        self.memo.insert(place, top);
-        Ok(())
-    }
-
-    fn recall(&mut self, place: u32) -> Result<(), String> {
-        let id = *self.memo.get(&place).ok_or_else(|| format!("recalls {place}, which was never remembered"))?;
-        self.stack.push(id);
-        Ok(())
-    }
-
     fn name(&mut self, module: &str, name: &str) -> Result<(), String> {
         let Some(known) = Known::find(module, name) else {
-            let shown: String = format!("{module}.{name}").chars().take(80).collect();
-            return Err(format!("names `{}`, which is nothing that makes tensors", shown.escape_debug()));
+            let name = shown(&format!("{module}.{name}"));
+            return Err(format!("names `{name}`, which is nothing that makes tensors"));
         };
         self.push(Value::Name(known));
         Ok(())
@@ -359,10 +270,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn utf8(bytes: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(bytes).map_err(|_| "has text that is no UTF-8".into())
-}
-
 /// How many values and places of values a program leaves behind, and the size of a value: what its memory depends on.
 #[cfg(test)]
 pub fn left_behind(program: &[u8]) -> (usize, usize) {
@@ -373,7 +280,6 @@ pub fn left_behind(program: &[u8]) -> (usize, usize) {
         Value::Dictionary(pairs) => 2 * pairs.len(),
         _ => 0,
     };
-    let places = machine.stack.len() + machine.marks.len() + machine.memo.len();
-    let all = machine.values.len() + places + machine.values.iter().map(inside).sum::<usize>();
+    let all = machine.values.len() + machine.tape.places() + machine.values.iter().map(inside).sum::<usize>();
     (all, size_of::<Value<'_>>())
 }

@@ -3,11 +3,9 @@
 use std::rc::Rc;
 
 use safetensors::Dtype;
+use wb_core::pickle::Id;
 
 use super::tensor::{Storage, Tensor};
-
-/// A value, by its place among all values.
-pub type Id = usize;
 
 /// What the machine can make.
 #[derive(Debug, Clone)]

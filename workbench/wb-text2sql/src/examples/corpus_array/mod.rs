@@ -17,12 +17,10 @@ use std::{
     rc::Rc,
 };
 
+use wb_core::pickle::Id;
 use wb_retrieval::npy::NpyHeader;
 
-use self::{
-    pickle::Objects,
-    value::{Id, Value},
-};
+use self::{pickle::Objects, value::Value};
 use crate::{Error, Result};
 
 /// The keys under which a row that is a dictionary has its text; the first that is there is taken.

@@ -1,7 +1,6 @@
 //! What the machine that runs a pickle can make, and the names that a program may use.
 
-/// A value, by its place among all values.
-pub type Id = usize;
+use wb_core::pickle::Id;
 
 /// What the machine can make.
 #[derive(Debug)]
