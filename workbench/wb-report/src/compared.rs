@@ -1,13 +1,16 @@
 //! The paired tests in words.
 
 use serde::Serialize;
-use wb_core::records::{compare::PairedTest, outcome::ContestantRole};
+use wb_core::records::{
+    compare::{CompareVerdict, PairedTest},
+    outcome::ContestantRole,
+};
 
 use crate::{
     contestants::Contestant,
-    frames::{Frames, numbers, rows_where},
     gather::Run,
     numbers::{count, difference, interval, p_value},
+    run_tables::RunTables,
     words,
 };
 
@@ -33,17 +36,17 @@ pub struct Told {
 }
 
 /// Tells the tests: those of the trained encoder against BM25 first, otherwise in the order of the file.
-pub fn tell(run: &Run, frames: &Frames, contestants: &[Contestant]) -> Vec<Told> {
+pub fn tell(run: &Run, tables: &RunTables, contestants: &[Contestant]) -> Vec<Told> {
     let mut tests: Vec<&PairedTest> = run.compared.iter().collect();
     let role =
         |key: &str| contestants.iter().find(|contestant| contestant.key == key).map(|contestant| contestant.role);
     tests.sort_by_key(|test| {
         (role(&test.baseline) != Some(ContestantRole::Bm25), role(&test.candidate) != Some(ContestantRole::Trained))
     });
-    tests.into_iter().map(|test| told(test, frames, contestants)).collect()
+    tests.into_iter().map(|test| told(test, tables, contestants)).collect()
 }
 
-fn told(test: &PairedTest, frames: &Frames, contestants: &[Contestant]) -> Told {
+fn told(test: &PairedTest, tables: &RunTables, contestants: &[Contestant]) -> Told {
     let label = |key: &str| {
         contestants
             .iter()
@@ -55,32 +58,29 @@ fn told(test: &PairedTest, frames: &Frames, contestants: &[Contestant]) -> Told 
     if !test.language.is_empty() {
         what.push_str(&format!(", {}", test.language));
     }
-    let (class, meaning) = if test.low > 0.0 {
-        ("win", format!("{a} is better than {b} by more than chance explains"))
-    } else if test.high < 0.0 {
-        ("regression", format!("{a} is worse than {b} by more than chance explains"))
-    } else {
-        ("marginal", format!("{a} and {b} cannot be told apart with these queries"))
+    let verdict = CompareVerdict::of(test.low, test.high);
+    let meaning = match verdict {
+        CompareVerdict::Win => format!("{a} is better than {b} by more than chance explains"),
+        CompareVerdict::Regression => format!("{a} is worse than {b} by more than chance explains"),
+        CompareVerdict::Marginal => format!("{a} and {b} cannot be told apart with these queries"),
     };
     let [wins, ties, losses] = test.wins_ties_losses.map(count);
     let meaning = format!("{meaning}: better on {wins} queries, equal on {ties}, worse on {losses}");
     Told {
         what,
-        pool: pool(test, frames).map(|pool| format!("pool of {}", count(pool))).unwrap_or_default(),
+        pool: pool(test, tables).map(|pool| format!("pool of {}", count(pool))).unwrap_or_default(),
         who: format!("{a} minus {b}"),
         difference: difference(test.difference),
         interval: interval(test.low, test.high),
         p: p_value(test.p_value),
         meaning,
-        class,
+        class: words::verdict(Some(verdict)).0,
     }
 }
 
-fn pool(test: &PairedTest, frames: &Frames) -> Option<u64> {
-    let rows = rows_where(
-        &frames.scores,
-        &[("protocol", &test.protocol), ("metric", &test.metric), ("contestant", &test.candidate)],
-    )
-    .ok()?;
-    numbers(&rows, "pool").first().map(|pool| *pool as u64)
+fn pool(test: &PairedTest, tables: &RunTables) -> Option<u64> {
+    let of_test = tables.scores.iter().find(|entry| {
+        entry.score.id == test.protocol && entry.score.metric == test.metric && entry.contestant == test.candidate
+    });
+    of_test.map(|entry| entry.score.pool)
 }

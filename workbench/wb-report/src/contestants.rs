@@ -42,18 +42,24 @@ pub fn arrange(outcomes: &[Outcome]) -> Vec<Contestant> {
     for contestant in &mut contestants {
         let nth = taken[contestant.role as usize];
         taken[contestant.role as usize] += 1;
-        contestant.color = match (contestant.role, nth) {
-            (ContestantRole::Bm25, 0) => 0,
-            (ContestantRole::Untrained, 0) => 1,
-            (ContestantRole::Trained, 0) => 2,
-            (ContestantRole::Fused, 0) => 3,
-            (_, nth) => 4 + nth % 5,
-        };
+        contestant.color = color(contestant.role, nth);
     }
     contestants
 }
 
-fn label(key: &str, role: ContestantRole) -> String {
+/// Color of the nth contestant of a role.
+pub fn color(role: ContestantRole, nth: usize) -> usize {
+    match (role, nth) {
+        (ContestantRole::Bm25, 0) => 0,
+        (ContestantRole::Untrained, 0) => 1,
+        (ContestantRole::Trained, 0) => 2,
+        (ContestantRole::Fused, 0) => 3,
+        (_, nth) => 4 + nth % 5,
+    }
+}
+
+/// Name of a contestant for people.
+pub fn label(key: &str, role: ContestantRole) -> String {
     match role {
         ContestantRole::Bm25 => "BM25",
         ContestantRole::Untrained => "untrained",

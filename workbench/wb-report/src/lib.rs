@@ -1,4 +1,5 @@
-//! Run folders to one self-contained HTML page, with the charts as PNG files beside it.
+//! Run folders to one self-contained HTML page, with the charts as PNG files beside it; and all runs to one page of
+//! leaderboards ([`index`]).
 //!
 //! A report reads what a run wrote and nothing else: every number on the page stands in a file of the run.
 //! [`triples`] shows mined hard negatives in the same way, [`ab`] an experiment with two ways to embed a corpus,
@@ -11,15 +12,15 @@ mod compared;
 mod contestants;
 mod data_uri;
 mod error;
-mod frames;
 mod gather;
 mod highlight;
-mod index_page;
 mod numbers;
 mod page;
 mod queries;
 mod rag;
 mod report;
+mod run_tables;
+mod runs;
 mod sections;
 mod stages;
 mod table;
@@ -29,7 +30,7 @@ mod words;
 
 pub use ab::{AbFiles, ab};
 pub use error::{Error, Result};
-pub use index_page::index;
 pub use rag::{RagFiles, rag};
 pub use report::{ReportFiles, report};
+pub use runs::index;
 pub use triples::triples;

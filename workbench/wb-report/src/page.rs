@@ -9,10 +9,10 @@ use crate::{
     compared::{self, Told},
     contestants::Contestant,
     data_uri,
-    frames::Frames,
     gather::{Missing, Run},
     numbers::count,
     queries::{self, Queries},
+    run_tables::RunTables,
     sections::{self, AuditView, ContestantView, DataView, Noted},
     stages::{self, StageView},
     table::{self, DetailTable, ScoreTable},
@@ -71,7 +71,7 @@ struct FigureView {
 }
 
 /// Makes the page.
-pub fn page(run: &Run, frames: &Frames, contestants: &[Contestant], figures: &[Figure]) -> Result<String> {
+pub fn page(run: &Run, tables: &RunTables, contestants: &[Contestant], figures: &[Figure]) -> Result<String> {
     let manifest = run.manifest.as_ref();
     let field = |of: fn(&wb_core::manifest::Manifest) -> &String| manifest.map_or("", |manifest| of(manifest).as_str());
     let content = Page {
@@ -84,17 +84,17 @@ pub fn page(run: &Run, frames: &Frames, contestants: &[Contestant], figures: &[F
         unfinished: unfinished(run),
         missing: &run.missing,
         problems: &run.problems,
-        summaries: table::summaries(frames, contestants)?,
+        summaries: table::summaries(tables, contestants),
         training: sections::training(run),
         stages: stages::table(run),
         training_figures: at(figures, Place::Training),
         score_figures: at(figures, Place::Scores),
         rank_figures: at(figures, Place::Ranks),
-        tests: compared::tell(run, frames, contestants),
+        tests: compared::tell(run, tables, contestants),
         queries: queries::queries(run, contestants),
         data: run.data.as_ref().map(sections::data),
         audits: sections::audits(run),
-        details: table::details(run, frames, contestants)?,
+        details: table::details(run, tables, contestants),
         contestants: sections::settings(run, contestants),
         not_run: sections::not_run(run, contestants),
         warnings: sections::warnings(run, contestants),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use wb_core::{Progress, atomic};
 
-use crate::{Result, charts, contestants, frames::Frames, gather, page};
+use crate::{Result, charts, contestants, gather, page, run_tables::RunTables};
 
 /// The files of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +22,10 @@ pub struct ReportFiles {
 pub fn report(run_folder: &Path, out_folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ReportFiles> {
     progress(Progress::new("reading the run", 0, 0));
     let run = gather::gather(run_folder)?;
-    let frames = Frames::new(&run)?;
+    let tables = RunTables::new(&run);
     let contestants = contestants::arrange(&run.outcomes);
-    let figures = charts::figures(&frames, &contestants, progress)?;
-    let html = page::page(&run, &frames, &contestants, &figures)?;
+    let figures = charts::figures(&tables, &contestants, progress)?;
+    let html = page::page(&run, &tables, &contestants, &figures)?;
     progress(Progress::new("writing the report", 0, figures.len() + 1));
     let mut pngs = Vec::new();
     for (done, figure) in figures.iter().enumerate() {

@@ -1,15 +1,13 @@
 //! Tables of scores: the summary (contestants against metrics) and the full list with ties and de-duplicated values.
 
-use polars::prelude::DataFrame;
 use serde::Serialize;
-use wb_core::records::outcome::ContestantRole;
+use wb_core::records::outcome::{ContestantRole, ProtocolScore};
 
 use crate::{
-    Result,
     contestants::Contestant,
-    frames::{Frames, distinct, numbers, rows_where, texts},
     gather::Run,
     numbers::{count, fraction, interval},
+    run_tables::{RunTables, ScoreEntry, Under, distinct},
     words,
 };
 
@@ -78,73 +76,79 @@ pub struct ScoreCell {
 }
 
 /// Makes the summary tables, one a protocol, in the order of the outcomes.
-pub fn summaries(frames: &Frames, contestants: &[Contestant]) -> Result<Vec<ScoreTable>> {
-    let mut tables = Vec::new();
-    for key in distinct(&frames.scores, &["benchmark", "protocol", "split"]) {
-        let [benchmark, protocol, split] = &key[..] else { continue };
-        let rows = rows_where(&frames.scores, &[("benchmark", benchmark), ("protocol", protocol), ("split", split)])?;
-        let all: Vec<String> = distinct(&rows, &["metric"]).into_iter().flatten().collect();
-        let metrics = words::headline(&all);
-        let languages: Vec<String> = distinct(&rows, &["language"]).into_iter().flatten().collect();
-        let mut table = ScoreTable {
-            benchmark: benchmark.clone(),
-            protocol: protocol.clone(),
-            split: split.clone(),
-            words: texts(&rows, "description").into_iter().next().unwrap_or_default(),
-            size: String::new(),
-            columns: Vec::new(),
-            groups: Vec::new(),
-            left_out: all.len() - metrics.len(),
-        };
-        if let [language] = &languages[..] {
-            table.size = format!("{language}{}{}", if language.is_empty() { "" } else { ": " }, size(&rows));
-            table.columns =
-                metrics.iter().map(|metric| Column { title: words::metric(metric), note: String::new() }).collect();
-            table
-                .groups
-                .push(ScoreGroup { title: String::new(), rows: score_rows(&rows, contestants, "metric", &metrics)? });
-        } else {
-            for language in &languages {
-                let pool = most(&rows_where(&rows, &[("language", language)])?, "pool");
-                table.columns.push(Column { title: language.clone(), note: format!("pool {}", count(pool)) });
-            }
-            for metric in &metrics {
-                let rows = score_rows(&rows_where(&rows, &[("metric", metric)])?, contestants, "language", &languages)?;
-                table.groups.push(ScoreGroup { title: words::metric(metric), rows });
-            }
+pub fn summaries(tables: &RunTables, contestants: &[Contestant]) -> Vec<ScoreTable> {
+    let all = distinct(tables.scores.iter().map(|entry| entry.under));
+    let rows = |under| tables.scores.iter().filter(|entry| entry.under == under).copied().collect::<Vec<_>>();
+    all.into_iter().map(|under| summary(&rows(under), contestants)).collect()
+}
+
+/// One table, of numbers of one protocol; there is at least one.
+fn summary(rows: &[ScoreEntry], contestants: &[Contestant]) -> ScoreTable {
+    let [benchmark, protocol, split] = rows[0].under.map(str::to_owned);
+    let all = distinct(rows.iter().map(|row| row.score.metric.as_str()));
+    let metrics = words::headline(&all);
+    let languages = distinct(rows.iter().map(|row| row.score.language.as_str()));
+    let mut table = ScoreTable {
+        benchmark,
+        protocol,
+        split,
+        words: rows[0].score.description.clone(),
+        size: String::new(),
+        columns: Vec::new(),
+        groups: Vec::new(),
+        left_out: all.len() - metrics.len(),
+    };
+    if let [language] = languages[..] {
+        table.size = format!("{language}{}{}", if language.is_empty() { "" } else { ": " }, size(rows));
+        table.columns =
+            metrics.iter().map(|metric| Column { title: words::metric(metric), note: String::new() }).collect();
+        let rows = score_rows(rows, contestants, &metrics, |row| &row.score.metric);
+        table.groups.push(ScoreGroup { title: String::new(), rows });
+    } else {
+        for language in &languages {
+            let pool = rows.iter().filter(|row| row.score.language == *language).map(|row| row.score.pool).max();
+            let note = format!("pool {}", count(pool.unwrap_or_default()));
+            table.columns.push(Column { title: (*language).to_owned(), note });
         }
-        tables.push(table);
+        for metric in metrics {
+            let of_metric: Vec<ScoreEntry> = rows.iter().filter(|row| row.score.metric == metric).copied().collect();
+            let rows = score_rows(&of_metric, contestants, &languages, |row| &row.score.language);
+            table.groups.push(ScoreGroup { title: words::metric(metric), rows });
+        }
     }
-    Ok(tables)
+    table
 }
 
-fn most(rows: &DataFrame, column: &str) -> u64 {
-    numbers(rows, column).into_iter().fold(0.0, f64::max) as u64
+fn size(rows: &[ScoreEntry]) -> String {
+    let queries = rows.iter().map(|row| row.score.n_queries).max().unwrap_or_default();
+    let pool = rows.iter().map(|row| row.score.pool).max().unwrap_or_default();
+    format!("{} queries, each against a pool of {} documents", count(queries), count(pool))
 }
 
-fn size(rows: &DataFrame) -> String {
-    format!("{} queries, each against a pool of {} documents", count(most(rows, "queries")), count(most(rows, "pool")))
-}
-
-/// One row a contestant; a cell for each of `wanted` values of the column `across`.
-fn score_rows(rows: &DataFrame, contestants: &[Contestant], across: &str, wanted: &[String]) -> Result<Vec<ScoreRow>> {
-    let there = texts(rows, "contestant");
+/// One row a contestant; a cell for each of the `wanted` names of metrics or languages.
+fn score_rows(
+    rows: &[ScoreEntry],
+    contestants: &[Contestant],
+    wanted: &[&str],
+    name: for<'s> fn(&ScoreEntry<'s>) -> &'s str,
+) -> Vec<ScoreRow> {
     let mut table = Vec::new();
     let mut values: Vec<Vec<f64>> = Vec::new();
-    for contestant in contestants.iter().filter(|contestant| there.contains(&contestant.key)) {
-        let rows = rows_where(rows, &[("contestant", &contestant.key)])?;
-        let names = texts(&rows, across);
-        let columns = ["value", "low", "high"].map(|column| numbers(&rows, column));
-        let places: Vec<Option<usize>> =
-            wanted.iter().map(|name| names.iter().position(|known| known == name)).collect();
-        values.push(places.iter().map(|row| row.map_or(f64::NAN, |row| columns[0][row])).collect());
-        let cell = |row: usize| ScoreCell {
-            value: fraction(columns[0][row]),
-            interval: interval(columns[1][row], columns[2][row]),
+    for contestant in contestants {
+        let own: Vec<&ScoreEntry> = rows.iter().filter(|row| row.contestant == contestant.key).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let places = wanted.iter().map(|wanted| own.iter().find(|row| name(row) == *wanted).map(|row| row.score));
+        let places: Vec<Option<&ProtocolScore>> = places.collect();
+        values.push(places.iter().map(|score| score.map_or(f64::NAN, |score| score.value)).collect());
+        let cell = |score: &ProtocolScore| ScoreCell {
+            value: fraction(score.value),
+            interval: interval(score.low, score.high),
             best: false,
         };
         let own = matches!(contestant.role, ContestantRole::Trained | ContestantRole::Fused);
-        let cells = places.into_iter().map(|row| row.map_or_else(ScoreCell::default, cell)).collect();
+        let cells = places.into_iter().map(|score| score.map_or_else(ScoreCell::default, cell)).collect();
         table.push(ScoreRow { label: contestant.label.clone(), color: contestant.color, own, cells });
     }
     for column in 0..wanted.len() {
@@ -154,7 +158,7 @@ fn score_rows(rows: &DataFrame, contestants: &[Contestant], across: &str, wanted
             row.cells[column].best = values.len() > 1 && own_values[column] == best;
         }
     }
-    Ok(table)
+    table
 }
 
 /// Every number of one benchmark.
@@ -200,53 +204,44 @@ pub struct DetailRow {
 }
 
 /// Makes the full list of each benchmark.
-pub fn details(run: &Run, frames: &Frames, contestants: &[Contestant]) -> Result<Vec<DetailTable>> {
-    let mut tables = Vec::new();
-    for benchmark in distinct(&frames.scores, &["benchmark"]).into_iter().flatten() {
-        let rows = detail_rows(&rows_where(&frames.scores, &[("benchmark", &benchmark)])?, contestants);
-        let mut versions: Vec<String> = run
-            .outcomes
-            .iter()
-            .filter(|outcome| outcome.benchmark == benchmark)
-            .map(|outcome| outcome.version.to_string())
-            .collect();
+pub fn details(run: &Run, tables: &RunTables, contestants: &[Contestant]) -> Vec<DetailTable> {
+    let benchmarks = distinct(tables.scores.iter().map(|entry| entry.under[0]));
+    let table = |benchmark| {
+        let rows: Vec<ScoreEntry> = tables.scores.iter().filter(|entry| entry.under[0] == benchmark).copied().collect();
+        let rows = detail_rows(rows, contestants);
+        let of_benchmark = run.outcomes.iter().filter(|outcome| outcome.benchmark == benchmark);
+        let mut versions: Vec<String> = of_benchmark.map(|outcome| outcome.version.to_string()).collect();
         versions.dedup();
-        let title = format!("{benchmark}, version {}", versions.join(" and "));
-        tables.push(DetailTable {
-            title,
+        DetailTable {
+            title: format!("{benchmark}, version {}", versions.join(" and ")),
             long: rows.len() > 60,
             ties: rows.iter().any(|row| !row.ties.is_empty()),
             rows,
-        });
-    }
-    Ok(tables)
+        }
+    };
+    benchmarks.into_iter().map(table).collect()
 }
 
-fn detail_rows(frame: &DataFrame, contestants: &[Contestant]) -> Vec<DetailRow> {
-    let names = ["protocol", "split", "language", "metric", "contestant"].map(|column| texts(frame, column));
-    let columns = ["pool", "queries", "value", "low", "high", "tie_worst", "tie_expected", "tie_best", "deduplicated"]
-        .map(|column| numbers(frame, column));
-    let places = distinct(frame, &["protocol", "split", "language"]);
-    let mut order: Vec<usize> = (0..frame.height()).collect();
-    order.sort_by_key(|row| {
-        let [protocol, split, language, metric, contestant] = [0, 1, 2, 3, 4].map(|column: usize| &names[column][*row]);
-        let place =
-            places.iter().position(|place| place[0] == *protocol && place[1] == *split && place[2] == *language);
-        (place, words::metric_order(metric), contestants.iter().position(|known| known.key == *contestant))
+fn place_of<'a>(entry: &ScoreEntry<'a>) -> (Under<'a>, &'a str) {
+    (entry.under, &entry.score.language)
+}
+
+fn detail_rows(mut entries: Vec<ScoreEntry>, contestants: &[Contestant]) -> Vec<DetailRow> {
+    let places = distinct(entries.iter().map(place_of));
+    entries.sort_by_key(|entry| {
+        let at = places.iter().position(|known| *known == place_of(entry));
+        let who = contestants.iter().position(|known| known.key == entry.contestant);
+        (at, words::metric_order(&entry.score.metric), who)
     });
     let mut rows: Vec<DetailRow> = Vec::new();
-    for row in order {
-        let [pool, queries, value, low, high, worst, expected, best, deduplicated] =
-            [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|column: usize| columns[column][row]);
-        let place: Vec<&str> = [0, 1, 2]
-            .iter()
-            .map(|column: &usize| names[*column][row].as_str())
-            .filter(|text| !text.is_empty())
-            .collect();
-        let place = place.join(" · ");
-        let metric = words::metric(&names[3][row]);
+    for ScoreEntry { under: [_, protocol, split], contestant, score } in entries {
+        let place = [protocol, split, &score.language].into_iter().filter(|text| !text.is_empty());
+        let place = place.collect::<Vec<_>>().join(" · ");
+        let metric = words::metric(&score.metric);
         let first = rows.last().is_none_or(|before| before.place != place);
-        let who = contestants.iter().find(|contestant| contestant.key == names[4][row]);
+        let who = contestants.iter().find(|known| known.key == contestant);
+        let moved = score.tie_best - score.tie_worst > 1e-9;
+        let ties = [score.tie_worst, score.tie_expected, score.tie_best].map(fraction).join(" / ");
         rows.push(DetailRow {
             first,
             first_metric: first || rows.last().is_none_or(|before| before.metric != metric),
@@ -254,16 +249,12 @@ fn detail_rows(frame: &DataFrame, contestants: &[Contestant]) -> Vec<DetailRow> 
             metric,
             label: who.map(|contestant| contestant.label.clone()).unwrap_or_default(),
             color: who.map(|contestant| contestant.color).unwrap_or_default(),
-            pool: count(pool as u64),
-            queries: count(queries as u64),
-            value: fraction(value),
-            interval: interval(low, high),
-            ties: if best - worst > 1e-9 {
-                format!("{} / {} / {}", fraction(worst), fraction(expected), fraction(best))
-            } else {
-                String::new()
-            },
-            deduplicated: if deduplicated.is_finite() { fraction(deduplicated) } else { String::new() },
+            pool: count(score.pool),
+            queries: count(score.n_queries),
+            value: fraction(score.value),
+            interval: interval(score.low, score.high),
+            ties: if moved { ties } else { String::new() },
+            deduplicated: score.deduplicated.filter(|value| value.is_finite()).map(fraction).unwrap_or_default(),
         });
     }
     rows

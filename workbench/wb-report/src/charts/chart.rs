@@ -1,11 +1,11 @@
-//! What a chart is: figures out of the run's tables.
+//! The interface of charts: figures out of the run's tables.
 
-use crate::{Result, contestants::Contestant, frames::Frames};
+use crate::{Result, contestants::Contestant, run_tables::RunTables};
 
 /// A family member: draws as many figures as the run has material for, none where it has none.
 pub trait Chart {
     /// Its figures.
-    fn figures(&self, frames: &Frames, contestants: &[Contestant]) -> Result<Vec<Figure>>;
+    fn figures(&self, tables: &RunTables, contestants: &[Contestant]) -> Result<Vec<Figure>>;
 }
 
 /// The part of the page that a figure belongs to.

@@ -1,7 +1,6 @@
 //! Loss and learning rate over the steps of training.
 
 use plotters::style::RGBColor;
-use polars::prelude::*;
 
 use super::{
     canvas::{Align, Canvas, INK, MUTED, Pen, picture},
@@ -10,10 +9,11 @@ use super::{
     plot::{LEVEL, Plot, axis_number, range, to_ticks},
 };
 use crate::{
-    Error, Result,
+    Result,
     contestants::Contestant,
-    frames::{Frames, numbers},
     numbers::{count, significant},
+    run_tables::{RunTables, StepColumns},
+    stages::Begin,
 };
 
 const BLUE: RGBColor = RGBColor(0, 114, 178);
@@ -24,23 +24,22 @@ const HEIGHT: u32 = 288;
 pub struct LearningCurve;
 
 impl Chart for LearningCurve {
-    fn figures(&self, frames: &Frames, _: &[Contestant]) -> Result<Vec<Figure>> {
-        let steps = numbers(&frames.steps, "step");
+    fn figures(&self, tables: &RunTables, _: &[Contestant]) -> Result<Vec<Figure>> {
+        let RunTables { steps: columns, stages, .. } = tables;
+        let StepColumns { step: steps, loss, smooth, .. } = columns;
         let Some(x) = range(steps.iter().copied()) else { return Ok(Vec::new()) };
-        let smooth = numbers(&frames.steps, "smooth");
-        let losses = numbers(&frames.steps, "loss");
         let picture = picture("learning_curve", WIDE, HEIGHT, |canvas| {
-            draw_loss(canvas, frames, x)?;
-            draw_rate(canvas, frames, x)
+            draw_loss(canvas, columns, stages, x)?;
+            draw_rate(canvas, columns, stages, x)
         })?;
-        let last = |values: &[f64]| significant(values.last().copied().unwrap_or(f64::NAN), 3);
-        let unreadable = losses.iter().filter(|loss| !loss.is_finite()).count();
+        let told = |value: Option<&f64>| significant(value.copied().unwrap_or(f64::NAN), 3);
+        let unreadable = loss.iter().filter(|loss| !loss.is_finite()).count();
         let mut caption = format!(
             "Pale: the mean loss of each batch{}. Line: its exponential moving average over {} steps.",
             if steps.len() > BUCKETS { ", from the lowest to the highest of neighboring steps" } else { "" },
-            count(frames.smoothing as u64),
+            count(columns.smoothing as u64),
         );
-        if !frames.stages.is_empty() {
+        if !stages.is_empty() {
             caption.push_str(" Dashed: a new stage of the curriculum begins.");
         }
         if unreadable > 0 {
@@ -54,8 +53,8 @@ impl Chart for LearningCurve {
             alt: format!(
                 "Training loss over {} steps, from {} to {} (smoothed), and the learning rate.",
                 count(steps.len() as u64),
-                significant(smooth.first().copied().unwrap_or(f64::NAN), 3),
-                last(&smooth),
+                told(smooth.first()),
+                told(smooth.last()),
             ),
             caption,
             png: picture.png,
@@ -66,9 +65,9 @@ impl Chart for LearningCurve {
 /// About as many buckets as the panel has pixels.
 const BUCKETS: usize = 560;
 
-fn draw_loss(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
-    let (low, high) = envelope(&frames.steps)?;
-    let (steps, smooth) = (numbers(&frames.steps, "step"), numbers(&frames.steps, "smooth"));
+fn draw_loss(canvas: &Canvas, columns: &StepColumns, stages: &[Begin], x: (f64, f64)) -> Result<()> {
+    let StepColumns { step: steps, loss, smooth, .. } = columns;
+    let (low, high) = envelope(steps, loss);
     let Some(y) = range(low.iter().chain(&high).map(|point| point.1).chain(smooth.iter().copied())) else {
         return Ok(());
     };
@@ -79,7 +78,7 @@ fn draw_loss(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
     canvas.text(0.0, 34.0, "mean of the batch, as it is and smoothed", Pen(11.0, MUTED, false), Align::Left)?;
     plot.axes(canvas, axis_number, axis_number)?;
     plot.name_x(canvas, "step")?;
-    plot.stages(canvas, &frames.stages)?;
+    plot.stages(canvas, stages)?;
     let raw = pale(BLUE, 0.35);
     for (from, to) in low.iter().zip(&high) {
         canvas.line(&[plot.place(from.0, from.1), plot.place(to.0, to.1)], 1.0, raw)?;
@@ -87,16 +86,11 @@ fn draw_loss(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
     let tops: Vec<(f64, f64)> =
         low.iter().zip(&high).map(|(from, to)| plot.place(from.0, (from.1 + to.1) / 2.0)).collect();
     canvas.line(&tops, 1.0, raw)?;
-    let line: Vec<(f64, f64)> = thinned(&steps, &smooth)
-        .into_iter()
-        .filter(|(_, value)| value.is_finite())
-        .map(|(step, value)| plot.place(step, value))
-        .collect();
-    canvas.line(&line, 2.0, BLUE)
+    canvas.line(&line(&plot, steps, smooth), 2.0, BLUE)
 }
 
-fn draw_rate(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
-    let (steps, rates) = (numbers(&frames.steps, "step"), numbers(&frames.steps, "learning_rate"));
+fn draw_rate(canvas: &Canvas, columns: &StepColumns, stages: &[Begin], x: (f64, f64)) -> Result<()> {
+    let StepColumns { step: steps, learning_rate: rates, .. } = columns;
     let Some((_, high)) = range(rates.iter().copied()) else { return Ok(()) };
     let plot = Plot {
         left: 776.0,
@@ -110,37 +104,29 @@ fn draw_rate(canvas: &Canvas, frames: &Frames, x: (f64, f64)) -> Result<()> {
     canvas.text(720.0, 34.0, "of the first parameter group", Pen(11.0, MUTED, false), Align::Left)?;
     plot.axes(canvas, axis_number, axis_number)?;
     plot.name_x(canvas, "step")?;
-    plot.stages(canvas, &frames.stages)?;
-    let line: Vec<(f64, f64)> = thinned(&steps, &rates)
-        .into_iter()
-        .filter(|(_, rate)| rate.is_finite())
-        .map(|(step, rate)| plot.place(step, rate))
-        .collect();
-    canvas.line(&line, 2.0, VERMILLION)
+    plot.stages(canvas, stages)?;
+    canvas.line(&line(&plot, steps, rates), 2.0, VERMILLION)
+}
+
+/// The places of the values over the steps, without those that are no numbers.
+fn line(plot: &Plot, steps: &[f64], values: &[f64]) -> Points {
+    let points = thinned(steps, values).into_iter().filter(|(_, value)| value.is_finite());
+    points.map(|(step, value)| plot.place(step, value)).collect()
 }
 
 /// Steps with values.
 type Points = Vec<(f64, f64)>;
 
 /// The lowest and the highest loss of each bucket of neighboring steps, as points.
-fn envelope(steps: &DataFrame) -> Result<(Points, Points)> {
-    let failed = Error::frame("loss buckets");
-    let finite: BooleanChunked = numbers(steps, "loss").iter().map(|loss| Some(loss.is_finite())).collect();
-    let finite = steps.filter(&finite).map_err(&failed)?;
-    let column = |name: &str| finite.column(name).and_then(|column| column.f64().cloned()).map_err(&failed);
-    let (at, loss) = (column("step")?, column("loss")?);
-    let per_bucket = finite.height().div_ceil(BUCKETS).max(1);
-    let (mut low, mut high) = (Vec::new(), Vec::new());
-    for start in (0..finite.height()).step_by(per_bucket) {
-        let bucket = loss.slice(start as i64, per_bucket);
-        if let (Some(step), Some(least), Some(most)) =
-            (at.slice(start as i64, per_bucket).mean(), bucket.min(), bucket.max())
-        {
-            low.push((step, least));
-            high.push((step, most));
-        }
-    }
-    Ok((low, high))
+fn envelope(steps: &[f64], losses: &[f64]) -> (Points, Points) {
+    let finite: Points =
+        steps.iter().copied().zip(losses.iter().copied()).filter(|(_, loss)| loss.is_finite()).collect();
+    let bucket = |points: &[(f64, f64)]| {
+        let step = points.iter().map(|(step, _)| step).sum::<f64>() / points.len() as f64;
+        let losses = || points.iter().map(|(_, loss)| *loss);
+        ((step, losses().fold(f64::INFINITY, f64::min)), (step, losses().fold(f64::NEG_INFINITY, f64::max)))
+    };
+    finite.chunks(finite.len().div_ceil(BUCKETS).max(1)).map(bucket).unzip()
 }
 
 /// At most about twice as many points as the panel has pixels, the last one among them.
@@ -169,8 +155,7 @@ mod tests {
 
     #[test]
     fn the_envelope_skips_what_is_no_number() {
-        let frame = df!("step" => [1.0, 2.0, 3.0], "loss" => [4.0, f64::NAN, 2.0]).unwrap();
-        let (low, high) = envelope(&frame).unwrap();
+        let (low, high) = envelope(&[1.0, 2.0, 3.0], &[4.0, f64::NAN, 2.0]);
         assert_eq!(low, [(1.0, 4.0), (3.0, 2.0)]);
         assert_eq!(high, low);
     }

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     Result,
     contestants::Contestant,
-    frames::{Frames, distinct, numbers, rows_where, texts},
     numbers::{count, fraction, interval},
+    run_tables::{RunTables, ScoreEntry, distinct},
     words,
 };
 
@@ -36,19 +36,16 @@ struct Sheet {
 }
 
 impl Chart for MetricBars {
-    fn figures(&self, frames: &Frames, contestants: &[Contestant]) -> Result<Vec<Figure>> {
+    fn figures(&self, tables: &RunTables, contestants: &[Contestant]) -> Result<Vec<Figure>> {
         let mut figures = Vec::new();
-        for key in distinct(&frames.scores, &["benchmark", "protocol", "split"]) {
-            let [benchmark, protocol, split] = &key[..] else { continue };
-            let rows =
-                rows_where(&frames.scores, &[("benchmark", benchmark), ("protocol", protocol), ("split", split)])?;
-            let (sheet, left_out) = sheet(&rows, contestants, protocol)?;
+        for under in distinct(tables.scores.iter().map(|entry| entry.under)) {
+            let rows: Vec<&ScoreEntry> = tables.scores.iter().filter(|entry| entry.under == under).collect();
+            let (sheet, left_out) = sheet(&rows, contestants, under[1]);
             if sheet.groups.is_empty() {
                 continue;
             }
             let height = height(&sheet, contestants);
-            let name =
-                format!("metric_bars-{}-{}-{}", words::slug(benchmark), words::slug(protocol), words::slug(split));
+            let name = format!("metric_bars-{}", under.map(words::slug).join("-"));
             let picture = picture(&name, HALF, height, |canvas| draw(canvas, &sheet, contestants))?;
             let mut caption = String::new();
             if left_out > 0 {
@@ -68,51 +65,46 @@ impl Chart for MetricBars {
     }
 }
 
-fn sheet(rows: &polars::prelude::DataFrame, contestants: &[Contestant], protocol: &str) -> Result<(Sheet, usize)> {
-    let languages = distinct(rows, &["language"]);
-    let all: Vec<String> = distinct(rows, &["metric"]).into_iter().flatten().collect();
+fn sheet(rows: &[&ScoreEntry], contestants: &[Contestant], protocol: &str) -> (Sheet, usize) {
+    let languages = distinct(rows.iter().map(|row| row.score.language.as_str()));
+    let all = distinct(rows.iter().map(|row| row.score.metric.as_str()));
     let metrics = words::headline(&all);
-    let keys: Vec<(String, String, String)> = match &languages[..] {
-        [only] => metrics.iter().map(|metric| (words::metric(metric), metric.clone(), only.concat())).collect(),
-        _ => {
-            let main = metrics.first().cloned().unwrap_or_default();
-            languages.iter().map(|language| (language.concat(), main.clone(), language.concat())).collect()
-        }
+    let main = metrics.first().copied().unwrap_or_default();
+    let keys: Vec<(String, &str, &str)> = match languages[..] {
+        [only] => metrics.iter().map(|metric| (words::metric(metric), *metric, only)).collect(),
+        _ => languages.iter().map(|language| ((*language).to_owned(), main, *language)).collect(),
     };
     let left_out = all.len() * languages.len() - keys.len().min(MOST_GROUPS);
     let mut groups = Vec::new();
     for (name, metric, language) in keys.into_iter().take(MOST_GROUPS) {
-        let group = rows_where(rows, &[("metric", &metric), ("language", &language)])?;
-        let columns = ["value", "low", "high"].map(|column| numbers(&group, column));
-        let names = texts(&group, "contestant");
         let mut bars = Vec::new();
         for (index, contestant) in contestants.iter().enumerate() {
-            if let Some(row) = names.iter().position(|name| *name == contestant.key)
-                && columns[0][row].is_finite()
+            let mut group = rows.iter().filter(|row| row.score.metric == metric && row.score.language == language);
+            if let Some(ScoreEntry { score, .. }) = group.find(|row| row.contestant == contestant.key)
+                && score.value.is_finite()
             {
-                bars.push((index, columns[0][row], columns[1][row], columns[2][row]));
+                bars.push((index, score.value, score.low, score.high));
             }
         }
         if !bars.is_empty() {
             groups.push(Group { name, bars });
         }
     }
-    let pools = spread(numbers(rows, "pool"));
+    let pools = spread(rows.iter().map(|row| row.score.pool));
     let title = if languages.len() > 1 {
-        format!("{} by language, {protocol}", words::metric(metrics.first().map(String::as_str).unwrap_or_default()))
+        format!("{} by language, {protocol}", words::metric(main))
     } else {
         format!("Scores, {protocol}")
     };
-    let subtitle =
-        format!("pool of {pools} documents, {} queries; whiskers: 95 % intervals", spread(numbers(rows, "queries")));
-    Ok((Sheet { title, subtitle, groups }, left_out))
+    let queries = spread(rows.iter().map(|row| row.score.n_queries));
+    let subtitle = format!("pool of {pools} documents, {queries} queries; whiskers: 95 % intervals");
+    (Sheet { title, subtitle, groups }, left_out)
 }
 
 /// `1,000`, or `1,000 to 14,918` where there are several.
-fn spread(values: Vec<f64>) -> String {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    if low < high { format!("{} to {}", count(low as u64), count(high as u64)) } else { count(high as u64) }
+fn spread(values: impl Iterator<Item = u64>) -> String {
+    let (low, high) = values.fold((u64::MAX, 0), |(low, high), value| (low.min(value), high.max(value)));
+    if low < high { format!("{} to {}", count(low), count(high)) } else { count(high) }
 }
 
 fn shown<'a>(sheet: &Sheet, contestants: &'a [Contestant]) -> Vec<&'a Contestant> {

@@ -14,7 +14,7 @@ pub use ab_queries::ab_queries;
 pub use chart::{Chart, Figure, Place};
 pub use rag_arms::rag_arms;
 
-use crate::{Result, contestants::Contestant, frames::Frames};
+use crate::{Result, contestants::Contestant, run_tables::RunTables};
 
 /// Every chart, in the order of the page.
 const CHARTS: [&dyn Chart; 4] = [
@@ -26,14 +26,14 @@ const CHARTS: [&dyn Chart; 4] = [
 
 /// Draws every figure that the run has material for. Names are unique.
 pub fn figures(
-    frames: &Frames,
+    tables: &RunTables,
     contestants: &[Contestant],
     progress: &mut dyn FnMut(wb_core::Progress),
 ) -> Result<Vec<Figure>> {
     let mut figures: Vec<Figure> = Vec::new();
     for (done, chart) in CHARTS.iter().enumerate() {
         progress(wb_core::Progress::new("drawing charts", done, CHARTS.len()));
-        for mut figure in chart.figures(frames, contestants)? {
+        for mut figure in chart.figures(tables, contestants)? {
             let plain = figure.name.clone();
             let mut copy = 2;
             while figures.iter().any(|other| other.name == figure.name) {

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     Result,
     contestants::Contestant,
-    frames::{Frames, RANK_BINS, distinct, numbers, rows_where, texts},
     numbers::count,
+    run_tables::{RANK_BINS, RankCounts, RunTables, distinct},
     words,
 };
 
@@ -28,15 +28,12 @@ struct Histogram<'a> {
 }
 
 impl Chart for RankHistogram {
-    fn figures(&self, frames: &Frames, contestants: &[Contestant]) -> Result<Vec<Figure>> {
+    fn figures(&self, tables: &RunTables, contestants: &[Contestant]) -> Result<Vec<Figure>> {
         let mut figures = Vec::new();
-        for key in distinct(&frames.rank_bins, &["benchmark", "protocol", "split"]) {
-            let [benchmark, protocol, split] = &key[..] else { continue };
-            let rows =
-                rows_where(&frames.rank_bins, &[("benchmark", benchmark), ("protocol", protocol), ("split", split)])?;
-            let histogram = histogram(&rows, contestants, protocol)?;
-            let name =
-                format!("rank_histogram-{}-{}-{}", words::slug(benchmark), words::slug(protocol), words::slug(split));
+        for under in distinct(tables.ranks.iter().map(|counts| counts.under)) {
+            let rows: Vec<&RankCounts> = tables.ranks.iter().filter(|counts| counts.under == under).collect();
+            let histogram = histogram(&rows, contestants, under[1]);
+            let name = format!("rank_histogram-{}", under.map(words::slug).join("-"));
             let picture = picture(&name, HALF, HEIGHT, |canvas| draw(canvas, &histogram))?;
             figures.push(Figure {
                 name,
@@ -52,32 +49,21 @@ impl Chart for RankHistogram {
     }
 }
 
-fn histogram<'a>(
-    rows: &polars::prelude::DataFrame,
-    contestants: &'a [Contestant],
-    protocol: &str,
-) -> Result<Histogram<'a>> {
+fn histogram<'a>(rows: &[&RankCounts], contestants: &'a [Contestant], protocol: &str) -> Histogram<'a> {
     let mut bins = bin_names();
-    if !numbers(rows, "bin").contains(&(RANK_BINS.len() as f64)) {
+    if rows.iter().all(|counts| counts.bins[RANK_BINS.len()] == 0) {
         bins.pop();
     }
     let mut series = Vec::new();
     let mut queries = 0;
-    let there = texts(rows, "contestant");
-    for contestant in contestants.iter().filter(|contestant| there.contains(&contestant.key)) {
-        let rows = rows_where(rows, &[("contestant", &contestant.key)])?;
-        let (at, counts) = (numbers(&rows, "bin"), numbers(&rows, "queries"));
-        let total: f64 = counts.iter().sum();
-        let mut shares = vec![0.0; bins.len()];
-        for (bin, count) in at.iter().zip(&counts) {
-            if let Some(share) = shares.get_mut(*bin as usize) {
-                *share += count / total.max(1.0);
-            }
-        }
-        queries = queries.max(total as u64);
+    for contestant in contestants {
+        let Some(counts) = rows.iter().find(|counts| counts.contestant == contestant.key) else { continue };
+        let total: u64 = counts.bins.iter().sum();
+        queries = queries.max(total);
+        let shares = counts.bins[..bins.len()].iter().map(|count| *count as f64 / (total as f64).max(1.0)).collect();
         series.push((contestant, shares));
     }
-    Ok(Histogram { protocol: protocol.to_owned(), series, queries, bins })
+    Histogram { protocol: protocol.to_owned(), series, queries, bins }
 }
 
 /// `1`, `2–3`, …, `>300`, `not found`.

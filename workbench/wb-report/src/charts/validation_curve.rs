@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Result,
     contestants::Contestant,
-    frames::{Frames, numbers},
     numbers::{count, fraction},
+    run_tables::RunTables,
     stages::Begin,
 };
 
@@ -33,15 +33,18 @@ struct Curve {
 }
 
 impl Chart for ValidationCurve {
-    fn figures(&self, frames: &Frames, _: &[Contestant]) -> Result<Vec<Figure>> {
-        let (steps, mrr) = (numbers(&frames.validations, "step"), numbers(&frames.validations, "mrr"));
+    fn figures(&self, tables: &RunTables, _: &[Contestant]) -> Result<Vec<Figure>> {
+        let records = tables.validations;
+        let steps: Vec<f64> = records.iter().map(|record| record.step as f64).collect();
+        let mrr: Vec<f64> = records.iter().map(|record| record.mrr).collect();
         let best = (0..mrr.len())
             .filter(|index| mrr[*index].is_finite())
             .reduce(|best, index| if mrr[index] > mrr[best] { index } else { best });
         let Some(best) = best else { return Ok(Vec::new()) };
         let start = steps.iter().position(|step| *step == 0.0);
-        let curve = Curve { recall: numbers(&frames.validations, "recall_at_1"), steps, mrr, best, start };
-        let picture = picture("validation_curve", WIDE, HEIGHT, |canvas| draw(canvas, &curve, &frames.stages))?;
+        let recall = records.iter().map(|record| record.recall_at_1).collect();
+        let curve = Curve { recall, steps, mrr, best, start };
+        let picture = picture("validation_curve", WIDE, HEIGHT, |canvas| draw(canvas, &curve, &tables.stages))?;
         let at_best = format!("{} at step {}", fraction(curve.mrr[best]), count(curve.steps[best] as u64));
         let from =
             start.map(|index| format!(", from {} before training", fraction(curve.mrr[index]))).unwrap_or_default();

@@ -5,6 +5,7 @@
 mod ab;
 mod made_up;
 mod rag;
+mod runs;
 mod triples;
 
 use std::{fs, path::PathBuf};
@@ -368,17 +369,4 @@ fn many_languages_stand_side_by_side() {
     assert!(made.html.contains("codesearchnet, version 1: 112 numbers"));
     assert_eq!(made.files.pngs.len(), 6);
     keep("languages.html", &made.html);
-}
-
-#[test]
-fn the_list_of_runs_links_what_has_a_report() {
-    let made = made(&MadeUp::believable(), |_| {});
-    let runs = made.folder.path().join("runs");
-    let mut other = MadeUp::believable();
-    other.id = "2026-11-22-other-00000000".into();
-    fs::remove_file(other.write(&runs).join("DONE")).unwrap();
-    let list = fs::read_to_string(index(&runs, &made.folder.path().join("reports")).unwrap()).unwrap();
-    assert!(list.contains(&format!("<a href=\"./{RUN}.html\">{RUN}</a>")));
-    assert!(list.contains("2026-11-22-other-00000000 <span class=\"muted\">(no report yet)"));
-    assert!(list.contains("not finished"));
 }

@@ -1,0 +1,268 @@
+//! Who is best at what: the contestants of all runs that were measured on the same data under the same protocol.
+
+use polars::prelude::{JoinArgs, JoinType, LazyFrame, PolarsResult, SortMultipleOptions, col, lit};
+use serde::Serialize;
+
+use super::{columns, numbers, records::RunFrames, texts};
+use crate::{
+    numbers::{count, difference, fraction, interval},
+    words,
+};
+
+/// Contestants by their value of one metric, the best first.
+#[derive(Debug, Serialize)]
+pub struct Leaderboard {
+    /// The protocol.
+    pub title: String,
+    /// Benchmark, version, split, language, and fingerprint of the data.
+    pub place: String,
+    /// Pool and number of queries.
+    pub size: String,
+    /// The metric in words.
+    pub metric: String,
+    /// The contestants.
+    pub rows: Vec<LeaderboardRow>,
+    /// Number of contestants that come after these.
+    pub left_out: usize,
+}
+
+/// One contestant of a leaderboard.
+#[derive(Debug, Serialize)]
+pub struct LeaderboardRow {
+    /// Rank, from 1; equal values share one.
+    pub rank: usize,
+    /// Name of the contestant.
+    pub label: String,
+    /// Number of its color's class.
+    pub color: u32,
+    /// The newest run that measured it.
+    pub run: String,
+    /// Address of that run's page, where there is one.
+    pub link: String,
+    /// Number of other runs that measured it too.
+    pub others: String,
+    /// Pretrained encoder that its training began with.
+    pub base: String,
+    /// `.495`.
+    pub value: String,
+    /// `[.480, .511]`.
+    pub interval: String,
+    /// Difference to BM25: `+.124`; empty without BM25 and for itself.
+    pub over_bm25: String,
+}
+
+/// Contestants on one leaderboard.
+const MOST: usize = 20;
+
+/// Columns that numbers have in common where they can be compared.
+const BOARD: [&str; 5] = ["benchmark", "version", "dataset", "protocol", "split"];
+
+/// The columns of [`BOARD`], and the language.
+const PLACE: [&str; 6] = ["benchmark", "version", "dataset", "protocol", "split", "language"];
+
+/// One row a contestant and leaderboard, in the order of the page: those of the newest run first, the best first in each.
+///
+/// A contestant that several runs measured, as BM25 is by each run on the same data, stands there once, with its newest
+/// number. The metric is the first that the protocol tells, and the language `all` stands for its parts.
+fn query(scores: &LazyFrame) -> LazyFrame {
+    let inner = || JoinArgs::new(JoinType::Inner);
+    let lead = scores
+        .clone()
+        .group_by_stable(columns(&BOARD))
+        .agg([col("metric").first().alias("lead"), col("language").eq(lit("all")).any(true).alias("has_all")]);
+    let newest =
+        ["label", "color", "is_bm25", "base", "run", "order", "metric", "pool", "queries", "value", "low", "high"];
+    let mut of_contestant: Vec<_> = newest.iter().map(|name| col(*name).last()).collect();
+    of_contestant.push(col("run").n_unique().alias("runs"));
+    let key = [&PLACE[..], &["contestant"]].concat();
+    let contestants = scores
+        .clone()
+        .join(lead, columns(&BOARD), columns(&BOARD), inner())
+        .filter(col("metric").eq(col("lead")))
+        .filter(col("has_all").not().or(col("language").eq(lit("all"))))
+        .sort(["order"], SortMultipleOptions::default().with_maintain_order(true))
+        .group_by_stable(columns(&key))
+        .agg(of_contestant);
+    let boards = contestants
+        .clone()
+        .group_by_stable(columns(&PLACE))
+        .agg([col("value").filter(col("is_bm25")).max().alias("bm25"), col("order").max().alias("newest")]);
+    let by = [&["newest"][..], &PLACE, &["value", "order"]].concat();
+    let descending = by.iter().map(|name| ["newest", "value", "order"].contains(name)).collect::<Vec<_>>();
+    contestants
+        .join(boards, columns(&PLACE), columns(&PLACE), inner())
+        .with_columns([(col("value") - col("bm25")).alias("over_bm25")])
+        .sort(by, SortMultipleOptions::default().with_order_descending_multi(descending))
+}
+
+/// Asks for the leaderboards; `link` gives the address of a run's page.
+pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<Leaderboard>> {
+    let found = query(&frames.scores).collect()?;
+    let [benchmark, dataset, protocol, split, language, metric] =
+        ["benchmark", "dataset", "protocol", "split", "language", "metric"].map(|column| texts(&found, column));
+    let (benchmark, dataset, protocol) = (benchmark?, dataset?, protocol?);
+    let (split, language, metric) = (split?, language?, metric?);
+    let (label, base, run) = (texts(&found, "label")?, texts(&found, "base")?, texts(&found, "run")?);
+    let (version, color, runs) = (numbers(&found, "version")?, numbers(&found, "color")?, numbers(&found, "runs")?);
+    let (pool, queries, is_bm25) = (numbers(&found, "pool")?, numbers(&found, "queries")?, numbers(&found, "is_bm25")?);
+    let (value, low, high) = (numbers(&found, "value")?, numbers(&found, "low")?, numbers(&found, "high")?);
+    let over_bm25 = numbers(&found, "over_bm25")?;
+    let place =
+        |row: usize| (&benchmark[row], version[row] as u64, &dataset[row], &protocol[row], &split[row], &language[row]);
+    let mut boards: Vec<Leaderboard> = Vec::new();
+    let mut start = 0;
+    for row in 0..found.height() {
+        if row == 0 || place(row) != place(start) {
+            start = row;
+            let mut words = vec![format!("{}, version {}", benchmark[row], version[row])];
+            words.extend((!split[row].is_empty()).then(|| format!("{} split", split[row])));
+            words.extend((!language[row].is_empty()).then(|| language[row].clone()));
+            words.push(format!("data {}", dataset[row].chars().take(12).collect::<String>()));
+            boards.push(Leaderboard {
+                title: protocol[row].clone(),
+                place: words.join(", "),
+                size: format!(
+                    "{} queries, a pool of {} documents",
+                    count(queries[row] as u64),
+                    count(pool[row] as u64)
+                ),
+                metric: words::metric(&metric[row]),
+                rows: Vec::new(),
+                left_out: 0,
+            });
+        }
+        let Some(board) = boards.last_mut() else { continue };
+        if board.rows.len() == MOST {
+            board.left_out += 1;
+            continue;
+        }
+        let above = (start..row).filter(|other| value[*other] > value[row]).count();
+        let others = runs[row] as u64 - 1;
+        board.rows.push(LeaderboardRow {
+            rank: above + 1,
+            label: label[row].clone(),
+            color: color[row] as u32,
+            link: link(&run[row]),
+            run: run[row].clone(),
+            others: if others > 0 { count(others) } else { String::new() },
+            base: base[row].clone(),
+            value: fraction(value[row]),
+            interval: interval(low[row], high[row]),
+            over_bm25: if is_bm25[row] == 1.0 || over_bm25[row].is_nan() {
+                String::new()
+            } else {
+                difference(over_bm25[row])
+            },
+        });
+    }
+    Ok(boards)
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::records::outcome::ContestantRole;
+
+    use super::*;
+    use crate::runs::records::{BenchNumber, BenchRecord, RunRecords};
+
+    fn number(language: &str, metric: &str, value: f64) -> BenchNumber {
+        BenchNumber {
+            id: "csn-1000".into(),
+            language: language.into(),
+            metric: metric.into(),
+            value,
+            pool: 1000,
+            n_queries: 99,
+            ..BenchNumber::default()
+        }
+    }
+
+    fn bench(role: ContestantRole, fingerprint: &str, protocols: Vec<BenchNumber>) -> BenchRecord {
+        BenchRecord {
+            benchmark: "codesearchnet".into(),
+            version: 2,
+            contestant: fingerprint.into(),
+            role,
+            contestant_fingerprint: fingerprint.into(),
+            dataset_fingerprint: "abcdefabcdefabcdef".into(),
+            protocols,
+            ..BenchRecord::default()
+        }
+    }
+
+    fn run(id: &str, benches: Vec<BenchRecord>) -> RunRecords {
+        RunRecords { id: id.into(), benches, ..RunRecords::default() }
+    }
+
+    fn boards(runs: &[RunRecords]) -> Vec<Leaderboard> {
+        leaderboards(&RunFrames::new(runs).unwrap(), &|run| format!("./{run}.html")).unwrap()
+    }
+
+    #[test]
+    fn contestants_of_all_runs_stand_in_one_order() {
+        let mrr = |value| vec![number("all", "mrr", value), number("all", "recall@1", 1.0 - value)];
+        let first = run(
+            "first",
+            vec![
+                bench(ContestantRole::Bm25, "words", mrr(0.4)),
+                bench(ContestantRole::Trained, "weights 1", mrr(0.5)),
+                bench(ContestantRole::Untrained, "start", mrr(0.1)),
+            ],
+        );
+        let second = run(
+            "second",
+            vec![
+                bench(ContestantRole::Bm25, "words", mrr(0.4)),
+                bench(ContestantRole::Trained, "weights 2", mrr(0.6)),
+                bench(ContestantRole::Other, "theirs", mrr(0.5)),
+            ],
+        );
+        let all = boards(&[first, second]);
+        let [board] = &all[..] else { panic!("one board") };
+        assert_eq!((&*board.title, &*board.metric), ("csn-1000", "MRR"));
+        assert_eq!(board.place, "codesearchnet, version 2, all, data abcdefabcdef");
+        assert_eq!(board.size, "99 queries, a pool of 1,000 documents");
+        let shown: Vec<_> =
+            board.rows.iter().map(|row| (row.rank, &*row.label, &*row.run, &*row.over_bm25, &*row.others)).collect();
+        assert_eq!(
+            shown,
+            [
+                (1, "trained", "second", "+.200", ""),
+                (2, "theirs", "second", "+.100", ""),
+                (2, "trained", "first", "+.100", ""),
+                (4, "BM25", "second", "", "1"),
+                (5, "untrained", "first", "−.300", ""),
+            ]
+        );
+    }
+
+    #[test]
+    fn other_data_is_another_board_and_all_stands_for_its_languages() {
+        let with = |languages: &[&str]| languages.iter().map(|language| number(language, "mrr", 0.5)).collect();
+        let whole = bench(ContestantRole::Trained, "a", with(&["go", "ruby", "all"]));
+        let mut parts = bench(ContestantRole::Trained, "b", with(&["ruby", "go"]));
+        parts.dataset_fingerprint = "other".into();
+        let all = boards(&[run("old", vec![whole]), run("new", vec![parts])]);
+        let places: Vec<_> = all.iter().map(|board| (&*board.place, board.rows.len())).collect();
+        assert_eq!(
+            places,
+            [
+                ("codesearchnet, version 2, go, data other", 1),
+                ("codesearchnet, version 2, ruby, data other", 1),
+                ("codesearchnet, version 2, all, data abcdefabcdef", 1),
+            ]
+        );
+        assert_eq!(all[0].rows[0].over_bm25, "", "nobody measured BM25");
+    }
+
+    #[test]
+    fn a_long_board_is_cut_and_none_is_no_board() {
+        let one = |at: usize| bench(ContestantRole::Other, &at.to_string(), vec![number("", "mrr", 0.5)]);
+        let all = boards(&[run("only", (0..MOST + 3).map(one).collect())]);
+        let [board] = &all[..] else { panic!("one board") };
+        assert_eq!((board.rows.len(), board.left_out), (MOST, 3));
+        assert!(board.rows.iter().all(|row| row.rank == 1));
+        assert!(boards(&[run("empty", Vec::new())]).is_empty());
+        assert!(boards(&[]).is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! The runs themselves, the newest first, each with its verdict, its first number and the data that it learned from.
+
+use polars::prelude::{LazyFrame, PolarsResult, SortMultipleOptions, col};
+use serde::Serialize;
+use wb_core::records::compare::CompareVerdict;
+
+use super::{columns, numbers, records::RunFrames, texts};
+use crate::{
+    numbers::{count, fraction},
+    words,
+};
+
+/// One run as a row.
+#[derive(Debug, Serialize)]
+pub struct ListedRun {
+    /// The run's id.
+    pub id: String,
+    /// Address of its page, where there is one.
+    pub link: String,
+    /// Verdict in a word, or the state of a run without one.
+    pub word: String,
+    /// CSS class of the verdict.
+    pub class: &'static str,
+    /// The verdict's line.
+    pub line: String,
+    /// `MRR .498`: the first number of what it trained.
+    pub score: String,
+    /// Protocol of that number.
+    pub protocol: String,
+    /// Pretrained encoder that its training began with.
+    pub base: String,
+    /// Number of training pairs.
+    pub pairs: String,
+    /// Start.
+    pub started: String,
+    /// Device.
+    pub device: String,
+}
+
+/// One row a run, the newest first.
+fn query(frames: &RunFrames) -> LazyFrame {
+    let first: Vec<_> = ["protocol", "metric", "value", "base"].iter().map(|name| col(*name).first()).collect();
+    let trained = frames.scores.clone().filter(col("is_trained")).group_by_stable(columns(&["run"])).agg(first);
+    let learned = frames.cards.clone().select(columns(&["run", "train"]));
+    frames
+        .runs
+        .clone()
+        .left_join(trained, col("run"), col("run"))
+        .left_join(learned, col("run"), col("run"))
+        .sort(["order"], SortMultipleOptions::default().with_order_descending(true))
+}
+
+/// Asks for the list; `link` gives the address of a run's page.
+pub fn list(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<ListedRun>> {
+    let found = query(frames).collect()?;
+    let [run, verdict, said, started, device, protocol, metric, base] =
+        ["run", "verdict", "said", "started", "device", "protocol", "metric", "base"]
+            .map(|column| texts(&found, column));
+    let (run, verdict, said, started, device) = (run?, verdict?, said?, started?, device?);
+    let (protocol, metric, base) = (protocol?, metric?, base?);
+    let (finished, value, train) = (numbers(&found, "finished")?, numbers(&found, "value")?, numbers(&found, "train")?);
+    let row = |row: usize| {
+        let verdicts = [CompareVerdict::Win, CompareVerdict::Marginal, CompareVerdict::Regression];
+        let known = verdicts.into_iter().find(|known| known.as_str() == verdict[row]);
+        let (word, class) = match (finished[row] == 1.0, known) {
+            (false, _) => ("not finished", "none"),
+            (true, None) => ("no verdict", words::verdict(None).0),
+            (true, Some(verdict)) => (verdict.as_str(), words::verdict(Some(verdict)).0),
+        };
+        let score = format!("{} {}", words::metric(&metric[row]), fraction(value[row]));
+        ListedRun {
+            id: run[row].clone(),
+            link: link(&run[row]),
+            word: word.to_owned(),
+            class,
+            line: said[row].clone(),
+            score: if value[row].is_nan() { String::new() } else { score },
+            protocol: protocol[row].clone(),
+            base: base[row].clone(),
+            pairs: if train[row].is_nan() { String::new() } else { count(train[row] as u64) },
+            started: started[row].clone(),
+            device: device[row].clone(),
+        }
+    };
+    Ok((0..found.height()).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::records::{
+        compare::VerdictFile,
+        data::{DataCard, SplitCount},
+        outcome::ContestantRole,
+    };
+
+    use super::*;
+    use crate::runs::records::{BenchNumber, BenchRecord, RunRecords};
+
+    #[test]
+    fn the_newest_run_comes_first_with_all_that_is_known() {
+        let number =
+            |id: &str, value| BenchNumber { id: id.into(), metric: "mrr".into(), value, ..BenchNumber::default() };
+        let whole = RunRecords {
+            id: "old".into(),
+            finished: true,
+            verdict: Some(VerdictFile { verdict: CompareVerdict::Win, line: "VERDICT: WIN at last".into() }),
+            card: Some(DataCard {
+                splits: [("train".to_owned(), SplitCount { pairs: 12_000, ..SplitCount::default() })].into(),
+                ..DataCard::default()
+            }),
+            benches: vec![
+                BenchRecord { protocols: vec![number("pairs-full", 0.1)], ..BenchRecord::default() },
+                BenchRecord {
+                    role: ContestantRole::Trained,
+                    base: Some("owner/name".into()),
+                    protocols: vec![number("pairs-full", 0.75), number("pairs-1000", 0.9)],
+                    ..BenchRecord::default()
+                },
+            ],
+            ..RunRecords::default()
+        };
+        let bare = RunRecords { id: "new".into(), ..RunRecords::default() };
+        let rows = list(&RunFrames::new(&[whole, bare]).unwrap(), &|_| String::new()).unwrap();
+        let shown: Vec<_> = rows.iter().map(|row| [&row.id, &row.word, &row.score, &row.base, &row.pairs]).collect();
+        assert_eq!(shown, [["new", "not finished", "", "", ""], ["old", "WIN", "MRR .750", "owner/name", "12,000"]]);
+        assert_eq!((&*rows[1].line, &*rows[1].protocol, rows[1].class), ("at last", "pairs-full", "win"));
+        assert!(list(&RunFrames::new(&[]).unwrap(), &|_| String::new()).unwrap().is_empty());
+    }
+}

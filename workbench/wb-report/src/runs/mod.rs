@@ -1,0 +1,92 @@
+//! The list of all runs with what they got: leaderboards, runs and data, each a question over the records of all runs.
+
+mod cards;
+mod leaderboard;
+mod list;
+mod records;
+
+use std::path::{Path, PathBuf};
+
+use minijinja::Value;
+use polars::prelude::{DataFrame, DataType, Expr, PolarsResult, col};
+use serde::Serialize;
+use wb_core::atomic;
+
+use self::{
+    cards::{DataCardView, LossView},
+    leaderboard::Leaderboard,
+    list::ListedRun,
+    records::RunFrames,
+};
+use crate::{
+    Error, Result,
+    template::{self, safe},
+};
+
+#[derive(Serialize)]
+struct RunsPage {
+    style: Value,
+    runs: Vec<ListedRun>,
+    leaderboards: Vec<Leaderboard>,
+    cards: Vec<DataCardView>,
+    losses: Vec<LossView>,
+}
+
+/// Writes `<out_folder>/index.html` out of all runs under `runs_folder`; returns the file.
+///
+/// A part of a run that cannot be read leaves its cells empty; the run's own report says why.
+pub fn index(runs_folder: &Path, out_folder: &Path) -> Result<PathBuf> {
+    let frames = RunFrames::new(&records::read(runs_folder)?).map_err(Error::frame("records"))?;
+    let link = |run: &str| {
+        let has_page = out_folder.join(format!("{run}.html")).is_file();
+        if has_page { format!("{}.html", address(run)) } else { String::new() }
+    };
+    let page = RunsPage {
+        style: safe(template::STYLE),
+        runs: list::list(&frames, &link).map_err(Error::frame("runs"))?,
+        leaderboards: leaderboard::leaderboards(&frames, &link).map_err(Error::frame("leaderboards"))?,
+        cards: cards::cards(&frames, &link).map_err(Error::frame("data cards"))?,
+        losses: cards::losses(&frames).map_err(Error::frame("dropped pairs"))?,
+    };
+    let file = out_folder.join("index.html");
+    atomic::write(&file, template::render(template::INDEX, &page)?.as_bytes())?;
+    Ok(file)
+}
+
+/// The columns of these names.
+fn columns(names: &[&str]) -> Vec<Expr> {
+    names.iter().map(|name| col(*name)).collect()
+}
+
+/// A column of texts; a text that is missing is empty.
+fn texts(frame: &DataFrame, column: &str) -> PolarsResult<Vec<String>> {
+    Ok(frame.column(column)?.str()?.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
+}
+
+/// A column of numbers; a number that is missing is not a number.
+fn numbers(frame: &DataFrame, column: &str) -> PolarsResult<Vec<f64>> {
+    let column = frame.column(column)?.cast(&DataType::Float64)?;
+    Ok(column.f64()?.iter().map(|number| number.unwrap_or(f64::NAN)).collect())
+}
+
+/// A file name as a relative address: everything but letters, digits, `-`, `_` and `.` by its bytes, and `./` before it.
+fn address(name: &str) -> String {
+    let mut address = String::from("./");
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => address.push(byte as char),
+            _ => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn addresses_stay_in_the_folder() {
+        assert_eq!(super::address("javascript:alert(1)"), "./javascript%3Aalert%281%29");
+        assert_eq!(super::address("2026-11-21-tiny-ab12"), "./2026-11-21-tiny-ab12");
+        assert_eq!(super::address("é\"x"), "./%C3%A9%22x");
+    }
+}

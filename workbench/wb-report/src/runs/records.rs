@@ -1,0 +1,213 @@
+//! The records of all runs as tables, which the questions of the page are asked of, lazily: each names the columns that
+//! it reads, and Polars plans the rest.
+
+use std::path::Path;
+
+use polars::prelude::{IntoLazy, LazyFrame, PolarsResult, df};
+use serde::Deserialize;
+use wb_core::{
+    manifest::Manifest,
+    records::{compare::VerdictFile, data::DataCard, outcome::ContestantRole},
+    run_dir,
+};
+
+use crate::{Result, contestants};
+
+/// The records of one run that the page asks for.
+#[derive(Debug, Default)]
+pub struct RunRecords {
+    /// The run's id.
+    pub id: String,
+    /// True where the run has its `DONE`.
+    pub finished: bool,
+    /// `manifest.json`.
+    pub manifest: Manifest,
+    /// `verdict.json`.
+    pub verdict: Option<VerdictFile>,
+    /// `data.json`.
+    pub card: Option<DataCard>,
+    /// `bench/*.json`, by file name.
+    pub benches: Vec<BenchRecord>,
+}
+
+/// An [`Outcome`](wb_core::records::outcome::Outcome) without its queries and examples, which are most of the file and
+/// are passed over while it is read.
+#[derive(Debug, Default, Deserialize)]
+pub struct BenchRecord {
+    /// Name of the benchmark.
+    pub benchmark: String,
+    /// Version of the benchmark.
+    pub version: u32,
+    /// Name of the contestant.
+    pub contestant: String,
+    /// Part that the contestant has in the run.
+    #[serde(default)]
+    pub role: ContestantRole,
+    /// Pretrained encoder that its training began with.
+    pub base: Option<String>,
+    /// Fingerprint of what decides its vectors.
+    pub contestant_fingerprint: String,
+    /// Fingerprint of the data.
+    pub dataset_fingerprint: String,
+    /// The numbers.
+    pub protocols: Vec<BenchNumber>,
+}
+
+/// A [`ProtocolScore`](wb_core::records::outcome::ProtocolScore) without the ranks of its queries.
+#[derive(Debug, Default, Clone, Deserialize)]
+pub struct BenchNumber {
+    /// Protocol.
+    pub id: String,
+    /// Language.
+    pub language: String,
+    /// Split.
+    pub split: String,
+    /// Number of documents that a query is ranked against.
+    pub pool: u64,
+    /// Number of queries.
+    pub n_queries: u64,
+    /// Metric.
+    pub metric: String,
+    /// The value, as a fraction.
+    pub value: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Reads the runs of a folder, oldest first.
+pub fn read(folder: &Path) -> Result<Vec<RunRecords>> {
+    let mut all = Vec::new();
+    for run in run_dir::list(folder)? {
+        all.push(RunRecords {
+            id: run.id().to_owned(),
+            finished: run.is_done(),
+            manifest: run_dir::read_json(&run.manifest()).unwrap_or_default(),
+            verdict: run_dir::read_json(&run.verdict()).ok(),
+            card: run_dir::read_json(&run.data()).ok(),
+            benches: run.benches()?.iter().filter_map(|file| run_dir::read_json(file).ok()).collect(),
+        });
+    }
+    Ok(all)
+}
+
+/// The tables of all runs. `order` is the run's place by age, and the same in each.
+pub struct RunFrames {
+    /// One row a run: `order`, `run`, `finished`, `verdict`, `said`, `started`, `device`.
+    pub runs: LazyFrame,
+    /// One row a number: `order`, `run`, `benchmark`, `version`, `dataset`, `protocol`, `split`, `language`, `metric`,
+    /// `contestant` (its fingerprint), `label`, `color`, `is_bm25`, `is_trained`, `base`, `pool`, `queries`, `value`,
+    /// `low`, `high`.
+    pub scores: LazyFrame,
+    /// One row a run with a data card: `order`, `run`, `data` (what it is known by), `fingerprint`, `sources`, `read`,
+    /// `train`, `validation`, `test`, `groups`, `leaked`, `tested`, `licenses`.
+    pub cards: LazyFrame,
+    /// One row a reason for which a gate dropped pairs, by the runs' age: `data`, `gate`, `reason`, `pairs`.
+    pub dropped: LazyFrame,
+}
+
+impl RunFrames {
+    /// Makes the tables of these runs, oldest first.
+    pub fn new(runs: &[RunRecords]) -> PolarsResult<Self> {
+        Ok(Self { runs: run_rows(runs)?, scores: scores(runs)?, cards: cards(runs)?, dropped: dropped(runs)? })
+    }
+}
+
+fn run_rows(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
+    let verdict = |run: &RunRecords| run.verdict.as_ref().map(|file| file.verdict.as_str());
+    let said = |run: &RunRecords| run.verdict.as_ref().map(|file| file.said().to_owned());
+    let table = df!(
+        "order" => (0..runs.len() as u32).collect::<Vec<_>>(),
+        "run" => runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(),
+        "finished" => runs.iter().map(|run| run.finished).collect::<Vec<_>>(),
+        "verdict" => runs.iter().map(verdict).collect::<Vec<_>>(),
+        "said" => runs.iter().map(said).collect::<Vec<_>>(),
+        "started" => runs.iter().map(|run| run.manifest.started.as_str()).collect::<Vec<_>>(),
+        "device" => runs.iter().map(|run| run.manifest.device.as_str()).collect::<Vec<_>>(),
+    )?;
+    Ok(table.lazy())
+}
+
+fn scores(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
+    let mut rows: Vec<(u32, &RunRecords, &BenchRecord, &BenchNumber)> = Vec::new();
+    for (order, run) in (0..).zip(runs) {
+        for bench in &run.benches {
+            rows.extend(bench.protocols.iter().map(|number| (order, run, bench, number)));
+        }
+    }
+    let table = df!(
+        "order" => rows.iter().map(|row| row.0).collect::<Vec<_>>(),
+        "run" => rows.iter().map(|row| row.1.id.as_str()).collect::<Vec<_>>(),
+        "benchmark" => rows.iter().map(|row| row.2.benchmark.as_str()).collect::<Vec<_>>(),
+        "version" => rows.iter().map(|row| row.2.version).collect::<Vec<_>>(),
+        "dataset" => rows.iter().map(|row| row.2.dataset_fingerprint.as_str()).collect::<Vec<_>>(),
+        "contestant" => rows.iter().map(|row| row.2.contestant_fingerprint.as_str()).collect::<Vec<_>>(),
+        "label" => rows.iter().map(|row| contestants::label(&row.2.contestant, row.2.role)).collect::<Vec<_>>(),
+        "color" => rows.iter().map(|row| contestants::color(row.2.role, 0) as u32).collect::<Vec<_>>(),
+        "is_bm25" => rows.iter().map(|row| row.2.role == ContestantRole::Bm25).collect::<Vec<_>>(),
+        "is_trained" => rows.iter().map(|row| row.2.role == ContestantRole::Trained).collect::<Vec<_>>(),
+        "base" => rows.iter().map(|row| row.2.base.as_deref()).collect::<Vec<_>>(),
+        "protocol" => rows.iter().map(|row| row.3.id.as_str()).collect::<Vec<_>>(),
+        "split" => rows.iter().map(|row| row.3.split.as_str()).collect::<Vec<_>>(),
+        "language" => rows.iter().map(|row| row.3.language.as_str()).collect::<Vec<_>>(),
+        "metric" => rows.iter().map(|row| row.3.metric.as_str()).collect::<Vec<_>>(),
+        "pool" => rows.iter().map(|row| row.3.pool).collect::<Vec<_>>(),
+        "queries" => rows.iter().map(|row| row.3.n_queries).collect::<Vec<_>>(),
+        "value" => rows.iter().map(|row| row.3.value).collect::<Vec<_>>(),
+        "low" => rows.iter().map(|row| row.3.low).collect::<Vec<_>>(),
+        "high" => rows.iter().map(|row| row.3.high).collect::<Vec<_>>(),
+    )?;
+    Ok(table.lazy())
+}
+
+/// The runs with a data card, each with its place by age.
+fn carded(runs: &[RunRecords]) -> Vec<(u32, &RunRecords, &DataCard)> {
+    (0..).zip(runs).filter_map(|(order, run)| Some((order, run, run.card.as_ref()?))).collect()
+}
+
+/// The name by which runs share data: its fingerprint, or the run itself where its manifest does not have one.
+fn data_of(run: &RunRecords) -> &str {
+    run.manifest.fingerprints.get("data").unwrap_or(&run.id)
+}
+
+fn cards(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
+    let rows = carded(runs);
+    let fingerprint = |run: &RunRecords| run.manifest.fingerprints.get("data").cloned();
+    let read = |card: &DataCard| card.sources.iter().fold(0u64, |sum, source| sum.saturating_add(source.pairs));
+    let side = |card: &DataCard, name: &str| card.splits.get(name).map_or(0, |split| split.pairs);
+    let groups = |card: &DataCard| card.splits.values().fold(0u64, |sum, split| sum.saturating_add(split.groups));
+    let worst = |card: &DataCard| card.leaks.iter().map(|leak| (leak.count, leak.of)).max().unwrap_or_default();
+    let table = df!(
+        "order" => rows.iter().map(|row| row.0).collect::<Vec<_>>(),
+        "run" => rows.iter().map(|row| row.1.id.as_str()).collect::<Vec<_>>(),
+        "data" => rows.iter().map(|row| data_of(row.1)).collect::<Vec<_>>(),
+        "fingerprint" => rows.iter().map(|row| fingerprint(row.1)).collect::<Vec<_>>(),
+        "sources" => rows.iter().map(|row| row.2.sources.len() as u64).collect::<Vec<_>>(),
+        "read" => rows.iter().map(|row| read(row.2)).collect::<Vec<_>>(),
+        "train" => rows.iter().map(|row| side(row.2, "train")).collect::<Vec<_>>(),
+        "validation" => rows.iter().map(|row| side(row.2, "validation")).collect::<Vec<_>>(),
+        "test" => rows.iter().map(|row| side(row.2, "test")).collect::<Vec<_>>(),
+        "groups" => rows.iter().map(|row| groups(row.2)).collect::<Vec<_>>(),
+        "leaked" => rows.iter().map(|row| worst(row.2).0).collect::<Vec<_>>(),
+        "tested" => rows.iter().map(|row| worst(row.2).1).collect::<Vec<_>>(),
+        "licenses" => rows.iter().map(|row| row.2.licenses.len() as u64).collect::<Vec<_>>(),
+    )?;
+    Ok(table.lazy())
+}
+
+fn dropped(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
+    let mut rows: Vec<(&str, &str, &str, u64)> = Vec::new();
+    for (_, run, card) in carded(runs) {
+        for gate in &card.gates {
+            rows.extend(gate.dropped.iter().map(|(reason, pairs)| (data_of(run), &*gate.name, &**reason, *pairs)));
+        }
+    }
+    let table = df!(
+        "data" => rows.iter().map(|row| row.0).collect::<Vec<_>>(),
+        "gate" => rows.iter().map(|row| row.1).collect::<Vec<_>>(),
+        "reason" => rows.iter().map(|row| row.2).collect::<Vec<_>>(),
+        "pairs" => rows.iter().map(|row| row.3).collect::<Vec<_>>(),
+    )?;
+    Ok(table.lazy())
+}
