@@ -36,7 +36,7 @@ pub fn triples(card: &NegativesCard, title: &str, file: &Path) -> Result<Option<
 /// Makes the page of a text-to-SQL experiment.
 #[cfg(feature = "report")]
 pub fn rag(rag: &Rag, file: &Path) -> Result<Option<PageFiles>> {
-    let wb_report::RagFiles { html, png } = wb_report::rag(rag, file)?;
+    let wb_report::ChartedPage { html, png } = wb_report::rag(rag, file)?;
     Ok(Some(PageFiles { html, png }))
 }
 
@@ -49,7 +49,7 @@ pub fn ab(
     text: &dyn Fn(&str) -> Option<String>,
     file: &Path,
 ) -> Result<Option<PageFiles>> {
-    let wb_report::AbFiles { html, png } = wb_report::ab(ab, title, facts, text, file)?;
+    let wb_report::ChartedPage { html, png } = wb_report::ab(ab, title, facts, text, file)?;
     Ok(Some(PageFiles { html, png }))
 }
 

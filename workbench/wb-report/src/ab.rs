@@ -1,32 +1,20 @@
 //! An A/B experiment to one page: the means with their paired tests, a chart by query, classes of errors, all results.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::{
-    atomic,
-    records::ab::{Ab, AbFound, AbMetric, ErrorClass},
-};
+use wb_core::records::ab::{Ab, AbFound, AbMetric, ErrorClass};
 
 use crate::{
     Result, charts, data_uri, highlight,
     numbers::{count, difference, fraction, interval, p_value},
+    report::ChartedPage,
     template::{self, safe},
 };
 
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AbFiles {
-    /// The page.
-    pub html: PathBuf,
-    /// The chart that is in it too.
-    pub png: PathBuf,
-}
-
 #[derive(Serialize)]
 struct Page {
-    style: Value,
     title: String,
     facts: Vec<String>,
     arms: [String; 2],
@@ -87,7 +75,7 @@ pub fn ab(
     facts: Vec<String>,
     text: &dyn Fn(&str) -> Option<String>,
     file: &Path,
-) -> Result<AbFiles> {
+) -> Result<ChartedPage> {
     let chart = charts::ab_queries(ab)?;
     let (class, word, said) = verdict(ab);
     let found = |found: &AbFound| {
@@ -99,7 +87,6 @@ pub fn ab(
         FoundView { id: found.id.clone(), mark, says, code: highlight::code(&text(&found.id).unwrap_or_default()) }
     };
     let page = Page {
-        style: safe(template::STYLE),
         title: title.to_owned(),
         facts,
         arms: ab.arms.clone(),
@@ -135,10 +122,7 @@ pub fn ab(
             })
             .collect(),
     };
-    let png = file.with_extension("png");
-    atomic::write(&png, &chart.png)?;
-    atomic::write(file, template::render(template::AB, &page)?.as_bytes())?;
-    Ok(AbFiles { html: file.to_owned(), png })
+    ChartedPage::write(file, &template::render(template::AB, &page)?, &chart.png)
 }
 
 /// The first metric in one sentence: sure where the interval of the difference leaves out 0.

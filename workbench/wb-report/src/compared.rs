@@ -7,8 +7,8 @@ use wb_core::records::{
 };
 
 use crate::{
-    contestants::Contestant,
-    gather::Run,
+    contestants::{Contestant, named},
+    gather::RunContents,
     numbers::{count, difference, interval, p_value},
     run_tables::RunTables,
     words,
@@ -29,17 +29,16 @@ pub struct Told {
     pub interval: String,
     /// `p < .001`.
     pub p: String,
-    /// What it means.
+    /// Meaning in a sentence.
     pub meaning: String,
     /// CSS class: `win`, `marginal`, `regression`.
     pub class: &'static str,
 }
 
 /// Tells the tests: those of the trained encoder against BM25 first, otherwise in the order of the file.
-pub fn tell(run: &Run, tables: &RunTables, contestants: &[Contestant]) -> Vec<Told> {
+pub fn tell(run: &RunContents, tables: &RunTables, contestants: &[Contestant]) -> Vec<Told> {
     let mut tests: Vec<&PairedTest> = run.compared.iter().collect();
-    let role =
-        |key: &str| contestants.iter().find(|contestant| contestant.key == key).map(|contestant| contestant.role);
+    let role = |key: &str| named(contestants, key).map(|contestant| contestant.role);
     tests.sort_by_key(|test| {
         (role(&test.baseline) != Some(ContestantRole::Bm25), role(&test.candidate) != Some(ContestantRole::Trained))
     });
@@ -47,12 +46,7 @@ pub fn tell(run: &Run, tables: &RunTables, contestants: &[Contestant]) -> Vec<To
 }
 
 fn told(test: &PairedTest, tables: &RunTables, contestants: &[Contestant]) -> Told {
-    let label = |key: &str| {
-        contestants
-            .iter()
-            .find(|contestant| contestant.key == key)
-            .map_or_else(|| key.to_owned(), |known| known.label.clone())
-    };
+    let label = |key: &str| named(contestants, key).map_or_else(|| key.to_owned(), |known| known.label.clone());
     let (a, b) = (label(&test.candidate), label(&test.baseline));
     let mut what = format!("{}, {}", words::metric(&test.metric), test.protocol);
     if !test.language.is_empty() {

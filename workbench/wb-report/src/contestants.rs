@@ -1,15 +1,16 @@
-//! Who is measured: the order, the name and the color of each contestant, the same in every table and chart.
+//! Contestants as they are shown: the order, name and color of each are the same in every table and chart.
 
+use plotters::style::RGBColor;
 use wb_core::records::outcome::{ContestantRole, Outcome};
 
 /// One contestant as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contestant {
-    /// As the outcome names it.
+    /// Name in the outcome.
     pub key: String,
-    /// As people read it.
+    /// Name for people.
     pub label: String,
-    /// What it is to the run.
+    /// Part that it has in the run.
     pub role: ContestantRole,
     /// Index into [`PALETTE`], and the number of the CSS class `c0`…`c8`.
     pub color: usize,
@@ -17,16 +18,16 @@ pub struct Contestant {
 
 /// Okabe and Ito's colors for all kinds of color vision, with a grey: the grey for the untrained encoder,
 /// blue for the trained one, orange for BM25, green for both together, the others for whoever else is there.
-pub const PALETTE: [(u8, u8, u8); 9] = [
-    (230, 159, 0),
-    (138, 145, 153),
-    (0, 114, 178),
-    (0, 158, 115),
-    (213, 94, 0),
-    (204, 121, 167),
-    (86, 180, 233),
-    (0, 0, 0),
-    (177, 155, 0),
+pub const PALETTE: [RGBColor; 9] = [
+    RGBColor(230, 159, 0),
+    RGBColor(138, 145, 153),
+    RGBColor(0, 114, 178),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+    RGBColor(177, 155, 0),
 ];
 
 /// Orders contestants for tables and charts: baselines first, the trained encoder after, its mixture with BM25 last.
@@ -45,6 +46,11 @@ pub fn arrange(outcomes: &[Outcome]) -> Vec<Contestant> {
         contestant.color = color(contestant.role, nth);
     }
     contestants
+}
+
+/// The contestant that outcomes name so.
+pub fn named<'a>(contestants: &'a [Contestant], key: &str) -> Option<&'a Contestant> {
+    contestants.iter().find(|known| known.key == key)
 }
 
 /// Color of the nth contestant of a role.

@@ -16,12 +16,12 @@ use wb_core::{
 
 use crate::{Error, Result};
 
-/// What a run folder holds.
+/// The content of a run folder.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct RunContents {
     /// The folder's name: the run's id.
     pub id: String,
-    /// Whether `DONE` is there.
+    /// True where `DONE` is there.
     pub finished: bool,
     /// `manifest.json`.
     pub manifest: Option<Manifest>,
@@ -52,12 +52,12 @@ pub struct Run {
 pub struct Missing {
     /// The file or folder.
     pub part: String,
-    /// What the page lacks without it.
+    /// Content that the page lacks without it.
     pub lacks: &'static str,
 }
 
 /// Reads a run folder. Only a folder that is no run at all is an error.
-pub fn gather(folder: &Path) -> Result<Run> {
+pub fn gather(folder: &Path) -> Result<RunContents> {
     let not_a_run = |reason| Error::NotARun { path: folder.to_owned(), reason };
     let resolved = fs::canonicalize(folder).map_err(|_| not_a_run("there is no such folder"))?;
     if !resolved.is_dir() {
@@ -65,7 +65,7 @@ pub fn gather(folder: &Path) -> Result<Run> {
     }
     let name = resolved.to_str().ok_or_else(|| not_a_run("its name is not UTF-8"))?;
     let place = RunDir::open(Path::new(""), name)?;
-    let mut run = Run { id: place.id().to_owned(), finished: place.is_done(), ..Run::default() };
+    let mut run = RunContents { id: place.id().to_owned(), finished: place.is_done(), ..RunContents::default() };
     run.manifest = run.read_json(&place.manifest(), "the command, the machine and the fingerprints");
     run.config = run.read_text(&place.config(), "the resolved config");
     run.data = run.read_json(&place.data(), "what was read, what was dropped and why, the splits and the leak audit");
@@ -84,7 +84,7 @@ pub fn gather(folder: &Path) -> Result<Run> {
     Ok(run)
 }
 
-impl Run {
+impl RunContents {
     fn holds_nothing(&self) -> bool {
         let nothing_read =
             self.manifest.is_none() && self.config.is_none() && self.data.is_none() && self.outcomes.is_empty();

@@ -117,23 +117,33 @@ const KEYWORDS: &[&str] = &[
 
 /// Code as HTML.
 pub fn code(text: &str) -> Value {
-    let shown: String = text.chars().take(LONGEST).collect();
-    let mut html = String::with_capacity(shown.len() * 2);
     // A lone quote is a lifetime in Rust and a string elsewhere.
-    let rust = shown.contains("fn ");
-    let mut rest = shown.as_str();
-    let mut after_word = false;
-    while let Some(first) = rest.chars().next() {
-        let (class, length) = piece(rest, first, rust, after_word);
-        let (now, later) = rest.split_at(length);
-        match class {
-            "" => html.push_str(&escape(now)),
-            class => html.push_str(&format!("<span class=\"{class}\">{}</span>", escape(now))),
-        }
-        after_word = now.chars().last().is_some_and(is_word);
-        rest = later;
+    let mut rust = None;
+    marked(text, LONGEST, |shown, at| {
+        let (before, rest) = shown.split_at(at);
+        let after_word = before.chars().last().is_some_and(is_word);
+        let rust = *rust.get_or_insert_with(|| shown.contains("fn "));
+        let (class, length) = piece(rest, rest.chars().next()?, rust, after_word);
+        let tags = || (format!("<span class=\"{class}\">"), "</span>".to_owned());
+        Some((length, (!class.is_empty()).then(tags)))
+    })
+}
+
+/// The length in bytes of a piece of text, and the tags around it, if any.
+type Piece = (usize, Option<(String, String)>);
+
+/// A text as HTML, piece by piece, with a note of how much is left out of a longer one. `piece` is asked what stands in the
+/// text at a byte, and says nothing at the text's end.
+pub fn marked(text: &str, longest: usize, mut piece: impl FnMut(&str, usize) -> Option<Piece>) -> Value {
+    let shown: String = text.chars().take(longest).collect();
+    let mut html = String::with_capacity(shown.len() * 2);
+    let mut at = 0;
+    while let Some((length, tags)) = piece(&shown, at) {
+        let (open, close) = tags.unwrap_or_default();
+        html.push_str(&format!("{open}{}{close}", escape(&shown[at..at + length])));
+        at += length;
     }
-    let left = text.chars().count().saturating_sub(LONGEST);
+    let left = text.chars().count().saturating_sub(longest);
     if left > 0 {
         html.push_str(&format!("\n<span class=\"cut\">… {} more characters</span>", count(left as u64)));
     }
@@ -173,7 +183,7 @@ fn piece(rest: &str, first: char, rust: bool, after_word: bool) -> (&'static str
     ("", plain.max(first.len_utf8()))
 }
 
-/// Where a string that opens at the front ends, if it does so on its line.
+/// Finds the end of a string that opens at the front, if it ends on its line.
 fn closing(rest: &str, quote: char, line: usize, rust: bool) -> Option<usize> {
     let mut escaped = false;
     for (at, letter) in rest.char_indices().skip(1).take_while(|(at, _)| *at < line) {
@@ -190,7 +200,8 @@ fn closing(rest: &str, quote: char, line: usize, rust: bool) -> Option<usize> {
     None
 }
 
-fn is_word(c: char) -> bool {
+/// True for letters, digits and `_`.
+pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

@@ -28,9 +28,9 @@ mod template;
 mod triples;
 mod words;
 
-pub use ab::{AbFiles, ab};
+pub use ab::ab;
 pub use error::{Error, Result};
-pub use rag::{RagFiles, rag};
-pub use report::{ReportFiles, report};
+pub use rag::rag;
+pub use report::{ChartedPage, ReportFiles, report};
 pub use runs::index;
 pub use triples::triples;

@@ -1,4 +1,4 @@
-//! How numbers are written for people: three or four digits, never more than they are worth.
+//! Numbers as people read them: three or four digits, never more than they are worth.
 
 /// A fraction with three digits and no leading zero: `.495`, `1.000`; `–` where it is not a number.
 pub fn fraction(value: f64) -> String {

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::{
     Result,
-    charts::{Figure, Place},
+    charts::{Figure, FigurePlace},
     compared::{self, Told},
     contestants::Contestant,
     data_uri,
-    gather::{Missing, Run},
+    gather::{Missing, RunContents},
     numbers::count,
     queries::{self, Queries},
     run_tables::RunTables,
@@ -22,7 +22,6 @@ use crate::{
 
 #[derive(Serialize)]
 struct Page<'a> {
-    style: Value,
     run: &'a str,
     started: &'a str,
     device: &'a str,
@@ -71,11 +70,10 @@ struct FigureView {
 }
 
 /// Makes the page.
-pub fn page(run: &Run, tables: &RunTables, contestants: &[Contestant], figures: &[Figure]) -> Result<String> {
+pub fn page(run: &RunContents, tables: &RunTables, contestants: &[Contestant], figures: &[Figure]) -> Result<String> {
     let manifest = run.manifest.as_ref();
     let field = |of: fn(&wb_core::manifest::Manifest) -> &String| manifest.map_or("", |manifest| of(manifest).as_str());
     let content = Page {
-        style: safe(template::STYLE),
         run: &run.id,
         started: field(|manifest| &manifest.started),
         device: field(|manifest| &manifest.device),
@@ -87,9 +85,9 @@ pub fn page(run: &Run, tables: &RunTables, contestants: &[Contestant], figures: 
         summaries: table::summaries(tables, contestants),
         training: sections::training(run),
         stages: stages::table(run),
-        training_figures: at(figures, Place::Training),
-        score_figures: at(figures, Place::Scores),
-        rank_figures: at(figures, Place::Ranks),
+        training_figures: at(figures, FigurePlace::Training),
+        score_figures: at(figures, FigurePlace::Scores),
+        rank_figures: at(figures, FigurePlace::Ranks),
         tests: compared::tell(run, tables, contestants),
         queries: queries::queries(run, contestants),
         data: run.data.as_ref().map(sections::data),
@@ -106,7 +104,7 @@ pub fn page(run: &Run, tables: &RunTables, contestants: &[Contestant], figures: 
     template::render(template::PAGE, &content)
 }
 
-fn banner(run: &Run) -> Banner {
+fn banner(run: &RunContents) -> Banner {
     let (word, line) = match &run.verdict {
         Some(file) => (file.verdict.as_str(), file.said().to_owned()),
         None => ("NO VERDICT", String::new()),
@@ -115,8 +113,8 @@ fn banner(run: &Run) -> Banner {
     Banner { word, class, line, meaning }
 }
 
-/// What to say about a run without `DONE`.
-fn unfinished(run: &Run) -> Option<String> {
+/// Tells how far a run without `DONE` came.
+fn unfinished(run: &RunContents) -> Option<String> {
     if run.finished {
         return None;
     }
@@ -126,7 +124,7 @@ fn unfinished(run: &Run) -> Option<String> {
     })
 }
 
-fn at(figures: &[Figure], place: Place) -> Vec<FigureView> {
+fn at(figures: &[Figure], place: FigurePlace) -> Vec<FigureView> {
     figures
         .iter()
         .filter(|figure| figure.place == place)

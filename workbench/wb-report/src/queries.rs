@@ -5,8 +5,8 @@ use serde::Serialize;
 use wb_core::records::outcome::{ContestantRole, Outcome, ProtocolScore, QueryExample};
 
 use crate::{
-    contestants::Contestant,
-    gather::Run,
+    contestants::{Contestant, named},
+    gather::RunContents,
     highlight,
     numbers::{count, significant},
 };
@@ -14,11 +14,11 @@ use crate::{
 /// The queries of one contestant.
 #[derive(Debug, Serialize)]
 pub struct Queries {
-    /// Whose answers.
+    /// Name of the contestant whose answers they are.
     pub contestant: String,
-    /// In which benchmark.
+    /// Name of the benchmark.
     pub benchmark: String,
-    /// Under which protocol, in which language and split.
+    /// Protocol, language and split.
     pub protocol: String,
     /// Everyone whose ranks are shown, with the color.
     pub legend: Vec<(String, usize)>,
@@ -49,7 +49,7 @@ struct ReturnedView {
 }
 
 /// The best and the worst queries: of each benchmark, the trained encoder's, or those of whoever has some.
-pub fn queries(run: &Run, contestants: &[Contestant]) -> Vec<Queries> {
+pub fn queries(run: &RunContents, contestants: &[Contestant]) -> Vec<Queries> {
     let mut benchmarks: Vec<&str> = run.outcomes.iter().map(|outcome| outcome.benchmark.as_str()).collect();
     benchmarks.dedup();
     let mut parts = Vec::new();
@@ -58,8 +58,7 @@ pub fn queries(run: &Run, contestants: &[Contestant]) -> Vec<Queries> {
             run.outcomes.iter().filter(|outcome| outcome.benchmark == benchmark).collect();
         let shown = of_benchmark.iter().filter(|outcome| !outcome.examples.is_empty());
         let Some(outcome) = shown.min_by_key(|outcome| outcome.role != ContestantRole::Trained) else { continue };
-        let label =
-            contestants.iter().find(|known| known.key == outcome.contestant).map_or("", |known| known.label.as_str());
+        let label = named(contestants, &outcome.contestant).map_or("", |known| known.label.as_str());
         let mut examples: Vec<&QueryExample> = outcome.examples.iter().collect();
         examples.sort_by_key(|example| std::cmp::Reverse(if example.rank == 0 { u64::MAX } else { example.rank }));
         let (first, late): (Vec<&QueryExample>, Vec<&QueryExample>) =
@@ -107,7 +106,7 @@ fn rank(rank: u64) -> String {
     if rank == 0 { "not found".to_owned() } else { count(rank) }
 }
 
-/// How the contestants ranked the same answer under the same protocol.
+/// Finds each contestant's rank of the same answer under the same protocol.
 fn other_ranks(example: &QueryExample, all: &[&Outcome], contestants: &[Contestant]) -> Vec<(String, usize, String)> {
     let (id, language, split) = &example.protocol;
     let is_asked = |score: &&ProtocolScore| (&score.id, &score.language, &score.split) == (id, language, split);

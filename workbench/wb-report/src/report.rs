@@ -6,6 +6,25 @@ use wb_core::{Progress, atomic};
 
 use crate::{Result, charts, contestants, gather, page, run_tables::RunTables};
 
+/// The files of a page with one chart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChartedPage {
+    /// The page.
+    pub html: PathBuf,
+    /// The chart, which is in the page too.
+    pub png: PathBuf,
+}
+
+impl ChartedPage {
+    /// Writes the page to `file`, and the chart beside it.
+    pub(crate) fn write(file: &Path, html: &str, chart: &[u8]) -> Result<Self> {
+        let png = file.with_extension("png");
+        atomic::write(&png, chart)?;
+        atomic::write(file, html.as_bytes())?;
+        Ok(Self { html: file.to_owned(), png })
+    }
+}
+
 /// The files of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportFiles {

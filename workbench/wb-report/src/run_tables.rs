@@ -3,7 +3,7 @@
 use wb_core::records::{journal::ValidationRecord, outcome::ProtocolScore};
 
 use crate::{
-    gather::Run,
+    gather::RunContents,
     stages::{self, Begin},
 };
 
@@ -18,7 +18,7 @@ pub struct RunTables<'a> {
     pub scores: Vec<ScoreEntry<'a>>,
     /// One entry a contestant and protocol that keeps its ranks.
     pub ranks: Vec<RankCounts<'a>>,
-    /// Where the stages of a curriculum begin; nothing where there is one stage only.
+    /// Beginnings of the stages of a curriculum; empty where there is one stage only.
     pub stages: Vec<Begin>,
 }
 
@@ -67,7 +67,7 @@ pub const RANK_BINS: [u64; 7] = [1, 3, 10, 30, 100, 300, u64::MAX];
 
 impl<'a> RunTables<'a> {
     /// Makes the tables.
-    pub fn new(run: &'a Run) -> Self {
+    pub fn new(run: &'a RunContents) -> Self {
         Self {
             steps: steps(run),
             validations: &run.validations,
@@ -78,7 +78,7 @@ impl<'a> RunTables<'a> {
     }
 }
 
-fn steps(run: &Run) -> StepColumns {
+fn steps(run: &RunContents) -> StepColumns {
     let smoothing = (run.steps.len() / 50).clamp(1, 200);
     let loss: Vec<f64> = run.steps.iter().map(|record| record.loss).collect();
     StepColumns {
@@ -107,7 +107,7 @@ fn smoothed(values: &[f64], n: usize) -> Vec<f64> {
         .collect()
 }
 
-fn scores(run: &Run) -> Vec<ScoreEntry<'_>> {
+fn scores(run: &RunContents) -> Vec<ScoreEntry<'_>> {
     let mut entries = Vec::new();
     for outcome in &run.outcomes {
         entries.extend(outcome.protocols.iter().map(|score| ScoreEntry {
@@ -121,7 +121,7 @@ fn scores(run: &Run) -> Vec<ScoreEntry<'_>> {
 
 /// Counts ranks by bin. The ranks of a protocol stand with each of its metrics; the first metric that has them gives them.
 /// Where a protocol has a language `all`, the others are parts of it and left out.
-fn ranks(run: &Run) -> Vec<RankCounts<'_>> {
+fn ranks(run: &RunContents) -> Vec<RankCounts<'_>> {
     let mut counted: Vec<RankCounts> = Vec::new();
     for outcome in &run.outcomes {
         let mut seen: Vec<(&str, &str, &str)> = Vec::new();
@@ -200,9 +200,9 @@ mod tests {
             score("all", "mrr", ranks(&[1, 1, 3, 4, 300, 301, 0])),
             score("all", "ndcg", ranks(&[1, 1, 3, 4, 300, 301, 0])),
         ];
-        let run = Run {
+        let run = RunContents {
             outcomes: vec![Outcome { contestant: "bm25".into(), protocols, ..Outcome::default() }],
-            ..Run::default()
+            ..RunContents::default()
         };
         let tables = RunTables::new(&run);
         assert_eq!(tables.ranks.len(), 1);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn an_empty_run_has_empty_tables() {
-        let run = Run::default();
+        let run = RunContents::default();
         let tables = RunTables::new(&run);
         assert!(tables.steps.loss.is_empty() && tables.scores.is_empty() && tables.ranks.is_empty());
     }

@@ -9,8 +9,8 @@ use wb_core::{
 };
 
 use crate::{
-    contestants::Contestant,
-    gather::Run,
+    contestants::{Contestant, named},
+    gather::RunContents,
     numbers::{count, large, percent, significant},
     words,
 };
@@ -18,9 +18,9 @@ use crate::{
 /// A label with a number, as `reason: 12`.
 #[derive(Debug, Serialize)]
 pub struct Tally {
-    /// What is counted.
+    /// Name of what is counted.
     pub name: String,
-    /// How many.
+    /// The count.
     pub count: String,
     /// Share of the whole, or nothing.
     pub share: String,
@@ -158,29 +158,32 @@ pub struct Noted {
     pub id: String,
     /// The text.
     pub text: String,
-    /// Who has it; empty for all.
+    /// Contestants that have it; empty for all.
     pub who: String,
 }
 
 /// Protocols that were not run, each once.
-pub fn not_run(run: &Run, contestants: &[Contestant]) -> Vec<Noted> {
+pub fn not_run(run: &RunContents, contestants: &[Contestant]) -> Vec<Noted> {
     gathered(run, contestants, |outcome| {
         outcome.not_run.iter().map(|not| (not.id.clone(), not.reason.clone())).collect()
     })
 }
 
 /// Warnings, each once.
-pub fn warnings(run: &Run, contestants: &[Contestant]) -> Vec<Noted> {
+pub fn warnings(run: &RunContents, contestants: &[Contestant]) -> Vec<Noted> {
     gathered(run, contestants, |outcome| {
         outcome.warnings.iter().map(|warning| (outcome.benchmark.clone(), warning.clone())).collect()
     })
 }
 
-fn gathered(run: &Run, contestants: &[Contestant], of: impl Fn(&Outcome) -> Vec<(String, String)>) -> Vec<Noted> {
+fn gathered(
+    run: &RunContents,
+    contestants: &[Contestant],
+    of: impl Fn(&Outcome) -> Vec<(String, String)>,
+) -> Vec<Noted> {
     let mut found: Vec<((String, String), Vec<String>)> = Vec::new();
     for outcome in &run.outcomes {
-        let label =
-            contestants.iter().find(|known| known.key == outcome.contestant).map_or("", |known| known.label.as_str());
+        let label = named(contestants, &outcome.contestant).map_or("", |known| known.label.as_str());
         for key in of(outcome) {
             match found.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, who)) => who.push(label.to_owned()),
@@ -196,7 +199,7 @@ fn gathered(run: &Run, contestants: &[Contestant], of: impl Fn(&Outcome) -> Vec<
 }
 
 /// The benchmarks' own counts of duplicates and leaks, each once.
-pub fn audits(run: &Run) -> Vec<AuditView> {
+pub fn audits(run: &RunContents) -> Vec<AuditView> {
     let mut seen = Vec::new();
     let mut lines = Vec::new();
     for outcome in &run.outcomes {
@@ -211,7 +214,7 @@ pub fn audits(run: &Run) -> Vec<AuditView> {
     lines
 }
 
-/// What decided a contestant's vectors.
+/// Settings and fingerprints that decided a contestant's vectors.
 #[derive(Debug, Serialize)]
 pub struct ContestantView {
     label: String,
@@ -223,8 +226,7 @@ pub struct ContestantView {
 }
 
 /// Settings and fingerprints of everyone measured.
-pub fn settings(run: &Run, contestants: &[Contestant]) -> Vec<ContestantView> {
-    let short = |text: &str| text.chars().take(12).collect::<String>();
+pub fn settings(run: &RunContents, contestants: &[Contestant]) -> Vec<ContestantView> {
     let mut views = Vec::new();
     for contestant in contestants {
         for outcome in run.outcomes.iter().filter(|outcome| outcome.contestant == contestant.key) {
@@ -235,8 +237,8 @@ pub fn settings(run: &Run, contestants: &[Contestant]) -> Vec<ContestantView> {
                 settings: (outcome.base.iter().map(|base| ("base".to_owned(), base.clone())))
                     .chain(outcome.settings.iter().map(|(name, value)| (own_setting(name), value.clone())))
                     .collect(),
-                fingerprint: short(&outcome.contestant_fingerprint),
-                dataset: short(&outcome.dataset_fingerprint),
+                fingerprint: words::digits(&outcome.contestant_fingerprint),
+                dataset: words::digits(&outcome.dataset_fingerprint),
             });
         }
     }
@@ -271,7 +273,7 @@ pub fn manifest(manifest: &Manifest) -> Vec<(String, String)> {
 }
 
 /// Training in one sentence; nothing where there was none.
-pub fn training(run: &Run) -> String {
+pub fn training(run: &RunContents) -> String {
     let Some(last) = run.steps.last() else { return String::new() };
     let sum = |of: fn(&wb_core::records::journal::StepRecord) -> u64| {
         run.steps.iter().fold(0u64, |sum, step| sum.saturating_add(of(step)))

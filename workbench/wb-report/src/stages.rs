@@ -4,11 +4,11 @@ use serde::Serialize;
 use wb_core::records::journal::StageRecord;
 
 use crate::{
-    gather::Run,
+    gather::RunContents,
     numbers::{count, fraction, significant},
 };
 
-/// Where a stage begins in the journal.
+/// Beginning of a stage in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Begin {
     /// Its first step.
@@ -18,7 +18,7 @@ pub struct Begin {
 }
 
 /// The stages in the order of the journal; none where it has one stage only.
-pub fn begins(run: &Run) -> Vec<Begin> {
+pub fn begins(run: &RunContents) -> Vec<Begin> {
     let mut begins: Vec<Begin> = Vec::new();
     let mut last = None;
     for record in &run.steps {
@@ -49,11 +49,11 @@ pub struct StageView {
 }
 
 /// The planned stages with what the journals say of them.
-pub fn table(run: &Run) -> Vec<StageView> {
+pub fn table(run: &RunContents) -> Vec<StageView> {
     run.stages.iter().map(|stage| row(run, stage)).collect()
 }
 
-fn row(run: &Run, stage: &StageRecord) -> StageView {
+fn row(run: &RunContents, stage: &StageRecord) -> StageView {
     let inside = |step: u64| (stage.first_step..=stage.last_step).contains(&step);
     let losses: Vec<f64> = run.steps.iter().filter(|record| inside(record.step)).map(|record| record.loss).collect();
     let finite = losses.iter().filter(|loss| loss.is_finite());
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    fn run(stages: &[u32]) -> Run {
+    fn run(stages: &[u32]) -> RunContents {
         let step = |(at, stage): (usize, &u32)| StepRecord {
             step: at as u64 + 1,
             epoch: 0.0,
@@ -97,7 +97,11 @@ mod tests {
         };
         let named =
             StageRecord { stage: 1, name: "hard".into(), first_step: 3, last_step: 4, ..StageRecord::default() };
-        Run { steps: stages.iter().enumerate().map(step).collect(), stages: vec![named], ..Run::default() }
+        RunContents {
+            steps: stages.iter().enumerate().map(step).collect(),
+            stages: vec![named],
+            ..RunContents::default()
+        }
     }
 
     #[test]

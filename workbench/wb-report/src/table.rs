@@ -4,8 +4,8 @@ use serde::Serialize;
 use wb_core::records::outcome::{ContestantRole, ProtocolScore};
 
 use crate::{
-    contestants::Contestant,
-    gather::Run,
+    contestants::{Contestant, named},
+    gather::RunContents,
     numbers::{count, fraction, interval},
     run_tables::{RunTables, ScoreEntry, Under, distinct},
     words,
@@ -21,21 +21,21 @@ pub struct ScoreTable {
     pub protocol: String,
     /// The split.
     pub split: String,
-    /// What the protocol does, in words.
+    /// Description of the protocol in words.
     pub words: String,
     /// Language, pool and queries, where there is one language.
     pub size: String,
     /// Metrics or languages.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ScoreColumn>,
     /// The rows.
     pub groups: Vec<ScoreGroup>,
-    /// How many metrics are only in the full list.
+    /// Number of metrics that are only in the full list.
     pub left_out: usize,
 }
 
 /// A column of a summary.
 #[derive(Debug, Serialize)]
-pub struct Column {
+pub struct ScoreColumn {
     /// Its title.
     pub title: String,
     /// The pool, where columns differ in it.
@@ -48,17 +48,17 @@ pub struct ScoreGroup {
     /// The metric, where rows are grouped by it.
     pub title: String,
     /// One row a contestant.
-    pub rows: Vec<ScoreRow>,
+    pub rows: Vec<ContestantRow>,
 }
 
 /// One contestant's numbers.
 #[derive(Debug, Serialize)]
-pub struct ScoreRow {
+pub struct ContestantRow {
     /// Its name.
     pub label: String,
     /// Number of its color's class.
     pub color: usize,
-    /// Whether the run made it.
+    /// True where the run made it.
     pub own: bool,
     /// One cell a metric.
     pub cells: Vec<ScoreCell>,
@@ -71,7 +71,7 @@ pub struct ScoreCell {
     pub value: String,
     /// `[.480, .511]`.
     pub interval: String,
-    /// Whether it is the highest of its column.
+    /// True where it is the highest of its column.
     pub best: bool,
 }
 
@@ -101,14 +101,14 @@ fn summary(rows: &[ScoreEntry], contestants: &[Contestant]) -> ScoreTable {
     if let [language] = languages[..] {
         table.size = format!("{language}{}{}", if language.is_empty() { "" } else { ": " }, size(rows));
         table.columns =
-            metrics.iter().map(|metric| Column { title: words::metric(metric), note: String::new() }).collect();
+            metrics.iter().map(|metric| ScoreColumn { title: words::metric(metric), note: String::new() }).collect();
         let rows = score_rows(rows, contestants, &metrics, |row| &row.score.metric);
         table.groups.push(ScoreGroup { title: String::new(), rows });
     } else {
         for language in &languages {
             let pool = rows.iter().filter(|row| row.score.language == *language).map(|row| row.score.pool).max();
             let note = format!("pool {}", count(pool.unwrap_or_default()));
-            table.columns.push(Column { title: (*language).to_owned(), note });
+            table.columns.push(ScoreColumn { title: (*language).to_owned(), note });
         }
         for metric in metrics {
             let of_metric: Vec<ScoreEntry> = rows.iter().filter(|row| row.score.metric == metric).copied().collect();
@@ -131,7 +131,7 @@ fn score_rows(
     contestants: &[Contestant],
     wanted: &[&str],
     name: for<'s> fn(&ScoreEntry<'s>) -> &'s str,
-) -> Vec<ScoreRow> {
+) -> Vec<ContestantRow> {
     let mut table = Vec::new();
     let mut values: Vec<Vec<f64>> = Vec::new();
     for contestant in contestants {
@@ -149,7 +149,7 @@ fn score_rows(
         };
         let own = matches!(contestant.role, ContestantRole::Trained | ContestantRole::Fused);
         let cells = places.into_iter().map(|score| score.map_or_else(ScoreCell::default, cell)).collect();
-        table.push(ScoreRow { label: contestant.label.clone(), color: contestant.color, own, cells });
+        table.push(ContestantRow { label: contestant.label.clone(), color: contestant.color, own, cells });
     }
     for column in 0..wanted.len() {
         let best =
@@ -168,24 +168,24 @@ pub struct DetailTable {
     pub title: String,
     /// One row a number.
     pub rows: Vec<DetailRow>,
-    /// Whether it is so long that it starts closed.
+    /// True where it is so long that it starts closed.
     pub long: bool,
-    /// Whether ties move any number of it.
+    /// True where ties move any number of it.
     pub ties: bool,
 }
 
 /// One number with everything that belongs to it.
 #[derive(Debug, Serialize)]
 pub struct DetailRow {
-    /// Whether the protocol, language or split differs from the row before.
+    /// True where the protocol, language or split differs from the row before.
     pub first: bool,
     /// `protocol · split · language`.
     pub place: String,
     /// Metric in words.
     pub metric: String,
-    /// Whether the metric differs from the row before.
+    /// True where the metric differs from the row before.
     pub first_metric: bool,
-    /// Who.
+    /// Name of the contestant.
     pub label: String,
     /// Number of its color's class.
     pub color: usize,
@@ -204,7 +204,7 @@ pub struct DetailRow {
 }
 
 /// Makes the full list of each benchmark.
-pub fn details(run: &Run, tables: &RunTables, contestants: &[Contestant]) -> Vec<DetailTable> {
+pub fn details(run: &RunContents, tables: &RunTables, contestants: &[Contestant]) -> Vec<DetailTable> {
     let benchmarks = distinct(tables.scores.iter().map(|entry| entry.under[0]));
     let table = |benchmark| {
         let rows: Vec<ScoreEntry> = tables.scores.iter().filter(|entry| entry.under[0] == benchmark).copied().collect();
@@ -239,7 +239,7 @@ fn detail_rows(mut entries: Vec<ScoreEntry>, contestants: &[Contestant]) -> Vec<
         let place = place.collect::<Vec<_>>().join(" · ");
         let metric = words::metric(&score.metric);
         let first = rows.last().is_none_or(|before| before.place != place);
-        let who = contestants.iter().find(|known| known.key == contestant);
+        let who = named(contestants, contestant);
         let moved = score.tie_best - score.tie_worst > 1e-9;
         let ties = [score.tie_worst, score.tie_expected, score.tie_best].map(fraction).join(" / ");
         rows.push(DetailRow {

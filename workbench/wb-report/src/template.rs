@@ -19,8 +19,10 @@ pub const TRIPLES: &str = "triples.html";
 pub const AB: &str = "ab.html";
 /// Text-to-SQL with retrieved examples.
 pub const RAG: &str = "rag.html";
-/// The style of all.
-pub const STYLE: &str = include_str!("../templates/style.css");
+/// The beginning of all pages, up to the title.
+const HEAD: &str = include_str!("../templates/head.html");
+/// The style of all pages.
+const STYLE: &str = include_str!("../templates/style.css");
 
 /// Fills a template. Every text is escaped unless it was made by [`safe`]; a name that the content lacks is an error.
 pub fn render(template: &'static str, content: &impl Serialize) -> Result<String> {
@@ -41,6 +43,8 @@ pub fn render(template: &'static str, content: &impl Serialize) -> Result<String
         ValueKind::String if !value.is_safe() => Ok(out.write_str(&escape(value.as_str().unwrap_or_default()))?),
         _ => minijinja::escape_formatter(out, state, value),
     });
+    environment.add_global("head", safe(HEAD));
+    environment.add_global("style", safe(STYLE));
     environment.add_template(template, source).map_err(failed)?;
     environment.get_template(template).and_then(|page| page.render(Value::from(Serde(content)))).map_err(failed)
 }

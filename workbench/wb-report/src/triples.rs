@@ -12,12 +12,11 @@ use wb_core::{
 use crate::{
     Result, highlight,
     numbers::{count, percent, significant},
-    template::{self, safe},
+    template,
 };
 
 #[derive(Serialize)]
 struct Page {
-    style: Value,
     title: String,
     retriever: String,
     rules: Vec<(String, String)>,
@@ -85,7 +84,7 @@ struct NegativeView {
     code: Value,
 }
 
-/// By how much the hardest negative is below the positive: class in the page, words, and the least share that is none
+/// Classes of the distance from the positive to the hardest negative below it: class in the page, words, and the least share that is none
 /// of it any more.
 const BUCKETS: [(&str, &str, f64); 5] = [
     ("above", "above the positive", 0.0),
@@ -101,7 +100,6 @@ pub fn triples(card: &NegativesCard, title: &str, file: &Path) -> Result<PathBuf
     let mut ordered: Vec<(&Triple, Option<f64>)> = card.triples.iter().map(|triple| (triple, margin(triple))).collect();
     ordered.sort_by(|a, b| a.1.unwrap_or(f64::INFINITY).total_cmp(&b.1.unwrap_or(f64::INFINITY)));
     let page = Page {
-        style: safe(template::STYLE),
         title: title.to_owned(),
         retriever: card.retriever.clone(),
         rules: card.rules.clone(),
@@ -182,7 +180,7 @@ fn view(triple: &Triple, margin: Option<f64>) -> TripleView {
     }
 }
 
-/// How far the hardest negative is from the positive: with its sign, and cut where the positive's score is next to nothing.
+/// Tells the distance of the hardest negative from the positive: with its sign, and cut where the positive's score is next to nothing.
 fn told(margin: f64) -> String {
     let percent = -100.0 * margin;
     let text =

@@ -101,6 +101,11 @@ pub fn verdict(verdict: Option<CompareVerdict>) -> (&'static str, &'static str) 
     }
 }
 
+/// The first digits of a fingerprint.
+pub fn digits(fingerprint: &str) -> String {
+    fingerprint.chars().take(12).collect()
+}
+
 /// A word as part of a file name: letters, digits, `-` and `_`; everything else becomes one `-`.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();

@@ -62,6 +62,5 @@ fn draw(canvas: &Canvas, ab: &Ab, rows: &[AbRow], height: f64) -> Result<()> {
 }
 
 fn color(arm: usize) -> RGBColor {
-    let (red, green, blue) = PALETTE[COLORS[arm.min(1)]];
-    RGBColor(red, green, blue)
+    PALETTE[COLORS[arm.min(1)]]
 }

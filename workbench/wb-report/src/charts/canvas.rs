@@ -11,9 +11,9 @@ use plotters::{
 
 use crate::{Error, Result};
 
-/// How many pixels of the file a CSS pixel has.
+/// Pixels of the file in a CSS pixel.
 pub const DENSITY: u32 = 2;
-/// How many drawn pixels a pixel of the file has, each way.
+/// Drawn pixels in a pixel of the file, each way.
 const OVERSAMPLING: u32 = 2;
 const SCALE: f64 = (DENSITY * OVERSAMPLING) as f64;
 const FAMILY: &str = "DejaVu Sans";
@@ -31,7 +31,7 @@ pub const GRID: RGBColor = RGBColor(230, 233, 236);
 /// Color of the axis line.
 pub const AXIS: RGBColor = RGBColor(150, 158, 167);
 
-/// Where a text stands at its point.
+/// Side of a text's point that the text is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Begins there.
@@ -42,7 +42,7 @@ pub enum Align {
     Right,
 }
 
-/// How a text looks: its size in CSS pixels, its color, whether it is bold.
+/// Look of a text: size in CSS pixels, color, and true where it is bold.
 #[derive(Debug, Clone, Copy)]
 pub struct Pen(pub f64, pub RGBColor, pub bool);
 
@@ -131,6 +131,15 @@ fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::Encodi
 }
 
 impl Canvas<'_> {
+    /// Writes a title and the line below it from `left` to `right`.
+    pub fn heading(&self, left: f64, right: f64, title: &str, subtitle: &str) -> Result<()> {
+        let lines = [(16.0, title, Pen(13.5, INK, true)), (34.0, subtitle, Pen(11.0, MUTED, false))];
+        for (y, text, pen) in lines {
+            self.text(left, y, &self.fitted(text, pen.0, pen.2, right - left)?, pen, Align::Left)?;
+        }
+        Ok(())
+    }
+
     /// Writes a text on its base line at `(x, y)`; returns its width.
     pub fn text(&self, x: f64, y: f64, text: &str, Pen(size, color, bold): Pen, align: Align) -> Result<f64> {
         let size_drawn = size * LINE_EMS * SCALE;
@@ -148,7 +157,7 @@ impl Canvas<'_> {
         Ok(width)
     }
 
-    /// How wide a text is.
+    /// Measures the width of a text.
     pub fn width(&self, text: &str, size: f64, bold: bool) -> Result<f64> {
         let style = self.style(size * LINE_EMS * SCALE, INK, bold);
         let (width, _) = self.area.estimate_text_size(text, &style).map_err(|error| self.failed(error))?;

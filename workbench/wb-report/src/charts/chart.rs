@@ -10,12 +10,12 @@ pub trait Chart {
 
 /// The part of the page that a figure belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// How training went.
+pub enum FigurePlace {
+    /// Course of training.
     Training,
-    /// What was measured.
+    /// Measured values.
     Scores,
-    /// Where the answers were ranked.
+    /// Ranks of the answers.
     Ranks,
 }
 
@@ -24,15 +24,15 @@ pub enum Place {
 pub struct Figure {
     /// Name of its file, without an ending.
     pub name: String,
-    /// Where on the page.
-    pub place: Place,
-    /// Whether it takes the page's whole width.
+    /// Part of the page that shows it.
+    pub place: FigurePlace,
+    /// True where it takes the page's whole width.
     pub wide: bool,
     /// Width and height in CSS pixels.
     pub size: (u32, u32),
-    /// What is seen, for who does not see it.
+    /// Description for readers who do not see it.
     pub alt: String,
-    /// What to know beside it.
+    /// Text below it.
     pub caption: String,
     /// The PNG file.
     pub png: Vec<u8>,

@@ -3,21 +3,21 @@
 use plotters::style::RGBColor;
 
 use super::{
-    canvas::{Align, Canvas, INK, MUTED, Pen, picture},
-    chart::{Chart, Figure, Place, WIDE},
+    canvas::{Canvas, picture},
+    chart::{Chart, Figure, FigurePlace, WIDE},
     pale,
     plot::{LEVEL, Plot, axis_number, range, to_ticks},
 };
 use crate::{
     Result,
-    contestants::Contestant,
+    contestants::{Contestant, PALETTE},
     numbers::{count, significant},
     run_tables::{RunTables, StepColumns},
     stages::Begin,
 };
 
-const BLUE: RGBColor = RGBColor(0, 114, 178);
-const VERMILLION: RGBColor = RGBColor(213, 94, 0);
+const BLUE: RGBColor = PALETTE[2];
+const VERMILLION: RGBColor = PALETTE[4];
 const HEIGHT: u32 = 288;
 
 /// Loss (as it is and smoothed) on the left, learning rate on the right.
@@ -47,7 +47,7 @@ impl Chart for LearningCurve {
         }
         Ok(vec![Figure {
             name: "learning_curve".to_owned(),
-            place: Place::Training,
+            place: FigurePlace::Training,
             wide: true,
             size: picture.size,
             alt: format!(
@@ -74,8 +74,7 @@ fn draw_loss(canvas: &Canvas, columns: &StepColumns, stages: &[Begin], x: (f64, 
     // The axis starts at nothing where the loss comes near it.
     let y = to_ticks((if y.0 > 0.0 && y.0 < 0.5 * y.1 { 0.0 } else { y.0 }, y.1), 200.0 / LEVEL);
     let plot = Plot { left: 52.0, top: 52.0, right: 672.0, bottom: 252.0, x, y };
-    canvas.text(0.0, 16.0, "Training loss", Pen(13.5, INK, true), Align::Left)?;
-    canvas.text(0.0, 34.0, "mean of the batch, as it is and smoothed", Pen(11.0, MUTED, false), Align::Left)?;
+    canvas.heading(0.0, plot.right, "Training loss", "mean of the batch, as it is and smoothed")?;
     plot.axes(canvas, axis_number, axis_number)?;
     plot.name_x(canvas, "step")?;
     plot.stages(canvas, stages)?;
@@ -100,8 +99,7 @@ fn draw_rate(canvas: &Canvas, columns: &StepColumns, stages: &[Begin], x: (f64, 
         x,
         y: to_ticks((0.0, high.max(f64::MIN_POSITIVE)), 200.0 / LEVEL),
     };
-    canvas.text(720.0, 16.0, "Learning rate", Pen(13.5, INK, true), Align::Left)?;
-    canvas.text(720.0, 34.0, "of the first parameter group", Pen(11.0, MUTED, false), Align::Left)?;
+    canvas.heading(720.0, plot.right, "Learning rate", "of the first parameter group")?;
     plot.axes(canvas, axis_number, axis_number)?;
     plot.name_x(canvas, "step")?;
     plot.stages(canvas, stages)?;
@@ -129,7 +127,7 @@ fn envelope(steps: &[f64], losses: &[f64]) -> (Points, Points) {
     finite.chunks(finite.len().div_ceil(BUCKETS).max(1)).map(bucket).unzip()
 }
 
-/// At most about twice as many points as the panel has pixels, the last one among them.
+/// Thins points to about twice as many as the panel has pixels at most, the last one among them.
 fn thinned(x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
     let every = x.len().div_ceil(2 * BUCKETS).max(1);
     let last = x.len().saturating_sub(1);

@@ -2,7 +2,7 @@
 
 use super::{
     canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, picture},
-    chart::{Chart, Figure, HALF, Place},
+    chart::{Chart, Figure, FigurePlace, HALF},
     color, legend,
     plot::{Plot, axis_fraction, ticks},
 };
@@ -53,7 +53,7 @@ impl Chart for MetricBars {
             }
             figures.push(Figure {
                 name,
-                place: Place::Scores,
+                place: FigurePlace::Scores,
                 wide: false,
                 size: picture.size,
                 alt: alt(&sheet, contestants),
@@ -125,14 +125,7 @@ fn height(sheet: &Sheet, contestants: &[Contestant]) -> u32 {
 
 fn draw(canvas: &Canvas, sheet: &Sheet, contestants: &[Contestant]) -> Result<()> {
     let width = f64::from(HALF);
-    canvas.text(0.0, 16.0, &canvas.fitted(&sheet.title, 13.5, true, width)?, Pen(13.5, INK, true), Align::Left)?;
-    canvas.text(
-        0.0,
-        34.0,
-        &canvas.fitted(&sheet.subtitle, 11.0, false, width)?,
-        Pen(11.0, MUTED, false),
-        Align::Left,
-    )?;
+    canvas.heading(0.0, width, &sheet.title, &sheet.subtitle)?;
     legend(canvas, 0.0, 56.0, width, &shown(sheet, contestants))?;
     let bottom = f64::from(height(sheet, contestants)) - 26.0;
     let plot = Plot {

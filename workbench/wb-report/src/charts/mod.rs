@@ -11,10 +11,14 @@ mod rank_histogram;
 mod validation_curve;
 
 pub use ab_queries::ab_queries;
-pub use chart::{Chart, Figure, Place};
+pub use chart::{Chart, Figure, FigurePlace};
 pub use rag_arms::rag_arms;
 
-use crate::{Result, contestants::Contestant, run_tables::RunTables};
+use crate::{
+    Result,
+    contestants::{Contestant, PALETTE},
+    run_tables::RunTables,
+};
 
 /// Every chart, in the order of the page.
 const CHARTS: [&dyn Chart; 4] = [
@@ -48,8 +52,7 @@ pub fn figures(
 }
 
 fn color(contestant: &Contestant) -> plotters::style::RGBColor {
-    let (red, green, blue) = crate::contestants::PALETTE[contestant.color % crate::contestants::PALETTE.len()];
-    plotters::style::RGBColor(red, green, blue)
+    PALETTE[contestant.color % PALETTE.len()]
 }
 
 /// A color mixed with white: `share` of it stays.

@@ -38,9 +38,8 @@ pub fn rag_arms(rag: &Rag) -> Result<Picture> {
 
 fn draw(canvas: &Canvas, rag: &Rag, arms: &[RagArm], height: f64) -> Result<()> {
     let width = f64::from(WIDE);
-    canvas.text(0.0, 16.0, "Right queries by arm", Pen(13.5, INK, true), Align::Left)?;
     let subtitle = format!("{} questions, whiskers: 95 % intervals", count(rag.questions.len() as u64));
-    canvas.text(0.0, 34.0, &subtitle, Pen(11.0, MUTED, false), Align::Left)?;
+    canvas.heading(0.0, width, "Right queries by arm", &subtitle)?;
     let mut at = 0.0;
     for (metric, name) in METRICS.into_iter().enumerate() {
         canvas.rectangle(at, 45.0, at + 10.0, 55.0, color(metric, false))?;
@@ -122,7 +121,6 @@ fn end(arms: &[RagArm]) -> f64 {
 }
 
 fn color(metric: usize, ceiling: bool) -> RGBColor {
-    let (red, green, blue) = PALETTE[COLORS[metric.min(1)]];
-    let color = RGBColor(red, green, blue);
+    let color = PALETTE[COLORS[metric.min(1)]];
     if ceiling { pale(color, 0.45) } else { color }
 }

@@ -1,8 +1,8 @@
-//! Where the right answers were ranked: shares of queries by bins of ranks.
+//! Ranks of the right answers: shares of queries by bins of ranks.
 
 use super::{
     canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, picture},
-    chart::{Chart, Figure, HALF, Place},
+    chart::{Chart, Figure, FigurePlace, HALF},
     color, legend,
     plot::{Plot, ticks, to_ticks},
 };
@@ -21,7 +21,7 @@ pub struct RankHistogram;
 
 struct Histogram<'a> {
     protocol: String,
-    /// Who, and the share of queries in each bin.
+    /// Contestants, each with the share of queries in each bin.
     series: Vec<(&'a Contestant, Vec<f64>)>,
     queries: u64,
     bins: Vec<String>,
@@ -37,7 +37,7 @@ impl Chart for RankHistogram {
             let picture = picture(&name, HALF, HEIGHT, |canvas| draw(canvas, &histogram))?;
             figures.push(Figure {
                 name,
-                place: Place::Ranks,
+                place: FigurePlace::Ranks,
                 wide: false,
                 size: picture.size,
                 alt: alt(&histogram),
@@ -86,8 +86,7 @@ fn draw(canvas: &Canvas, histogram: &Histogram) -> Result<()> {
     let width = f64::from(HALF);
     let title = format!("Rank of the right answer, {}", histogram.protocol);
     let subtitle = format!("share of {} queries, by rank", count(histogram.queries));
-    canvas.text(0.0, 16.0, &canvas.fitted(&title, 13.5, true, width)?, Pen(13.5, INK, true), Align::Left)?;
-    canvas.text(0.0, 34.0, &subtitle, Pen(11.0, MUTED, false), Align::Left)?;
+    canvas.heading(0.0, width, &title, &subtitle)?;
     let contestants: Vec<&Contestant> = histogram.series.iter().map(|(contestant, _)| *contestant).collect();
     let names_end = legend(canvas, 0.0, 56.0, width, &contestants)?;
     let most = histogram.series.iter().flat_map(|(_, shares)| shares.iter().copied()).fold(0.05, f64::max);

@@ -3,20 +3,20 @@
 use plotters::style::RGBColor;
 
 use super::{
-    canvas::{Align, Canvas, INK, MUTED, Pen, picture},
-    chart::{Chart, Figure, Place, WIDE},
+    canvas::{Align, Canvas, MUTED, Pen, picture},
+    chart::{Chart, Figure, FigurePlace, WIDE},
     plot::{LEVEL, Plot, axis_fraction, axis_number, range, to_ticks},
 };
 use crate::{
     Result,
-    contestants::Contestant,
+    contestants::{Contestant, PALETTE},
     numbers::{count, fraction},
     run_tables::RunTables,
     stages::Begin,
 };
 
-const BLUE: RGBColor = RGBColor(0, 114, 178);
-const SKY: RGBColor = RGBColor(86, 180, 233);
+const BLUE: RGBColor = PALETTE[2];
+const SKY: RGBColor = PALETTE[6];
 const HEIGHT: u32 = 278;
 
 /// MRR and Recall@1 of the validation pairs.
@@ -50,7 +50,7 @@ impl Chart for ValidationCurve {
             start.map(|index| format!(", from {} before training", fraction(curve.mrr[index]))).unwrap_or_default();
         Ok(vec![Figure {
             name: "validation_curve".to_owned(),
-            place: Place::Training,
+            place: FigurePlace::Training,
             wide: true,
             size: picture.size,
             alt: format!("Validation MRR over the steps of training{from}; the best is {at_best}."),
@@ -65,8 +65,7 @@ fn draw(canvas: &Canvas, curve: &Curve, stages: &[Begin]) -> Result<()> {
     let Some((low, high)) = range(curve.mrr.iter().chain(&curve.recall).copied()) else { return Ok(()) };
     let y = to_ticks((low, high + (high - low) * 0.1), 190.0 / LEVEL);
     let plot = Plot { left: 52.0, top: 52.0, right: f64::from(WIDE) - 110.0, bottom: 242.0, x, y };
-    canvas.text(0.0, 16.0, "Validation MRR and Recall@1", Pen(13.5, INK, true), Align::Left)?;
-    canvas.text(0.0, 34.0, "over the validation pairs, while training", Pen(11.0, MUTED, false), Align::Left)?;
+    canvas.heading(0.0, plot.right, "Validation MRR and Recall@1", "over the validation pairs, while training")?;
     plot.axes(canvas, axis_number, axis_fraction)?;
     plot.name_x(canvas, "step")?;
     plot.stages(canvas, stages)?;

@@ -1,4 +1,4 @@
-//! What retrieval is worth, in one word and a few sentences.
+//! The worth of retrieval in one word and a few sentences.
 
 use serde::Serialize;
 use wb_core::records::rag::{Rag, RagPair, RagShare};
@@ -6,14 +6,14 @@ use wb_core::records::rag::{Rag, RagPair, RagShare};
 use super::is_ceiling;
 use crate::numbers::{count, difference, fraction, interval, p_value};
 
-/// What stands at the top of the page.
+/// The top of the page.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Headline {
     class: &'static str,
     word: &'static str,
     /// The best retrieving arm against none, by each metric.
     said: Vec<String>,
-    /// What to know about it.
+    /// Remarks about it.
     notes: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub fn pair<'a>(rag: &'a Rag, metric: &str, first: &str, second: &str) -> Option
     rag.pairs.iter().find(|pair| (pair.metric.as_str(), &*pair.first, &*pair.second) == (metric, first, second))
 }
 
-/// What examples that were chosen with the gold query reach, and how much of that way the headline's arm goes.
+/// Tells what examples that were chosen with the gold query reach, and how much of that way the headline's arm goes.
 fn ceiling(rag: &Rag, main: Option<&RagPair>) -> Option<String> {
     let arm = rag.arms.iter().find(|arm| is_ceiling(arm))?;
     let shares = [("EX", arm.ex), ("EM", arm.em)].into_iter().filter(|(_, share)| share.of > 0);

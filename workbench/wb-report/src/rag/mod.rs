@@ -6,14 +6,11 @@ mod questions;
 mod sql;
 mod tables;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::{
-    atomic,
-    records::rag::{Rag, RagArm},
-};
+use wb_core::records::rag::{Rag, RagArm};
 
 use self::{
     headline::Headline,
@@ -23,24 +20,15 @@ use self::{
 use crate::{
     Result, charts, data_uri,
     numbers::{count, fraction, interval},
+    report::ChartedPage,
     template::{self, safe},
 };
 
 /// The arm whose examples are chosen with the gold query: what retrieval could give at best, and no retriever.
 const ORACLE: &str = "oracle";
 
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RagFiles {
-    /// The page.
-    pub html: PathBuf,
-    /// The chart that is in it too.
-    pub png: PathBuf,
-}
-
 #[derive(Serialize)]
 struct Page {
-    style: Value,
     title: String,
     headline: Headline,
     facts: Vec<String>,
@@ -67,11 +55,10 @@ struct Page {
 ///
 /// The page is one file without scripts: pictures and style are in it, and filters are style alone. It shows up to
 /// some dozens of questions of each group and says how many it leaves out; `rag.json` has all.
-pub fn rag(rag: &Rag, file: &Path) -> Result<RagFiles> {
+pub fn rag(rag: &Rag, file: &Path) -> Result<ChartedPage> {
     let chart = charts::rag_arms(rag)?;
     let best = best(rag);
     let page = Page {
-        style: safe(template::STYLE),
         title: rag.name.clone(),
         headline: headline::headline(rag, best),
         facts: rag.facts.iter().map(|fact| shortened(fact)).collect(),
@@ -93,13 +80,10 @@ pub fn rag(rag: &Rag, file: &Path) -> Result<RagFiles> {
         by_exact_match: rag.questions.iter().any(|question| question.arms.iter().any(|answer| answer.ex.is_none())),
         has_ceiling: rag.arms.iter().any(is_ceiling),
     };
-    let png = file.with_extension("png");
-    atomic::write(&png, &chart.png)?;
-    atomic::write(file, template::render(template::RAG, &page)?.as_bytes())?;
-    Ok(RagFiles { html: file.to_owned(), png })
+    ChartedPage::write(file, &template::render(template::RAG, &page)?, &chart.png)
 }
 
-/// Whether an arm has read the gold query.
+/// True for the arm that has read the gold query.
 pub fn is_ceiling(arm: &RagArm) -> bool {
     arm.name == ORACLE
 }
@@ -122,7 +106,7 @@ fn best(rag: &Rag) -> Option<usize> {
     best
 }
 
-/// How many questions execution knows nothing of, if any.
+/// Tells the number of questions that execution knows nothing of, if any.
 fn without_verdict(rag: &Rag) -> Option<String> {
     let all = rag.questions.len() as u64;
     let least = rag.arms.iter().map(|arm| arm.ex.of).min()?;

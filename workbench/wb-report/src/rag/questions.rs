@@ -16,7 +16,7 @@ const MARKUP: usize = 150;
 /// Longer texts (questions, messages, names) are cut.
 const LONGEST: usize = 600;
 
-/// What retrieval did to a question.
+/// Effect of retrieval on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
     Helped,
@@ -60,7 +60,7 @@ pub struct GroupView {
     name: &'static str,
     means: String,
     count: String,
-    /// How many are shown and left out; none where all are shown.
+    /// Numbers of questions that are shown and left out; none where all are shown.
     left_out: Option<[String; 2]>,
     questions: Vec<QuestionView>,
 }
@@ -71,7 +71,7 @@ struct QuestionView {
     db: String,
     text: String,
     hardness: String,
-    /// Which of [`hardness`]: a number, so that no text becomes a class.
+    /// Place in [`hardness`]: a number, so that no text becomes a class.
     level: usize,
     gold: Value,
     marks: Vec<(String, Mark)>,
@@ -138,7 +138,7 @@ pub fn hardness(rag: &Rag) -> Vec<String> {
     known.filter(|name| asked(name)).cloned().collect()
 }
 
-/// By execution; by exact match where execution has no verdict.
+/// Judges by execution, and by exact match where execution has no verdict.
 fn is_right(answer: &RagAnswer) -> bool {
     answer.ex.unwrap_or(answer.em)
 }
@@ -157,7 +157,7 @@ fn group_of(rag: &Rag, best: Option<usize>, question: &RagQuestion) -> Group {
     }
 }
 
-/// As many as there is room for, spread evenly over the file: neighbors are often of one database.
+/// Takes as many as there is room for, spread evenly over the file: neighbors are often of one database.
 fn shown<'a>(all: &[&'a RagQuestion]) -> Vec<&'a RagQuestion> {
     let mean = all.iter().map(|question| size(question)).sum::<usize>() / all.len().max(1);
     let most = MOST.min((ROOM / mean.max(1)).max(1)).min(all.len());

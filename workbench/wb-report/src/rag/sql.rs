@@ -2,10 +2,7 @@
 
 use minijinja::Value;
 
-use crate::{
-    numbers::count,
-    template::{escape, safe},
-};
+use crate::highlight::{is_word, marked};
 
 /// Longer queries are cut, with a note of how much is left out.
 const LONGEST: usize = 2_000;
@@ -51,23 +48,11 @@ const KEYWORDS: [&str; 36] = [
 
 /// A query as HTML: keywords in `b`, strings in `i`, everything escaped.
 pub fn sql(text: &str) -> Value {
-    let shown: String = text.chars().take(LONGEST).collect();
-    let mut html = String::with_capacity(shown.len() * 2);
-    let mut rest = shown.as_str();
-    while let Some(first) = rest.chars().next() {
-        let (tag, length) = piece(rest, first);
-        let (now, later) = rest.split_at(length);
-        match tag {
-            "" => html.push_str(&escape(now)),
-            tag => html.push_str(&format!("<{tag}>{}</{tag}>", escape(now))),
-        }
-        rest = later;
-    }
-    let left = text.chars().count().saturating_sub(LONGEST);
-    if left > 0 {
-        html.push_str(&format!("\n<span class=\"cut\">… {} more characters</span>", count(left as u64)));
-    }
-    safe(html)
+    marked(text, LONGEST, |shown, at| {
+        let rest = &shown[at..];
+        let (tag, length) = piece(rest, rest.chars().next()?);
+        Some((length, if tag.is_empty() { None } else { Some((format!("<{tag}>"), format!("</{tag}>"))) }))
+    })
 }
 
 /// The tag and the length in bytes of what stands at the front; never of length 0.
@@ -84,10 +69,6 @@ fn piece(rest: &str, first: char) -> (&'static str, usize) {
     }
     let plain = rest[first.len_utf8()..].find(|c: char| is_word(c) || matches!(c, '"' | '\''));
     ("", plain.map_or(rest.len(), |end| end + first.len_utf8()))
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

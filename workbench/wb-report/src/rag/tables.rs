@@ -6,11 +6,11 @@ use wb_core::records::rag::{Rag, RagArm, RagPair, RagShare};
 use super::{is_ceiling, shortened};
 use crate::numbers::{count, difference, fraction, interval, p_value};
 
-/// Who a row is about.
+/// The arm that a row is about.
 #[derive(Debug, Clone, Serialize)]
 pub struct Who {
     name: String,
-    /// What to know of it: the ceiling, the arm without retrieval.
+    /// Remark about it: the ceiling, the arm without retrieval.
     note: &'static str,
     is_best: bool,
 }
@@ -23,7 +23,7 @@ pub struct ShareView {
     counts: String,
 }
 
-/// What an arm's queries are worth.
+/// Scores of an arm's queries.
 #[derive(Debug, Serialize)]
 pub struct ArmView {
     who: Who,
@@ -50,7 +50,7 @@ pub struct LevelRow {
     cells: Vec<[ShareView; 2]>,
 }
 
-/// How good an arm's examples are.
+/// Quality of an arm's examples.
 #[derive(Debug, Serialize)]
 pub struct RetrievalView {
     name: String,
@@ -61,7 +61,7 @@ pub struct RetrievalView {
     short: String,
 }
 
-/// What a language model took for an arm.
+/// Cost of an arm at the language model.
 #[derive(Debug, Serialize)]
 pub struct CostView {
     name: String,

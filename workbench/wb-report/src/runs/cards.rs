@@ -4,7 +4,10 @@ use polars::prelude::{LazyFrame, PolarsResult, SortMultipleOptions, col, len, li
 use serde::Serialize;
 
 use super::{columns, numbers, records::RunFrames, texts};
-use crate::numbers::{count, percent};
+use crate::{
+    numbers::{count, percent},
+    words::digits,
+};
 
 /// Data that one or more runs learned from.
 #[derive(Debug, Serialize)]
@@ -107,7 +110,7 @@ pub fn cards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<
             run: run[row].clone(),
             link: link(&run[row]),
             runs: count(runs[row] as u64),
-            fingerprint: fingerprint[row].chars().take(12).collect(),
+            fingerprint: digits(&fingerprint[row]),
             sources: count(sources[row] as u64),
             read: count(read[row] as u64),
             splits: splits.map(|pairs| count(pairs as u64)),

@@ -1,4 +1,4 @@
-//! Who is best at what: the contestants of all runs that were measured on the same data under the same protocol.
+//! Leaderboards: the contestants of all runs that were measured on the same data under the same protocol.
 
 use polars::prelude::{JoinArgs, JoinType, LazyFrame, PolarsResult, SortMultipleOptions, col, lit};
 use serde::Serialize;
@@ -87,7 +87,7 @@ fn query(scores: &LazyFrame) -> LazyFrame {
         .clone()
         .group_by_stable(columns(&PLACE))
         .agg([col("value").filter(col("is_bm25")).max().alias("bm25"), col("order").max().alias("newest")]);
-    let by = [&["newest"][..], &PLACE, &["value", "order"]].concat();
+    let by = [&["newest"][..], &PLACE, &["value", "order", "label", "contestant"]].concat();
     let descending = by.iter().map(|name| ["newest", "value", "order"].contains(name)).collect::<Vec<_>>();
     contestants
         .join(boards, columns(&PLACE), columns(&PLACE), inner())
@@ -114,13 +114,13 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
     for row in 0..found.height() {
         if row == 0 || place(row) != place(start) {
             start = row;
-            let mut words = vec![format!("{}, version {}", benchmark[row], version[row])];
-            words.extend((!split[row].is_empty()).then(|| format!("{} split", split[row])));
-            words.extend((!language[row].is_empty()).then(|| language[row].clone()));
-            words.push(format!("data {}", dataset[row].chars().take(12).collect::<String>()));
+            let mut parts = vec![format!("{}, version {}", benchmark[row], version[row])];
+            parts.extend((!split[row].is_empty()).then(|| format!("{} split", split[row])));
+            parts.extend((!language[row].is_empty()).then(|| language[row].clone()));
+            parts.push(format!("data {}", words::digits(&dataset[row])));
             boards.push(Leaderboard {
                 title: protocol[row].clone(),
-                place: words.join(", "),
+                place: parts.join(", "),
                 size: format!(
                     "{} queries, a pool of {} documents",
                     count(queries[row] as u64),

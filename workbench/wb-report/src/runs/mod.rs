@@ -7,7 +7,6 @@ mod records;
 
 use std::path::{Path, PathBuf};
 
-use minijinja::Value;
 use polars::prelude::{DataFrame, DataType, Expr, PolarsResult, col};
 use serde::Serialize;
 use wb_core::atomic;
@@ -18,14 +17,10 @@ use self::{
     list::ListedRun,
     records::RunFrames,
 };
-use crate::{
-    Error, Result,
-    template::{self, safe},
-};
+use crate::{Error, Result, template};
 
 #[derive(Serialize)]
 struct RunsPage {
-    style: Value,
     runs: Vec<ListedRun>,
     leaderboards: Vec<Leaderboard>,
     cards: Vec<DataCardView>,
@@ -42,7 +37,6 @@ pub fn index(runs_folder: &Path, out_folder: &Path) -> Result<PathBuf> {
         if has_page { format!("{}.html", address(run)) } else { String::new() }
     };
     let page = RunsPage {
-        style: safe(template::STYLE),
         runs: list::list(&frames, &link).map_err(Error::frame("runs"))?,
         leaderboards: leaderboard::leaderboards(&frames, &link).map_err(Error::frame("leaderboards"))?,
         cards: cards::cards(&frames, &link).map_err(Error::frame("data cards"))?,

@@ -76,17 +76,18 @@ pub struct BenchNumber {
     pub high: f64,
 }
 
-/// Reads the runs of a folder, oldest first.
+/// Reads the runs of a folder, oldest first. A file that cannot be read is as one that is not there.
 pub fn read(folder: &Path) -> Result<Vec<RunRecords>> {
     let mut all = Vec::new();
     for run in run_dir::list(folder)? {
+        let files = run.benches().unwrap_or_default();
         all.push(RunRecords {
             id: run.id().to_owned(),
             finished: run.is_done(),
             manifest: run_dir::read_json(&run.manifest()).unwrap_or_default(),
             verdict: run_dir::read_json(&run.verdict()).ok(),
             card: run_dir::read_json(&run.data()).ok(),
-            benches: run.benches()?.iter().filter_map(|file| run_dir::read_json(file).ok()).collect(),
+            benches: files.iter().filter_map(|file| run_dir::read_json(file).ok()).collect(),
         });
     }
     Ok(all)
