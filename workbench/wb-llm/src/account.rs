@@ -1,29 +1,29 @@
-//! What a run's questions cost: summed where answers are written down, so that it is what the ledger says.
+//! The cost of a run's questions, summed where answers are written down, so that it is what the ledger says.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ledger::{Record, SERVER},
+    ledger::{LedgerRecord, SERVER},
     request::Usage,
 };
 
 /// Tokens that were counted, and answers whose engine did not count: unknown is not 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Tokens {
-    /// Of prompts.
+pub struct TokenTotals {
+    /// Tokens of prompts.
     pub prompt: u64,
-    /// Of prompts, taken from a cache.
+    /// Tokens of prompts that were taken from a cache.
     pub cached: u64,
-    /// Of answers.
+    /// Tokens of answers.
     pub completion: u64,
     /// Answers without a count.
     pub uncounted: u64,
 }
 
-impl Tokens {
+impl TokenTotals {
     /// Adds one answer.
     pub fn add(&mut self, usage: &Usage) {
         self.prompt += usage.prompt.unwrap_or(0);
@@ -49,42 +49,42 @@ pub struct RecipeAccount {
     pub answered: u64,
     /// Questions that were given up.
     pub rejected: u64,
-    /// Of those, by the reason's class.
+    /// Number of given up questions by the reason's class.
     pub reasons: BTreeMap<String, u64>,
     /// Requests that failed and were sent again.
     pub retries: u64,
     /// Answers that did not fit and were asked for again, or given up.
     pub wasted_answers: u64,
     /// Tokens of the answers that count.
-    pub tokens: Tokens,
+    pub tokens: TokenTotals,
     /// Tokens of the answers that did not fit.
-    pub wasted: Tokens,
+    pub wasted: TokenTotals,
 }
 
 /// The account of a ledger, by recipe.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Account(pub BTreeMap<String, RecipeAccount>);
+pub struct LedgerAccount(pub BTreeMap<String, RecipeAccount>);
 
-impl Account {
+impl LedgerAccount {
     /// Adds a record.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &LedgerRecord) {
         let (recipe, cost) = match record {
-            Record::Opened(_) => return,
-            Record::Answered(answered) => (&answered.recipe, &answered.cost),
-            Record::Rejected(rejected) => (&rejected.recipe, &rejected.cost),
+            LedgerRecord::Opened(_) => return,
+            LedgerRecord::Answered(answered) => (&answered.recipe, &answered.cost),
+            LedgerRecord::Rejected(rejected) => (&rejected.recipe, &rejected.cost),
         };
         let account = self.0.entry(recipe.clone()).or_default();
         account.retries += u64::from(cost.retries);
         account.wasted_answers += u64::from(cost.wasted_answers);
         account.wasted.add_all(&cost.wasted);
         match record {
-            Record::Opened(_) => {}
-            Record::Answered(answered) => {
+            LedgerRecord::Opened(_) => {}
+            LedgerRecord::Answered(answered) => {
                 account.answered += 1;
                 account.tokens.add(&answered.usage);
             }
-            Record::Rejected(rejected) => {
+            LedgerRecord::Rejected(rejected) => {
                 account.rejected += 1;
                 *account.reasons.entry(rejected.class.clone()).or_default() += 1;
             }
@@ -92,7 +92,7 @@ impl Account {
     }
 
     /// Takes back that the server failed at a question, which now has this record. What that cost stays.
-    pub(crate) fn reopen(&mut self, record: &Record) {
+    pub(crate) fn reopen(&mut self, record: &LedgerRecord) {
         let Some(account) = record.recipe().and_then(|recipe| self.0.get_mut(recipe)) else { return };
         account.rejected = account.rejected.saturating_sub(1);
         if let Some(n) = account.reasons.get_mut(SERVER) {

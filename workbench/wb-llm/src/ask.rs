@@ -1,25 +1,25 @@
-//! What callers use: questions with a name, answered once and remembered.
+//! The interface for callers: questions with a name, answered once and remembered.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Result,
-    request::{Message, Sampling, Usage},
+    request::{Message, SamplingConfig, Usage},
 };
 
 /// One question of a recipe. Two questions with the same fields have the same key, and the same answer in the ledger.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
-    /// Which recipe asks, with its version: `text2code/web_query@3f2a.../generate`.
+pub struct LlmQuestion {
+    /// Recipe that asks, with its version: `text2code/web_query@3f2a.../generate`.
     pub recipe: String,
-    /// About what: a snippet's id.
+    /// Id of the snippet that the question is about.
     pub item: String,
-    /// Which of several candidates.
+    /// Number among several candidates.
     pub sample: u32,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// How to draw; the seed is derived from the run's seed, item, sample and attempt.
-    pub sampling: Sampling,
+    /// Settings for drawing; the seed is derived from the run's seed, item, sample and attempt.
+    pub sampling: SamplingConfig,
     /// The schema of the answer; validated on our side whatever the engine enforces.
     pub schema: Option<serde_json::Value>,
 }
@@ -33,13 +33,13 @@ pub struct Answer {
     pub text: String,
     /// The text as JSON, where a schema was asked for.
     pub value: Option<serde_json::Value>,
-    /// Which attempt it was, from 0.
+    /// Number of the attempt, from 0.
     pub attempt: u32,
     /// The seed of that attempt.
     pub seed: u32,
     /// Its tokens.
     pub usage: Usage,
-    /// How long the request took that brought it; none in ledgers that do not say.
+    /// Milliseconds of the request that brought it; none in ledgers that do not say.
     pub milliseconds: Option<u32>,
 }
 
@@ -48,11 +48,11 @@ pub struct Answer {
 pub struct Rejection {
     /// The question's key in the ledger.
     pub key: String,
-    /// Why.
+    /// Reason in words.
     pub reason: String,
 }
 
-/// What became of a question.
+/// The end of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// Answered, now or in an earlier run.
@@ -64,5 +64,5 @@ pub enum Reply {
 /// Answers questions, several at once; what was answered before is not asked again.
 pub trait Ask: Sync {
     /// The replies in the order of the questions. `each` is called as replies come, in any order, with the question's place.
-    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>>;
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>>;
 }

@@ -17,8 +17,8 @@ use crate::{
     engine::LlmEngine,
     error::{Error, Failure},
     keys::attempt_seed,
-    ledger::{Answered, Cost, Record, Rejected, SERVER},
-    request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling, Usage},
+    ledger::{AnswerCost, AnsweredRecord, LedgerRecord, Rejected, SERVER},
+    request::{ChatRequest, Completion, FinishReason, Message, Role, SamplingConfig, Usage},
     retry::{self, Breaker},
     schema::Schema,
 };
@@ -34,17 +34,17 @@ pub(crate) struct Asker {
     waits: AtomicU64,
 }
 
-/// How a question ended.
+/// The end of a question.
 pub(crate) enum Ended {
-    /// With an answer, or given up.
-    Record(Record),
+    /// Answered, or given up.
+    Record(LedgerRecord),
     /// Somebody asked to stop.
     Stopped,
-    /// No question can be answered.
+    /// Failure after which no question can be answered.
     Failed(String),
 }
 
-/// Why an answer is not taken: a class to count by, and the reason.
+/// The reason for which an answer is not taken, with a class to count by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unfit {
     pub class: &'static str,
@@ -52,9 +52,9 @@ pub(crate) struct Unfit {
 }
 
 enum Requested {
-    /// With the milliseconds that it took.
+    /// An answer with the milliseconds that it took.
     Answer(Completion, u32),
-    /// What the model said is lost; another draw may be taken.
+    /// A lost answer; another draw may be taken.
     Lost(Unfit),
     Unfit(Unfit),
     Stopped,
@@ -78,7 +78,7 @@ impl Asker {
     /// once; one that was cut at its length is asked for once more with twice the tokens.
     pub fn ask(&self, job: &Job, stop: &dyn Fn() -> bool) -> Ended {
         let question = &job.question;
-        let mut cost = Cost::default();
+        let mut cost = AnswerCost::default();
         let attempts = if question.sampling.temperature == 0.0 { 1 } else { self.retries.answers };
         let mut last = Unfit { class: "other", reason: "never asked".into() };
         let mut harmless = None;
@@ -136,7 +136,7 @@ impl Asker {
     fn request(
         &self,
         send: &mut dyn FnMut() -> Result<Completion, Failure>,
-        cost: &mut Cost,
+        cost: &mut AnswerCost,
         stop: &dyn Fn() -> bool,
     ) -> Requested {
         let begin = Instant::now();
@@ -191,7 +191,7 @@ impl Asker {
         let content = "Say yes.".to_owned();
         let alive = self.engine.chat(&ChatRequest {
             messages: vec![Message { role: Role::User, content }],
-            sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 1 },
+            sampling: SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 1 },
             seed: 0,
             schema: None,
         });
@@ -211,9 +211,9 @@ impl Asker {
     }
 }
 
-fn answered(job: &Job, (attempt, seed): (u32, u32), completion: Completion, took: u32, cost: Cost) -> Ended {
+fn answered(job: &Job, (attempt, seed): (u32, u32), completion: Completion, took: u32, cost: AnswerCost) -> Ended {
     let Completion { text, usage, .. } = completion;
-    Ended::Record(Record::Answered(Box::new(Answered {
+    Ended::Record(LedgerRecord::Answered(Box::new(AnsweredRecord {
         key: job.key.clone(),
         recipe: job.question.recipe.clone(),
         item: job.question.item.clone(),
@@ -227,8 +227,8 @@ fn answered(job: &Job, (attempt, seed): (u32, u32), completion: Completion, took
     })))
 }
 
-fn rejected(job: &Job, unfit: Unfit, cost: Cost) -> Ended {
-    Ended::Record(Record::Rejected(Box::new(Rejected {
+fn rejected(job: &Job, unfit: Unfit, cost: AnswerCost) -> Ended {
+    Ended::Record(LedgerRecord::Rejected(Box::new(Rejected {
         key: job.key.clone(),
         recipe: job.question.recipe.clone(),
         item: job.question.item.clone(),
@@ -255,7 +255,7 @@ fn fits(completion: &Completion, schema: Option<&Schema>) -> Result<(), Unfit> {
     read_value(&completion.text, schema).map(|_| ())
 }
 
-/// What a run ends with that answered all questions but some that the server failed at.
+/// The error of a run that answered all questions but some that the server failed at.
 pub(crate) fn unanswered(first: &Rejected, (open, all): (usize, usize)) -> String {
     let Rejected { recipe, item, sample, reason, .. } = first;
     format!(
@@ -265,18 +265,20 @@ pub(crate) fn unanswered(first: &Rejected, (open, all): (usize, usize)) -> Strin
     )
 }
 
-/// What a record says of its question. An answer that does not fit its schema cannot be in a ledger.
-pub(crate) fn reply(record: Record, schema: Option<&Schema>) -> crate::Result<Reply> {
+/// Makes the reply to a question out of its record. An answer that does not fit its schema cannot be in a ledger.
+pub(crate) fn reply(record: LedgerRecord, schema: Option<&Schema>) -> crate::Result<Reply> {
     match record {
-        Record::Answered(answered) => {
+        LedgerRecord::Answered(answered) => {
             let value = read_value(&answered.text, schema).map_err(|unfit| {
                 Error::Ledger(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
             })?;
-            let Answered { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
+            let AnsweredRecord { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
             Ok(Reply::Answered(Answer { key, text, value, attempt, seed, usage, milliseconds }))
         }
-        Record::Rejected(rejected) => Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason })),
-        Record::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),
+        LedgerRecord::Rejected(rejected) => {
+            Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason }))
+        }
+        LedgerRecord::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),
     }
 }
 

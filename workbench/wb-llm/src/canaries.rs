@@ -14,28 +14,28 @@ use crate::{
     engine::LlmEngine,
     error::{Error, Failure, Result},
     neutral::neutral,
-    request::{ChatRequest, Completion, Message, Role, Sampling, Usage},
+    request::{ChatRequest, Completion, Message, Role, SamplingConfig, Usage},
     retry,
 };
 
-/// What was found; part of the run's manifest.
+/// The findings about an engine; part of the run's manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Canaries {
-    /// Whether a schema constrains what is generated.
+    /// Effect of a schema on what is generated.
     pub schema: Enforced,
-    /// What a control token in a message is taken for.
-    pub control_tokens: Controls,
-    /// Whether the same request gives the same answer.
+    /// Effect of a control token in a message.
+    pub control_tokens: ControlEffect,
+    /// Repeatability of the answers to the same request.
     pub repeats: Repeats,
-    /// Whether another seed gives another answer.
+    /// Effect of the seed.
     #[serde(default)]
     pub seeds: Seeds,
-    /// Whether answers say what they cost.
+    /// True where answers say what they cost.
     pub counts_tokens: bool,
 }
 
-/// Whether a schema constrains.
+/// The effect of a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforced {
@@ -47,40 +47,40 @@ pub enum Enforced {
     Refused(String),
 }
 
-/// What a control token in a message is.
+/// The effect of a control token in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Controls {
-    /// It works: text that is not our own has to be neutral.
+pub enum ControlEffect {
+    /// Works as one: text that is not our own has to be neutral.
     Live,
-    /// It is text like any other.
+    /// Text like any other.
     Text,
     /// The counts of tokens do not tell.
     Unknown,
 }
 
-/// Whether the same request gives the same answer.
+/// Repeatability of the answers to the same request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeats {
     /// Twice in a row and four times at once.
     Exact,
-    /// In a row, but not with others at the same time.
+    /// Repeats in a row, but not with others at the same time.
     BatchDependent,
-    /// Not even in a row.
+    /// Differs even in a row.
     Never,
 }
 
-/// What a seed does at a temperature of 1.
+/// The effect of a seed at a temperature of 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Seeds {
-    /// The same gives the same answer, another one another.
+    /// Equal seeds give equal answers, other seeds other ones.
     Followed,
     /// The answer is the same whatever the seed: the candidates of a question will all be equal, and to ask again for one
     /// that does not fit helps nothing.
     Ignored,
-    /// Not told: not even the same seed gives the same answer, or an earlier version did not look.
+    /// Unknown: not even the same seed gives the same answer, or an earlier version did not look.
     #[default]
     Unknown,
 }
@@ -98,7 +98,7 @@ pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> R
     };
     let request = |content: &str, temperature: f32, max_tokens: u32, schema: Option<Value>| ChatRequest {
         messages: vec![Message { role: Role::User, content: content.to_owned() }],
-        sampling: Sampling { temperature, top_p: 1.0, max_tokens },
+        sampling: SamplingConfig { temperature, top_p: 1.0, max_tokens },
         seed: 1,
         schema,
     };
@@ -152,12 +152,14 @@ pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> R
 }
 
 /// A control token is one or two tokens more; as text it is several, and broken it is at least as many.
-fn controls(plain: Usage, marked: Option<u64>, broken: Option<u64>) -> Controls {
-    let (Some(plain), Some(marked), Some(broken)) = (plain.prompt, marked, broken) else { return Controls::Unknown };
+fn controls(plain: Usage, marked: Option<u64>, broken: Option<u64>) -> ControlEffect {
+    let (Some(plain), Some(marked), Some(broken)) = (plain.prompt, marked, broken) else {
+        return ControlEffect::Unknown;
+    };
     match (marked.saturating_sub(plain), broken.saturating_sub(plain)) {
-        (1..=2, 4..) => Controls::Live,
-        (3.., 3..) => Controls::Text,
-        _ => Controls::Unknown,
+        (1..=2, 4..) => ControlEffect::Live,
+        (3.., 3..) => ControlEffect::Text,
+        _ => ControlEffect::Unknown,
     }
 }
 

@@ -14,8 +14,8 @@ use std::{
 use wb_core::Seed;
 
 use crate::{
-    account::Account,
-    ask::{Ask, Question, Reply},
+    account::LedgerAccount,
+    ask::{Ask, LlmQuestion, Reply},
     attempts::{Asker, Ended, reply, unanswered},
     canaries::{self, Canaries},
     config::{Determinism, EngineConfig, LlmConfig},
@@ -26,7 +26,7 @@ use crate::{
     },
     error::{Error, Result},
     keys,
-    ledger::{FORMAT, Ledger, Opened, Record, Rejected},
+    ledger::{FORMAT, Ledger, LedgerRecord, Opened, Rejected},
     schema::Schema,
 };
 
@@ -34,16 +34,16 @@ use crate::{
 const GROUP: usize = 64;
 /// and at most so long after they came.
 const GROUP_TIME: Duration = Duration::from_secs(1);
-/// When a run ends early, requests in flight have so long to be written down.
+/// Time for requests in flight to be written down when a run ends early.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a request to stop is looked for.
+/// Time between two looks for a request to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Answers questions with an engine, or with an earlier run's ledger.
 pub struct Client {
     shared: Arc<Shared>,
     replay: bool,
-    /// Whether questions that the server failed at are left out, and not asked again.
+    /// True where questions that the server failed at are left out, and not asked again.
     leave_out: bool,
     parallel: usize,
     canaries: Option<Canaries>,
@@ -52,7 +52,7 @@ pub struct Client {
     turn: Mutex<()>,
 }
 
-/// What the threads that ask have in common with the client; they may outlive a call that was interrupted.
+/// State that the threads that ask share with the client; they may outlive a call that was interrupted.
 struct Shared {
     asker: Asker,
     ledger: Ledger,
@@ -77,17 +77,6 @@ impl Client {
         Self::begin(engine, config, seed, ledger, interrupt)
     }
 
-    /// The same with an engine that is open already.
-    pub fn with_engine(
-        engine: Arc<dyn LlmEngine>,
-        config: &LlmConfig,
-        seed: Seed,
-        ledger: &Path,
-        interrupt: Arc<AtomicBool>,
-    ) -> Result<Self> {
-        Self::begin(engine, config, seed, Ledger::open(ledger)?, interrupt)
-    }
-
     fn begin(
         engine: Arc<dyn LlmEngine>,
         config: &LlmConfig,
@@ -99,7 +88,7 @@ impl Client {
         let canaries = config.canaries.then(|| sung(&engine, seed, &interrupt)).transpose()?;
         let opened = Opened { format: FORMAT, engine: info.clone(), seed: seed.0, canaries: canaries.clone() };
         if ledger.opened() != Some(&opened) {
-            ledger.append(&Record::Opened(Box::new(opened)))?;
+            ledger.append(&LedgerRecord::Opened(Box::new(opened)))?;
             ledger.sync()?;
         }
         let parallel = match (config.determinism, config.parallel) {
@@ -124,18 +113,18 @@ impl Client {
         Ok(Self { shared, replay: true, leave_out, parallel: 1, canaries, reused, turn: Mutex::new(()) })
     }
 
-    /// Who answers; in a replay, who answered.
+    /// The engine that answers; in a replay, the one that answered.
     pub fn info(&self) -> &EngineInfo {
         self.shared.asker.engine().info()
     }
 
-    /// What the engine did with questions whose answer is known, where it was asked.
+    /// The engine's answers to questions whose answer is known, where it was asked.
     pub fn canaries(&self) -> Option<&Canaries> {
         self.canaries.as_ref()
     }
 
-    /// What all answers of the ledger cost, those of earlier runs too.
-    pub fn account(&self) -> Account {
+    /// The cost of all answers of the ledger, those of earlier runs too.
+    pub fn account(&self) -> LedgerAccount {
         self.shared.ledger.account()
     }
 
@@ -149,7 +138,7 @@ impl Client {
         self.reused.load(Ordering::Relaxed)
     }
 
-    /// How many questions are asked at once.
+    /// Number of questions that are asked at once.
     pub fn parallel(&self) -> usize {
         self.parallel
     }
@@ -195,12 +184,12 @@ fn sung(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &Arc<AtomicBool>) ->
 pub(crate) struct Job {
     pub place: usize,
     pub key: String,
-    pub question: Question,
+    pub question: LlmQuestion,
     pub schema: Option<Arc<Schema>>,
 }
 
 impl Ask for Client {
-    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>> {
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>> {
         let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let shared = &self.shared;
         let mut schemas = Schemas::default();
@@ -347,14 +336,14 @@ struct Jobs {
     open: Mutex<Vec<Rejected>>,
 }
 
-/// What one thread does: the next question, until there is none. An answer is in the file before the next is asked.
+/// Runs one thread: the next question, until there is none. An answer is in the file before the next is asked.
 fn work(shared: &Shared, jobs: &Jobs, sender: &SyncSender<Message>) {
     let stop = || jobs.stop.load(Ordering::Relaxed) || shared.asker.interrupted();
     while !stop() {
         let Some(job) = jobs.jobs.get(jobs.next.fetch_add(1, Ordering::Relaxed)) else { return };
         let result = match shared.asker.ask(job, &stop) {
             Ended::Record(record) => {
-                if let (true, Record::Rejected(rejected)) = (record.is_open(), &record) {
+                if let (true, LedgerRecord::Rejected(rejected)) = (record.is_open(), &record) {
                     let mut open = jobs.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     open.push(Rejected::clone(rejected));
                 }
@@ -375,7 +364,7 @@ fn work(shared: &Shared, jobs: &Jobs, sender: &SyncSender<Message>) {
 struct Schemas<'a>(Vec<(&'a serde_json::Value, Arc<Schema>)>);
 
 impl<'a> Schemas<'a> {
-    fn of(&mut self, question: &'a Question) -> Result<Option<Arc<Schema>>> {
+    fn of(&mut self, question: &'a LlmQuestion) -> Result<Option<Arc<Schema>>> {
         let Some(schema) = &question.schema else { return Ok(None) };
         // Most questions in a row are of one recipe.
         if let Some((_, known)) = self.0.iter().rev().find(|(known, _)| *known == schema) {

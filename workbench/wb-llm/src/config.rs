@@ -1,4 +1,4 @@
-//! What a run says about its language model: which engine, how many at once, how patient.
+//! A run's settings of its language model: engine, parallel requests, patience.
 
 use std::{borrow::Cow, fmt, path::PathBuf, time::Duration};
 

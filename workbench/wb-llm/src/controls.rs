@@ -10,29 +10,29 @@ use serde::{Deserialize, Serialize};
 use wb_core::fingerprint::Fingerprint;
 
 use crate::{
-    gguf::{Metadata, Value},
+    gguf::{GgufValue, Metadata},
     neutral::{BREAK, neutral},
 };
 
-/// What is known of an engine's control tokens; part of the run's manifest and of the ledger.
+/// The known control tokens of an engine; part of the run's manifest and of the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KnownControls {
-    /// Where it is from.
+    /// Source of this knowledge.
     pub source: ControlSource,
-    /// How many texts are broken beside those of common models; 0 where they are found text by text, or unknown.
+    /// Number of texts that are broken beside those of common models; 0 where they are found text by text, or unknown.
     pub count: usize,
     /// BLAKE3 of these texts: the same for the same vocabulary, however it is reached.
     pub hash: Option<String>,
-    /// Why no more is known, or what cannot be broken; empty where all is well.
+    /// Reason why no more is known, or what cannot be broken; empty where all is well.
     pub note: String,
 }
 
-/// How the control tokens of a model are known.
+/// The source of a model's control tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlSource {
-    /// They are not: what is common among models is broken, and nothing else.
+    /// None: what is common among models is broken, and nothing else.
     #[default]
     Unknown,
     /// From the model's own file.
@@ -146,14 +146,14 @@ const HTML: [&str; 33] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ControlTokens {
     texts: BTreeSet<String>,
-    /// By the first character, the lengths in bytes of the texts that begin with it.
+    /// Lengths in bytes of the texts that begin with a character.
     lengths: BTreeMap<char, BTreeSet<usize>>,
-    /// Those of a single character, which nothing can be put into.
+    /// Number of texts of a single character, which nothing can be put into.
     whole: usize,
 }
 
 impl ControlTokens {
-    /// These texts, without empty ones. Those of one character are counted and left alone.
+    /// Takes these texts, without empty ones. Those of one character are counted and left alone.
     pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let mut tokens = Self::default();
         for text in texts {
@@ -173,21 +173,21 @@ impl ControlTokens {
         self.texts.insert(text);
     }
 
-    /// Those of a GGUF file's metadata: all that llama.cpp cuts out of a prompt, and pieces of text that look like marks.
+    /// Takes those of a GGUF file's metadata: all that llama.cpp cuts out of a prompt, and pieces of text that look like marks.
     pub fn of_metadata(metadata: &Metadata) -> Result<Self, String> {
-        let Some(Value::Texts(texts)) = metadata.get("tokenizer.ggml.tokens") else {
+        let Some(GgufValue::Texts(texts)) = metadata.get("tokenizer.ggml.tokens") else {
             return Err("tokenizer.ggml.tokens is missing, an array of texts was expected".into());
         };
         let none = Vec::new();
         let kinds = match metadata.get("tokenizer.ggml.token_type") {
             None => &none,
-            Some(Value::Integers(kinds)) if kinds.len() == texts.len() => kinds,
+            Some(GgufValue::Integers(kinds)) if kinds.len() == texts.len() => kinds,
             Some(_) => return Err(format!("tokenizer.ggml.token_type has no {} integers", texts.len())),
         };
         Ok(Self::of_vocabulary(texts, kinds))
     }
 
-    /// Those of a list of tokens with the numbers of their kinds, which may be missing.
+    /// Takes those of a list of tokens with the numbers of their kinds, which may be missing.
     pub fn of_vocabulary(texts: &[String], kinds: &[i64]) -> Self {
         let is_control = |(at, text): &(usize, &String)| {
             let kind = kinds.get(*at).copied().unwrap_or_default();
@@ -197,7 +197,7 @@ impl ControlTokens {
         Self::new(texts.iter().enumerate().filter(is_control).map(|(_, text)| text.clone()))
     }
 
-    /// What is known, for the manifest.
+    /// Tells what is known, for the manifest.
     pub fn known(&self, source: ControlSource) -> KnownControls {
         let mut builder = Fingerprint::builder();
         builder.number(self.texts.len() as u64);
@@ -245,7 +245,7 @@ impl ControlTokens {
     }
 }
 
-/// Whether a text looks like a mark and not like a piece of code or of a page: between brackets, of one word.
+/// True for a text that looks like a mark and not like a piece of code or of a page: between brackets, of one word.
 pub(crate) fn is_mark(text: &str) -> bool {
     let pairs = [('<', '>'), ('[', ']')];
     let within = pairs.iter().find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close));

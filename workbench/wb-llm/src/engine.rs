@@ -6,18 +6,18 @@ use crate::{
     controls::KnownControls,
     error::Failure,
     neutral::neutral,
-    request::{ChatRequest, Completion, Sampling},
+    request::{ChatRequest, Completion, SamplingConfig},
 };
 
-/// What is known of an engine before it is asked anything.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The identity of an engine, known before it is asked anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineInfo {
     /// `http`, `sidecar`, `embedded` or `replay`.
     pub engine: String,
     /// The model's name as the engine gives it.
     pub model: String,
-    /// What tells models apart: BLAKE3 of the model's file, or, for a server, of what it says of its model, with the file's
+    /// Identity of the model: BLAKE3 of the model's file, or, for a server, of what it says of its model, with the file's
     /// hash in it where that is at hand.
     pub model_hash: String,
     /// BLAKE3 of the model's file; none is unknown: a server did not say where it lies, or it lies on another machine.
@@ -26,19 +26,19 @@ pub struct EngineInfo {
     pub context: Option<u32>,
     /// The engine's own version.
     pub build: String,
-    /// How many requests it works on at once.
+    /// Number of requests that it works on at once.
     pub parallel: usize,
-    /// What is known of the model's control tokens, which no message may hold.
+    /// Known control tokens of the model, which no message may hold.
     #[serde(default)]
     pub controls: KnownControls,
 }
 
 /// A language model that can be asked. One call is one attempt: nothing is retried, validated or remembered here.
 pub trait LlmEngine: Send + Sync {
-    /// What it is.
+    /// The engine's identity.
     fn info(&self) -> &EngineInfo;
 
-    /// Where it is, for messages about its failures: a server's address, a log, a file.
+    /// Names its place for messages about its failures: a server's address, a log, a file.
     fn place(&self) -> String {
         self.info().model.clone()
     }
@@ -47,7 +47,7 @@ pub trait LlmEngine: Send + Sync {
     fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure>;
 
     /// Goes on with a text as it stands, without a chat template.
-    fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure>;
+    fn complete(&self, prompt: &str, sampling: &SamplingConfig, seed: u32) -> Result<Completion, Failure>;
 
     /// A message as it may be sent: without control tokens of this model, as far as [`EngineInfo::controls`] says that they
     /// are known. What this engine cannot say of its own model is broken as for common ones.

@@ -1,4 +1,4 @@
-//! What stands at the beginning of a GGUF file: what it says of its model.
+//! The beginning of a GGUF file: its metadata, which describes the model.
 //!
 //! The file comes from anywhere, so nothing in it is believed before it is checked: every length against the bytes
 //! that are left, every count against a bound. Reading takes time and memory in proportion to the bytes of the header,
@@ -24,11 +24,11 @@ pub(crate) const MAX_KEY: u64 = 1 << 10;
 const MAX_STRING: u64 = 16 << 20;
 
 /// Keys and values.
-pub type Metadata = BTreeMap<String, Value>;
+pub type Metadata = BTreeMap<String, GgufValue>;
 
 /// A value of the metadata.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum GgufValue {
     /// An integer of any width.
     Integer(i128),
     /// A number with a point.
@@ -47,8 +47,8 @@ pub enum Value {
     Bools(Vec<bool>),
 }
 
-impl Value {
-    /// What it is, for messages.
+impl GgufValue {
+    /// Names its kind, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Integer(_) => "an integer",
@@ -117,31 +117,31 @@ impl<R: Read> Cursor<'_, R> {
         String::from_utf8(self.bytes(n, what)?).map_err(|_| format!("byte {at}: {what} is not UTF-8"))
     }
 
-    fn scalar(&mut self, kind: u32, key: &str) -> Bounds<Value> {
+    fn scalar(&mut self, kind: u32, key: &str) -> Bounds<GgufValue> {
         Ok(match kind {
-            0 => Value::Integer(self.fixed::<1>(key)?[0].into()),
-            1 => Value::Integer(i8::from_le_bytes(self.fixed(key)?).into()),
-            2 => Value::Integer(u16::from_le_bytes(self.fixed(key)?).into()),
-            3 => Value::Integer(i16::from_le_bytes(self.fixed(key)?).into()),
-            4 => Value::Integer(u32::from_le_bytes(self.fixed(key)?).into()),
-            5 => Value::Integer(i32::from_le_bytes(self.fixed(key)?).into()),
-            6 => Value::Float(f32::from_le_bytes(self.fixed(key)?).into()),
+            0 => GgufValue::Integer(self.fixed::<1>(key)?[0].into()),
+            1 => GgufValue::Integer(i8::from_le_bytes(self.fixed(key)?).into()),
+            2 => GgufValue::Integer(u16::from_le_bytes(self.fixed(key)?).into()),
+            3 => GgufValue::Integer(i16::from_le_bytes(self.fixed(key)?).into()),
+            4 => GgufValue::Integer(u32::from_le_bytes(self.fixed(key)?).into()),
+            5 => GgufValue::Integer(i32::from_le_bytes(self.fixed(key)?).into()),
+            6 => GgufValue::Float(f32::from_le_bytes(self.fixed(key)?).into()),
             7 => match self.fixed::<1>(key)?[0] {
-                0 => Value::Bool(false),
-                1 => Value::Bool(true),
+                0 => GgufValue::Bool(false),
+                1 => GgufValue::Bool(true),
                 other => {
                     return Err(format!("byte {}: {key} is a boolean of {other}, 0 or 1 was expected", self.at - 1));
                 }
             },
-            8 => Value::Text(self.text(MAX_STRING, key)?),
-            10 => Value::Integer(u64::from_le_bytes(self.fixed(key)?).into()),
-            11 => Value::Integer(i64::from_le_bytes(self.fixed(key)?).into()),
-            12 => Value::Float(f64::from_le_bytes(self.fixed(key)?)),
+            8 => GgufValue::Text(self.text(MAX_STRING, key)?),
+            10 => GgufValue::Integer(u64::from_le_bytes(self.fixed(key)?).into()),
+            11 => GgufValue::Integer(i64::from_le_bytes(self.fixed(key)?).into()),
+            12 => GgufValue::Float(f64::from_le_bytes(self.fixed(key)?)),
             other => return Err(format!("byte {}: {key} is of kind {other}, which the format does not know", self.at)),
         })
     }
 
-    fn value(&mut self, key: &str) -> Bounds<Value> {
+    fn value(&mut self, key: &str) -> Bounds<GgufValue> {
         let kind = self.u32(key)?;
         if kind != 9 {
             return self.scalar(kind, key);
@@ -165,19 +165,21 @@ impl<R: Read> Cursor<'_, R> {
         self.need(count * least, key)?;
         let wrong = || format!("byte {at}: {key} has an integer beyond 63 bits");
         Ok(match kind {
-            6 | 12 => Value::Floats(
+            6 | 12 => GgufValue::Floats(
                 (0..count)
-                    .map(|_| self.scalar(kind, key).map(|v| if let Value::Float(v) = v { v as f32 } else { 0.0 }))
+                    .map(|_| self.scalar(kind, key).map(|v| if let GgufValue::Float(v) = v { v as f32 } else { 0.0 }))
                     .collect::<Bounds<_>>()?,
             ),
-            7 => Value::Bools(
-                (0..count).map(|_| self.scalar(kind, key).map(|v| v == Value::Bool(true))).collect::<Bounds<_>>()?,
+            7 => GgufValue::Bools(
+                (0..count)
+                    .map(|_| self.scalar(kind, key).map(|v| v == GgufValue::Bool(true)))
+                    .collect::<Bounds<_>>()?,
             ),
-            8 => Value::Texts((0..count).map(|_| self.text(MAX_STRING, key)).collect::<Bounds<_>>()?),
-            _ => Value::Integers(
+            8 => GgufValue::Texts((0..count).map(|_| self.text(MAX_STRING, key)).collect::<Bounds<_>>()?),
+            _ => GgufValue::Integers(
                 (0..count)
                     .map(|_| match self.scalar(kind, key)? {
-                        Value::Integer(v) => i64::try_from(v).map_err(|_| wrong()),
+                        GgufValue::Integer(v) => i64::try_from(v).map_err(|_| wrong()),
                         _ => Err(wrong()),
                     })
                     .collect::<Bounds<_>>()?,
@@ -224,7 +226,7 @@ pub(crate) fn begin<R: Read + Seek>(reader: &mut R) -> Bounds<(Cursor<'_, R>, Me
     Ok((cursor, metadata, tensors, length))
 }
 
-/// What a file says of its model, whatever form its tensors have: a server may run forms that are not known here.
+/// Reads what a file says of its model, whatever form its tensors have: a server may run forms that are not known here.
 pub fn metadata(path: &Path) -> Result<Metadata, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     begin(&mut BufReader::with_capacity(1 << 16, file)).map(|(_, metadata, _, _)| metadata)

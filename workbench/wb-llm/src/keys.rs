@@ -2,7 +2,7 @@
 
 use wb_core::{Seed, fingerprint::Fingerprint};
 
-use crate::{ask::Question, engine::EngineInfo};
+use crate::{ask::LlmQuestion, engine::EngineInfo};
 
 /// Servers read this seed as "a random one".
 const RANDOM: u32 = u32::MAX;
@@ -10,7 +10,7 @@ const RANDOM: u32 = u32::MAX;
 /// The name of a question: a fingerprint of all that its answer depends on: the engine and its model, the recipe with
 /// its version, the item and which of its candidates, every word of the conversation, how is drawn, the schema, and the
 /// run's seed.
-pub fn key(question: &Question, info: &EngineInfo, seed: Seed) -> String {
+pub fn key(question: &LlmQuestion, info: &EngineInfo, seed: Seed) -> String {
     let mut builder = Fingerprint::builder();
     builder.text("wb-llm question 1").text(&info.engine).text(&info.model_hash).number(seed.0);
     builder.text(&question.recipe).text(&question.item).number(u64::from(question.sample));
@@ -46,33 +46,24 @@ fn remapped(seed: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Message, Role, Sampling};
+    use crate::request::{Message, Role, SamplingConfig};
 
     fn info() -> EngineInfo {
-        EngineInfo {
-            engine: "http".into(),
-            model: "m".into(),
-            model_hash: "h".into(),
-            file_hash: None,
-            context: None,
-            build: String::new(),
-            parallel: 1,
-            controls: Default::default(),
-        }
+        EngineInfo { engine: "http".into(), model_hash: "h".into(), ..EngineInfo::default() }
     }
 
     #[test]
     fn whatever_changes_an_answer_changes_the_key_and_nothing_else_does() {
-        let question = Question {
+        let question = LlmQuestion {
             recipe: "r".into(),
             item: "i".into(),
             sample: 0,
             messages: vec![Message { role: Role::User, content: "ab".into() }],
-            sampling: Sampling::default(),
+            sampling: SamplingConfig::default(),
             schema: None,
         };
         let base = key(&question, &info(), Seed(1));
-        let changes: [fn(&mut Question, &mut EngineInfo, &mut Seed); 11] = [
+        let changes: [fn(&mut LlmQuestion, &mut EngineInfo, &mut Seed); 11] = [
             |q, _, _| q.recipe.push('x'),
             |q, _, _| q.item.push('x'),
             |q, _, _| q.sample = 1,

@@ -1,4 +1,4 @@
-//! What was asked and what came back, one checksummed line each: the truth that a data set is made from.
+//! The ledger of questions and answers, one checksummed line each: the truth that a data set is made from.
 //!
 //! A line is `{"check":"<16 hex digits of BLAKE3 of the record's bytes>","record":{...}}`. Lines are only ever added. An
 //! answer is written before the next question is asked, in one call, so that the death of the process loses nothing
@@ -17,9 +17,9 @@ use std::{
 
 use wb_core::faults;
 
-pub use crate::records::{Answered, Cost, FORMAT, Opened, Record, Rejected, SERVER};
+pub use crate::records::{AnswerCost, AnsweredRecord, FORMAT, LedgerRecord, Opened, Rejected, SERVER};
 use crate::{
-    account::Account,
+    account::LedgerAccount,
     error::{Error, Result},
     records::{is_torn, line, parse},
 };
@@ -33,22 +33,22 @@ pub struct Ledger {
     inner: Mutex<Inner>,
 }
 
-/// Where a question's last line is.
+/// Place of a question's last line.
 #[derive(Clone, Copy)]
 struct Place {
     offset: u64,
     length: usize,
-    /// It says that the server failed: the question may have another.
+    /// True where it says that the server failed: the question may have another.
     is_open: bool,
 }
 
 struct Inner {
     file: File,
-    /// Where each key's line is.
+    /// Place of each key's line.
     places: HashMap<[u8; 32], Place>,
     end: u64,
     unsynced: usize,
-    account: Account,
+    account: LedgerAccount,
     /// A write failed and what it left could not be taken back.
     broken: bool,
 }
@@ -88,7 +88,7 @@ impl Ledger {
 
     fn load(path: &Path, mut file: File, read_only: bool) -> Result<Self> {
         let mut places = HashMap::new();
-        let (mut account, mut opened, mut dropped, mut end) = (Account::default(), Vec::new(), 0, 0u64);
+        let (mut account, mut opened, mut dropped, mut end) = (LedgerAccount::default(), Vec::new(), 0, 0u64);
         let mut number = 0usize;
         let mut reader = BufReader::with_capacity(1 << 20, &mut file);
         let mut line = Vec::new();
@@ -129,7 +129,7 @@ impl Ledger {
                     )));
                 }
             }
-            if let Record::Opened(record) = record {
+            if let LedgerRecord::Opened(record) = record {
                 if record.format != FORMAT {
                     let found = record.format;
                     let what = format!("{}:{number}: format {found}, expected {FORMAT}", path.display());
@@ -147,7 +147,7 @@ impl Ledger {
     }
 
     /// The record of a question, if it has one.
-    pub fn get(&self, key: &str) -> Result<Option<Record>> {
+    pub fn get(&self, key: &str) -> Result<Option<LedgerRecord>> {
         let Some(key) = key_bytes(key) else { return Ok(None) };
         let mut inner = self.inner();
         let Some(&Place { offset, length, .. }) = inner.places.get(&key) else { return Ok(None) };
@@ -160,13 +160,13 @@ impl Ledger {
             .map_err(|what| Error::Ledger(format!("{}: byte {offset}: {what}", self.path.display())))
     }
 
-    /// Whether a question has a record.
+    /// True for a question with a record.
     pub fn has(&self, key: &str) -> bool {
         key_bytes(key).is_some_and(|key| self.inner().places.contains_key(&key))
     }
 
     /// Adds a record, in one call to the system. It counts only after [`Ledger::sync`].
-    pub fn append(&self, record: &Record) -> Result<()> {
+    pub fn append(&self, record: &LedgerRecord) -> Result<()> {
         let mut inner = self.inner();
         if self.read_only || inner.broken {
             return Err(Error::Ledger(format!("{}: not open for writing", self.path.display())));
@@ -213,8 +213,8 @@ impl Ledger {
         Ok(n)
     }
 
-    /// What all its records cost.
-    pub fn account(&self) -> Account {
+    /// The cost of all its records.
+    pub fn account(&self) -> LedgerAccount {
         self.inner().account.clone()
     }
 
@@ -223,7 +223,7 @@ impl Ledger {
         self.inner().places.len()
     }
 
-    /// Whether nothing is answered in it.
+    /// True where nothing is answered in it.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -233,7 +233,7 @@ impl Ledger {
         self.dropped
     }
 
-    /// Who answered last, as it stood in the file when it was opened.
+    /// The engine that answered last, as it stood in the file when it was opened.
     pub fn opened(&self) -> Option<&Opened> {
         self.opened.last()
     }
@@ -273,9 +273,9 @@ impl Drop for Ledger {
 /// Notes a question's record, which may take the place of one that says that the server failed; whether it may be there.
 fn put(
     places: &mut HashMap<[u8; 32], Place>,
-    account: &mut Account,
+    account: &mut LedgerAccount,
     (key, place): ([u8; 32], Place),
-    record: &Record,
+    record: &LedgerRecord,
 ) -> bool {
     match places.insert(key, place) {
         Some(before) if !before.is_open => return false,
@@ -287,7 +287,7 @@ fn put(
 }
 
 /// All records of a ledger that nobody writes, in the order of the file.
-pub fn records(path: &Path) -> Result<Vec<Record>> {
+pub fn records(path: &Path) -> Result<Vec<LedgerRecord>> {
     let ledger = Ledger::open_read_only(path)?;
     let mut records = Vec::with_capacity(ledger.len());
     let mut inner = ledger.inner();

@@ -23,13 +23,13 @@ mod retry;
 pub mod schema;
 pub mod secret;
 
-pub use account::{Account, RecipeAccount, Tokens};
-pub use ask::{Answer, Ask, Question, Rejection, Reply};
+pub use account::{LedgerAccount, RecipeAccount, TokenTotals};
+pub use ask::{Answer, Ask, LlmQuestion, Rejection, Reply};
 pub use canaries::Canaries;
 pub use client::Client;
 pub use config::{Determinism, EngineConfig, LlmConfig};
 pub use engine::{EngineInfo, LlmEngine};
 pub use error::{Error, Failure, Result};
 pub use ledger::Ledger;
-pub use request::{ChatRequest, Completion, FinishReason, Message, Role, Sampling, Usage};
+pub use request::{ChatRequest, Completion, FinishReason, Message, Role, SamplingConfig, Usage};
 pub use schema::Schema;

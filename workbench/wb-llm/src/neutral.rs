@@ -6,7 +6,7 @@
 
 use wb_core::Seed;
 
-/// What breaks a control string.
+/// Character that breaks a control string.
 pub const BREAK: char = '\u{200b}';
 
 /// Control strings of common models that are not of the form `<|...|>`.
@@ -65,7 +65,7 @@ pub fn neutral(text: &str) -> String {
     out
 }
 
-/// Whether a text begins with `<|name|>`, on one line and without spaces, so that operators of that look stay whole.
+/// True for a text that begins with `<|name|>`, on one line and without spaces, so that operators of that look stay whole.
 fn is_bar_token(text: &str) -> bool {
     ["|", "｜"].iter().any(|bar| {
         let Some(inside) = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(bar)) else { return false };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    account::Tokens,
+    account::TokenTotals,
     canaries::Canaries,
     engine::EngineInfo,
     error::{Error, Result},
@@ -13,16 +13,16 @@ use crate::{
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Record {
+pub enum LedgerRecord {
     /// A run began to ask.
     Opened(Box<Opened>),
     /// An answer that fits.
-    Answered(Box<Answered>),
+    Answered(Box<AnsweredRecord>),
     /// A question that was given up.
     Rejected(Box<Rejected>),
 }
 
-/// Who answers from here on.
+/// The engine that answers from here on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opened {
@@ -32,38 +32,38 @@ pub struct Opened {
     pub engine: EngineInfo,
     /// The run's seed.
     pub seed: u64,
-    /// What the engine did with questions whose answer is known.
+    /// The engine's answers to questions whose answer is known.
     pub canaries: Option<Canaries>,
 }
 
 /// The format that is written here.
 pub const FORMAT: u32 = 1;
 
-/// What a question cost beside its answer.
+/// The cost of a question beside its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Cost {
+pub struct AnswerCost {
     /// Requests that failed and were sent again.
     pub retries: u32,
     /// Answers that did not fit.
     pub wasted_answers: u32,
     /// Their tokens.
-    pub wasted: Tokens,
+    pub wasted: TokenTotals,
 }
 
 /// An answer that fits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answered {
+pub struct AnsweredRecord {
     /// The question's key.
     pub key: String,
-    /// Which recipe asked.
+    /// Recipe that asked.
     pub recipe: String,
-    /// About what.
+    /// Item that it is about.
     pub item: String,
-    /// Which of several candidates.
+    /// Number among several candidates.
     pub sample: u32,
-    /// Which attempt it was, from 0.
+    /// Number of the attempt, from 0.
     pub attempt: u32,
     /// The seed of that attempt.
     pub seed: u32,
@@ -71,9 +71,9 @@ pub struct Answered {
     pub text: String,
     /// Its tokens.
     pub usage: Usage,
-    /// What it cost beside.
-    pub cost: Cost,
-    /// How long the request took that brought it. Nothing that is made of answers depends on it.
+    /// Cost of the question beside.
+    pub cost: AnswerCost,
+    /// Milliseconds of the request that brought it. Nothing that is made of answers depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u32>,
 }
@@ -88,21 +88,21 @@ pub const SERVER: &str = "server";
 pub struct Rejected {
     /// The question's key.
     pub key: String,
-    /// Which recipe asked.
+    /// Recipe that asked.
     pub recipe: String,
-    /// About what.
+    /// Item that it is about.
     pub item: String,
-    /// Which of several candidates.
+    /// Number among several candidates.
     pub sample: u32,
     /// The reason's class: `length`, `not_json`, `schema`, `empty`, `unusable`, `prompt`, `server`, `other`.
     pub class: String,
     /// The reason.
     pub reason: String,
-    /// What it cost.
-    pub cost: Cost,
+    /// Cost of the question.
+    pub cost: AnswerCost,
 }
 
-impl Record {
+impl LedgerRecord {
     /// The question's key, where it is about one.
     pub fn key(&self) -> Option<&str> {
         match self {
@@ -112,7 +112,7 @@ impl Record {
         }
     }
 
-    /// Which recipe asked, where it is about a question.
+    /// Recipe that asked, where it is about a question.
     pub(crate) fn recipe(&self) -> Option<&str> {
         match self {
             Self::Opened(_) => None,
@@ -121,7 +121,7 @@ impl Record {
         }
     }
 
-    /// Whether the server failed at the question, so that it is open.
+    /// True where the server failed at the question, so that it is open.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Rejected(rejected) if rejected.class == SERVER)
     }
@@ -132,7 +132,7 @@ const BETWEEN: &str = "\",\"record\":";
 const DIGITS: usize = 16;
 
 /// A record as a line, with its end.
-pub(crate) fn line(record: &Record) -> Result<String> {
+pub(crate) fn line(record: &LedgerRecord) -> Result<String> {
     let record =
         serde_json::to_string(record).map_err(|error| Error::Ledger(format!("a record is no JSON: {error}")))?;
     Ok(format!("{HEAD}{}{BETWEEN}{record}}}\n", digits(record.as_bytes())))
@@ -143,7 +143,7 @@ fn digits(record: &[u8]) -> String {
 }
 
 /// The record of a line without its end.
-pub(crate) fn parse(line: &[u8]) -> std::result::Result<Record, String> {
+pub(crate) fn parse(line: &[u8]) -> std::result::Result<LedgerRecord, String> {
     let inside = line
         .strip_prefix(HEAD.as_bytes())
         .and_then(|rest| rest.split_at_checked(DIGITS))
@@ -155,7 +155,7 @@ pub(crate) fn parse(line: &[u8]) -> std::result::Result<Record, String> {
     serde_json::from_slice(record).map_err(|error| format!("a record of an unknown shape: {error}"))
 }
 
-/// Whether a last line that cannot be read is what a death in the middle of a write leaves: the beginning of a record, or
+/// True where a last line that cannot be read is what a death in the middle of a write leaves: the beginning of a record, or
 /// zeros for parts of it. Anything else was written whole and damaged later. The first line of a file has to look like
 /// ours: a wrong path is not to cost somebody a file.
 pub(crate) fn is_torn(line: &[u8], is_first: bool) -> bool {

@@ -1,17 +1,17 @@
-//! What is asked of a language model, and what comes back.
+//! Requests to a language model, and its answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who says a message.
+/// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// What the model is told about its work.
+    /// Tells the model about its work.
     System,
-    /// What it is asked.
+    /// Asks the model.
     User,
-    /// What it said, in few-shot examples.
+    /// The model itself, in few-shot examples.
     Assistant,
 }
 
@@ -19,16 +19,16 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Who says it.
+    /// Speaker of the message.
     pub role: Role,
-    /// What is said. Text that is not our own has been made harmless before (see `neutral`).
+    /// Text of the message. Text that is not our own has been made harmless before (see `neutral`).
     pub content: String,
 }
 
 /// How the next token is drawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sampling {
+pub struct SamplingConfig {
     /// 0 takes the likeliest token.
     pub temperature: f32,
     /// Draws among the likeliest tokens that together have this probability; 1 is all.
@@ -37,13 +37,13 @@ pub struct Sampling {
     pub max_tokens: u32,
 }
 
-impl Default for Sampling {
+impl Default for SamplingConfig {
     fn default() -> Self {
         Self { temperature: 1.0, top_p: 1.0, max_tokens: 512 }
     }
 }
 
-impl Sampling {
+impl SamplingConfig {
     /// Refuses values that make no sense for answers of at least `least` tokens; `key` is where they stand.
     pub fn validate(&self, key: &str, least: u32) -> wb_core::Result<()> {
         let wrong = |name: &str, message: String| Err(wb_core::Error::value(format!("{key}.{name}"), message));
@@ -65,21 +65,21 @@ impl Sampling {
 pub struct ChatRequest {
     /// The conversation so far.
     pub messages: Vec<Message>,
-    /// How to draw.
-    pub sampling: Sampling,
-    /// Where drawing begins; never 0xFFFF_FFFF, which servers read as "random".
+    /// Settings for drawing.
+    pub sampling: SamplingConfig,
+    /// Seed of drawing; never 0xFFFF_FFFF, which servers read as "random".
     pub seed: u32,
     /// A JSON schema that the answer has to follow; none for free text.
     pub schema: Option<serde_json::Value>,
 }
 
-/// Why a model stopped.
+/// The reason for which a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It said that it is done.
+    /// Ended by the model.
     Stop,
-    /// It was cut at `max_tokens`.
+    /// Cut at `max_tokens`.
     Length,
     /// Something else, in the server's word; empty where none was given.
     Other(String),
@@ -89,23 +89,23 @@ pub enum FinishReason {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Usage {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     pub prompt: Option<u64>,
-    /// Of the prompt, taken from a cache.
+    /// Tokens of the prompt that were taken from a cache.
     pub cached: Option<u64>,
-    /// Of the answer.
+    /// Tokens of the answer.
     pub completion: Option<u64>,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     /// The text, as it came.
     pub text: String,
-    /// Why it ends.
+    /// Reason for its end.
     pub finish: FinishReason,
-    /// What it cost.
+    /// Tokens that it cost.
     pub usage: Usage,
-    /// Whether the engine said that it cut the prompt.
+    /// True where the engine said that it cut the prompt.
     pub truncated: bool,
 }

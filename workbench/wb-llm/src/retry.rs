@@ -1,4 +1,4 @@
-//! How often and after which waits a failed request is sent again, and when a run gives up.
+//! Retries: the number and the waits after which a failed request is sent again, and the point at which a run gives up.
 
 use std::{
     collections::VecDeque,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use wb_llm::{Question, Reply};
+use wb_llm::{LlmQuestion, Reply};
 
 /// Counts and tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Account {
 
 impl Account {
     /// Adds one question with its reply.
-    pub fn add(&mut self, question: &Question, reply: &Reply) {
+    pub fn add(&mut self, question: &LlmQuestion, reply: &Reply) {
         let key = match reply {
             Reply::Answered(answer) => &answer.key,
             Reply::Rejected(rejection) => &rejection.key,
@@ -118,18 +118,18 @@ fn sum<'a>(all: impl Iterator<Item = &'a Costs>) -> Costs {
 
 #[cfg(test)]
 mod tests {
-    use wb_llm::{Answer, Rejection, Sampling, Usage};
+    use wb_llm::{Answer, Rejection, SamplingConfig, Usage};
 
     use super::*;
 
     #[test]
     fn every_key_is_counted_once_and_unknown_is_not_zero() {
-        let question = |recipe: &str| Question {
+        let question = |recipe: &str| LlmQuestion {
             recipe: recipe.into(),
             item: "a".into(),
             sample: 0,
             messages: Vec::new(),
-            sampling: Sampling::default(),
+            sampling: SamplingConfig::default(),
             schema: None,
         };
         let answer = |key: &str, prompt: Option<u64>| {

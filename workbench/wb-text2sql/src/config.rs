@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
-use wb_llm::Sampling;
+use wb_llm::SamplingConfig;
 use wb_retrieval::Bm25Config;
 use wb_sql::Compat;
 
@@ -178,8 +178,8 @@ impl Default for ModelConfig {
 
 impl ModelConfig {
     /// As the engine takes it.
-    pub fn sampling(&self) -> Sampling {
-        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    pub fn sampling(&self) -> SamplingConfig {
+        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
 
     fn validate(&self, key: &str) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Where a llama-server is: the one given, the one that the environment names, or the one on the path.
+//! Finds llama-server: the one given, the one that the environment names, or the one on the path.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// The variable that names the program.
 const VARIABLE: &str = "WB_LLAMA_SERVER";
 
-/// Whether the environment names a server, be it there or not.
+/// True where the environment names a server, be it there or not.
 pub fn is_named() -> bool {
     named().is_some()
 }

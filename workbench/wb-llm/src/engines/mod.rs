@@ -82,7 +82,7 @@ fn embedded(config: &LlmConfig, settings: &EmbeddedSettings) -> Result<Arc<dyn L
     })?))
 }
 
-/// This build has no engine of its own.
+/// Refuses: this build has no engine of its own.
 #[cfg(not(feature = "embedded"))]
 fn embedded(_: &LlmConfig, _: &EmbeddedSettings) -> Result<Arc<dyn LlmEngine>> {
     Err(Error::Engine(

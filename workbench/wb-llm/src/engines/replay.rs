@@ -1,4 +1,4 @@
-//! No model at all: an earlier run's answers stand in its ledger, and what does not stand there cannot be had.
+//! Replay without a model: an earlier run's answers stand in its ledger, and what does not stand there cannot be had.
 
 use wb_core::Seed;
 
@@ -6,13 +6,13 @@ use crate::{
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure, Result},
     ledger::{Ledger, Opened},
-    request::{ChatRequest, Completion, Sampling},
+    request::{ChatRequest, Completion, SamplingConfig},
 };
 
 /// Digits of a model's hash that are enough to name it by.
 const DIGITS: usize = 8;
 
-/// Who is to be replayed: the only model that answered with this seed, or of several the one named by its name, its
+/// Chooses the engine to replay: the only model that answered with this seed, or of several the one named by its name, its
 /// file's name, or the beginning of its hash.
 pub fn choose<'a>(ledger: &'a Ledger, name: &str, seed: Seed) -> Result<&'a Opened> {
     let path = ledger.path().display();
@@ -62,7 +62,7 @@ pub struct ReplayEngine {
 }
 
 impl ReplayEngine {
-    /// In the name of the engine that was recorded: its name and model are part of the questions' keys.
+    /// Answers in the name of the engine that was recorded: its name and model are part of the questions' keys.
     pub fn new(info: EngineInfo) -> Self {
         Self { info }
     }
@@ -81,7 +81,7 @@ impl LlmEngine for ReplayEngine {
         refused()
     }
 
-    fn complete(&self, _: &str, _: &Sampling, _: u32) -> Result<Completion, Failure> {
+    fn complete(&self, _: &str, _: &SamplingConfig, _: u32) -> Result<Completion, Failure> {
         refused()
     }
 

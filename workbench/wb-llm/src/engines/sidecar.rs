@@ -28,7 +28,7 @@ use crate::{
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure, Result},
     gguf,
-    request::{ChatRequest, Completion, Sampling},
+    request::{ChatRequest, Completion, SamplingConfig},
     secret,
 };
 
@@ -70,10 +70,10 @@ const PARALLEL: usize = 4;
 const SHOWN: u64 = 1500;
 /// Starts at another port, if somebody else took the one that was free.
 const PORTS: u32 = 3;
-/// How long a program may take to print its `--help`, and how much it may print.
+/// Time and bytes that a program may take to print its `--help`.
 const HELP: Duration = Duration::from_secs(30);
 const MAX_HELP: u64 = 4 << 20;
-/// How long a killed server's end is waited for.
+/// Time that a killed server's end is waited for.
 const END: Duration = Duration::from_secs(5);
 
 /// Runs the server and kills it when its standard input closes, which the system does when we end in whatever way. (The
@@ -117,7 +117,7 @@ impl Server {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How it ended, if it did: the guard's exit code.
+    /// Gives the guard's exit code, if it ended.
     fn ended(&self) -> Option<i32> {
         self.child().try_wait().ok().flatten().map(|status| status.code().unwrap_or(-1))
     }
@@ -234,7 +234,7 @@ impl LlmEngine for SidecarEngine {
         self.ask(|http| http.chat(request))
     }
 
-    fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
+    fn complete(&self, prompt: &str, sampling: &SamplingConfig, seed: u32) -> Result<Completion, Failure> {
         self.ask(|http| http.complete(prompt, sampling, seed))
     }
 
@@ -250,7 +250,7 @@ impl LlmEngine for SidecarEngine {
     }
 }
 
-/// What the guard says of a server that a bad address of memory ended: 128 and the signal's number, 11.
+/// Exit code of the guard for a server that a bad address of memory ended: 128 and the signal's number, 11.
 const SEGFAULT: i32 = 139;
 
 fn ending(code: i32, log: &Path) -> String {
@@ -310,7 +310,7 @@ fn start(
     Err(last)
 }
 
-/// What `--help` prints: names of options change from build to build. It may load a GPU's libraries first, and a program
+/// Reads what `--help` prints: names of options change from build to build. It may load a GPU's libraries first, and a program
 /// that is none may do anything; the guard ends it when we do.
 fn help(program: &Path, interrupt: &AtomicBool) -> Result<String> {
     let io = |source| Error::Io { path: program.display().to_string(), source };

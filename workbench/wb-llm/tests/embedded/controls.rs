@@ -1,6 +1,6 @@
 //! The control tokens of a model run here are those of its file, and none comes out of a message.
 
-use wb_llm::{ChatRequest, LlmEngine, Message, Role, Sampling, controls::ControlSource};
+use wb_llm::{ChatRequest, LlmEngine, Message, Role, SamplingConfig, controls::ControlSource};
 
 use super::{GREEDY, odd, open};
 
@@ -27,7 +27,7 @@ fn an_odd_control_token_of_the_file_is_read_out_of_no_message() {
         assert_eq!(count(&prompt(content)), count(&prompt("hi")), "{content}");
     }
     let messages = vec![Message { role: Role::User, content: sent }];
-    let sampling = Sampling { max_tokens: 3, ..GREEDY };
+    let sampling = SamplingConfig { max_tokens: 3, ..GREEDY };
     assert!(engine.chat(&ChatRequest { messages, sampling, seed: 1, schema: None }).is_ok());
 }
 

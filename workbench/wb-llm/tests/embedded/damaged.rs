@@ -5,10 +5,10 @@ use std::{io::Cursor, path::PathBuf, time::Instant};
 use rand::RngExt;
 use wb_core::Seed;
 use wb_llm::{
-    ChatRequest, Failure, FinishReason, LlmEngine, Message, Role, Sampling,
+    ChatRequest, Failure, FinishReason, LlmEngine, Message, Role, SamplingConfig,
     engines::embedded::{
         EmbeddedConfig, EmbeddedEngine,
-        header::{Header, Value},
+        header::{GgufValue, Header},
     },
 };
 
@@ -138,7 +138,9 @@ fn headers_with_changed_bytes_are_read_or_refused_in_bounded_time() {
         }
         std::fs::write(&path, &bytes).unwrap();
         match EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 64, ..Default::default() }) {
-            Ok(engine) => drop(engine.complete("a b c", &Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 4 }, 1)),
+            Ok(engine) => {
+                drop(engine.complete("a b c", &SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 4 }, 1))
+            }
             Err(_) => refused += 1,
         }
     }
@@ -155,11 +157,11 @@ pub fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<Embedd
     for (name, old) in header.metadata.iter().filter(|(name, _)| *name != key) {
         out.extend(text(name));
         let (kind, bytes) = match old {
-            Value::Integer(v) => (4u32, (*v as u32).to_le_bytes().to_vec()),
-            Value::Float(v) => (6, (*v as f32).to_le_bytes().to_vec()),
-            Value::Bool(v) => (7, vec![u8::from(*v)]),
-            Value::Text(v) => (8, text(v)),
-            Value::Texts(v) => (
+            GgufValue::Integer(v) => (4u32, (*v as u32).to_le_bytes().to_vec()),
+            GgufValue::Float(v) => (6, (*v as f32).to_le_bytes().to_vec()),
+            GgufValue::Bool(v) => (7, vec![u8::from(*v)]),
+            GgufValue::Text(v) => (8, text(v)),
+            GgufValue::Texts(v) => (
                 9,
                 [
                     8u32.to_le_bytes().to_vec(),
@@ -168,7 +170,7 @@ pub fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<Embedd
                 ]
                 .concat(),
             ),
-            Value::Integers(v) => (
+            GgufValue::Integers(v) => (
                 9,
                 [
                     5u32.to_le_bytes().to_vec(),
@@ -241,7 +243,7 @@ fn a_model_without_a_template_only_completes() {
     std::fs::write(&path, bytes).unwrap();
     let engine = EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).unwrap();
     assert!(matches!(engine.prompt(&[]), Err(Failure::Stop(e)) if e.contains("no chat template")));
-    engine.complete("abc", &Sampling { max_tokens: 2, ..Default::default() }, 1).unwrap();
+    engine.complete("abc", &SamplingConfig { max_tokens: 2, ..Default::default() }, 1).unwrap();
 }
 
 #[test]
@@ -273,7 +275,7 @@ fn contents_give_no_token_of_control() {
 #[test]
 fn what_does_not_fit_is_rejected_before_it_is_run() {
     let engine = tiny();
-    let sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 50 };
+    let sampling = SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 50 };
     assert!(matches!(engine.complete("", &sampling, 1), Err(Failure::Reject(e)) if e.contains("no token")));
     let begun = Instant::now();
     assert!(
@@ -284,14 +286,14 @@ fn what_does_not_fit_is_rejected_before_it_is_run() {
     // One token fits behind 511; a limit of no token gives none.
     let one = engine.complete(&"1".repeat(511), &sampling, 1).unwrap();
     assert_eq!((one.usage.prompt, one.usage.completion), (Some(511), Some(1)));
-    let none = engine.complete("abc", &Sampling { max_tokens: 0, ..sampling }, 1).unwrap();
+    let none = engine.complete("abc", &SamplingConfig { max_tokens: 0, ..sampling }, 1).unwrap();
     assert_eq!((none.text.as_str(), none.finish, none.usage.completion), ("", FinishReason::Length, Some(0)));
 }
 
 #[test]
 fn an_answer_depends_on_its_seed_and_on_nothing_asked_before() {
     let engine = tiny();
-    let sampling = Sampling { temperature: 1.0, top_p: 0.95, max_tokens: 40 };
+    let sampling = SamplingConfig { temperature: 1.0, top_p: 0.95, max_tokens: 40 };
     let ask = |seed| engine.complete("def f(x):\n    return", &sampling, seed).unwrap();
     let first = ask(3);
     assert_ne!(first.text, ask(4).text);
@@ -308,7 +310,7 @@ fn schemas_that_cannot_be_held_to_are_refused() {
     let engine = tiny();
     let ask = |schema: serde_json::Value| {
         let messages = vec![Message { role: Role::User, content: "a".into() }];
-        engine.chat(&ChatRequest { messages, sampling: Sampling::default(), seed: 1, schema: Some(schema) })
+        engine.chat(&ChatRequest { messages, sampling: SamplingConfig::default(), seed: 1, schema: Some(schema) })
     };
     for schema in [
         serde_json::json!(true),

@@ -7,7 +7,7 @@ use std::{
 
 use wb_core::Seed;
 use wb_llm::{
-    Client, EngineConfig, Failure, LlmConfig, LlmEngine, Message, Question, Reply, Role, Sampling,
+    Client, EngineConfig, Failure, LlmConfig, LlmEngine, LlmQuestion, Message, Reply, Role, SamplingConfig,
     ask::Ask,
     engines::embedded::{EmbeddedConfig, EmbeddedEngine, header::Header},
 };
@@ -27,14 +27,15 @@ fn limited(path: &Path, context: u32, limit_s: f64) -> EmbeddedEngine {
 fn a_question_that_takes_too_long_ends_near_its_deadline() {
     let Some(path) = model("stories", "a_question_that_takes_too_long_ends_near_its_deadline") else { return };
     let usual = limited(&path, 512, 600.0);
-    let (begun, whole) = (Instant::now(), usual.complete("Once", &Sampling { max_tokens: 500, ..GREEDY }, 1).unwrap());
+    let (begun, whole) =
+        (Instant::now(), usual.complete("Once", &SamplingConfig { max_tokens: 500, ..GREEDY }, 1).unwrap());
     let time = begun.elapsed();
     assert!(whole.usage.completion > Some(100));
     // A quarter of what it takes.
     let limit = time / 4;
     let engine = limited(&path, 512, limit.as_secs_f64());
     let begun = Instant::now();
-    let failure = engine.complete("Once", &Sampling { max_tokens: 500, ..GREEDY }, 1).unwrap_err();
+    let failure = engine.complete("Once", &SamplingConfig { max_tokens: 500, ..GREEDY }, 1).unwrap_err();
     let took = begun.elapsed();
     let Failure::Reject(what) = &failure else { panic!("{failure:?}") };
     assert!(
@@ -44,7 +45,7 @@ fn a_question_that_takes_too_long_ends_near_its_deadline() {
     assert!(what.contains("llm.timeouts.request_s"), "{what}");
     assert!(took >= limit && took < limit + time / 2 + Duration::from_millis(200), "{took:?} of {limit:?}");
     // What it could not end does not stay with it.
-    let short = Sampling { max_tokens: 3, ..GREEDY };
+    let short = SamplingConfig { max_tokens: 3, ..GREEDY };
     assert_eq!(engine.complete("Once", &short, 1).unwrap(), usual.complete("Once", &short, 1).unwrap());
 
     let engine = limited(&path, 512, 1e-9);
@@ -62,12 +63,12 @@ fn a_prompt_beyond_the_context_is_given_up_with_its_numbers() {
     let config =
         LlmConfig { engine, model: path.display().to_string(), context: 256, canaries: false, ..LlmConfig::default() };
     let client = Client::open(&config, Seed(1), &folder.path().join("ledger.jsonl"), Default::default()).unwrap();
-    let question = |item: &str, content: String| Question {
+    let question = |item: &str, content: String| LlmQuestion {
         recipe: "r@1".into(),
         item: item.into(),
         sample: 0,
         messages: vec![Message { role: Role::User, content }],
-        sampling: Sampling { temperature: 1.0, top_p: 1.0, max_tokens: 40 },
+        sampling: SamplingConfig { temperature: 1.0, top_p: 1.0, max_tokens: 40 },
         schema: Some(serde_json::json!({"enum": ["yes", "no"]})),
     };
     let all = [question("long", "let x = 1;\n".repeat(400)), question("short", "let x = 1;".into())];
@@ -89,7 +90,7 @@ fn the_number_of_threads_changes_no_answer() {
         let said = |threads: usize| {
             let config = EmbeddedConfig { model: path.clone(), context: 512, threads, ..Default::default() };
             let engine = EmbeddedEngine::open(&config).unwrap();
-            let sampling = Sampling { temperature: 1.0, top_p: 0.9, max_tokens: 60 };
+            let sampling = SamplingConfig { temperature: 1.0, top_p: 0.9, max_tokens: 60 };
             let long = "Once upon a time ".repeat(30);
             [("Once", 1), (long.as_str(), 2)].map(|(prompt, seed)| {
                 (engine.complete(prompt, &GREEDY, seed).unwrap(), engine.complete(prompt, &sampling, seed).unwrap())
@@ -113,7 +114,7 @@ fn refused_or_usable(what: &str, opened: Result<EmbeddedEngine, String>) -> bool
             true
         }
         Ok(engine) => {
-            let sampling = Sampling { temperature: 1.0, top_p: 1.0, max_tokens: 6 };
+            let sampling = SamplingConfig { temperature: 1.0, top_p: 1.0, max_tokens: 6 };
             drop(engine.tokenize("def f(x):\n    return <|im_end|> ü"));
             drop(engine.complete("abc def", &sampling, 1));
             for schema in [serde_json::json!({"const": "wb"}), serde_json::json!({"type": "string", "maxLength": 9})] {
@@ -288,7 +289,7 @@ fn a_llama_reads_prompts_of_more_than_4096_tokens_as_the_server_does() {
     std::fs::write(&copy, bytes).unwrap();
     let engine = limited(&copy, golden.context, 600.0);
     for case in golden.cases {
-        let sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: case.completion_tokens as u32 };
+        let sampling = SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: case.completion_tokens as u32 };
         let answer = engine.complete(&case.sentence.repeat(case.times), &sampling, 1).unwrap();
         assert_eq!(answer.usage.prompt, Some(case.prompt_tokens));
         assert!(case.prompt_tokens > 4096);

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use wb_llm::{
-    LlmEngine, Sampling,
+    LlmEngine, SamplingConfig,
     engines::embedded::{EmbeddedConfig, EmbeddedEngine},
 };
 
@@ -161,14 +161,14 @@ fn speed_beside_a_server() {
     let n: u32 = std::env::var("WB_TOKENS").map_or(200, |n| n.parse().unwrap());
     let long = "The little dog ran home. ".repeat(std::env::var("WB_PROMPT").map_or(10, |n| n.parse().unwrap()));
     for _ in 0..4 {
-        let sampling = Sampling { max_tokens: n, ..GREEDY };
+        let sampling = SamplingConfig { max_tokens: n, ..GREEDY };
         let (begun, answer) = (Instant::now(), engine.complete("Once upon a time", &sampling, 1).unwrap());
         let ours = answer.usage.completion.unwrap() as f64 / begun.elapsed().as_secs_f64();
         let body = json!({"prompt": "Once upon a time", "max_tokens": n, "temperature": 0, "cache_prompt": false});
         let (begun, answer) = (Instant::now(), server.post("/v1/completions", body));
         let theirs = answer["usage"]["completion_tokens"].as_f64().unwrap() / begun.elapsed().as_secs_f64();
         let (begun, answer) =
-            (Instant::now(), engine.complete(&long, &Sampling { max_tokens: 1, ..GREEDY }, 1).unwrap());
+            (Instant::now(), engine.complete(&long, &SamplingConfig { max_tokens: 1, ..GREEDY }, 1).unwrap());
         let ours_prompt = answer.usage.prompt.unwrap() as f64 / begun.elapsed().as_secs_f64();
         let body = json!({"prompt": long, "max_tokens": 1, "temperature": 0, "cache_prompt": false});
         let (begun, answer) = (Instant::now(), server.post("/v1/completions", body));

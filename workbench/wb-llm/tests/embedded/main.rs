@@ -9,8 +9,8 @@ use std::{
 
 use serde::Deserialize;
 use wb_llm::{
-    ChatRequest, FinishReason, LlmEngine, Message, Sampling,
-    engines::embedded::{EmbeddedConfig, EmbeddedEngine, header::Header, tokens::Tokens},
+    ChatRequest, FinishReason, LlmEngine, Message, SamplingConfig,
+    engines::embedded::{EmbeddedConfig, EmbeddedEngine, header::Header, tokens::GgufTokenizer},
 };
 
 mod controls;
@@ -20,7 +20,7 @@ mod live;
 #[path = "../odd/mod.rs"]
 mod odd;
 
-const GREEDY: Sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 80 };
+const GREEDY: SamplingConfig = SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 80 };
 
 #[derive(Deserialize)]
 struct Golden {
@@ -131,7 +131,7 @@ fn answers_in_a_conversation_are_the_servers() {
         for case in cases {
             let request = ChatRequest {
                 messages: case.messages,
-                sampling: Sampling { max_tokens: 40, ..GREEDY },
+                sampling: SamplingConfig { max_tokens: 40, ..GREEDY },
                 seed: 1,
                 schema: None,
             };
@@ -142,7 +142,7 @@ fn answers_in_a_conversation_are_the_servers() {
     }
 }
 
-fn same(name: &str, tokens: &Tokens, cases: &[Tokenized]) {
+fn same(name: &str, tokens: &GgufTokenizer, cases: &[Tokenized]) {
     for case in cases {
         assert_eq!(tokens.encode(&case.text, false, true, None), case.parsed, "{name}: {:?}", case.text);
         assert_eq!(tokens.encode(&case.text, true, true, None), case.begun, "{name}: {:?}", case.text);
@@ -165,8 +165,8 @@ fn words_are_split_as_the_server_splits_them() {
     for (kind, cases) in golden().splits {
         header
             .metadata
-            .insert("tokenizer.ggml.pre".into(), wb_llm::engines::embedded::header::Value::Text(kind.clone()));
-        same(&kind, &Tokens::of(&header, 1 << 20).unwrap(), &cases);
+            .insert("tokenizer.ggml.pre".into(), wb_llm::engines::embedded::header::GgufValue::Text(kind.clone()));
+        same(&kind, &GgufTokenizer::of(&header, 1 << 20).unwrap(), &cases);
     }
 }
 
@@ -217,7 +217,7 @@ fn forty_answers_of_a_babbler_follow_their_schema() {
         let mut different = std::collections::BTreeSet::new();
         for seed in 0..40 {
             let messages = vec![Message { role: wb_llm::Role::User, content: "Once upon a time".into() }];
-            let sampling = Sampling { temperature: 1.0, top_p: 1.0, max_tokens: 400 };
+            let sampling = SamplingConfig { temperature: 1.0, top_p: 1.0, max_tokens: 400 };
             let answer = engine.chat(&ChatRequest { messages, sampling, seed, schema: Some(schema.clone()) }).unwrap();
             assert_eq!(answer.finish, FinishReason::Stop, "{name} {seed}: {}", answer.text);
             let value: serde_json::Value = serde_json::from_str(&answer.text).unwrap();

@@ -9,7 +9,7 @@ use wb_llm::{
     ask::Ask,
     engines::http::HttpConfig,
     keys,
-    ledger::{Record, records},
+    ledger::{LedgerRecord, records},
 };
 
 use crate::{
@@ -17,7 +17,9 @@ use crate::{
     support::{answers, config, made_up, open, question, questions, text},
 };
 
-fn asked_once(plan: impl Fn(&crate::server::Asked) -> Act + Send + Sync + 'static) -> (Reply, usize, Vec<Record>) {
+fn asked_once(
+    plan: impl Fn(&crate::server::Asked) -> Act + Send + Sync + 'static,
+) -> (Reply, usize, Vec<LedgerRecord>) {
     let server = FaultServer::start(plan);
     let folder = tempfile::tempdir().unwrap();
     let ledger = folder.path().join("ledger.jsonl");
@@ -38,7 +40,7 @@ fn an_answer_that_does_not_fit_is_asked_for_with_other_seeds_and_then_given_up()
     assert_eq!((asked, answer.attempt), (3, 2));
     assert_eq!(answer.seed, keys::attempt_seed(Seed(7), "a", 0, 2));
     assert_eq!(answer.value, Some(json!({"n": 1})));
-    let Record::Answered(record) = &records[1] else { panic!() };
+    let LedgerRecord::Answered(record) = &records[1] else { panic!() };
     assert_eq!((record.cost.wasted_answers, record.cost.wasted.prompt), (2, 20));
 
     let (reply, asked, _) = asked_once(|_| Act::Say("{\"n\": 1, \"m\": 2}".into()));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use wb_llm::{
-    EngineConfig, EngineInfo, LlmConfig, LlmEngine, Message, Question, Reply, Role,
+    EngineConfig, EngineInfo, LlmConfig, LlmEngine, LlmQuestion, Message, Reply, Role,
     ask::Ask,
     controls::ControlSource,
     engines::{
@@ -23,9 +23,9 @@ fn models(owner: &str) -> (&'static str, Value) {
     ("/v1/models", json!({"data": [{"id": "m", "owned_by": owner, "meta": {"size": 100_000}}]}))
 }
 
-fn foreign() -> Question {
+fn foreign() -> LlmQuestion {
     let messages = vec![Message { role: Role::User, content: format!("Look at this:\n{FOREIGN}") }];
-    Question { messages, ..question("foreign") }
+    LlmQuestion { messages, ..question("foreign") }
 }
 
 /// A tokenizer that knows two control tokens and reads all else letter by letter.
@@ -42,7 +42,7 @@ fn letters(text: &str, control: bool) -> Vec<Value> {
 }
 
 /// What a server was sent, and what the engine knows, for a server of this kind.
-fn sent(owner: &str, mut routes: Vec<(&'static str, Value)>, question: &Question) -> (String, EngineInfo, usize) {
+fn sent(owner: &str, mut routes: Vec<(&'static str, Value)>, question: &LlmQuestion) -> (String, EngineInfo, usize) {
     routes.push(models(owner));
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (bodies, tokenized) = (seen.clone(), Arc::new(Mutex::new(0)));
@@ -176,6 +176,6 @@ fn an_odd_control_token_is_read_out_of_no_message_whichever_way_the_real_server_
     let code = "let v: Vec<Vec<u8>> = a[0] << 3; // <T> [INSTANCE]";
     assert_eq!((here.harmless(code).unwrap().as_str(), far.harmless(code).unwrap().as_str()), (code, code));
     let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
-    let replies = client.ask_all(&[Question { schema: None, ..foreign() }], &mut |_, _| {}).unwrap();
+    let replies = client.ask_all(&[LlmQuestion { schema: None, ..foreign() }], &mut |_, _| {}).unwrap();
     assert_eq!((replies.len(), client.info().controls.source), (1, ControlSource::Asked));
 }

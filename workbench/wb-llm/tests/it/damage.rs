@@ -12,7 +12,7 @@ use wb_llm::{
     EngineConfig, EngineInfo, Error, LlmConfig, Reply, Usage,
     ask::Ask,
     keys,
-    ledger::{Answered, Cost, FORMAT, Ledger, Opened, Record, records},
+    ledger::{AnswerCost, AnsweredRecord, FORMAT, Ledger, LedgerRecord, Opened, records},
 };
 
 use crate::{
@@ -33,13 +33,13 @@ fn info(engine: &str, model: &str) -> EngineInfo {
     }
 }
 
-fn opened(info: &EngineInfo, seed: u64) -> Record {
-    Record::Opened(Box::new(Opened { format: FORMAT, engine: info.clone(), seed, canaries: None }))
+fn opened(info: &EngineInfo, seed: u64) -> LedgerRecord {
+    LedgerRecord::Opened(Box::new(Opened { format: FORMAT, engine: info.clone(), seed, canaries: None }))
 }
 
-fn answered(info: &EngineInfo, item: usize, n: usize) -> Record {
+fn answered(info: &EngineInfo, item: usize, n: usize) -> LedgerRecord {
     let question = question(&format!("{item:04}"));
-    Record::Answered(Box::new(Answered {
+    LedgerRecord::Answered(Box::new(AnsweredRecord {
         key: keys::key(&question, info, Seed(7)),
         recipe: question.recipe,
         item: question.item,
@@ -48,12 +48,12 @@ fn answered(info: &EngineInfo, item: usize, n: usize) -> Record {
         seed: 1,
         text: format!("{{\"n\": {n}}}"),
         usage: Usage::default(),
-        cost: Cost::default(),
+        cost: AnswerCost::default(),
         milliseconds: None,
     }))
 }
 
-fn written(path: &Path, all: &[Record]) -> Vec<u8> {
+fn written(path: &Path, all: &[LedgerRecord]) -> Vec<u8> {
     let ledger = Ledger::open(path).unwrap();
     all.iter().for_each(|record| ledger.append(record).unwrap());
     ledger.sync().unwrap();
@@ -61,9 +61,10 @@ fn written(path: &Path, all: &[Record]) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-fn small(path: &Path) -> (Vec<Record>, Vec<u8>) {
+fn small(path: &Path) -> (Vec<LedgerRecord>, Vec<u8>) {
     let info = info("http", "m");
-    let all: Vec<Record> = std::iter::once(opened(&info, 7)).chain((0..3).map(|i| answered(&info, i, i))).collect();
+    let all: Vec<LedgerRecord> =
+        std::iter::once(opened(&info, 7)).chain((0..3).map(|i| answered(&info, i, i))).collect();
     let bytes = written(path, &all);
     (all, bytes)
 }
@@ -108,7 +109,8 @@ fn a_torn_page_is_an_error_or_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let info = info("http", "m");
-    let all: Vec<Record> = std::iter::once(opened(&info, 7)).chain((0..40).map(|i| answered(&info, i, i))).collect();
+    let all: Vec<LedgerRecord> =
+        std::iter::once(opened(&info, 7)).chain((0..40).map(|i| answered(&info, i, i))).collect();
     let whole = written(&path, &all);
     let (mut errors, mut kept) = (0, 0);
     for page in (0..whole.len()).step_by(512) {

@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 use wb_core::Seed;
 use wb_llm::{
-    ChatRequest, Client, Error, Failure, LlmConfig, LlmEngine, Message, Reply, Role, Sampling,
+    Client, Error, Failure, LlmConfig, LlmEngine, Reply,
     ask::Ask,
     engines::http::{HttpConfig, HttpEngine},
     ledger::Ledger,
@@ -19,17 +19,8 @@ use wb_llm::{
 
 use crate::{
     server::{Act, FaultServer},
-    support::{answers, config, made_up, open, question, questions, text, timed},
+    support::{answers, config, made_up, open, question, questions, request, text, timed},
 };
-
-fn request() -> ChatRequest {
-    ChatRequest {
-        messages: vec![Message { role: Role::User, content: "hi".into() }],
-        sampling: Sampling::default(),
-        seed: 1,
-        schema: None,
-    }
-}
 
 fn engine(config: &LlmConfig, stream: bool) -> HttpEngine {
     HttpEngine::open(config, &HttpConfig { stream, ..HttpConfig::default() }).unwrap()

@@ -5,27 +5,18 @@ use std::{fs, path::Path};
 use wb_core::{Seed, faults};
 use wb_llm::{
     EngineInfo, Error, Usage, keys,
-    ledger::{Answered, Cost, FORMAT, Ledger, Opened, Record, records},
+    ledger::{AnswerCost, AnsweredRecord, FORMAT, Ledger, LedgerRecord, Opened, records},
 };
 
 use crate::support::question;
 
 fn info() -> EngineInfo {
-    EngineInfo {
-        engine: "http".into(),
-        model: "m".into(),
-        model_hash: "h".into(),
-        file_hash: None,
-        context: Some(1),
-        build: "b".into(),
-        parallel: 1,
-        controls: Default::default(),
-    }
+    EngineInfo { engine: "http".into(), model_hash: "h".into(), ..EngineInfo::default() }
 }
 
-fn record(item: &str) -> Record {
+fn record(item: &str) -> LedgerRecord {
     let key = keys::key(&question(item), &info(), Seed(7));
-    Record::Answered(Box::new(Answered {
+    LedgerRecord::Answered(Box::new(AnsweredRecord {
         key,
         recipe: "r".into(),
         item: item.into(),
@@ -34,15 +25,15 @@ fn record(item: &str) -> Record {
         seed: 1,
         text: format!("text of {item}\n\"quoted\" \u{2028} ümlaut"),
         usage: Usage { prompt: Some(10), cached: None, completion: Some(5) },
-        cost: Cost::default(),
+        cost: AnswerCost::default(),
         milliseconds: None,
     }))
 }
 
-fn filled(path: &Path, n: usize) -> Vec<Record> {
+fn filled(path: &Path, n: usize) -> Vec<LedgerRecord> {
     let ledger = Ledger::open(path).unwrap();
     let opened = Opened { format: FORMAT, engine: info(), seed: 7, canaries: None };
-    let mut records = vec![Record::Opened(Box::new(opened))];
+    let mut records = vec![LedgerRecord::Opened(Box::new(opened))];
     records.extend((0..n).map(|i| record(&i.to_string())));
     records.iter().for_each(|record| ledger.append(record).unwrap());
     assert_eq!((ledger.sync().unwrap(), ledger.sync().unwrap()), (n + 1, 0));

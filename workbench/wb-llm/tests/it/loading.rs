@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use wb_llm::{LlmConfig, Message, Question, Role, Sampling, ask::Ask};
+use wb_llm::{LlmConfig, LlmQuestion, Message, Role, SamplingConfig, ask::Ask};
 
 use crate::support::{self, config, open};
 
@@ -88,12 +88,12 @@ fn a_real_server_that_loads_its_model_is_waited_for() {
     loaded.store(true, Ordering::Relaxed);
     slow.join().unwrap();
     let client = opened.unwrap_or_else(|error| panic!("{error}, after {:?}", seen.lock().unwrap()));
-    let question = Question {
+    let question = LlmQuestion {
         recipe: "stories@1/tell".into(),
         item: "a".into(),
         sample: 0,
         messages: vec![Message { role: Role::User, content: "Once upon a time".into() }],
-        sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 60 },
+        sampling: SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 60 },
         schema: Some(serde_json::json!({"type": "string", "minLength": 1, "maxLength": 20})),
     };
     let replies = client.ask_all(&[question], &mut |_, _| {});

@@ -6,9 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wb_core::Seed;
 use wb_llm::{
-    ChatRequest, Client, Error, Failure, FinishReason, LlmConfig, LlmEngine, Message, Question, Reply, Role, Sampling,
+    ChatRequest, Client, Error, Failure, FinishReason, LlmConfig, LlmEngine, LlmQuestion, Message, Reply, Role,
+    SamplingConfig,
     ask::Ask,
-    canaries::{Controls, Enforced, Repeats},
+    canaries::{ControlEffect, Enforced, Repeats},
     engines::http::{Dialect, HttpConfig, HttpEngine},
     neutral::{fence, neutral},
 };
@@ -26,20 +27,20 @@ fn engine(config: &LlmConfig) -> HttpEngine {
 fn request(content: &str, max_tokens: u32, schema: Option<Value>) -> ChatRequest {
     ChatRequest {
         messages: vec![Message { role: Role::User, content: content.into() }],
-        sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens },
+        sampling: SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens },
         seed: 1,
         schema,
     }
 }
 
-fn stories(n: usize, max_tokens: u32, schema: Option<Value>) -> Vec<Question> {
+fn stories(n: usize, max_tokens: u32, schema: Option<Value>) -> Vec<LlmQuestion> {
     let things = ["dog", "cat", "girl", "boy", "ball", "tree", "car", "fish"];
-    let story = |i: usize| Question {
+    let story = |i: usize| LlmQuestion {
         recipe: "stories@1/tell".into(),
         item: format!("{i:04}"),
         sample: 0,
         messages: vec![Message { role: Role::User, content: format!("Tell me of a {}", things[i % 8]) }],
-        sampling: Sampling { temperature: 1.0, top_p: 1.0, max_tokens },
+        sampling: SamplingConfig { temperature: 1.0, top_p: 1.0, max_tokens },
         schema: schema.clone(),
     };
     (0..n).map(story).collect()
@@ -78,7 +79,7 @@ fn the_real_server_keeps_the_contract() {
     let streaming = HttpEngine::open(&config, &HttpConfig { stream: true, ..http.clone() }).unwrap();
     for case in cases {
         for engine in [&real, &streaming] {
-            let sampling = Sampling { temperature: 0.0, top_p: 1.0, max_tokens: case.max_tokens };
+            let sampling = SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: case.max_tokens };
             let completion = engine.complete(&case.prompt, &sampling, 1).unwrap();
             assert_eq!(completion.text, case.text);
             assert_eq!(completion.finish, FinishReason::Length);
@@ -135,7 +136,7 @@ fn control_tokens_in_a_message_are_live_and_are_broken_before_they_get_there() {
     let config = LlmConfig { canaries: true, ..server.config() };
     let folder = tempfile::tempdir().unwrap();
     let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
-    assert_eq!(client.canaries().unwrap().control_tokens, Controls::Live);
+    assert_eq!(client.canaries().unwrap().control_tokens, ControlEffect::Live);
     drop(client);
     let real = engine(&config);
     let tokens = |text: &str| real.tokenize(text).unwrap().unwrap();

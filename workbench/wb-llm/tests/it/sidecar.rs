@@ -9,13 +9,13 @@ use std::{
 
 use serde_json::json;
 use wb_llm::{
-    ChatRequest, EngineConfig, Error, Failure, LlmConfig, LlmEngine, Message, Role, Sampling,
+    EngineConfig, Error, Failure, LlmConfig, LlmEngine,
     engines::sidecar::{SidecarConfig, SidecarEngine},
 };
 
 use crate::{
     server::{Act, FaultServer},
-    support::{self, program, timed},
+    support::{self, program, request, timed},
 };
 
 /// What the made-up program writes down, in its folder.
@@ -80,15 +80,6 @@ fn config(folder: &Path) -> (LlmConfig, SidecarConfig) {
 fn start(folder: &Path) -> SidecarEngine {
     let (config, settings) = config(folder);
     SidecarEngine::open(&config, &settings, &folder.join("server.log"), Arc::default()).unwrap()
-}
-
-fn request() -> ChatRequest {
-    ChatRequest {
-        messages: vec![Message { role: Role::User, content: "hi".into() }],
-        sampling: Sampling::default(),
-        seed: 1,
-        schema: None,
-    }
 }
 
 fn is_alive(pid: &str) -> bool {

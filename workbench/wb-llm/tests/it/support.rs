@@ -11,9 +11,9 @@ use std::{
 use serde_json::{Value, json};
 use wb_core::Seed;
 use wb_llm::{
-    Client, LlmConfig, Message, Question, Reply, Result, Role, Sampling,
+    ChatRequest, Client, LlmConfig, LlmQuestion, Message, Reply, Result, Role, SamplingConfig,
     config::{RetriesConfig, TimeoutsConfig},
-    ledger::{Record, records},
+    ledger::{LedgerRecord, records},
 };
 
 /// Quick waits, few of them, no canaries.
@@ -38,19 +38,29 @@ pub fn open(config: &LlmConfig, ledger: &Path) -> Result<Client> {
     Client::open(config, Seed(7), ledger, Arc::new(AtomicBool::new(false)))
 }
 
+/// A request without a schema.
+pub fn request() -> ChatRequest {
+    ChatRequest {
+        messages: vec![Message { role: Role::User, content: "hi".into() }],
+        sampling: SamplingConfig::default(),
+        seed: 1,
+        schema: None,
+    }
+}
+
 /// A question about an item, whose answer is an object with a number.
-pub fn question(item: &str) -> Question {
-    Question {
+pub fn question(item: &str) -> LlmQuestion {
+    LlmQuestion {
         recipe: "made-up@1/ask".into(),
         item: item.into(),
         sample: 0,
         messages: vec![Message { role: Role::User, content: format!("item {item}") }],
-        sampling: Sampling::default(),
+        sampling: SamplingConfig::default(),
         schema: Some(number_schema()),
     }
 }
 
-pub fn questions(n: usize) -> Vec<Question> {
+pub fn questions(n: usize) -> Vec<LlmQuestion> {
     (0..n).map(|i| question(&format!("{i:04}"))).collect()
 }
 
@@ -72,9 +82,9 @@ pub fn answers(ledger: &Path) -> Vec<String> {
         .unwrap()
         .into_iter()
         .filter_map(|record| match record {
-            Record::Opened(_) => None,
-            Record::Answered(a) => Some(format!("{} {} {} {} {}", a.item, a.key, a.attempt, a.seed, a.text)),
-            Record::Rejected(r) => Some(format!("{} {} {} {}", r.item, r.key, r.class, r.reason)),
+            LedgerRecord::Opened(_) => None,
+            LedgerRecord::Answered(a) => Some(format!("{} {} {} {} {}", a.item, a.key, a.attempt, a.seed, a.text)),
+            LedgerRecord::Rejected(r) => Some(format!("{} {} {} {}", r.item, r.key, r.class, r.reason)),
         })
         .collect();
     answers.sort();

@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::json;
 use wb_core::Seed;
 use wb_llm::{
-    EngineConfig, EngineInfo, LlmConfig, Message, Question, Role, Sampling, Usage,
+    EngineConfig, EngineInfo, LlmConfig, LlmQuestion, Message, Role, SamplingConfig, Usage,
     ask::Ask,
     keys,
-    ledger::{Answered, Cost, FORMAT, Ledger, Opened, Record},
+    ledger::{AnswerCost, AnsweredRecord, FORMAT, Ledger, LedgerRecord, Opened},
 };
 
 use crate::support::{KEY, RealServer, number_schema, open, root};
@@ -26,9 +26,9 @@ fn say(text: &str) {
 }
 
 /// Questions of about 2 kB, as those about a snippet are.
-fn long_questions(n: usize) -> Vec<Question> {
+fn long_questions(n: usize) -> Vec<LlmQuestion> {
     (0..n)
-        .map(|i| Question {
+        .map(|i| LlmQuestion {
             recipe: "replay@1/ask".into(),
             item: format!("{i:06}"),
             sample: 0,
@@ -36,7 +36,7 @@ fn long_questions(n: usize) -> Vec<Question> {
                 Message { role: Role::System, content: "You write queries for code. ".repeat(8) },
                 Message { role: Role::User, content: format!("fn f{i}() {{}}\n{}", "let x = y + 1;\n".repeat(120)) },
             ],
-            sampling: Sampling::default(),
+            sampling: SamplingConfig::default(),
             schema: Some(number_schema()),
         })
         .collect()
@@ -48,23 +48,14 @@ fn a_replay_answers_more_than_two_thousand_questions_a_second() {
     const N: usize = 20_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
-    let info = EngineInfo {
-        engine: "http".into(),
-        model: "m".into(),
-        model_hash: "h".into(),
-        file_hash: None,
-        context: None,
-        build: String::new(),
-        parallel: 8,
-        controls: Default::default(),
-    };
+    let info = EngineInfo { engine: "http".into(), model_hash: "h".into(), ..EngineInfo::default() };
     let questions = long_questions(N);
     let ledger = Ledger::open(&path).unwrap();
     let opened = Opened { format: FORMAT, engine: info.clone(), seed: 7, canaries: None };
-    ledger.append(&Record::Opened(Box::new(opened))).unwrap();
+    ledger.append(&LedgerRecord::Opened(Box::new(opened))).unwrap();
     let begin = Instant::now();
     for (i, question) in questions.iter().enumerate() {
-        let answered = Answered {
+        let answered = AnsweredRecord {
             key: keys::key(question, &info, Seed(7)),
             recipe: question.recipe.clone(),
             item: question.item.clone(),
@@ -73,10 +64,10 @@ fn a_replay_answers_more_than_two_thousand_questions_a_second() {
             seed: 1,
             text: format!("{{\"n\": {i}}}"),
             usage: Usage::default(),
-            cost: Cost::default(),
+            cost: AnswerCost::default(),
             milliseconds: None,
         };
-        ledger.append(&Record::Answered(Box::new(answered))).unwrap();
+        ledger.append(&LedgerRecord::Answered(Box::new(answered))).unwrap();
         if i % 64 == 63 {
             ledger.sync().unwrap();
         }
@@ -120,9 +111,9 @@ fn our_side_keeps_the_servers_own_rate() {
     let things = ["dog", "cat", "girl", "boy", "ball", "tree", "car", "fish", "bird", "frog"];
     // A text of a known length, so that hardly an answer is cut and asked for twice; those tokens are counted.
     let schema = json!({"type": "string", "minLength": 150, "maxLength": 150});
-    let questions = |round: usize| -> Vec<Question> {
+    let questions = |round: usize| -> Vec<LlmQuestion> {
         (0..60)
-            .map(|i| Question {
+            .map(|i| LlmQuestion {
                 recipe: format!("stories@{round}"),
                 item: format!("{i:04}"),
                 sample: 0,
@@ -134,7 +125,7 @@ fn our_side_keeps_the_servers_own_rate() {
                         things[i / 10 % 10]
                     ),
                 }],
-                sampling: Sampling { temperature: 1.0, top_p: 1.0, max_tokens: 400 },
+                sampling: SamplingConfig { temperature: 1.0, top_p: 1.0, max_tokens: 400 },
                 schema: Some(schema.clone()),
             })
             .collect()

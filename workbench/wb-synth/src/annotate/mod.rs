@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
-use wb_llm::{Answer, Ask, Reply, Sampling, neutral::BREAK};
+use wb_llm::{Answer, Ask, Reply, SamplingConfig, neutral::BREAK};
 
 pub use embed::{EmbedText, EmbedTexts};
 pub use estimate::{AnnotateEstimate, estimate};
@@ -40,7 +40,7 @@ pub struct AnnotateConfig {
     /// Whether each example query becomes a training pair with its snippet, `text2code`, in the data set `annotations`.
     pub pairs: bool,
     /// How to draw: `temperature` (`0.0`), `top_p` (`1.0`), `max_tokens` (`512`).
-    pub sampling: Sampling,
+    pub sampling: SamplingConfig,
 }
 
 impl Default for AnnotateConfig {
@@ -51,7 +51,7 @@ impl Default for AnnotateConfig {
             keywords: 10,
             queries: 3,
             pairs: true,
-            sampling: Sampling { temperature: 0.0, top_p: 1.0, max_tokens: 512 },
+            sampling: SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 512 },
         }
     }
 }

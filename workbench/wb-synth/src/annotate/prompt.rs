@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wb_core::{Seed, fingerprint::Fingerprint};
-use wb_llm::{Message, Question, Role};
+use wb_llm::{LlmQuestion, Message, Role};
 
 use super::AnnotateConfig;
 use crate::{Snippet, prompts::fenced};
@@ -11,7 +11,7 @@ use crate::{Snippet, prompts::fenced};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// What is asked.
-    pub question: Question,
+    pub question: LlmQuestion,
     /// What an honest answer does not repeat.
     pub nonce: String,
 }
@@ -72,7 +72,7 @@ pub fn question(config: &AnnotateConfig, snippet: &Snippet, seed: Seed) -> Asked
     content.push_str(&format!("\n\nThe code{language}:\n"));
     content.push_str(&fenced(first(&snippet.text, config.max_chars), &nonce));
     let say = |role, content: &str| Message { role, content: content.to_owned() };
-    let question = Question {
+    let question = LlmQuestion {
         recipe: recipe(config),
         item: snippet.id.clone(),
         sample: 0,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use wb_llm::{Question, Rejection, Usage};
+use wb_llm::{LlmQuestion, Rejection, Usage};
 
 use super::*;
 use crate::{provenance::Maker, review::Reviews};
@@ -12,7 +12,7 @@ use crate::{provenance::Maker, review::Reviews};
 struct Scripted(HashMap<String, Reply>);
 
 impl Ask for Scripted {
-    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
         let replies: Vec<Reply> = questions.iter().map(|question| self.0[&question.item].clone()).collect();
         // Replies come in another order than questions.
         replies.iter().enumerate().rev().for_each(|(at, reply)| each(at, reply));
@@ -213,8 +213,14 @@ fn values_that_make_no_sense_are_refused() {
         AnnotateConfig { keywords: 0, ..AnnotateConfig::default() },
         AnnotateConfig { queries: 21, ..AnnotateConfig::default() },
         AnnotateConfig { max_chars: 1, ..AnnotateConfig::default() },
-        AnnotateConfig { sampling: Sampling { temperature: 6.0, ..Sampling::default() }, ..AnnotateConfig::default() },
-        AnnotateConfig { sampling: Sampling { max_tokens: 1, ..Sampling::default() }, ..AnnotateConfig::default() },
+        AnnotateConfig {
+            sampling: SamplingConfig { temperature: 6.0, ..SamplingConfig::default() },
+            ..AnnotateConfig::default()
+        },
+        AnnotateConfig {
+            sampling: SamplingConfig { max_tokens: 1, ..SamplingConfig::default() },
+            ..AnnotateConfig::default()
+        },
     ];
     assert!(AnnotateConfig::default().validate("annotate").is_ok());
     for config in wrong {

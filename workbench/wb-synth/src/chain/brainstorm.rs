@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wb_core::{Error, Task, records::data::Gate};
-use wb_llm::{Question, Reply};
+use wb_llm::{LlmQuestion, Reply};
 
 use super::{Desk, desk::reason, gates::drop_one};
 use crate::{
@@ -131,8 +131,8 @@ fn question(
     messages: Vec<wb_llm::Message>,
     config: &BrainstormConfig,
     schema: Value,
-) -> Question {
-    Question {
+) -> LlmQuestion {
+    LlmQuestion {
         recipe: format!("{}/brainstorm@{VERSION}/{stage}", kind.as_str()),
         item: item.to_owned(),
         sample: 0,

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use wb_core::Progress;
-use wb_llm::{Question, Reply};
+use wb_llm::{LlmQuestion, Reply};
 
 use super::Model;
 use crate::{Account, Result};
@@ -28,12 +28,12 @@ impl<'a> Desk<'a> {
         &mut self,
         stage: &'static str,
         total: usize,
-        question: &(dyn Fn(usize) -> Result<Question> + Sync),
+        question: &(dyn Fn(usize) -> Result<LlmQuestion> + Sync),
     ) -> Result<Vec<Reply>> {
         let mut replies = Vec::with_capacity(total);
         for from in (0..total).step_by(PORTION) {
             let to = total.min(from + PORTION);
-            let questions = (from..to).into_par_iter().map(question).collect::<Result<Vec<Question>>>()?;
+            let questions = (from..to).into_par_iter().map(question).collect::<Result<Vec<LlmQuestion>>>()?;
             let mut done = from;
             let progress = &mut *self.progress;
             let portion = self.model.ask.ask_all(&questions, &mut |_, _| {

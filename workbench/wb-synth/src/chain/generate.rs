@@ -1,7 +1,7 @@
 //! Writes the candidates: step after step, all of a step's questions at once.
 
 use wb_core::{fingerprint::Fingerprint, records::data::Gate};
-use wb_llm::{Question, Reply};
+use wb_llm::{LlmQuestion, Reply};
 
 use super::{
     Desk, Stage,
@@ -73,7 +73,7 @@ fn nonce(stage: &Stage, candidate: &Candidate) -> String {
     stage.nonce(candidate.item, &[written(Output::Query), written(Output::Document), written(Output::Note)])
 }
 
-fn question(stage: &Stage, prompts: &Prompts, candidate: &Candidate, step: usize, name: &str) -> Result<Question> {
+fn question(stage: &Stage, prompts: &Prompts, candidate: &Candidate, step: usize, name: &str) -> Result<LlmQuestion> {
     let item = &stage.items[candidate.item];
     let chosen = stage.task_of(candidate);
     let snippet = &stage.snippets[item.snippet];
@@ -103,7 +103,7 @@ fn question(stage: &Stage, prompts: &Prompts, candidate: &Candidate, step: usize
         target_language: item.target.map_or("", title),
         variant,
     };
-    Ok(Question {
+    Ok(LlmQuestion {
         recipe: prompts.recipe(item.task, name),
         item: snippet.id.clone(),
         sample: candidate.sample,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 use wb_core::{Error, Seed, fingerprint::Fingerprint, records::data::Gate};
-use wb_llm::{Answer, Question, Reply};
+use wb_llm::{Answer, LlmQuestion, Reply};
 
 use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::gate};
 use crate::{
@@ -30,7 +30,7 @@ pub(super) fn run(
         let candidate = &candidates[at];
         let (query, document) = (&candidate.query, &candidate.document);
         let nonce = stage.nonce(candidate.item, &[query, document]);
-        Ok(Question {
+        Ok(LlmQuestion {
             recipe: prompts.recipe(stage.items[candidate.item].task, "judge"),
             item: stage.snippets[stage.items[candidate.item].snippet].id.clone(),
             sample: candidate.sample,
@@ -103,7 +103,7 @@ pub(super) fn calibrate(
         let (line, gold, task) = asked[at];
         let Gold { query, document, .. } = gold;
         let nonce = Fingerprint::builder().number(seed.0).text(query).text(document).finish();
-        Ok(Question {
+        Ok(LlmQuestion {
             recipe: prompts.recipe(task, "judge"),
             item: format!("{}:{line}", name(path)),
             sample: 0,

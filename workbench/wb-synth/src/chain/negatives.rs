@@ -2,7 +2,7 @@
 
 use wb_core::records::data::Gate;
 use wb_data::text::fold;
-use wb_llm::{Question, Reply};
+use wb_llm::{LlmQuestion, Reply};
 
 use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::drop_one};
 use crate::{
@@ -25,7 +25,7 @@ pub(super) fn run(
         let pair = &pairs[at];
         let item = &stage.items[pair.item];
         let chosen = stage.task_of(pair);
-        Ok(Question {
+        Ok(LlmQuestion {
             recipe: prompts.recipe(item.task, "negatives"),
             item: stage.snippets[item.snippet].id.clone(),
             sample: pair.sample,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
-use wb_llm::Sampling;
+use wb_llm::SamplingConfig;
 
 /// How pairs are written. CodeR drew at temperature 1.0 with top-p 0.6.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -27,8 +27,8 @@ impl Default for GenerateConfig {
 
 impl GenerateConfig {
     /// As the engine takes it.
-    pub fn sampling(&self) -> Sampling {
-        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    pub fn sampling(&self) -> SamplingConfig {
+        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {
@@ -78,8 +78,8 @@ impl Default for JudgeConfig {
 
 impl JudgeConfig {
     /// As the engine takes it.
-    pub fn sampling(&self) -> Sampling {
-        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    pub fn sampling(&self) -> SamplingConfig {
+        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {
@@ -161,8 +161,8 @@ impl Default for NegativesConfig {
 
 impl NegativesConfig {
     /// As the engine takes it.
-    pub fn sampling(&self) -> Sampling {
-        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    pub fn sampling(&self) -> SamplingConfig {
+        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
 
     /// What CodeR's ablation says of such negatives (CoIR, NDCG@10).
@@ -206,8 +206,8 @@ impl Default for BrainstormConfig {
 
 impl BrainstormConfig {
     /// As the engine takes it.
-    pub fn sampling(&self) -> Sampling {
-        Sampling { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+    pub fn sampling(&self) -> SamplingConfig {
+        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
 
     pub(super) fn validate(&self, key: &str) -> Result<()> {

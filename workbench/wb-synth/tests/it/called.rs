@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::json;
 use wb_core::Origin;
-use wb_llm::{Answer, Ask, Question, Reply, Usage};
+use wb_llm::{Answer, Ask, LlmQuestion, Reply, Usage};
 use wb_synth::{Snippet, SynthConfig, config::TaskChoice, review::Reviews, rules::Interpreter};
 
 use crate::support::{gathered, make};
@@ -13,14 +13,14 @@ use crate::support::{gathered, make};
 struct Rewriter;
 
 impl Ask for Rewriter {
-    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
         let replies: Vec<Reply> = questions.iter().map(reply).collect();
         replies.iter().enumerate().for_each(|(at, reply)| each(at, reply));
         Ok(replies)
     }
 }
 
-fn reply(question: &Question) -> Reply {
+fn reply(question: &LlmQuestion) -> Reply {
     let content = &question.messages.last().unwrap().content;
     let document = match content.contains("def doubled") {
         true => {

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use wb_core::{Origin, Seed, fingerprint::Fingerprint};
-use wb_llm::{Answer, Ask, EngineInfo, Error, Question, Rejection, Reply, Usage};
+use wb_llm::{Answer, Ask, EngineInfo, Error, LlmQuestion, Rejection, Reply, Usage};
 use wb_synth::{
     Dataset, Model, Snippet, SynthConfig, Synthesis,
     dataset::{Ground, Made, gather},
@@ -29,7 +29,7 @@ pub struct Scripted {
     pub stop_after: u64,
     pub memory: Mutex<BTreeMap<String, Reply>>,
     pub asked: AtomicU64,
-    pub questions: Mutex<Vec<Question>>,
+    pub questions: Mutex<Vec<LlmQuestion>>,
 }
 
 impl Scripted {
@@ -45,13 +45,13 @@ impl Scripted {
     }
 }
 
-pub fn key(question: &Question) -> String {
-    let Question { recipe, item, sample, messages, sampling, schema } = question;
+pub fn key(question: &LlmQuestion) -> String {
+    let LlmQuestion { recipe, item, sample, messages, sampling, schema } = question;
     Fingerprint::of_json(&(recipe, item, sample, messages, sampling, schema)).to_string()
 }
 
 impl Ask for Scripted {
-    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
         let order = match self.shuffle {
             0 => (0..questions.len()).collect(),
             seed => Seed(seed).permutation_at("order", 0, questions.len()),
@@ -76,7 +76,7 @@ impl Ask for Scripted {
     }
 }
 
-fn reply(key: &str, question: &Question, faults: u64) -> Reply {
+fn reply(key: &str, question: &LlmQuestion, faults: u64) -> Reply {
     let number = u64::from_str_radix(&key[..12], 16).unwrap();
     let fault = if faults > 0 && number.is_multiple_of(faults) { 1 + (number / faults) % 4 } else { 0 };
     if fault == 1 {
@@ -105,7 +105,7 @@ fn reply(key: &str, question: &Question, faults: u64) -> Reply {
     })
 }
 
-fn content(name: &str, number: u64, question: &Question, fault: u64) -> Value {
+fn content(name: &str, number: u64, question: &LlmQuestion, fault: u64) -> Value {
     let words = words(number);
     let user = &question.messages.last().unwrap().content;
     match name {

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use wb_core::{Progress, Ranking, Seed, fingerprint::Fingerprint, records::rag::RagCost};
 use wb_llm::{
-    Answer, Ask, EngineInfo, Message, Question, Reply, Role,
+    Answer, Ask, EngineInfo, LlmQuestion, Message, Reply, Role,
     neutral::{self, between},
 };
 use wb_sql::{
@@ -72,7 +72,7 @@ impl Model<'_> {
         let all: Vec<usize> = (0..self.inputs.asked.len()).collect();
         let prompts = all.iter().map(|&at| self.messages(at, rankings)).collect::<Result<Vec<_>>>()?;
         let samples = self.config.samples;
-        let questions: Vec<Question> = all
+        let questions: Vec<LlmQuestion> = all
             .iter()
             .flat_map(|&at| (0..samples).map(move |sample| (at, sample)))
             .map(|(at, sample)| self.question(at, sample, "", prompts[at].clone()))
@@ -131,10 +131,10 @@ impl Model<'_> {
         Ok(vec![Message { role: Role::User, content }])
     }
 
-    fn question(&self, at: usize, sample: u32, round: &str, messages: Vec<Message>) -> Question {
+    fn question(&self, at: usize, sample: u32, round: &str, messages: Vec<Message>) -> LlmQuestion {
         let of = Fingerprint::of_json(&(self.prompt.text(), self.config.json));
         let file = self.questions.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Question {
+        LlmQuestion {
             recipe: format!("text-to-sql@{}{round}", &of.as_str()[..8]),
             item: format!("{file}-{:05}", self.inputs.places[at]),
             sample,
@@ -144,14 +144,14 @@ impl Model<'_> {
         }
     }
 
-    fn ask(&self, questions: &[Question], costs: &mut Costs, progress: &mut SendProgress<'_>) -> Result<Vec<Turn>> {
+    fn ask(&self, questions: &[LlmQuestion], costs: &mut Costs, progress: &mut SendProgress<'_>) -> Result<Vec<Turn>> {
         let mut done = 0;
         let mut each = |_: usize, _: &Reply| {
             done += 1;
             progress(Progress::new("asking", done, questions.len()));
         };
         let replies = self.ask.ask_all(questions, &mut each)?;
-        let turn = |(question, reply): (&Question, Reply)| {
+        let turn = |(question, reply): (&LlmQuestion, Reply)| {
             costs.add(&reply);
             let messages = question.messages.clone();
             match reply {
@@ -187,7 +187,7 @@ impl Model<'_> {
         progress: &mut SendProgress<'_>,
     ) -> Result<()> {
         let broken: Vec<usize> = (0..chosen.len()).filter(|&at| fault(&chosen[at]).is_some()).collect();
-        let questions: Vec<Question> = broken
+        let questions: Vec<LlmQuestion> = broken
             .iter()
             .map(|&at| {
                 let turn = &chosen[at];

@@ -1,4 +1,4 @@
-//! Which models can be run, and whether a file is one of them to the last tensor.
+//! The models that can be run, and the check that a file is one of them to the last tensor.
 //!
 //! A model run with another architecture's arithmetic writes a few good words and then nonsense, without any error.
 //! So the architecture is taken from `general.architecture` alone, and everything in the file that could change the
@@ -11,11 +11,11 @@ use candle_core::{
     quantized::gguf_file::{Content, TensorInfo, Value as CandleValue, VersionedMagic},
 };
 
-use super::header::{Header, Value};
+use super::header::{GgufValue, Header};
 
 /// An architecture whose answers were compared with llama.cpp's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Architecture {
+pub enum GgufArchitecture {
     /// Llama, Mistral and all that is stored as such: rotary positions on neighboring pairs (2i, 2i+1).
     Llama,
     /// Qwen2 and Qwen2.5: biases on queries, keys and values, rotary positions on halves (i, i+d/2).
@@ -24,7 +24,7 @@ pub enum Architecture {
     Qwen3,
 }
 
-impl Architecture {
+impl GgufArchitecture {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Llama, Self::Qwen2, Self::Qwen3];
 
@@ -40,9 +40,9 @@ impl Architecture {
 
 /// The sizes of a model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sizes {
-    /// What it is.
-    pub architecture: Architecture,
+pub struct DecoderSizes {
+    /// Architecture of the model.
+    pub architecture: GgufArchitecture,
     /// Layers.
     pub layers: usize,
     /// Numbers of a token between layers.
@@ -61,18 +61,18 @@ pub struct Sizes {
     pub context: u32,
     /// The base of the rotary positions.
     pub rope_base: f32,
-    /// What is added to the mean square before its root.
+    /// Number that is added to the mean square before its root.
     pub epsilon: f32,
 }
 
-impl Sizes {
+impl DecoderSizes {
     /// The sizes of the model in a file, all of its settings and tensors checked.
     pub fn of(header: &Header) -> Result<Self, String> {
-        let known = || Architecture::ALL.map(Architecture::name).join(", ");
+        let known = || GgufArchitecture::ALL.map(GgufArchitecture::name).join(", ");
         let name = header
             .text("general.architecture")
             .ok_or_else(|| format!("general.architecture is missing, known are {}", known()))?;
-        let Some(architecture) = Architecture::ALL.into_iter().find(|a| a.name() == name) else {
+        let Some(architecture) = GgufArchitecture::ALL.into_iter().find(|a| a.name() == name) else {
             return Err(format!(
                 "general.architecture is {name:?}, which this engine does not run; known are {}. A llama-server runs more: llm.engine: sidecar",
                 known()
@@ -142,7 +142,7 @@ impl Sizes {
         if !self.head.is_multiple_of(2) {
             return Err(format!("heads of {} numbers cannot be turned in pairs", self.head));
         }
-        if self.architecture != Architecture::Qwen3 && self.head * self.heads != self.width {
+        if self.architecture != GgufArchitecture::Qwen3 && self.head * self.heads != self.width {
             return Err(format!(
                 "{name}.attention.key_length is {}, {} was expected ({} / {} heads)",
                 self.head,
@@ -187,13 +187,13 @@ impl Sizes {
             add("ffn_up.weight", &[hidden, width]);
             add("ffn_down.weight", &[width, hidden]);
             match self.architecture {
-                Architecture::Llama => {}
-                Architecture::Qwen2 => {
+                GgufArchitecture::Llama => {}
+                GgufArchitecture::Qwen2 => {
                     add("attn_q.bias", &[q]);
                     add("attn_k.bias", &[kv]);
                     add("attn_v.bias", &[kv]);
                 }
-                Architecture::Qwen3 => {
+                GgufArchitecture::Qwen3 => {
                     add("attn_q_norm.weight", &[self.head]);
                     add("attn_k_norm.weight", &[self.head]);
                 }
@@ -281,13 +281,13 @@ fn settings(header: &Header, name: &str) -> Result<(), String> {
     for (key, value) in &header.metadata {
         let Some(setting) = key.strip_prefix(name).and_then(|k| k.strip_prefix('.')) else { continue };
         let harmless = match (setting, value) {
-            ("expert_count" | "expert_used_count" | "expert_shared_count", Value::Integer(0)) => true,
-            ("rope.scaling.type", Value::Text(kind)) => kind == "none",
-            ("rope.scaling.factor" | "rope.scale_linear", Value::Float(factor)) => *factor == 1.0 || *factor == 0.0,
+            ("expert_count" | "expert_used_count" | "expert_shared_count", GgufValue::Integer(0)) => true,
+            ("rope.scaling.type", GgufValue::Text(kind)) => kind == "none",
+            ("rope.scaling.factor" | "rope.scale_linear", GgufValue::Float(factor)) => *factor == 1.0 || *factor == 0.0,
             ("rope.scaling.original_context_length" | "rope.scaling.finetuned", _) => true,
-            ("attention.causal", Value::Bool(causal)) => *causal,
-            ("use_parallel_residual", Value::Bool(parallel)) => !parallel,
-            ("attention.sliding_window", Value::Integer(0)) => true,
+            ("attention.causal", GgufValue::Bool(causal)) => *causal,
+            ("use_parallel_residual", GgufValue::Bool(parallel)) => !parallel,
+            ("attention.sliding_window", GgufValue::Integer(0)) => true,
             (other, _) => KNOWN.contains(&other),
         };
         if !harmless {
@@ -300,14 +300,14 @@ fn settings(header: &Header, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands at a key, for messages.
+/// Shows the value of a key, for messages.
 fn found(header: &Header, key: &str) -> String {
     match header.metadata.get(key) {
         None => "missing".into(),
-        Some(Value::Integer(v)) => v.to_string(),
-        Some(Value::Float(v)) => v.to_string(),
-        Some(Value::Bool(v)) => v.to_string(),
-        Some(Value::Text(v)) => format!("{:?}", v.chars().take(40).collect::<String>()),
+        Some(GgufValue::Integer(v)) => v.to_string(),
+        Some(GgufValue::Float(v)) => v.to_string(),
+        Some(GgufValue::Bool(v)) => v.to_string(),
+        Some(GgufValue::Text(v)) => format!("{:?}", v.chars().take(40).collect::<String>()),
         Some(other) => other.kind().into(),
     }
 }

@@ -6,7 +6,7 @@ use candle_core::{Device, Tensor};
 use candle_transformers::models::{quantized_qwen2, quantized_qwen3};
 
 use super::{
-    architecture::{Architecture, Sizes},
+    architecture::{DecoderSizes, GgufArchitecture},
     guarded::guarded,
     header::Header,
     llama::Llama,
@@ -30,16 +30,21 @@ pub struct Decoder {
 
 impl Decoder {
     /// Reads the tensors.
-    pub fn load<R: Read + Seek>(sizes: &Sizes, header: &Header, context: u32, reader: &mut R) -> Result<Self, String> {
+    pub fn load<R: Read + Seek>(
+        sizes: &DecoderSizes,
+        header: &Header,
+        context: u32,
+        reader: &mut R,
+    ) -> Result<Self, String> {
         let content = sizes.content(header, context);
         let device = Device::Cpu;
         let weights = run(|| {
             Ok(match sizes.architecture {
-                Architecture::Llama => Weights::Llama(Box::new(Llama::load(sizes, &content, context, reader)?)),
-                Architecture::Qwen2 => {
+                GgufArchitecture::Llama => Weights::Llama(Box::new(Llama::load(sizes, &content, context, reader)?)),
+                GgufArchitecture::Qwen2 => {
                     Weights::Qwen2(Box::new(quantized_qwen2::ModelWeights::from_gguf(content, reader, &device)?))
                 }
-                Architecture::Qwen3 => {
+                GgufArchitecture::Qwen3 => {
                     Weights::Qwen3(Box::new(quantized_qwen3::ModelWeights::from_gguf(content, reader, &device)?))
                 }
             })

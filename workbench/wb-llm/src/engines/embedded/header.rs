@@ -10,7 +10,7 @@ use std::{
 
 use candle_core::quantized::GgmlDType;
 
-pub use crate::gguf::Value;
+pub use crate::gguf::GgufValue;
 use crate::gguf::{self, Bounds, Cursor, MAX_KEY, Metadata};
 
 /// Dimensions of a tensor at most.
@@ -18,25 +18,25 @@ const MAX_DIMENSIONS: u32 = 4;
 /// The alignment of tensors at most.
 const MAX_ALIGNMENT: u64 = 1 << 20;
 
-/// Where a tensor lies, and in what form.
+/// The place of a tensor in the file, and its form.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct TensorPlace {
     /// Its dimensions, the longest stride first: rows, then columns.
     pub dims: Vec<usize>,
-    /// How its numbers are stored.
+    /// Form in which its numbers are stored.
     pub kind: GgmlDType,
     /// Bytes from the beginning of the tensors.
     pub offset: u64,
 }
 
-/// All that stands before the tensors.
+/// The part of the file before the tensors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// Keys and values.
     pub metadata: Metadata,
     /// Tensors by name.
-    pub tensors: BTreeMap<String, Place>,
-    /// Where the tensors begin.
+    pub tensors: BTreeMap<String, TensorPlace>,
+    /// Byte of the file at which the tensors begin.
     pub data: u64,
     /// Bytes of the whole file.
     pub length: u64,
@@ -73,7 +73,7 @@ impl Header {
         }
         let alignment = match metadata.get("general.alignment") {
             None => 32,
-            Some(Value::Integer(v)) if (1..=MAX_ALIGNMENT.into()).contains(v) && v.count_ones() == 1 => *v as u64,
+            Some(GgufValue::Integer(v)) if (1..=MAX_ALIGNMENT.into()).contains(v) && v.count_ones() == 1 => *v as u64,
             Some(other) => {
                 return Err(format!(
                     "general.alignment is {other:?}, a power of two up to {MAX_ALIGNMENT} was expected"
@@ -116,7 +116,7 @@ impl Header {
     /// A text of the metadata.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.metadata.get(key) {
-            Some(Value::Text(v)) => Some(v),
+            Some(GgufValue::Text(v)) => Some(v),
             _ => None,
         }
     }
@@ -124,7 +124,7 @@ impl Header {
     /// An integer of the metadata that fits into 32 bits.
     pub fn integer(&self, key: &str) -> Option<u32> {
         match self.metadata.get(key) {
-            Some(Value::Integer(v)) => u32::try_from(*v).ok(),
+            Some(GgufValue::Integer(v)) => u32::try_from(*v).ok(),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ impl Header {
     /// A finite float of the metadata.
     pub fn float(&self, key: &str) -> Option<f32> {
         match self.metadata.get(key) {
-            Some(Value::Float(v)) if v.is_finite() => Some(*v as f32),
+            Some(GgufValue::Float(v)) if v.is_finite() => Some(*v as f32),
             _ => None,
         }
     }
@@ -140,13 +140,13 @@ impl Header {
     /// A boolean of the metadata.
     pub fn bool(&self, key: &str) -> Option<bool> {
         match self.metadata.get(key) {
-            Some(Value::Bool(v)) => Some(*v),
+            Some(GgufValue::Bool(v)) => Some(*v),
             _ => None,
         }
     }
 }
 
-fn place<R: Read>(cursor: &mut Cursor<R>) -> Bounds<(String, Place)> {
+fn place<R: Read>(cursor: &mut Cursor<R>) -> Bounds<(String, TensorPlace)> {
     let name = cursor.text(MAX_KEY, "a tensor's name")?;
     let at = cursor.at;
     let n = cursor.u32(&name)?;
@@ -178,11 +178,11 @@ fn place<R: Read>(cursor: &mut Cursor<R>) -> Bounds<(String, Place)> {
         ));
     }
     let offset = cursor.u64(&name)?;
-    Ok((name, Place { dims, kind, offset }))
+    Ok((name, TensorPlace { dims, kind, offset }))
 }
 
-impl Place {
-    /// How many bytes it takes; none where that is beyond 64 bits.
+impl TensorPlace {
+    /// Number of bytes that it takes; none where that is beyond 64 bits.
     pub fn bytes(&self) -> Option<u64> {
         let numbers = self.dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d as u64))?;
         (numbers / self.kind.block_size() as u64).checked_mul(self.kind.type_size() as u64)

@@ -10,7 +10,7 @@ use candle_core::{
 use candle_nn::{Embedding, kv_cache::KvCache, ops, rotary_emb};
 use candle_transformers::quantized_nn::RmsNorm;
 
-use super::architecture::Sizes;
+use super::architecture::DecoderSizes;
 
 /// Tokens that the memory of keys and values grows by.
 const GROWTH: usize = 512;
@@ -43,7 +43,7 @@ struct Layer {
 
 impl Llama {
     /// Reads the tensors of a file whose sizes and names were checked, for so many tokens of context.
-    pub fn load<R: Read + Seek>(sizes: &Sizes, content: &Content, context: u32, reader: &mut R) -> Result<Self> {
+    pub fn load<R: Read + Seek>(sizes: &DecoderSizes, content: &Content, context: u32, reader: &mut R) -> Result<Self> {
         let device = Device::Cpu;
         let mut tensor = |name: &str| content.tensor(reader, name, &device);
         let epsilon = f64::from(sizes.epsilon);

@@ -18,20 +18,20 @@ use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
 use self::{
-    architecture::Sizes,
+    architecture::DecoderSizes,
     decoder::Decoder,
-    header::{Header, Value},
+    header::{GgufValue, Header},
     neutral::neutral,
-    schema::{Follow, Schemas},
+    schema::{Follow, SchemaGrammars},
     template::Template,
-    tokens::Tokens,
+    tokens::GgufTokenizer,
 };
 use crate::{
     config::duration,
     controls::{ControlSource, ControlTokens},
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure},
-    request::{ChatRequest, Completion, FinishReason, Message, Sampling, Usage},
+    request::{ChatRequest, Completion, FinishReason, Message, SamplingConfig, Usage},
 };
 
 mod architecture;
@@ -97,12 +97,12 @@ impl EmbeddedConfig {
 pub struct EmbeddedEngine {
     info: EngineInfo,
     context: usize,
-    tokens: Tokens,
+    tokens: GgufTokenizer,
     controls: ControlTokens,
-    schemas: Schemas,
+    schemas: SchemaGrammars,
     template: Result<Template, String>,
     decoder: Mutex<Decoder>,
-    /// What candle's loops run on. A loop that is begun outside of a pool is handed over to another thread and waited for,
+    /// Threads that candle's loops run on. A loop that is begun outside of a pool is handed over to another thread and waited for,
     /// which takes longer than most loops of a small model. (Products of quantized matrices have threads of their own, as
     /// many as `CANDLE_NUM_THREADS` or `RAYON_NUM_THREADS` says; where neither is set, candle counts the cores in a file of
     /// the system at every product of others, which is most of a small model's time.)
@@ -124,16 +124,16 @@ impl EmbeddedEngine {
         }
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let header = Header::read(&mut reader).map_err(refused)?;
-        let sizes = Sizes::of(&header).map_err(refused)?;
+        let sizes = DecoderSizes::of(&header).map_err(refused)?;
         let context = config.context.min(sizes.context);
-        let tokens = Tokens::of(&header, sizes.vocabulary).map_err(refused)?;
+        let tokens = GgufTokenizer::of(&header, sizes.vocabulary).map_err(refused)?;
         let controls = ControlTokens::of_metadata(&header.metadata).map_err(refused)?;
-        let schemas = Schemas::new(&tokens).map_err(refused)?;
+        let schemas = SchemaGrammars::new(&tokens).map_err(refused)?;
         let template = match header.metadata.get("tokenizer.chat_template") {
             None => {
                 Err("the model has no chat template (tokenizer.chat_template), it can only complete texts".to_owned())
             }
-            Some(Value::Text(source)) => {
+            Some(GgufValue::Text(source)) => {
                 let text = |id: Option<u32>| id.map_or("", |id| tokens.vocabulary.text(id));
                 let (bos, eos) = (text(tokens.vocabulary.bos), text(tokens.vocabulary.eos));
                 Ok(Template::new(source, bos, eos).map_err(|e| refused(format!("tokenizer.chat_template: {e}")))?)
@@ -177,7 +177,7 @@ impl EmbeddedEngine {
     }
 
     /// The tokenizer.
-    pub fn tokens(&self) -> &Tokens {
+    pub fn tokens(&self) -> &GgufTokenizer {
         &self.tokens
     }
 
@@ -191,7 +191,7 @@ impl EmbeddedEngine {
     fn generate(
         &self,
         prompt: &[u32],
-        sampling: &Sampling,
+        sampling: &SamplingConfig,
         seed: u32,
         schema: Option<&serde_json::Value>,
     ) -> Result<Completion, Failure> {
@@ -223,7 +223,7 @@ impl EmbeddedEngine {
         &self,
         decoder: &mut Decoder,
         prompt: &[u32],
-        sampling: &Sampling,
+        sampling: &SamplingConfig,
         seed: u32,
         mut follow: Option<&mut Follow>,
     ) -> Result<Completion, Failure> {
@@ -295,7 +295,7 @@ impl LlmEngine for EmbeddedEngine {
         self.generate(&prompt, &request.sampling, request.seed, request.schema.as_ref())
     }
 
-    fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
+    fn complete(&self, prompt: &str, sampling: &SamplingConfig, seed: u32) -> Result<Completion, Failure> {
         let prompt = self.tokens.encode(prompt, true, true, None);
         self.generate(&prompt, sampling, seed, None)
     }

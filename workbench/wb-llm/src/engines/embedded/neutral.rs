@@ -1,4 +1,4 @@
-//! What others wrote stays text: a token of control in it is kept from being read as one.
+//! Keeps what others wrote text: a token of control in it is kept from being read as one.
 //!
 //! The content of a message may be a file out of a corpus that holds `<|im_end|>`, and a chat template puts it next to
 //! the tokens that end turns. Where such a text stands in a content, a mark is put into it before the template is

@@ -1,15 +1,15 @@
-//! Which token comes next.
+//! Choice of the next token.
 
 use llguidance::toktrie::SimpleVob;
 
-use crate::request::Sampling;
+use crate::request::SamplingConfig;
 
 /// The token drawn from logits, among those that are allowed; none where nothing is allowed.
 ///
 /// With a temperature of 0 it is the likeliest, the lower number of two equal ones. Otherwise probabilities are
 /// `softmax(logits / temperature)`; the likeliest that together reach `top_p` stay, and `draw` (from 0 to below 1) falls
 /// into one of them. Sums are taken in 64 bits and in one order, so that the same draw always gives the same token.
-pub fn pick(logits: &[f32], allowed: Option<&SimpleVob>, sampling: &Sampling, draw: f64) -> Option<u32> {
+pub fn pick(logits: &[f32], allowed: Option<&SimpleVob>, sampling: &SamplingConfig, draw: f64) -> Option<u32> {
     let mut open = (0..logits.len() as u32).filter(|id| allowed.is_none_or(|a| a.is_allowed(*id)));
     let logit = |id: u32| logits.get(id as usize).copied().unwrap_or(f32::NEG_INFINITY);
     if sampling.temperature <= 0.0 || !sampling.temperature.is_finite() {
@@ -46,8 +46,8 @@ pub fn pick(logits: &[f32], allowed: Option<&SimpleVob>, sampling: &Sampling, dr
 mod tests {
     use super::*;
 
-    fn sampling(temperature: f32, top_p: f32) -> Sampling {
-        Sampling { temperature, top_p, max_tokens: 1 }
+    fn sampling(temperature: f32, top_p: f32) -> SamplingConfig {
+        SamplingConfig { temperature, top_p, max_tokens: 1 }
     }
 
     #[test]

@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 
 use super::{
     guarded::guarded,
-    tokens::{Tokens, vocabulary::Kind},
+    tokens::{GgufTokenizer, vocabulary::TokenKind},
 };
 
 /// Bytes of a token at most, for it to be in answers that follow a schema; the longest in use have 128.
 const LONGEST: usize = 256;
 
 /// Grammars over the tokens of one model.
-pub struct Schemas {
+pub struct SchemaGrammars {
     factory: ParserFactory,
 }
 
-impl Schemas {
-    /// For a model's tokens; one that ends answers has to be among them.
-    pub fn new(tokens: &Tokens) -> Result<Self, String> {
+impl SchemaGrammars {
+    /// Makes them for a model's tokens; one that ends answers has to be among them.
+    pub fn new(tokens: &GgufTokenizer) -> Result<Self, String> {
         let vocabulary = &tokens.vocabulary;
         let end = vocabulary
             .eos
@@ -32,9 +32,9 @@ impl Schemas {
             .ok_or("the vocabulary has no token that ends an answer")?;
         let words: Vec<Vec<u8>> = (0..vocabulary.len() as u32)
             .map(|id| match vocabulary.kind(id) {
-                Kind::Normal | Kind::UserDefined | Kind::Byte => tokens.bytes(id),
+                TokenKind::Normal | TokenKind::UserDefined | TokenKind::Byte => tokens.bytes(id),
                 // Not text: only named with the mark before, so that no answer is spelled with it.
-                Kind::Control | Kind::Unknown | Kind::Unused => {
+                TokenKind::Control | TokenKind::Unknown | TokenKind::Unused => {
                     [&[TokTrie::SPECIAL_TOKEN_MARKER][..], vocabulary.text(id).as_bytes()].concat()
                 }
             })
@@ -80,7 +80,7 @@ impl Schemas {
     }
 }
 
-/// Where an answer stands within its schema.
+/// The state of an answer within its schema.
 pub struct Follow {
     matcher: Matcher,
 }
@@ -96,7 +96,7 @@ impl Follow {
         self.matcher.consume_token(token).map_err(|e| first_line(&e.to_string()))
     }
 
-    /// Whether the answer is whole, so that nothing may come any more.
+    /// True where the answer is whole, so that nothing may come any more.
     pub fn done(&self) -> Result<bool, String> {
         match self.matcher.stop_reason() {
             StopReason::NotStopped => Ok(false),

@@ -1,4 +1,4 @@
-//! Where a server listens, and whether that is this machine.
+//! The address of a server, and the check that it is this machine.
 
 use std::net::IpAddr;
 
@@ -50,7 +50,7 @@ impl Address {
         &self.root
     }
 
-    /// Whether it is this machine.
+    /// True where it is this machine.
     pub fn is_loopback(&self) -> bool {
         self.loopback
     }

@@ -19,7 +19,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    replies::{Pieces, Shown, Tokens},
+    replies::{Shown, TokenPieces, TokenizeReply},
     transport::Transport,
 };
 use crate::{
@@ -37,9 +37,9 @@ const REMEMBERED: usize = 1 << 14;
 /// Characters of a bracketed text that is asked about.
 const LONGEST: usize = 64;
 
-/// What is known, and how what is not is found out.
+/// The control tokens that are known, and the way to find out others.
 #[derive(Debug)]
-pub struct Controls {
+pub struct ServerControls {
     known: KnownControls,
     tokens: ControlTokens,
     asking: Asking,
@@ -47,7 +47,7 @@ pub struct Controls {
 
 #[derive(Debug)]
 enum Asking {
-    /// All that can be known is.
+    /// Asks nothing: all that can be known is.
     Nothing,
     /// llama-server, of a whole message; hashes of those in which it found nothing: most messages of a conversation are those
     /// of the one before.
@@ -56,7 +56,7 @@ enum Asking {
     Marks(Mutex<HashMap<String, bool>>, String),
 }
 
-impl Controls {
+impl ServerControls {
     /// Only those of common models, for this reason.
     pub fn unknown(why: &str) -> Self {
         let known = KnownControls { note: why.to_owned(), ..KnownControls::default() };
@@ -72,7 +72,7 @@ impl Controls {
         Self { known, tokens: ControlTokens::default(), asking }
     }
 
-    /// Those in a file; where there is none or it cannot be read, the server is asked of each message.
+    /// Takes those in a file; where there is none or it cannot be read, the server is asked of each message.
     pub fn of_llama_server(transport: &Transport, file: Option<&Path>) -> Result<Self> {
         let read = file.map(|file| gguf::metadata(file).and_then(|metadata| ControlTokens::of_metadata(&metadata)));
         let why = match read {
@@ -107,7 +107,7 @@ impl Controls {
         }
     }
 
-    /// What is known, for the manifest.
+    /// Tells what is known, for the manifest.
     pub fn known(&self) -> &KnownControls {
         &self.known
     }
@@ -137,13 +137,13 @@ impl Controls {
     }
 }
 
-/// Whether the server can be asked at all. One that cannot has no such route; one that fails is an error, so that the same
+/// Looks if the server can be asked at all. One that cannot has no such route; one that fails is an error, so that the same
 /// run does not break less the next time.
-fn answers(tried: Result<String, Failure>, note: String, controls: Controls) -> Result<Controls> {
+fn answers(tried: Result<String, Failure>, note: String, controls: ServerControls) -> Result<ServerControls> {
     match tried {
         Ok(_) => Ok(controls),
         Err(Failure::Retry { what, .. }) => Err(Error::Engine(format!("its tokenizer cannot be asked: {what}"))),
-        Err(failure) => Ok(Controls::unknown(&format!("{note}, and its tokenizer cannot be asked: {failure}"))),
+        Err(failure) => Ok(ServerControls::unknown(&format!("{note}, and its tokenizer cannot be asked: {failure}"))),
     }
 }
 
@@ -158,14 +158,14 @@ fn llama<T: serde::de::DeserializeOwned>(
 }
 
 fn plain(transport: &Transport, text: &str) -> Result<Vec<u32>, Failure> {
-    llama::<Tokens>(transport, text, false, false).map(|found| found.tokens.unwrap_or_default())
+    llama::<TokenizeReply>(transport, text, false, false).map(|found| found.tokens.unwrap_or_default())
 }
 
 /// A message in which a llama-server finds no control token.
 fn whole(transport: &Transport, mut message: String) -> Result<String, Failure> {
     for _ in 0..ROUNDS {
         let as_text = plain(transport, &message)?;
-        let read: Pieces = llama(transport, &message, true, true)?;
+        let read: TokenPieces = llama(transport, &message, true, true)?;
         if read.tokens.iter().map(|token| token.id).eq(as_text.iter().copied()) {
             return Ok(message);
         }
@@ -201,7 +201,8 @@ fn marks(
             Some(is_token) => is_token,
             None => {
                 let body = json!({"model": model, "prompt": mark, "add_special_tokens": false});
-                let is_token = transport.post::<Tokens>("/tokenize", &body)?.tokens.is_some_and(|all| all.len() == 1);
+                let is_token =
+                    transport.post::<TokenizeReply>("/tokenize", &body)?.tokens.is_some_and(|all| all.len() == 1);
                 known.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.to_owned(), is_token);
                 is_token
             }

@@ -1,4 +1,4 @@
-//! In which words a kind of server wants to be asked, and how its answers are read.
+//! The words in which a kind of server wants to be asked, and the reading of its answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::replies::{Ollama, OpenAi, finish};
 use crate::{
     error::Failure,
-    request::{ChatRequest, Completion, Message, Sampling, Usage},
+    request::{ChatRequest, Completion, Message, SamplingConfig, Usage},
 };
 
 /// The kind of server.
@@ -29,14 +29,14 @@ pub enum Dialect {
     Generic,
 }
 
-/// How a kind of server tells what it is.
+/// The marks by which a kind of server is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SelfDescription {
-    /// What stands as its models' owner in `/v1/models`; empty where that is not its own name.
+    /// Owner of its models in `/v1/models`; empty where that is not its own name.
     pub owner: &'static str,
     /// The route of its own that says more; empty where there is none. What follows points into its answer.
     pub route: &'static str,
-    /// What no other kind has there.
+    /// Part of the answer that no other kind has.
     pub sign: &'static str,
     /// Tokens of prompt and answer together.
     pub context: &'static str,
@@ -44,15 +44,15 @@ pub struct SelfDescription {
     pub slots: &'static str,
     /// Its version.
     pub build: &'static str,
-    /// What is part of the model's identity, by the name that it gets there.
+    /// Part of the model's identity: the name that it gets there, and its place.
     pub model: Option<(&'static str, &'static str)>,
 }
 
 impl Dialect {
-    /// Those that can be told from others, in the order in which they are looked for.
+    /// Kinds that can be told from others, in the order in which they are looked for.
     pub const KNOWN: [Self; 4] = [Self::LlamaServer, Self::Vllm, Self::Ollama, Self::Tgi];
 
-    /// How it tells what it is.
+    /// Gives the marks by which it is known.
     pub fn self_description(self) -> SelfDescription {
         match self {
             Self::LlamaServer => SelfDescription {
@@ -87,58 +87,58 @@ impl Dialect {
     }
 }
 
-/// What is the same for all requests to one server.
+/// The settings of all requests to one server.
 #[derive(Debug, Clone)]
 pub struct Manner {
-    /// Whom it is for.
+    /// Kind of the server.
     pub dialect: Dialect,
     /// The model's name at the server.
     pub model: String,
     /// Tokens of prompt and answer together, where it is known.
     pub context: Option<u32>,
-    /// Whether the server may take the beginning of a prompt from its cache.
+    /// True where the server may take the beginning of a prompt from its cache.
     pub cache: bool,
-    /// Whether answers come piece by piece.
+    /// True where answers come piece by piece.
     pub stream: bool,
 }
 
-/// What is asked: a conversation, or a text to go on with.
-pub enum Asked<'a> {
+/// A prompt: a conversation, or a text to go on with.
+pub enum ServerPrompt<'a> {
     /// A conversation.
     Chat(&'a ChatRequest),
     /// A text, how to draw, and the seed.
-    Text(&'a str, &'a Sampling, u32),
+    Text(&'a str, &'a SamplingConfig, u32),
 }
 
 impl Manner {
-    /// Where it is asked.
-    pub fn route(&self, asked: &Asked<'_>) -> &'static str {
+    /// The route for a prompt.
+    pub fn route(&self, asked: &ServerPrompt<'_>) -> &'static str {
         match (self.dialect, asked) {
-            (Dialect::Ollama, Asked::Chat(_)) => "/api/chat",
-            (Dialect::Ollama, Asked::Text(..)) => "/api/generate",
-            (_, Asked::Chat(_)) => "/v1/chat/completions",
-            (_, Asked::Text(..)) => "/v1/completions",
+            (Dialect::Ollama, ServerPrompt::Chat(_)) => "/api/chat",
+            (Dialect::Ollama, ServerPrompt::Text(..)) => "/api/generate",
+            (_, ServerPrompt::Chat(_)) => "/v1/chat/completions",
+            (_, ServerPrompt::Text(..)) => "/v1/completions",
         }
     }
 
     /// The request's body.
-    pub fn body(&self, asked: &Asked<'_>) -> Value {
+    pub fn body(&self, asked: &ServerPrompt<'_>) -> Value {
         if self.dialect == Dialect::Ollama { self.ollama(asked) } else { self.open_ai(asked) }
     }
 
-    fn open_ai(&self, asked: &Asked<'_>) -> Value {
+    fn open_ai(&self, asked: &ServerPrompt<'_>) -> Value {
         let mut body = Map::new();
         let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
         put("model", json!(self.model));
         let (sampling, seed) = match asked {
-            Asked::Chat(request) => {
+            ServerPrompt::Chat(request) => {
                 put("messages", messages(&request.messages));
                 if let Some(schema) = &request.schema {
                     put("response_format", self.response_format(schema));
                 }
                 (&request.sampling, request.seed)
             }
-            Asked::Text(prompt, sampling, seed) => {
+            ServerPrompt::Text(prompt, sampling, seed) => {
                 put("prompt", json!(prompt));
                 (*sampling, *seed)
             }
@@ -183,10 +183,10 @@ impl Manner {
         }
     }
 
-    fn ollama(&self, asked: &Asked<'_>) -> Value {
+    fn ollama(&self, asked: &ServerPrompt<'_>) -> Value {
         let (sampling, seed) = match asked {
-            Asked::Chat(request) => (&request.sampling, request.seed),
-            Asked::Text(_, sampling, seed) => (*sampling, *seed),
+            ServerPrompt::Chat(request) => (&request.sampling, request.seed),
+            ServerPrompt::Text(_, sampling, seed) => (*sampling, *seed),
         };
         let options = json!({
             "num_ctx": self.context, "num_predict": sampling.max_tokens, "temperature": sampling.temperature,
@@ -194,13 +194,13 @@ impl Manner {
         });
         let mut body = json!({"model": self.model, "stream": self.stream, "options": options});
         match asked {
-            Asked::Chat(request) => {
+            ServerPrompt::Chat(request) => {
                 body["messages"] = messages(&request.messages);
                 if let Some(schema) = &request.schema {
                     body["format"] = schema.clone();
                 }
             }
-            Asked::Text(prompt, ..) => {
+            ServerPrompt::Text(prompt, ..) => {
                 body["prompt"] = json!(prompt);
                 body["raw"] = json!(true);
             }
@@ -210,13 +210,13 @@ impl Manner {
 
     /// Reads a whole answer.
     pub fn completion(&self, answer: Value) -> Result<Completion, Failure> {
-        let mut pieces = Pieces::default();
+        let mut pieces = StreamedAnswer::default();
         pieces.add(self.dialect, answer)?;
         pieces.finish()
     }
 
     /// Reads a line of a stream: an event of OpenAI's kind, or Ollama's plain JSON.
-    pub fn line(&self, line: &str, pieces: &mut Pieces) -> Result<(), Failure> {
+    pub fn line(&self, line: &str, pieces: &mut StreamedAnswer) -> Result<(), Failure> {
         let text = match self.dialect {
             Dialect::Ollama => line,
             _ => match line.split_once(':') {
@@ -238,7 +238,7 @@ impl Manner {
 
 /// An answer that is being put together.
 #[derive(Debug, Default)]
-pub struct Pieces {
+pub struct StreamedAnswer {
     text: String,
     any: bool,
     finish: Option<String>,
@@ -246,7 +246,7 @@ pub struct Pieces {
     truncated: bool,
 }
 
-impl Pieces {
+impl StreamedAnswer {
     fn add(&mut self, dialect: Dialect, value: Value) -> Result<(), Failure> {
         let shown = || value.to_string().chars().take(300).collect::<String>();
         let unread = |error: serde_json::Error| retry(format!("an answer of an unknown shape ({error}): {}", shown()));
@@ -320,7 +320,7 @@ mod tests {
     fn request(schema: bool) -> ChatRequest {
         ChatRequest {
             messages: vec![Message { role: Role::User, content: "hi".into() }],
-            sampling: Sampling { temperature: 0.5, top_p: 0.75, max_tokens: 7 },
+            sampling: SamplingConfig { temperature: 0.5, top_p: 0.75, max_tokens: 7 },
             seed: 9,
             schema: schema.then(|| json!({"type": "object"})),
         }
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn each_server_is_asked_in_its_words() {
         let request = request(true);
-        let asked = Asked::Chat(&request);
+        let asked = ServerPrompt::Chat(&request);
         let llama = manner(Dialect::LlamaServer, false);
         assert_eq!(
             llama.body(&asked),
@@ -348,15 +348,15 @@ mod tests {
                 "response_format": {"type": "json", "value": {"type": "object"}},
                 "max_tokens": 7, "temperature": 0.5, "top_p": 0.75, "seed": 9, "stream": false})
         );
-        let of_all = Sampling { top_p: 1.0, ..request.sampling.clone() };
-        assert!(tgi.body(&Asked::Text("x", &of_all, 3)).get("top_p").is_none());
+        let of_all = SamplingConfig { top_p: 1.0, ..request.sampling.clone() };
+        assert!(tgi.body(&ServerPrompt::Text("x", &of_all, 3)).get("top_p").is_none());
         let ollama = manner(Dialect::Ollama, false);
         assert_eq!(ollama.route(&asked), "/api/chat");
         let body = ollama.body(&asked);
         assert_eq!(body["options"]["num_ctx"], 4096);
         assert_eq!(body["options"]["num_predict"], 7);
         assert_eq!(body["format"], json!({"type": "object"}));
-        let text = ollama.body(&Asked::Text("x", &request.sampling, 3));
+        let text = ollama.body(&ServerPrompt::Text("x", &request.sampling, 3));
         assert!(text["raw"] == true && text["prompt"] == "x" && text["options"]["seed"] == 3);
     }
 
@@ -372,7 +372,7 @@ mod tests {
         };
         let llama = manner(Dialect::LlamaServer, true);
         assert_eq!(llama.completion(whole).unwrap(), expected);
-        let mut pieces = Pieces::default();
+        let mut pieces = StreamedAnswer::default();
         for line in [
             ": alive",
             r#"data: {"choices":[{"delta":{"role":"assistant","content":null},"finish_reason":null}]}"#,
@@ -385,7 +385,7 @@ mod tests {
             llama.line(line, &mut pieces).unwrap();
         }
         assert_eq!(pieces.finish().unwrap(), expected);
-        let mut pieces = Pieces::default();
+        let mut pieces = StreamedAnswer::default();
         let ollama = manner(Dialect::Ollama, true);
         for line in [
             r#"{"message":{"content":"a"},"done":false}"#,

@@ -26,30 +26,30 @@ pub fn most_tokens(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() + TEMPLATE).sum()
 }
 
-/// What the reported count says about a prompt.
+/// The finding of the reported count about a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PromptFit {
     /// The prompt fits for certain, or nothing is reported.
     Whole,
-    /// It may have been cut; an exact count is needed to know.
+    /// Perhaps cut; an exact count is needed to know.
     Unsure,
-    /// It was cut.
+    /// Cut for certain.
     Cut,
 }
 
 /// Judges without counting. `context` is of prompt and answer together.
-pub fn judge(messages: &[Message], reported: Option<u64>, context: Option<u32>, answer: u32) -> Verdict {
-    let Some(reported) = reported else { return Verdict::Whole };
+pub fn judge(messages: &[Message], reported: Option<u64>, context: Option<u32>, answer: u32) -> PromptFit {
+    let Some(reported) = reported else { return PromptFit::Whole };
     let least: usize = messages.iter().map(|message| least_tokens(&message.content)).sum();
     if (reported as f64) < SHARE * least as f64 {
-        return Verdict::Cut;
+        return PromptFit::Cut;
     }
     let most = most_tokens(messages) as u64;
     match context {
         // Some servers halve the window before they cut, others leave room for the answer.
-        Some(context) if most <= u64::from((context / 2).min(context.saturating_sub(answer))) => Verdict::Whole,
-        _ if reported >= most => Verdict::Whole,
-        _ => Verdict::Unsure,
+        Some(context) if most <= u64::from((context / 2).min(context.saturating_sub(answer))) => PromptFit::Whole,
+        _ if reported >= most => PromptFit::Whole,
+        _ => PromptFit::Unsure,
     }
 }
 
@@ -65,11 +65,11 @@ mod tests {
     #[test]
     fn cut_prompts_are_told_by_their_count() {
         let prompt = message("let value = other + 1;\n".repeat(100));
-        assert_eq!(judge(&prompt, Some(900), Some(2048), 100), Verdict::Unsure);
-        assert_eq!(judge(&prompt, Some(200), Some(2048), 100), Verdict::Cut);
-        assert_eq!(judge(&prompt, Some(900), Some(8192), 100), Verdict::Whole);
-        assert_eq!(judge(&prompt, Some(900), Some(8192), 8000), Verdict::Unsure);
-        assert_eq!(judge(&prompt, None, Some(2048), 100), Verdict::Whole);
-        assert_eq!(judge(&message(" ".repeat(6400)), Some(100), Some(32768), 10), Verdict::Whole);
+        assert_eq!(judge(&prompt, Some(900), Some(2048), 100), PromptFit::Unsure);
+        assert_eq!(judge(&prompt, Some(200), Some(2048), 100), PromptFit::Cut);
+        assert_eq!(judge(&prompt, Some(900), Some(8192), 100), PromptFit::Whole);
+        assert_eq!(judge(&prompt, Some(900), Some(8192), 8000), PromptFit::Unsure);
+        assert_eq!(judge(&prompt, None, Some(2048), 100), PromptFit::Whole);
+        assert_eq!(judge(&message(" ".repeat(6400)), Some(100), Some(32768), 10), PromptFit::Whole);
     }
 }

@@ -20,17 +20,17 @@ use serde_json::json;
 pub use self::dialect::Dialect;
 use self::{
     address::Address,
-    controls::Controls,
-    dialect::{Asked, Manner, Pieces},
-    guard::Verdict,
-    replies::Tokens,
+    controls::ServerControls,
+    dialect::{Manner, ServerPrompt, StreamedAnswer},
+    guard::PromptFit,
+    replies::TokenizeReply,
     transport::Transport,
 };
 use crate::{
     config::{Determinism, KeyConfig, LlmConfig, duration},
     engine::{EngineInfo, LlmEngine},
     error::{Error, Failure, Result},
-    request::{ChatRequest, Completion, Message, Role, Sampling},
+    request::{ChatRequest, Completion, Message, Role, SamplingConfig},
     secret,
 };
 
@@ -66,7 +66,7 @@ pub struct HttpEngine {
     info: EngineInfo,
     transport: Transport,
     manner: Manner,
-    controls: Controls,
+    controls: ServerControls,
     idle: Duration,
 }
 
@@ -77,7 +77,7 @@ impl HttpEngine {
         Self::connect(config, http, &config.base_url, key, "http", &mut || Ok(false))
     }
 
-    /// The same, unless somebody asks to stop.
+    /// Waits for the server and asks it what it is, unless somebody asks to stop.
     pub fn open_unless(config: &LlmConfig, http: &HttpConfig, interrupt: &AtomicBool) -> Result<Self> {
         let key = secret::key_of(&http.key, "llm.engine.http.key")?;
         Self::connect(config, http, &config.base_url, key, "http", &mut || match interrupt.load(Ordering::Relaxed) {
@@ -86,7 +86,7 @@ impl HttpEngine {
         })
     }
 
-    /// The same for a server that is just being started; `alive` is asked while it loads.
+    /// Connects to a server, which may just be starting; `alive` is asked while it loads.
     pub(crate) fn connect(
         config: &LlmConfig,
         http: &HttpConfig,
@@ -136,12 +136,12 @@ impl HttpEngine {
         self.manner.dialect
     }
 
-    fn ask(&self, asked: &Asked<'_>) -> Result<Completion, Failure> {
+    fn ask(&self, asked: &ServerPrompt<'_>) -> Result<Completion, Failure> {
         let (route, body) = (self.manner.route(asked), self.manner.body(asked));
         if !self.manner.stream {
             return self.manner.completion(self.transport.post(route, &body)?);
         }
-        let mut pieces = Pieces::default();
+        let mut pieces = StreamedAnswer::default();
         self.transport.post_lines(route, &body, self.idle, &mut |line| self.manner.line(line, &mut pieces))?;
         pieces.finish()
     }
@@ -158,12 +158,12 @@ impl HttpEngine {
             return cut("unknown".into());
         }
         match guard::judge(messages, reported, self.manner.context, answer) {
-            Verdict::Whole => Ok(completion),
-            Verdict::Cut => {
+            PromptFit::Whole => Ok(completion),
+            PromptFit::Cut => {
                 let least: usize = messages.iter().map(|message| guard::least_tokens(&message.content)).sum();
                 cut(format!("at least {least}"))
             }
-            Verdict::Unsure => {
+            PromptFit::Unsure => {
                 let mut count = 0;
                 for message in messages {
                     let Some(tokens) = self.tokenize(&message.content)? else { return Ok(completion) };
@@ -188,12 +188,12 @@ impl LlmEngine for HttpEngine {
     }
 
     fn chat(&self, request: &ChatRequest) -> Result<Completion, Failure> {
-        let completion = self.ask(&Asked::Chat(request))?;
+        let completion = self.ask(&ServerPrompt::Chat(request))?;
         self.guarded(&request.messages, request.sampling.max_tokens, completion)
     }
 
-    fn complete(&self, prompt: &str, sampling: &Sampling, seed: u32) -> Result<Completion, Failure> {
-        let completion = self.ask(&Asked::Text(prompt, sampling, seed))?;
+    fn complete(&self, prompt: &str, sampling: &SamplingConfig, seed: u32) -> Result<Completion, Failure> {
+        let completion = self.ask(&ServerPrompt::Text(prompt, sampling, seed))?;
         let message = Message { role: Role::User, content: prompt.to_owned() };
         self.guarded(&[message], sampling.max_tokens, completion)
     }
@@ -208,7 +208,7 @@ impl LlmEngine for HttpEngine {
             Dialect::Vllm => json!({"model": self.manner.model, "prompt": text, "add_special_tokens": false}),
             _ => return Ok(None),
         };
-        match self.transport.post::<Tokens>("/tokenize", &body) {
+        match self.transport.post::<TokenizeReply>("/tokenize", &body) {
             Ok(found) => Ok(found.tokens),
             // A server, or what stands before it, without this route.
             Err(Failure::Stop(what)) if what.contains(" answered 404") => Ok(None),

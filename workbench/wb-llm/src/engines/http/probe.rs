@@ -1,4 +1,4 @@
-//! What a server is: its dialect, its model, its window and its slots, by asking it.
+//! Probing of a server: its dialect, its model, its window and its slots, by asking it.
 
 use std::{
     fs::File,
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use wb_core::fingerprint::Fingerprint;
 
 use super::{
-    controls::Controls,
+    controls::ServerControls,
     dialect::{Dialect, SelfDescription},
-    replies::{Model, Models},
+    replies::{Models, ServedModel},
     transport::Transport,
 };
 use crate::error::{Error, Failure, Result};
 
-/// What was found out.
+/// A server as it was found.
 #[derive(Debug)]
-pub struct Found {
+pub struct ProbedServer {
     pub dialect: Dialect,
     pub model: String,
     pub model_hash: String,
@@ -29,7 +29,7 @@ pub struct Found {
     pub slots: Option<usize>,
     pub build: String,
     /// The model's control tokens.
-    pub controls: Controls,
+    pub controls: ServerControls,
 }
 
 /// One of the small questions below.
@@ -38,7 +38,7 @@ const ONE: Duration = Duration::from_secs(5);
 const TRIES: u32 = 3;
 /// Between two looks at a server that is loading.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long a server may refuse connections before it is taken to be absent.
+/// Time for which a server may refuse connections before it is taken to be absent.
 const ABSENT: Duration = Duration::from_secs(5);
 
 /// Waits until the server has its model, at most `start`; `alive` is asked between two looks, and its error ends it.
@@ -76,14 +76,14 @@ pub fn find(
     models: Option<Models>,
     (dialect, model): (Dialect, &str),
     alive: &mut dyn FnMut() -> Result<bool>,
-) -> Result<Found> {
+) -> Result<ProbedServer> {
     let models = models.unwrap_or_default().data;
     let dialect = match dialect {
         Dialect::Probe => probe(transport, &models),
         set => set,
     };
     let entry = choose(&models, model, transport)?;
-    let mut found = Found {
+    let mut found = ProbedServer {
         dialect,
         model: entry.id.clone(),
         model_hash: String::new(),
@@ -91,7 +91,7 @@ pub fn find(
         context: entry.max_model_len,
         slots: None,
         build: String::new(),
-        controls: Controls::unknown("this kind of server lists none and cannot be asked"),
+        controls: ServerControls::unknown("this kind of server lists none and cannot be asked"),
     };
     let mut said = json!({"dialect": dialect, "model": file_name(&entry.id)});
     let about = dialect.self_description();
@@ -119,7 +119,7 @@ pub fn find(
                 found.file_hash = weights(path, meta["size"].as_u64(), alive)?;
                 file = found.file_hash.is_some().then_some(path);
             }
-            found.controls = Controls::of_llama_server(transport, file)?;
+            found.controls = ServerControls::of_llama_server(transport, file)?;
             match &found.file_hash {
                 // It says all about the model, whatever the file is called.
                 Some(hash) => said = json!({"dialect": dialect, "file": hash, "template": said["template"]}),
@@ -132,9 +132,9 @@ pub fn find(
                 }
             }
         }
-        Dialect::Vllm => found.controls = Controls::of_vllm(transport, &entry.id)?,
+        Dialect::Vllm => found.controls = ServerControls::of_vllm(transport, &entry.id)?,
         Dialect::Ollama => {
-            found.controls = Controls::of_ollama(transport, &entry.id);
+            found.controls = ServerControls::of_ollama(transport, &entry.id);
             said["digest"] = json!(ollama_digest(transport, &entry.id));
         }
         _ => {}
@@ -143,7 +143,7 @@ pub fn find(
     Ok(found)
 }
 
-/// What a route answers; none where the server does not have it. One that fails is asked again and then an error: a model
+/// Asks a route; none where the server does not have it. One that fails is asked again and then an error: a model
 /// that is told by less than the last time would be taken for another one, and all of its answers be asked again.
 fn answer(transport: &Transport, path: &str, alive: &mut dyn FnMut() -> Result<bool>) -> Result<Option<Value>> {
     let mut tried = 1;
@@ -188,7 +188,7 @@ fn weights(path: &Path, size: Option<u64>, alive: &mut dyn FnMut() -> Result<boo
 }
 
 /// The kind that the owner of the models names, else the first that has what only it has.
-fn probe(transport: &Transport, models: &[Model]) -> Dialect {
+fn probe(transport: &Transport, models: &[ServedModel]) -> Dialect {
     let owner = models.first().and_then(|model| model.owned_by.as_deref()).unwrap_or_default();
     let is_named = |dialect: &Dialect| !owner.is_empty() && dialect.self_description().owner == owner;
     let has_sign = |dialect: &Dialect| {
@@ -201,11 +201,11 @@ fn probe(transport: &Transport, models: &[Model]) -> Dialect {
 }
 
 /// The model of that name, or the only one.
-fn choose(models: &[Model], name: &str, transport: &Transport) -> Result<Model> {
-    let named = |model: &&Model| model.id == name || file_name(&model.id) == file_name(name);
+fn choose(models: &[ServedModel], name: &str, transport: &Transport) -> Result<ServedModel> {
+    let named = |model: &&ServedModel| model.id == name || file_name(&model.id) == file_name(name);
     match (name, models) {
         ("", [only]) => Ok(only.clone()),
-        (name, []) if !name.is_empty() => Ok(Model { id: name.to_owned(), ..Model::default() }),
+        (name, []) if !name.is_empty() => Ok(ServedModel { id: name.to_owned(), ..ServedModel::default() }),
         (name, models) => models.iter().find(named).filter(|_| !name.is_empty()).cloned().ok_or_else(|| {
             let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
             let what = if name.is_empty() { "empty".to_owned() } else { format!("no model `{name}`") };

@@ -1,4 +1,4 @@
-//! What servers answer, as far as it is needed. Every field may be missing: no two servers agree on all of them.
+//! Answers of servers, as far as they are needed. Every field may be missing: no two servers agree on all of them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,7 +20,7 @@ impl ErrorBody {
         inside.or(beside.map(String::as_str))
     }
 
-    /// What went wrong.
+    /// The server's message.
     pub fn message(&self) -> Option<&str> {
         self.field("message", self.message.as_ref()).or(self.error.as_ref().and_then(Value::as_str))
     }
@@ -35,17 +35,17 @@ impl ErrorBody {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct OpenAi {
-    pub choices: Vec<Choice>,
+    pub choices: Vec<CompletionChoice>,
     pub usage: Option<OpenAiUsage>,
     pub truncated: Option<bool>,
-    /// In streams an error may come after the status has been sent.
+    /// Error, which in streams may come after the status has been sent.
     pub error: Option<Value>,
 }
 
 /// One answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Choice {
+pub struct CompletionChoice {
     pub message: Option<Content>,
     pub delta: Option<Content>,
     pub text: Option<String>,
@@ -68,7 +68,7 @@ pub struct OpenAiUsage {
     pub prompt_tokens_details: Option<PromptDetails>,
 }
 
-/// Of the prompt's tokens.
+/// Details of the prompt's tokens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PromptDetails {
@@ -99,13 +99,13 @@ pub struct Ollama {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Models {
-    pub data: Vec<Model>,
+    pub data: Vec<ServedModel>,
 }
 
 /// A model of a server.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
-pub struct Model {
+pub struct ServedModel {
     pub id: String,
     pub owned_by: Option<String>,
     /// vLLM's.
@@ -117,14 +117,14 @@ pub struct Model {
 /// An answer of `/tokenize`: llama-server's and vLLM's have the same field.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Tokens {
+pub struct TokenizeReply {
     pub tokens: Option<Vec<u32>>,
 }
 
 /// An answer of llama-server's `/tokenize` that was asked for the texts of the tokens, too.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Pieces {
+pub struct TokenPieces {
     pub tokens: Vec<Piece>,
 }
 
@@ -141,13 +141,13 @@ pub struct Piece {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Shown {
-    pub model_info: Vocabulary,
+    pub model_info: ShownVocabulary,
 }
 
 /// The tokens of a model and the numbers of their kinds, as its file lists them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Vocabulary {
+pub struct ShownVocabulary {
     #[serde(rename = "tokenizer.ggml.tokens")]
     pub tokens: Option<Vec<String>>,
     #[serde(rename = "tokenizer.ggml.token_type")]

@@ -16,14 +16,14 @@ use crate::{
     error::Failure,
 };
 
-/// No answer is longer: at 4 bytes a token this is 2 million tokens.
+/// Bytes of an answer at most: at 4 bytes a token this is 2 million tokens.
 const MAX_BYTES: u64 = 8 << 20;
 /// Bytes of a body that are shown in a message.
 const SHOWN: usize = 600;
 /// Servers close a connection that rests for 5 seconds; ours are given up before.
 const MAX_REST: Duration = Duration::from_secs(3);
 
-/// What came back: status, `Retry-After`, body.
+/// An answer as it came: status, `Retry-After`, body.
 struct Raw {
     status: u16,
     after: Option<Duration>,
@@ -58,7 +58,7 @@ impl Transport {
         Self { agent: config.build().new_agent(), address, key }
     }
 
-    /// Where it goes.
+    /// Address of the server.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -79,7 +79,7 @@ impl Transport {
         self.parsed(path, self.raw(path, response)?)
     }
 
-    /// The same, where an answer of so many bytes may come, within `limit`.
+    /// Posts where an answer of so many bytes may come, within `limit`.
     pub fn post_large<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -182,7 +182,7 @@ impl Transport {
         if line.trim().is_empty() { "an empty body".into() } else { line }
     }
 
-    /// What a status other than 200 means.
+    /// Makes a failure of a status other than 200.
     fn refused(&self, path: &str, raw: Raw) -> Failure {
         let Raw { status, after, body } = raw;
         let what = format!("{path} answered {status}: {}", self.shown(&body));
@@ -195,7 +195,7 @@ impl Transport {
         }
     }
 
-    /// What a request without an answer means.
+    /// Makes a failure of a request without an answer.
     fn broken(&self, path: &str, error: ureq::Error) -> Failure {
         use ureq::Error as E;
         let text = error.to_string();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use wb_core::{records::rag::Rag, run_dir::write_json};
-use wb_llm::{Ask, Client, Question, Reply};
+use wb_llm::{Ask, Client, LlmQuestion, Reply};
 use wb_pipeline::{encoder, environment, interrupt::Interrupt, pages, synth};
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
@@ -114,7 +114,7 @@ struct Asking<'a> {
 }
 
 impl Ask for Asking<'_> {
-    fn ask_all(&self, questions: &[Question], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
         self.interrupt.while_asking(|_| self.client.ask_all(questions, each))
     }
 }

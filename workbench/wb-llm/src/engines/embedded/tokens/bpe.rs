@@ -4,23 +4,23 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use super::{
     join::join,
-    split::Split,
-    vocabulary::{Kind, Vocabulary},
+    split::Pretokenizer,
+    vocabulary::{TokenKind, Vocabulary},
 };
 
-/// What it takes to encode: the pairs with their ranks, and how a text falls into words.
+/// An encoder by pairs: the pairs with their ranks, and the way a text falls into words.
 #[derive(Debug)]
 pub struct Bpe {
-    /// By `left right`, as the file spells them.
+    /// Ranks of pairs by `left right`, as the file spells them.
     ranks: HashMap<String, u32>,
-    split: Split,
+    split: Pretokenizer,
     letters: [char; 256],
     bytes: HashMap<char, u8>,
 }
 
 impl Bpe {
     /// From the merges of a file (`left right` each, the first learned first).
-    pub fn new(merges: &[String], split: Split) -> Result<Self, String> {
+    pub fn new(merges: &[String], split: Pretokenizer) -> Result<Self, String> {
         let mut ranks = HashMap::with_capacity(merges.len());
         for (rank, merge) in merges.iter().enumerate() {
             if merge.split(' ').count() != 2 {
@@ -63,7 +63,7 @@ impl Bpe {
     /// The bytes that a token stands for.
     pub fn decode(&self, vocabulary: &Vocabulary, id: u32) -> Vec<u8> {
         let text = vocabulary.text(id);
-        if vocabulary.kind(id) != Kind::Normal {
+        if vocabulary.kind(id) != TokenKind::Normal {
             return text.as_bytes().to_vec();
         }
         let mut out = Vec::with_capacity(text.len());
@@ -77,7 +77,7 @@ impl Bpe {
     }
 }
 
-/// How bytes are spelled: printable ones as themselves, the others from U+0100 on (GPT-2's `bytes_to_unicode`).
+/// The spelling of bytes: printable ones as themselves, the others from U+0100 on (GPT-2's `bytes_to_unicode`).
 fn letters() -> [char; 256] {
     let mut next = 0x100;
     std::array::from_fn(|b| {

@@ -11,18 +11,18 @@ pub mod vocabulary;
 
 use self::{
     bpe::Bpe,
-    split::Split,
-    vocabulary::{Kind, Vocabulary},
+    split::Pretokenizer,
+    vocabulary::{TokenKind, Vocabulary},
 };
-use super::header::{Header, Value};
+use super::header::{GgufValue, Header};
 
-/// How texts become tokens.
+/// An algorithm that makes tokens of texts.
 #[derive(Debug)]
 enum Model {
     SentencePiece {
         /// The tokens of single bytes.
         bytes: Box<[Option<u32>; 256]>,
-        /// Whether a space is put before a text, and before what follows a token of control.
+        /// True where a space is put before a text, and before what follows a token of control.
         space: bool,
     },
     Bpe(Box<Bpe>),
@@ -30,8 +30,8 @@ enum Model {
 
 /// A model's tokenizer.
 #[derive(Debug)]
-pub struct Tokens {
-    /// What the tokens are.
+pub struct GgufTokenizer {
+    /// Vocabulary of the model.
     pub vocabulary: Vocabulary,
     model: Model,
     add_bos: bool,
@@ -46,7 +46,7 @@ enum Part<'a> {
     Text(&'a str),
 }
 
-impl Tokens {
+impl GgufTokenizer {
     /// The tokenizer of a file whose model has `rows` embeddings.
     pub fn of(header: &Header, rows: usize) -> Result<Self, String> {
         let kind = header
@@ -67,16 +67,17 @@ impl Tokens {
             }
             "gpt2" => {
                 let vocabulary = Vocabulary::of(header, rows, false)?;
-                let Some(Value::Texts(merges)) = header.metadata.get("tokenizer.ggml.merges") else {
+                let Some(GgufValue::Texts(merges)) = header.metadata.get("tokenizer.ggml.merges") else {
                     return Err("tokenizer.ggml.merges is missing, an array of texts was expected".into());
                 };
-                let split = Split::named(header.text("tokenizer.ggml.pre").unwrap_or("missing"))?;
+                let split = Pretokenizer::named(header.text("tokenizer.ggml.pre").unwrap_or("missing"))?;
                 let add_bos = split.add_bos;
                 (Model::Bpe(Box::new(Bpe::new(merges, split)?)), vocabulary, add_bos)
             }
             other => return Err(format!("tokenizer.ggml.model is {other:?}, \"llama\" or \"gpt2\" was expected")),
         };
-        let special = |kind: Kind| matches!(kind, Kind::Control | Kind::UserDefined | Kind::Unknown);
+        let special =
+            |kind: TokenKind| matches!(kind, TokenKind::Control | TokenKind::UserDefined | TokenKind::Unknown);
         let mut special: Vec<u32> = (0..vocabulary.len() as u32)
             .filter(|id| special(vocabulary.kind(*id)) && !vocabulary.text(*id).is_empty())
             .collect();
@@ -134,7 +135,7 @@ impl Tokens {
     fn parts<'a>(&self, text: &'a str, control: bool, marked: bool) -> Vec<Part<'a>> {
         let mut parts = if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] };
         for id in &self.special {
-            if !control && self.vocabulary.kind(*id) != Kind::UserDefined {
+            if !control && self.vocabulary.kind(*id) != TokenKind::UserDefined {
                 continue;
             }
             let special = self.vocabulary.text(*id);
@@ -166,13 +167,13 @@ impl Tokens {
     /// The bytes that a token adds to an answer: nothing for tokens of control.
     pub fn bytes(&self, id: u32) -> Vec<u8> {
         match (self.vocabulary.kind(id), &self.model) {
-            (Kind::Control | Kind::Unknown | Kind::Unused, _) => Vec::new(),
+            (TokenKind::Control | TokenKind::Unknown | TokenKind::Unused, _) => Vec::new(),
             (_, Model::SentencePiece { .. }) => sentencepiece::decode(&self.vocabulary, id),
             (_, Model::Bpe(bpe)) => bpe.decode(&self.vocabulary, id),
         }
     }
 
-    /// Whether a text begins with the model's own beginning token, which is then not added again.
+    /// True for a text that begins with the model's own beginning token, which is then not added again.
     pub fn begins(&self, text: &str) -> bool {
         self.add_bos
             && self
@@ -185,7 +186,7 @@ impl Tokens {
     pub fn controls(&self) -> impl Iterator<Item = &str> + Clone {
         self.special
             .iter()
-            .filter(|id| self.vocabulary.kind(**id) != Kind::UserDefined)
+            .filter(|id| self.vocabulary.kind(**id) != TokenKind::UserDefined)
             .map(|id| self.vocabulary.text(*id))
     }
 }

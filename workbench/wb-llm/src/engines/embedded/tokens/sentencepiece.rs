@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::{
     join::join,
-    vocabulary::{Kind, Vocabulary},
+    vocabulary::{TokenKind, Vocabulary},
 };
 
-/// What a space is written as.
+/// Character that a space is written as.
 const SPACE: char = '\u{2581}';
 
-/// How much a token is preferred.
+/// Score by which a token is preferred.
 struct Score(f32);
 
 impl Ord for Score {
@@ -65,8 +65,8 @@ pub fn bytes(vocabulary: &Vocabulary) -> [Option<u32>; 256] {
 pub fn decode(vocabulary: &Vocabulary, id: u32) -> Vec<u8> {
     let text = vocabulary.text(id);
     match vocabulary.kind(id) {
-        Kind::Byte => text.get(3..5).and_then(|hex| u8::from_str_radix(hex, 16).ok()).into_iter().collect(),
-        Kind::UserDefined => text.as_bytes().to_vec(),
+        TokenKind::Byte => text.get(3..5).and_then(|hex| u8::from_str_radix(hex, 16).ok()).into_iter().collect(),
+        TokenKind::UserDefined => text.as_bytes().to_vec(),
         _ => text.replace(SPACE, " ").into_bytes(),
     }
 }

@@ -1,14 +1,14 @@
-//! How a text falls into words before pairs are joined: `tokenizer.ggml.pre`.
+//! Pretokenizers: the way a text falls into words before pairs are joined: `tokenizer.ggml.pre`.
 
 use regex::Regex;
 
 /// A way to split. The patterns are those of the tokenizers' own files, in an engine that takes linear time.
 #[derive(Debug, Clone)]
-pub struct Split {
+pub struct Pretokenizer {
     patterns: Vec<Regex>,
-    /// Whether a word that is a token as a whole is never joined from pairs (`ignore_merges`).
+    /// True where a word that is a token as a whole is never joined from pairs (`ignore_merges`).
     pub whole_words: bool,
-    /// Whether a text begins with the beginning token where the file does not say.
+    /// True where a text begins with the beginning token unless the file says otherwise.
     pub add_bos: bool,
 }
 
@@ -24,7 +24,7 @@ const KNOWN: [(&[&str], &[&str], bool, bool); 4] = [
     (&["llama-bpe", "llama3", "llama-v3"], &[LLAMA3], true, true),
 ];
 
-impl Split {
+impl Pretokenizer {
     /// The split of that name; the error lists those that are known.
     pub fn named(name: &str) -> Result<Self, String> {
         let Some((_, patterns, whole_words, add_bos)) = KNOWN.iter().find(|(names, ..)| names.contains(&name)) else {

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::header::{Header, Value};
+use super::super::header::{GgufValue, Header};
 use crate::controls::ENDS;
 
-/// What a token is for: the numbers of `tokenizer.ggml.token_type`.
+/// The purpose of a token: the numbers of `tokenizer.ggml.token_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A piece of text.
     Normal,
-    /// What stands for all that has no token.
+    /// The token that stands for all that has none.
     Unknown,
     /// Something that is not text: the beginning of a turn, the end of an answer.
     Control,
@@ -27,11 +27,11 @@ pub enum Kind {
 pub struct Vocabulary {
     /// Their texts, in the file's own spelling.
     pub texts: Vec<String>,
-    /// What they are for.
-    pub kinds: Vec<Kind>,
-    /// How much each is preferred, for SentencePiece; empty for BPE.
+    /// Purpose of each token.
+    pub kinds: Vec<TokenKind>,
+    /// Score by which each is preferred, for SentencePiece; empty for BPE.
     pub scores: Vec<f32>,
-    /// Where each text stands; the last of two that are equal.
+    /// Number of the token of each text; the last of two that are equal.
     pub ids: HashMap<String, u32>,
     /// The token of a text's beginning.
     pub bos: Option<u32>,
@@ -46,7 +46,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Reads the `tokenizer.ggml.*` keys of a file whose model has `rows` embeddings.
     pub fn of(header: &Header, rows: usize, sentencepiece: bool) -> Result<Self, String> {
-        let Some(Value::Texts(texts)) = header.metadata.get("tokenizer.ggml.tokens") else {
+        let Some(GgufValue::Texts(texts)) = header.metadata.get("tokenizer.ggml.tokens") else {
             return Err("tokenizer.ggml.tokens is missing, an array of texts was expected".into());
         };
         let texts = texts.clone();
@@ -57,8 +57,8 @@ impl Vocabulary {
             ));
         }
         let mut kinds = match header.metadata.get("tokenizer.ggml.token_type") {
-            None => vec![Kind::Normal; texts.len()],
-            Some(Value::Integers(kinds)) if kinds.len() == texts.len() => {
+            None => vec![TokenKind::Normal; texts.len()],
+            Some(GgufValue::Integers(kinds)) if kinds.len() == texts.len() => {
                 kinds.iter().map(|k| kind(*k)).collect::<Result<_, _>>()?
             }
             Some(other) => {
@@ -71,7 +71,7 @@ impl Vocabulary {
         };
         let scores = match header.metadata.get("tokenizer.ggml.scores") {
             _ if !sentencepiece => Vec::new(),
-            Some(Value::Floats(scores)) if scores.len() == texts.len() && scores.iter().all(|s| s.is_finite()) => {
+            Some(GgufValue::Floats(scores)) if scores.len() == texts.len() && scores.iter().all(|s| s.is_finite()) => {
                 scores.clone()
             }
             Some(other) => {
@@ -103,25 +103,25 @@ impl Vocabulary {
         for text in ENDS {
             if let Some(id) = ids.get(text) {
                 ends.insert(*id);
-                kinds[*id as usize] = Kind::Control;
+                kinds[*id as usize] = TokenKind::Control;
             }
         }
         Ok(Self { texts, kinds, scores, ids, bos, eos, unknown, ends })
     }
 
-    /// How many tokens there are.
+    /// Number of tokens.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether there is none, which is refused when it is read.
+    /// True where there is none, which is refused when it is read.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// What a token is for.
-    pub fn kind(&self, id: u32) -> Kind {
-        self.kinds.get(id as usize).copied().unwrap_or(Kind::Unused)
+    /// Tells the purpose of a token.
+    pub fn kind(&self, id: u32) -> TokenKind {
+        self.kinds.get(id as usize).copied().unwrap_or(TokenKind::Unused)
     }
 
     /// A token's text in the file's spelling; empty for a row of embeddings without a token.
@@ -131,26 +131,26 @@ impl Vocabulary {
 
     /// The token of a text that can come out of merging: never one that is not text, whatever the text says.
     pub fn mergeable(&self, text: &str) -> Option<u32> {
-        self.ids.get(text).copied().filter(|id| !matches!(self.kind(*id), Kind::Control | Kind::Unknown))
+        self.ids.get(text).copied().filter(|id| !matches!(self.kind(*id), TokenKind::Control | TokenKind::Unknown))
     }
 }
 
-fn kind(number: i64) -> Result<Kind, String> {
+fn kind(number: i64) -> Result<TokenKind, String> {
     Ok(match number {
-        0 | 1 => Kind::Normal,
-        2 => Kind::Unknown,
-        3 => Kind::Control,
-        4 => Kind::UserDefined,
-        5 => Kind::Unused,
-        6 => Kind::Byte,
+        0 | 1 => TokenKind::Normal,
+        2 => TokenKind::Unknown,
+        3 => TokenKind::Control,
+        4 => TokenKind::UserDefined,
+        5 => TokenKind::Unused,
+        6 => TokenKind::Byte,
         other => return Err(format!("tokenizer.ggml.token_type holds {other}, from 1 to 6 was expected")),
     })
 }
 
-fn size(value: &Value) -> String {
+fn size(value: &GgufValue) -> String {
     match value {
-        Value::Integers(v) => format!("{} integers", v.len()),
-        Value::Floats(v) => format!("{} floats", v.len()),
+        GgufValue::Integers(v) => format!("{} integers", v.len()),
+        GgufValue::Floats(v) => format!("{} floats", v.len()),
         other => other.kind().into(),
     }
 }
