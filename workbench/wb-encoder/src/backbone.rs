@@ -10,7 +10,12 @@ use std::any::Any;
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::{Error, Gradients, Parameters, Result, Stop, TokenBatch};
+use crate::{
+    batch::TokenBatch,
+    error::{Error, Result},
+    parameters::{Gradients, Parameters},
+    stop::Stop,
+};
 
 /// What a tracked forward pass keeps for its backward pass; only the backbone that made it can read it.
 pub type Tape = Box<dyn Any + Send>;

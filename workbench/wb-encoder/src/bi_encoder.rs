@@ -10,11 +10,17 @@ use ndarray::Array2;
 use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
 use crate::{
-    Architecture, Backbone, Error, Folder, Model, OpenDevice, Pooling, Result, TokenBatch, Tokenizer,
+    backbone::Backbone,
+    batch::TokenBatch,
     dense::DenseLayer,
-    folder::{MaxTokens, Prompts},
+    device::OpenDevice,
+    error::{Error, Result},
+    folder::{Folder, MaxTokens, Prompts},
     late_interaction::{LateInteraction, TokenVectors},
     lora::{Adapter, LoraConfig},
+    models::{Architecture, Model},
+    pooling::Pooling,
+    tokenizer::Tokenizer,
 };
 
 /// Texts that are tokenized, ordered by length and encoded together; the next ones are tokenized meanwhile.

@@ -4,13 +4,17 @@ use burn::tensor::{Device, Gradients as BurnGradients, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 
 use crate::{
-    Architecture, Backbone, Dropout, Error, Gradients, Model, Parameters, Pooling, Result, Stop, Tape, TokenBatch,
-    Upstream,
+    backbone::{Backbone, Dropout, Tape, Upstream},
+    batch::TokenBatch,
     device::guarded,
     device_weights::{Pass, Weight, Weights},
+    error::{Error, Result},
     lora::Adapter,
-    models::{bert, static_embedding, t5},
+    models::{Architecture, Model, bert, static_embedding, t5},
     padded::{Padded, groups},
+    parameters::{Gradients, Parameters},
+    pooling::Pooling,
+    stop::Stop,
 };
 
 /// Tokens computed at once, padding included: bounds the memory of a pass.

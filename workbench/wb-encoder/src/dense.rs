@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
 use crate::{
-    Parameter, Result,
+    error::Result,
     folder::{json as read_json, model_error},
     models::{Init, WeightSpec},
+    parameters::Parameter,
     weights::{self, WeightType},
 };
 

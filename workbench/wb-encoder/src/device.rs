@@ -17,7 +17,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use wb_core::suggest;
 
-use crate::{Backbone, BurnBackbone, Error, Model, Result, native};
+use crate::{
+    backbone::Backbone,
+    burn_backbone::BurnBackbone,
+    error::{Error, Result},
+    models::Model,
+    native,
+};
 
 /// The device asked for: `auto`, `cpu`, `cuda`, `cuda:1`, `metal`, `vulkan`, `wgpu`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

@@ -4,7 +4,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use burn::tensor::{Bool, Device, Tensor, TensorData, module};
 
-use crate::{Dropout, Error, Parameters, Result, dropout, lora::Adapter};
+use crate::{
+    backbone::Dropout,
+    dropout,
+    error::{Error, Result},
+    lora::Adapter,
+    parameters::{Parameter, Parameters},
+};
 
 /// A weight on a device, laid out as in the model's file.
 #[derive(Debug, Clone)]
@@ -42,7 +48,7 @@ impl Weights {
 
     /// The same tensors, with gradients wanted for the weights that train and for no others.
     pub(crate) fn tracked(&self, parameters: &Parameters) -> Self {
-        let track = |(weight, parameter): (&Weight, &crate::Parameter)| match (weight, parameter.trainable) {
+        let track = |(weight, parameter): (&Weight, &Parameter)| match (weight, parameter.trainable) {
             (Weight::Vector(tensor), true) => Weight::Vector(tensor.clone().autodiff().require_grad()),
             (Weight::Matrix(tensor), true) => Weight::Matrix(tensor.clone().autodiff().require_grad()),
             (frozen, false) => frozen.clone(),

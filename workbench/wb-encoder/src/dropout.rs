@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 use wb_core::seed::{GAMMA, mix64};
 
-use crate::Dropout;
+use crate::backbone::Dropout;
 
 /// Places in a network where dropout is applied; a layer's places are `SITES * (layer + 1) + place`.
 pub const SITES: u64 = 8;

@@ -53,7 +53,7 @@ pub enum Error {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What was to be done was broken off from outside ([`crate::Stop`]); nothing of it is kept.
+    /// What was to be done was broken off from outside ([`crate::stop::Stop`]); nothing of it is kept.
     #[error("stopped from outside")]
     Stopped,
     /// Training stopped: a loss or gradient that is not a number, for example.

@@ -2,7 +2,11 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::{Error, Pooling, Result, TokenBatch};
+use crate::{
+    batch::TokenBatch,
+    error::{Error, Result},
+    pooling::Pooling,
+};
 
 /// Lengths are padded to multiples of this: few shapes for devices that compile a kernel for each,
 /// and none that some of them compute wrongly (burn issue 5352).

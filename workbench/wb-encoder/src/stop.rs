@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Tells whether to end soon; asked from any thread, and often. By default never.
 #[derive(Clone, Default)]

@@ -14,7 +14,10 @@ use tokenizers::{
 };
 use wb_core::atomic;
 
-use crate::{Error, Result, word_splitter::WordSplitter};
+use crate::{
+    error::{Error, Result},
+    word_splitter::WordSplitter,
+};
 
 /// A tokenizer. Truncation and padding written in its file are not used: lengths are the encoder's business.
 #[derive(Debug, Clone)]

@@ -15,8 +15,13 @@ use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
 pub use self::head::{Head, ScoreActivation};
 pub(crate) use self::template::PairTemplate;
 use crate::{
-    Architecture, Error, Result, TokenBatch, Tokenizer, bi_encoder::by_length, folder::cross_encoder as folder,
-    models::BertConfig, native::PairBert,
+    batch::TokenBatch,
+    bi_encoder::by_length,
+    error::{Error, Result},
+    folder::cross_encoder as folder,
+    models::{Architecture, BertConfig},
+    native::PairBert,
+    tokenizer::Tokenizer,
 };
 
 /// Pairs that are tokenized together, so that a text that stands in many of them is split into tokens once.

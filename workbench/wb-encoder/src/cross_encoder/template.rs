@@ -5,7 +5,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::PairTokens;
-use crate::{Error, Result, Tokenizer};
+use crate::{
+    error::{Error, Result},
+    tokenizer::Tokenizer,
+};
 
 /// How a tokenizer joins two texts: `[CLS] a [SEP] b [SEP]` for BERT, `<s> a </s></s> b </s>` for RoBERTa.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

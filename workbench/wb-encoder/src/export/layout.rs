@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
 use super::{ExportConfig, multi_vector, static_embedding, transformer};
-use crate::{Architecture, Folder, Pooling, Result, similarities::SimilarityConfig};
+use crate::{error::Result, folder::Folder, models::Architecture, pooling::Pooling, similarities::SimilarityConfig};
 
 /// Version 5.4 moved the classes, renamed keys and dropped `max_seq_length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{Architecture, Folder, Pooling, Result, folder::json};
+use crate::{
+    error::Result,
+    folder::{Folder, json},
+    models::Architecture,
+    pooling::Pooling,
+};
 
 /// Whether the lint is about such an encoder: bags of token vectors have another layout, late interaction
 /// has one that such servers do not know, and the last token's state is a newer way to pool, which older ones refuse by name.

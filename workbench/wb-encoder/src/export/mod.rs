@@ -26,7 +26,12 @@ use wb_core::{atomic, suggest};
 
 pub use self::parity::Parity;
 use self::{layout::Layout, prepared::Prepared};
-use crate::{Error, Folder, Result, folder::own, similarities::SimilarityConfig, weights::WeightType};
+use crate::{
+    error::{Error, Result},
+    folder::{Folder, own},
+    similarities::SimilarityConfig,
+    weights::WeightType,
+};
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -7,8 +7,9 @@ use wb_core::run_dir::write_json;
 
 use super::{ExportConfig, transformer};
 use crate::{
-    Folder, LateInteraction, Result,
-    late_interaction::{Markers, PUNCTUATION, WEIGHT},
+    error::Result,
+    folder::Folder,
+    late_interaction::{LateInteraction, Markers, PUNCTUATION, WEIGHT},
     weights,
 };
 

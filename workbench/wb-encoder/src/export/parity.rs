@@ -6,7 +6,13 @@ use ndarray::ArrayView1;
 use wb_core::{Embeddings, Side, progress::silent};
 
 use super::texts;
-use crate::{BiEncoder, DeviceConfig, Error, Folder, Result, weights::WeightType};
+use crate::{
+    bi_encoder::BiEncoder,
+    device::DeviceConfig,
+    error::{Error, Result},
+    folder::Folder,
+    weights::WeightType,
+};
 
 /// The least cosine of a text's embedding and of what was read back.
 const LEAST: f64 = 0.99999;

@@ -6,10 +6,12 @@ use wb_core::run_dir::write_json;
 
 use super::{ExportConfig, layout::Layout};
 use crate::{
-    Folder, Parameter, Parameters, Result,
-    folder::{multi_vector, peft, peft_config, sentence_transformers},
+    error::Result,
+    folder::{Folder, multi_vector, peft, peft_config, sentence_transformers},
     late_interaction::WEIGHT,
-    lora, weights,
+    lora,
+    parameters::{Parameter, Parameters},
+    weights,
 };
 
 /// `adapter_config.json`, `adapter_model.safetensors`, and everything of a transformer's folder but its config and weights.

@@ -1,7 +1,12 @@
 //! The encoder as the folder will hold it: adapters merged, one length for both sides, weights folded.
 
 use super::{ExportConfig, ExportFormat, static_embedding};
-use crate::{Architecture, Folder, Result, folder::MaxTokens, late_interaction::Markers};
+use crate::{
+    error::Result,
+    folder::{Folder, MaxTokens},
+    late_interaction::Markers,
+    models::Architecture,
+};
 
 /// An encoder on its way out, and what was done to it.
 pub(super) struct Prepared {

@@ -11,8 +11,11 @@ use super::{
     layout::{Layout, Module},
 };
 use crate::{
-    Architecture, Folder, Parameter, Parameters, Result, folder::sentence_transformers::WeightsOfBag,
-    models::StaticConfig, weights,
+    error::Result,
+    folder::{Folder, sentence_transformers::WeightsOfBag},
+    models::{Architecture, StaticConfig},
+    parameters::{Parameter, Parameters},
+    weights,
 };
 
 /// The file of the module that a folder brings along, which is Python.

@@ -6,9 +6,11 @@ use serde_json::{Map, Value, json};
 use wb_core::run_dir::write_json;
 
 use crate::{
-    Architecture, Error, Folder, Result, Tokenizer,
-    folder::{hub_config, hub_t5},
+    error::{Error, Result},
+    folder::{Folder, hub_config, hub_t5},
     late_interaction,
+    models::Architecture,
+    tokenizer::Tokenizer,
     weights::{self, WeightType},
 };
 

@@ -11,12 +11,14 @@ use super::{
     short_list, vocabulary,
 };
 use crate::{
-    Architecture, Parameters, Result, Tokenizer,
     cross_encoder::{
         Head, PairTemplate, ScoreActivation,
         head::{self, HeadNames},
     },
-    models::BertConfig,
+    error::Result,
+    models::{Architecture, BertConfig},
+    parameters::Parameters,
+    tokenizer::Tokenizer,
     weights,
 };
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use wb_core::{Error as CoreError, fingerprint::Fingerprint};
 
 use super::{Folder, own, peft, peft_config};
-use crate::Result;
+use crate::error::Result;
 
 /// Settings, tokenizers and vocabularies; in the folder itself, or in one of its modules' folders.
 const SETTINGS: [&str; 12] = [

@@ -7,8 +7,8 @@ use serde_json::{Value, json as value};
 
 use super::{hub_t5, json, model_error};
 use crate::{
-    Architecture, Result,
-    models::{Activation, BertConfig},
+    error::Result,
+    models::{Activation, Architecture, BertConfig},
     weights::WeightType,
 };
 

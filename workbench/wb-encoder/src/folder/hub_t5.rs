@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json as value};
 
 use super::{json, model_error};
-use crate::{Result, models::T5Config, weights::WeightType};
+use crate::{error::Result, models::T5Config, weights::WeightType};
 
 /// The keys that decide what an encoder computes; others describe the decoder, training or tools.
 #[derive(Deserialize)]

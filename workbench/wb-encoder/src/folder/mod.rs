@@ -18,10 +18,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use wb_core::{Seed, Side};
 
 use crate::{
-    Architecture, Error, Model, Pooling, Result, Tokenizer,
     dense::DenseLayer,
+    error::{Error, Result},
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
+    models::{Architecture, Model},
+    pooling::Pooling,
+    tokenizer::Tokenizer,
 };
 
 /// Text put before every text of a side, as the model was trained with.

@@ -12,10 +12,10 @@ use wb_core::Seed;
 
 use super::{Folder, json, model_error};
 use crate::{
-    Architecture, LateInteractionConfig, Result,
     dense::{DenseActivation, DenseLayer},
-    late_interaction::{Markers, PUNCTUATION, WEIGHT},
-    models::{Init, WeightSpec, fresh_weight},
+    error::Result,
+    late_interaction::{LateInteractionConfig, Markers, PUNCTUATION, WEIGHT},
+    models::{Architecture, Init, WeightSpec, fresh_weight},
 };
 
 /// The modules of late interaction.

@@ -7,11 +7,13 @@ use wb_core::{Seed, atomic};
 
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
-    Architecture, Model, Pooling, Result, Tokenizer,
     dense::{DenseActivation, DenseLayer},
+    error::Result,
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
-    models::{Init, WeightSpec},
+    models::{Architecture, Init, Model, WeightSpec},
+    pooling::Pooling,
+    tokenizer::Tokenizer,
     weights::{self, WeightType},
 };
 

@@ -9,8 +9,9 @@ use wb_core::Seed;
 
 use super::{Folder, model_error, peft_config, peft_config::PeftConfig, short_list};
 use crate::{
-    Parameter, Parameters, Result,
+    error::Result,
     lora::{self, Targets, merge},
+    parameters::{Parameter, Parameters},
     weights::{self, tensor_error},
 };
 

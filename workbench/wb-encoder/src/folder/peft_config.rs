@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::{json, model_error};
 use crate::{
-    Architecture, Result,
+    error::Result,
     lora::{LoraConfig, Patterns, Targets},
+    models::Architecture,
 };
 
 /// The file's name.

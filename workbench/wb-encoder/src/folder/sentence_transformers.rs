@@ -15,7 +15,12 @@ use super::{
 use wb_core::Seed;
 
 use crate::{
-    Architecture, Model, Pooling, Result, Tokenizer, dense::DenseLayer, models::StaticConfig, weights, weights::Loaded,
+    dense::DenseLayer,
+    error::Result,
+    models::{Architecture, Model, StaticConfig},
+    pooling::Pooling,
+    tokenizer::Tokenizer,
+    weights::{self, Loaded},
 };
 
 /// One line of `modules.json`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{json as read_json, model_error};
-use crate::{Result, Tokenizer, models::Architecture};
+use crate::{error::Result, models::Architecture, tokenizer::Tokenizer};
 
 /// Reads the tokenizer; what had to be guessed is noted.
 pub(super) fn read(folder: &Path, architecture: &Architecture, notes: &mut Vec<String>) -> Result<Tokenizer> {

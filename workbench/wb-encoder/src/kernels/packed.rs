@@ -10,7 +10,10 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{Mat, MatMut, vector::ARCH};
+use super::{
+    matmul::{Mat, MatMut},
+    vector::ARCH,
+};
 
 /// One cache line, so that panels begin at one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -214,7 +217,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::kernels::matmul;
+    use crate::kernels::matmul::matmul;
 
     proptest! {
         #[test]

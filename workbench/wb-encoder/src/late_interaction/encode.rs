@@ -4,7 +4,7 @@ use ndarray::{Array2, s};
 use wb_core::{Embeddings, Side};
 
 use super::LateInteraction;
-use crate::{Backbone, Result, TokenBatch, bi_encoder::by_length};
+use crate::{backbone::Backbone, batch::TokenBatch, bi_encoder::by_length, error::Result};
 
 /// Token vectors that grow window by window.
 #[derive(Debug, Clone)]

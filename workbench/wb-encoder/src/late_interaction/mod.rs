@@ -15,8 +15,11 @@ pub use encode::TokenVectors;
 pub use projection::Projected;
 
 use crate::{
-    Parameter, Parameters, Result, TokenBatch, Tokenizer,
+    batch::TokenBatch,
+    error::Result,
     models::{Init, WeightSpec, fresh_weight},
+    parameters::{Parameter, Parameters},
+    tokenizer::Tokenizer,
 };
 
 /// The matrix's name among the weights.

@@ -6,7 +6,9 @@ use wb_core::{Embeddings, Side};
 
 use super::LateInteraction;
 use crate::{
-    Gradients, Parameters, Result, TokenBatch,
+    batch::TokenBatch,
+    error::Result,
+    parameters::{Gradients, Parameters},
     similarities::{DenseSimilarity, Prepared, Similarity, product},
 };
 

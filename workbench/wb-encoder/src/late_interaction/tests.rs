@@ -5,7 +5,10 @@ use std::path::Path;
 use ndarray::{Array2, arr2};
 
 use super::*;
-use crate::{Gradients, Parameters, TokenBatch};
+use crate::{
+    batch::TokenBatch,
+    parameters::{Gradients, Parameters},
+};
 
 fn tokenizer() -> Tokenizer {
     Tokenizer::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-bert/tokenizer.json")).unwrap()

@@ -3,8 +3,13 @@
 use rand::RngExt;
 use wb_core::Seed;
 
-use super::{Adapter, LoraConfig};
-use crate::{Architecture, Parameter, Parameters, Result, late_interaction};
+use super::{Adapter, config::LoraConfig};
+use crate::{
+    error::Result,
+    late_interaction,
+    models::Architecture,
+    parameters::{Parameter, Parameters},
+};
 
 /// Adds an adapter to every target and freezes everything else but the modules to save and the matrix of late interaction.
 /// `name` is the model's, for messages. Gives what a forward pass needs to know.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Patterns, Targets};
+use super::{patterns::Patterns, targets::Targets};
 
 /// Which layers get an adapter, and how large.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

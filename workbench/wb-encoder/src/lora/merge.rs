@@ -1,7 +1,10 @@
 //! Adapters added into the layers that they stand beside, so that nothing of them is left to compute.
 
 use super::{Adapter, is_adapter};
-use crate::{Parameter, Parameters, Result};
+use crate::{
+    error::Result,
+    parameters::{Parameter, Parameters},
+};
 
 /// Adds every adapter into its layer (W += s·B·A) and removes it: what remains computes the same without adapters.
 pub fn merge(parameters: &Parameters, adapter: &Adapter) -> Result<Parameters> {

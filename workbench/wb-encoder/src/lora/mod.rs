@@ -59,10 +59,7 @@ mod tests {
     use wb_core::Seed;
 
     use super::*;
-    use crate::{
-        Architecture,
-        models::{Activation, BertConfig, StaticConfig},
-    };
+    use crate::models::{Activation, Architecture, BertConfig, StaticConfig};
 
     fn bert() -> Architecture {
         Architecture::Bert(BertConfig {

@@ -11,7 +11,7 @@ use serde::{
 use wb_core::suggest;
 
 use super::patterns::not_a_pattern;
-use crate::Result;
+use crate::error::Result;
 
 /// The word for all linear layers, PEFT's.
 const ALL_LINEAR: &str = "all-linear";

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use wb_core::Result;
 
 use super::{
-    CosentConfig, LossConfig,
+    LossConfig,
+    cosent::CosentConfig,
     loss::{Loss, LossSpec, Needs},
     mnrl::positive,
 };

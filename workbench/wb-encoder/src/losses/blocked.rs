@@ -102,7 +102,7 @@ fn rows_by_text(texts: &[u32]) -> HashMap<u32, Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::losses::PairLabels;
+    use crate::losses::labels::PairLabels;
 
     /// Pairs 0 and 2 share the positive 10, pairs 1 and 2 share the anchor 6; pair 1 has 10 as a negative.
     fn labels() -> Labels {

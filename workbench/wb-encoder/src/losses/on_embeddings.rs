@@ -10,7 +10,7 @@ use super::{
     sides::BatchSides,
 };
 use crate::{
-    Result,
+    error::Result,
     similarities::{Similarity, SimilarityConfig, TokenSimilarity, TokenTexts},
 };
 

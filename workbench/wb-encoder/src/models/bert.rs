@@ -4,11 +4,11 @@
 
 use burn::tensor::{Tensor, activation, module};
 
-use super::{Activation, BertConfig};
+use super::bert_config::{Activation, BertConfig};
 use crate::{
-    Result,
     device_weights::Pass,
     dropout::{ATTENTION, ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
+    error::Result,
     padded::Padded,
 };
 

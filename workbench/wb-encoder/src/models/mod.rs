@@ -15,6 +15,8 @@ pub use static_config::StaticConfig;
 pub use t5_config::T5Config;
 pub use weight_list::{Init, WeightSpec, fresh_weight};
 
+use crate::{parameters::Parameters, pooling::Pooling};
+
 /// Which backbone, with its sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -133,9 +135,9 @@ pub struct Model {
     /// Which backbone, with its sizes.
     pub architecture: Architecture,
     /// Its weights, adapters among them where there are any.
-    pub parameters: crate::Parameters,
+    pub parameters: Parameters,
     /// From token states to one vector; a bag of token vectors does not use it.
-    pub pooling: crate::Pooling,
+    pub pooling: Pooling,
     /// How the adapters count, where there are any.
     pub adapter: Option<crate::lora::Adapter>,
 }

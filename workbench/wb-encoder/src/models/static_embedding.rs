@@ -2,8 +2,8 @@
 
 use burn::tensor::{Int, Tensor, TensorData, activation, module};
 
-use super::StaticConfig;
-use crate::{Result, device_weights::Pass, padded::Padded};
+use super::static_config::StaticConfig;
+use crate::{device_weights::Pass, error::Result, padded::Padded};
 
 /// The weighted mean of a text's token vectors (zeros for a text without tokens), and the vectors.
 ///

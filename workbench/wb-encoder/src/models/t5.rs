@@ -5,11 +5,11 @@
 
 use burn::tensor::{Int, Tensor, TensorData, activation, module};
 
-use super::T5Config;
+use super::t5_config::T5Config;
 use crate::{
-    Result,
     device_weights::Pass,
     dropout::{ATTENTION, ATTENTION_OUTPUT, EMBEDDINGS, INNER, OUTPUT, SITES, STATES},
+    error::Result,
     padded::Padded,
 };
 

@@ -4,8 +4,8 @@ use rand::RngExt;
 use wb_core::Seed;
 
 use crate::{
-    Architecture, Parameter, Parameters,
-    models::{BertConfig, StaticConfig, T5Config},
+    models::{Architecture, bert_config::BertConfig, static_config::StaticConfig, t5_config::T5Config},
+    parameters::{Parameter, Parameters},
 };
 
 /// How a weight begins.

@@ -1,5 +1,5 @@
 //! Attention inside each text, head by head, forward and backward: all its tokens ask, and those that are attended to
-//! ([`keys`](crate::TokenBatch::keys) of them) answer.
+//! ([`keys`](crate::batch::TokenBatch::keys) of them) answer.
 
 use super::{distances::Distances, dropout_mask::Mask, linear::Pass, pool::sized, states::rows_of};
 use crate::{

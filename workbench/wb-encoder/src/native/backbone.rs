@@ -12,7 +12,14 @@ use super::{
     states::{self, AtStates},
     surface::{Surface, TableRows},
 };
-use crate::{Backbone, Dropout, Error, Gradients, Parameters, Pooling, Result, Stop, Tape, TokenBatch, Upstream};
+use crate::{
+    backbone::{Backbone, Dropout, Tape, Upstream},
+    batch::TokenBatch,
+    error::{Error, Result},
+    parameters::{Gradients, Parameters},
+    pooling::Pooling,
+    stop::Stop,
+};
 
 /// Tokens that one thread takes together: enough for fast products, few enough for its cache.
 pub(super) const GROUP_TOKENS: usize = 256;

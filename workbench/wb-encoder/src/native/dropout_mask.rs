@@ -2,7 +2,8 @@
 //! and the element's index.
 
 use crate::{
-    Dropout, TokenBatch,
+    backbone::Dropout,
+    batch::TokenBatch,
     dropout::{draw, key, limit},
     kernels::vector::vectorized,
     native::groups::Group,

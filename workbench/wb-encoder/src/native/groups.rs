@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use crate::{Result, TokenBatch};
+use crate::{
+    batch::TokenBatch,
+    error::{Error, Result},
+};
 
 /// Some neighbouring texts of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub fn check(batch: &TokenBatch, vocab_size: usize, max_tokens: usize) -> Result
     Ok(())
 }
 
-fn refuse(at: usize, message: String) -> crate::Error {
+fn refuse(at: usize, message: String) -> Error {
     wb_core::Error::data(format!("text {at} of a batch"), message).into()
 }
 

@@ -3,7 +3,10 @@
 use rayon::prelude::*;
 
 use super::places::NormPlaces;
-use crate::{Gradients, Parameters, kernels::vector};
+use crate::{
+    kernels::vector,
+    parameters::{Gradients, Parameter, Parameters},
+};
 
 /// How many sums are kept apart.
 pub const LANES: usize = 8;
@@ -14,11 +17,10 @@ pub struct Lane(Vec<Vec<f32>>);
 impl Lane {
     /// Zeros. The gradients of `tables` are added row by row elsewhere.
     pub fn new(parameters: &Parameters, tables: &[usize]) -> Self {
-        let zeros =
-            |(place, parameter): (usize, &crate::Parameter)| match parameter.trainable && !tables.contains(&place) {
-                true => vec![0.0; parameter.values.len()],
-                false => Vec::new(),
-            };
+        let zeros = |(place, parameter): (usize, &Parameter)| match parameter.trainable && !tables.contains(&place) {
+            true => vec![0.0; parameter.values.len()],
+            false => Vec::new(),
+        };
         Self(parameters.iter().enumerate().map(zeros).collect())
     }
 

@@ -2,10 +2,12 @@
 
 use super::{dropout_mask::Mask, groups::Group, lane::Lane, places::LinearPlaces, pool::sized};
 use crate::{
-    Dropout, Parameters, TokenBatch,
+    backbone::Dropout,
+    batch::TokenBatch,
     dropout::adapter_site,
     kernels::{Mat, MatMut, matmul, vector},
     lora::Adapter,
+    parameters::Parameters,
 };
 
 /// Buffers of the adapters.

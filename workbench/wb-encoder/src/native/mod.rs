@@ -27,7 +27,11 @@ pub(crate) use bert::PairBert;
 
 use self::backbone::NativeBackbone;
 pub(crate) use self::linear::AdaptedWeights;
-use crate::{Architecture, Backbone, Model, Result};
+use crate::{
+    backbone::Backbone,
+    error::Result,
+    models::{Architecture, Model},
+};
 
 /// A model on the CPU.
 pub fn open(model: Model) -> Result<Box<dyn Backbone>> {

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use super::places::LinearPlaces;
 use crate::{
-    Parameters,
     kernels::{Mat, Packed, vector},
+    parameters::Parameters,
 };
 
 /// One linear layer, or several of the same input as one, whose outputs stand side by side.

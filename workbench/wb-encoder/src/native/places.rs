@@ -1,6 +1,9 @@
 //! Where weights stand among the parameters: found by name, with their shapes checked.
 
-use crate::{Error, Parameters, Result};
+use crate::{
+    error::{Error, Result},
+    parameters::Parameters,
+};
 
 /// Places of a linear layer's weights.
 #[derive(Debug, Clone)]

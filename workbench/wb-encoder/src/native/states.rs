@@ -3,7 +3,7 @@
 use ndarray::ArrayView2;
 
 use super::groups::Group;
-use crate::{Pooling, TokenBatch, Upstream, kernels::vector};
+use crate::{backbone::Upstream, batch::TokenBatch, kernels::vector, pooling::Pooling};
 
 /// A text's first row in its group, and its length.
 pub fn rows_of(batch: &TokenBatch, group: &Group, text: usize) -> (usize, usize) {

@@ -5,9 +5,12 @@ use rayon::prelude::*;
 
 use super::groups;
 use crate::{
-    Backbone, Dropout, Error, Gradients, Parameters, Result, Tape, TokenBatch, Upstream,
+    backbone::{Backbone, Dropout, Tape, Upstream},
+    batch::TokenBatch,
+    error::{Error, Result},
     kernels::vector::{add_scaled, dot, vectorized},
     models::StaticConfig,
+    parameters::{Gradients, Parameters},
 };
 
 /// A bag of token vectors: the weighted mean over a text's tokens.

@@ -3,7 +3,10 @@
 use rayon::prelude::*;
 
 use super::groups::Group;
-use crate::{Gradients, Parameters, kernels::vector};
+use crate::{
+    kernels::vector,
+    parameters::{Gradients, Parameters},
+};
 
 /// A table of vectors, and which of its rows each token of a batch takes.
 pub struct TableRows {

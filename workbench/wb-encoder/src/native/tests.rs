@@ -6,9 +6,13 @@ use wb_core::Seed;
 
 use super::open;
 use crate::{
-    Architecture, Backbone, BurnBackbone, Dropout, Gradients, LoraConfig, Model, Parameters, Pooling, TokenBatch,
-    Upstream, lora,
-    models::{BertConfig, StaticConfig, T5Config, bert_config::Activation},
+    backbone::{Backbone, Dropout, Upstream},
+    batch::TokenBatch,
+    burn_backbone::BurnBackbone,
+    lora::{self, LoraConfig},
+    models::{Architecture, BertConfig, Model, StaticConfig, T5Config, bert_config::Activation},
+    parameters::{Gradients, Parameters},
+    pooling::Pooling,
 };
 
 fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architecture {

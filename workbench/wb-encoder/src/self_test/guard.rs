@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::ProbeReport;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// What a line of the process's output begins with that says what it does next. A process that hangs or dies is
 /// reported with the last of them.

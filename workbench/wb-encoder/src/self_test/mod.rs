@@ -15,10 +15,16 @@ use wb_core::Seed;
 pub use guard::{DOING, end_with_parent, run_guarded};
 
 use crate::{
-    Architecture, Backbone, BurnBackbone, DeviceConfig, Error, Gradients, Model, OpenDevice, Result, TokenBatch,
-    Tokenizer,
-    device::guarded,
+    backbone::Backbone,
+    batch::TokenBatch,
+    burn_backbone::BurnBackbone,
+    device::{DeviceConfig, OpenDevice, guarded},
+    error::{Error, Result},
     lora::{self, LoraConfig},
+    models::{Architecture, Model},
+    parameters::Gradients,
+    pooling::Pooling,
+    tokenizer::Tokenizer,
 };
 
 /// What a self-test found.
@@ -329,7 +335,7 @@ pub fn made_up_model() -> (Model, TokenBatch) {
     let text = |i: u32| -> Vec<u32> { (0..2 + i * 8).map(|k| (k * 37 + i * 11) % 1000).collect() };
     let texts: Vec<Vec<u32>> = (0..16).map(text).collect();
     let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
-    (Model { architecture, parameters, pooling: crate::Pooling::Mean, adapter: None }, batch)
+    (Model { architecture, parameters, pooling: Pooling::Mean, adapter: None }, batch)
 }
 
 #[cfg(test)]

@@ -12,7 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Error, Result, Tokenizer, word_splitter::WordSplitter};
+use crate::{
+    error::{Error, Result},
+    tokenizer::Tokenizer,
+    word_splitter::WordSplitter,
+};
 
 /// How a tokenizer is learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use tokenizers::{
     Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, normalizer::NormalizedString,
 };
 
-use crate::{Result, tokenizer::failed, word_splitter::WordSplitter};
+use crate::{error::Result, tokenizer::failed, word_splitter::WordSplitter};
 
 /// How often each word stands in the texts; words are written in the byte-level alphabet.
 pub(super) fn count(

@@ -11,7 +11,7 @@ use serde_json::Value;
 use wb_core::{Error, Result, atomic, fingerprint::Fingerprint};
 
 use super::{ema::Ema, optimizer::AdamW, refresh::Mined, tensors};
-use crate::Parameters;
+use crate::parameters::Parameters;
 
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";

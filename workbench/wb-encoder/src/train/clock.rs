@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::TrainConfig;
+use super::config::TrainConfig;
 
 /// Seconds of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -40,7 +40,7 @@ fn due(every: u64, step: u64, last: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::{Every, RefreshConfig};
+    use crate::train::{config::Every, refresh::RefreshConfig};
 
     #[test]
     fn what_is_still_to_come_by_hand() {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::Parameters;
+use crate::parameters::{Parameter, Parameters};
 
 /// Numbers that one thread averages at a time.
 const CHUNK: usize = 64 * 1024;
@@ -23,7 +23,7 @@ pub struct Ema {
 impl Ema {
     /// Before the first step; none for a decay of 0.
     pub fn new(decay: f64, parameters: &Parameters) -> Option<Self> {
-        let values = |p: &crate::Parameter| if p.trainable { p.values.clone() } else { Vec::new() };
+        let values = |p: &Parameter| if p.trainable { p.values.clone() } else { Vec::new() };
         (decay > 0.0).then(|| Self { decay, values: parameters.iter().map(values).collect() })
     }
 
@@ -52,7 +52,6 @@ impl Ema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parameter;
 
     fn parameters(value: f32) -> Parameters {
         let mut parameters = Parameters::default();

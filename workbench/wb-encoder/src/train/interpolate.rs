@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wb_core::{Error as CoreError, Result};
 
-use crate::{Parameters, lora::is_adapter};
+use crate::{lora::is_adapter, parameters::Parameters};
 
 /// The weights before training, of which a share is to come back.
 ///
@@ -56,7 +56,7 @@ impl Before {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parameter;
+    use crate::parameters::Parameter;
 
     fn parameters(values: [f32; 4]) -> Parameters {
         let mut parameters = Parameters::default();

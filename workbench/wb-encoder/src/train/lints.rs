@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wb_core::{Pair, fingerprint::text_key};
 
-use super::{PairStream, SamplerConfig, TrainConfig};
+use super::{config::TrainConfig, sampler::SamplerConfig, table::PairStream};
 use crate::{
     losses::{Hardness, LossConfig, MnrlConfig, TripletDistance},
     similarities::SimilarityConfig,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wb_core::fingerprint::Fingerprint;
 
 use super::{TrainJob, objectives::Objectives};
-use crate::{Parameters, Result};
+use crate::{error::Result, parameters::Parameters};
 
 /// Everything that must be the same to go on from a checkpoint.
 pub(super) fn made_with(

@@ -63,7 +63,13 @@ use self::{
     validate::Validation,
     views::Views,
 };
-use crate::{Backbone, Error, LateInteraction, Result, Stop, losses::LossOnEmbeddings};
+use crate::{
+    backbone::Backbone,
+    error::{Error, Result},
+    late_interaction::LateInteraction,
+    losses::LossOnEmbeddings,
+    stop::Stop,
+};
 
 /// Bytes of token ids that are kept from epoch to epoch.
 const TOKEN_CACHE: usize = 1 << 30;

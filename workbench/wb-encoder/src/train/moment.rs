@@ -6,8 +6,17 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
-use super::{PromptsConfig, Tokenize, Wanted};
-use crate::{Backbone, LateInteraction, TokenBatch, bi_encoder::by_length, late_interaction::TokenVectors};
+use super::{
+    token_cache::{Tokenize, Wanted},
+    views::PromptsConfig,
+};
+use crate::{
+    backbone::Backbone,
+    batch::TokenBatch,
+    bi_encoder::by_length,
+    error::Result,
+    late_interaction::{LateInteraction, TokenVectors},
+};
 
 /// Texts that are tokenized and encoded together.
 const WINDOW: usize = 4096;
@@ -27,7 +36,7 @@ pub struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    fn tokens(&self, texts: &[&str], side: Side) -> crate::Result<Vec<Vec<u32>>> {
+    fn tokens(&self, texts: &[&str], side: Side) -> Result<Vec<Vec<u32>>> {
         let prompt = self.prompts.of_column(side);
         texts.par_iter().map(|text| (self.tokenize)(Wanted { text, side, prompt, max_tokens: None })).collect()
     }

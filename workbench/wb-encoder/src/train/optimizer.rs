@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
-use crate::{Gradients, Parameters};
+use crate::parameters::{Gradients, Parameter, Parameters};
 
 /// Numbers that one thread updates at a time: 64 KiB of each array, and fixed, so that sums do not depend on the threads.
 const CHUNK: usize = 16 * 1024;
@@ -141,14 +141,14 @@ impl AdamW {
             return Err(Error::value("train.optimizer.adamw.layer_decay", message)
                 .with_hint("rate_factors gives weights rates by their names"));
         }
-        let group = |p: &crate::Parameter| {
+        let group = |p: &Parameter| {
             let factor =
                 config.rate_factors.iter().find(|(part, _)| p.name.contains(part.as_str())).map_or(1.0, |(_, f)| *f);
             let factor = factor * config.layer_decay.powi(layers_above(&p.name, layers) as i32);
             let decays = p.shape.len() > 1 && (config.decay_embeddings || !is_embedding(&p.name));
             Group { rate_factor: factor, decay: if decays { config.weight_decay } else { 0.0 } }
         };
-        let zeros = |p: &crate::Parameter| if p.trainable { vec![0.0; p.values.len()] } else { Vec::new() };
+        let zeros = |p: &Parameter| if p.trainable { vec![0.0; p.values.len()] } else { Vec::new() };
         Ok(Self {
             groups: parameters.iter().map(group).collect(),
             first: parameters.iter().map(zeros).collect(),
@@ -278,7 +278,6 @@ pub fn clip_factor(norm: f64, clip_norm: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parameter;
 
     fn rates(names: &[&str], config: AdamwConfig) -> Result<Vec<f64>> {
         let mut parameters = Parameters::default();

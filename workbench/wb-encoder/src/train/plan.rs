@@ -158,7 +158,7 @@ mod tests {
     use wb_core::Pair;
 
     use super::*;
-    use crate::train::{BatchFrom, MixConfig, curriculum::StageConfig};
+    use crate::train::{config::BatchFrom, curriculum::StageConfig, mix::MixConfig};
 
     /// 23 pairs, or as many as each data set says.
     fn pairs(sets: &[(&str, usize)]) -> Vec<Pair> {

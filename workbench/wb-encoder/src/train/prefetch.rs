@@ -15,7 +15,8 @@ use super::{
     views::Views,
 };
 use crate::{
-    Error, Result, TokenBatch,
+    batch::TokenBatch,
+    error::{Error, Result},
     losses::{GuideEmbeddings, Labels},
 };
 
@@ -146,7 +147,7 @@ mod tests {
     use wb_core::Pair;
 
     use super::*;
-    use crate::train::{TrainConfig, curriculum};
+    use crate::train::{config::TrainConfig, curriculum};
 
     fn pairs() -> Vec<Pair> {
         let pair = |i: usize| Pair {

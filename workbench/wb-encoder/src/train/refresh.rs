@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
 
 use super::config::Every;
-use crate::{Backbone, Result};
+use crate::{backbone::Backbone, error::Result};
 
 /// When hard negatives are mined again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,9 +10,10 @@ use wb_core::{
 };
 
 use super::{
-    Keep, TrainJob, TrainOutcome,
+    TrainJob, TrainOutcome,
     checkpoint::{Checkpoints, Kept},
     clock::{Clock, seconds_since},
+    config::Keep,
     course::Course,
     ema::Ema,
     journal::Journal,
@@ -27,7 +28,12 @@ use super::{
     unless_stopped,
     validate::Measured,
 };
-use crate::{Backbone, Error, Gradients, Result, Stop};
+use crate::{
+    backbone::Backbone,
+    error::{Error, Result},
+    parameters::Gradients,
+    stop::Stop,
+};
 
 /// A training under way.
 pub struct Session<'a> {

@@ -7,8 +7,13 @@ use wb_core::{Embeddings, Seed, Side};
 
 use super::prefetch::TrainBatch;
 use crate::{
-    Backbone, Dropout, Gradients, LateInteraction, Result, Stop, Tape, TokenBatch, Upstream,
-    late_interaction::Projected, losses::LossOnEmbeddings,
+    backbone::{Backbone, Dropout, Tape, Upstream},
+    batch::TokenBatch,
+    error::Result,
+    late_interaction::{LateInteraction, Projected},
+    losses::LossOnEmbeddings,
+    parameters::Gradients,
+    stop::Stop,
 };
 
 /// How a batch's gradients are computed.
@@ -22,7 +27,7 @@ pub struct StepOptions<'a> {
     pub micro_texts: usize,
     /// What the gradients are multiplied by: 1 / batches of the step.
     pub weight: f32,
-    /// Looked at before every pass: once it is set, the batch ends with [`crate::Error::Stopped`], and `gradients` are
+    /// Looked at before every pass: once it is set, the batch ends with [`crate::error::Error::Stopped`], and `gradients` are
     /// those of some of its parts.
     pub stop: &'a Stop,
 }
@@ -171,13 +176,15 @@ pub(super) mod tests {
 
     use super::*;
     use crate::{
-        Architecture, BurnBackbone, LateInteractionConfig, LoraConfig, Model, Pooling, Tokenizer,
-        late_interaction::WEIGHT,
-        lora,
+        burn_backbone::BurnBackbone,
+        late_interaction::{LateInteractionConfig, WEIGHT},
+        lora::{self, LoraConfig},
         losses::tests::{ALL, config, mixed_labels},
-        models::{BertConfig, bert_config::Activation},
+        models::{Architecture, BertConfig, Model, bert_config::Activation},
         native,
+        pooling::Pooling,
         similarities::SimilarityConfig,
+        tokenizer::Tokenizer,
     };
 
     /// A small transformer in which everything drops: the model, its attention, its adapters.

@@ -6,7 +6,7 @@ use safetensors::{Dtype, SafeTensors, View};
 use wb_core::{Error, Result};
 
 use super::optimizer::AdamW;
-use crate::Parameters;
+use crate::parameters::Parameters;
 
 /// Values of one tensor on their way out.
 struct Floats<'a> {

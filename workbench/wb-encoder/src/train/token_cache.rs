@@ -10,7 +10,7 @@ use std::{
 
 use wb_core::Side;
 
-use crate::Result;
+use crate::error::Result;
 
 /// A text to tokenize, and what decides its tokens besides the text.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@
 
 use wb_core::{Seed, seed::split_mix64};
 
-use crate::TokenBatch;
+use crate::batch::TokenBatch;
 
 /// Leaves each different token out of each text with a probability, all its occurrences together.
 /// `special` tokens stand before and after every text, and stay. A text that would lose everything stays as it is. The

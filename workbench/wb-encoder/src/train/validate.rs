@@ -13,8 +13,10 @@ use super::{
     token_cache::{Tokenize, Wanted},
 };
 use crate::{
-    Backbone, LateInteraction, Result, TokenBatch,
-    late_interaction::TokenVectors,
+    backbone::Backbone,
+    batch::TokenBatch,
+    error::Result,
+    late_interaction::{LateInteraction, TokenVectors},
     losses::{GuideEmbeddings, Labels, LossOnEmbeddings, PairLabels},
     similarities::{TokenSimilarity, TokenTexts},
 };

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::{
         folder::MaxTokens,
-        train::{TrainConfig, curriculum::stages},
+        train::{config::TrainConfig, curriculum::stages},
     };
 
     #[test]

@@ -19,7 +19,12 @@ use self::{
     torch::TorchFile,
 };
 
-use crate::{Error, Parameter, Parameters, Result, lora, models::WeightSpec};
+use crate::{
+    error::{Error, Result},
+    lora,
+    models::WeightSpec,
+    parameters::{Parameter, Parameters},
+};
 
 /// Tensors that hub files carry and an encoder does not use.
 const IGNORED: [&str; 5] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head.", "decoder."];
@@ -222,7 +227,7 @@ pub(crate) fn tensor_error(path: &Path, tensor: &str, message: String, hint: Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Architecture, models::StaticConfig};
+    use crate::models::{Architecture, StaticConfig};
     use wb_core::Seed;
 
     fn bag() -> Architecture {

@@ -5,8 +5,11 @@ use std::path::Path;
 use safetensors::tensor::TensorView;
 use wb_core::atomic;
 
-use super::{WeightType, tensor_error};
-use crate::{Error, Parameter, Result};
+use super::{dtype::WeightType, tensor_error};
+use crate::{
+    error::{Error, Result},
+    parameters::Parameter,
+};
 
 /// Writes weights as 32-bit floats; the file appears whole or not at all.
 pub fn write<'a>(path: &Path, weights: impl Iterator<Item = &'a Parameter>) -> Result<()> {

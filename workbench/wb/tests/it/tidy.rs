@@ -159,6 +159,50 @@ fn files_are_short() {
     assert!(long.is_empty(), "longer than 400 lines before the tests: {long:#?}");
 }
 
+/// Names that a text takes from the root of its crate, at once or in a list: `crate::Name`, `crate::{Name, …}`. A module
+/// begins with a small letter, what `lib.rs` only passes on with a capital.
+fn names_from_the_root(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (at, root) in text.match_indices("crate::") {
+        let rest = &text[at + root.len()..];
+        if text[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_') {
+            continue;
+        }
+        if let Some(list) = rest.strip_prefix('{') {
+            let mut depth = 0;
+            let first_level = |mark: char| {
+                depth += i32::from(mark == '{') - i32::from(mark == '}');
+                depth < 0 || (depth == 0 && mark == ',')
+            };
+            let list = list.split_once(';').map_or(list, |(list, _)| list);
+            names.extend(list.split(first_level).map(str::trim));
+        } else {
+            names.push(rest);
+        }
+    }
+    names.retain(|name| name.starts_with(|first: char| first.is_ascii_uppercase()));
+    names
+}
+
+/// What a module uses is named by the module where it stands, so that the list of a file's imports says what it depends on.
+#[test]
+fn modules_of_the_encoder_import_each_other_by_path() {
+    let within = |name: &str| name.starts_with("workbench/wb-encoder/src/") && !name.ends_with("src/lib.rs");
+    let mut upward = Vec::new();
+    for (name, text) in sources().into_iter().filter(|(name, _)| within(name)) {
+        let first_line = |taken: &str| taken.lines().next().unwrap_or_default().to_owned();
+        upward.extend(names_from_the_root(&text).into_iter().map(|taken| format!("{name}: {}", first_line(taken))));
+    }
+    assert!(upward.is_empty(), "name the module, as in `crate::pooling::Pooling`: {upward:#?}");
+}
+
+#[test]
+fn names_from_the_root_are_seen_in_lists_too() {
+    let text =
+        "use crate::{Pooling, batch::{Deep, Deeper}, error::Error, Stop}; use wb_crate::Other; crate::Tape crate::a::B";
+    assert_eq!(names_from_the_root(text), ["Pooling", "Stop", "Tape crate::a::B"]);
+}
+
 #[test]
 fn exceptions_from_lints_have_a_reason() {
     let mut without = Vec::new();

@@ -22,8 +22,10 @@ use super::{
     surface::TableRows,
 };
 use crate::{
-    Dropout, Result, TokenBatch,
+    backbone::Dropout,
+    batch::TokenBatch,
     dropout::{ATTENTION, SITES},
+    error::Result,
     models::BertConfig,
 };
 
@@ -117,9 +119,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        Architecture, Backbone, LoraConfig, Pooling, lora,
-        models::Activation,
+        backbone::Backbone,
+        lora::{self, LoraConfig},
+        models::{Activation, Architecture},
         native::backbone::{BatchTape, NativeBackbone},
+        pooling::Pooling,
     };
 
     /// Bytes that a tracked pass keeps for each token of texts of so many tokens.

@@ -2,8 +2,8 @@
 
 use super::places::LayerPlaces;
 use crate::{
-    Parameters,
     native::{packs::PackedLinear, places::LinearPlaces},
+    parameters::Parameters,
 };
 
 /// A layer's weights.

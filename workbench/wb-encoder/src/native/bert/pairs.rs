@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::{NativeBert, forward::Scratch};
 use crate::{
-    Parameters, Result, TokenBatch,
+    batch::TokenBatch,
+    error::Result,
     models::BertConfig,
     native::{
         backbone::{GROUP_TOKENS, Network, split_rows},
@@ -13,6 +14,7 @@ use crate::{
         linear::{AdaptedWeights, Pass},
         pool::Pool,
     },
+    parameters::Parameters,
 };
 
 /// A BERT-family network that reads two texts together. It is not trained.

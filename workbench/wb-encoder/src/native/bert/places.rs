@@ -1,9 +1,10 @@
 //! Where each weight of a BERT-family encoder stands among the parameters.
 
 use crate::{
-    Parameters, Result,
+    error::Result,
     models::BertConfig,
     native::places::{Finder, LinearPlaces, NormPlaces},
+    parameters::Parameters,
 };
 
 /// Places of all weights.

@@ -23,8 +23,10 @@ use super::{
     surface::TableRows,
 };
 use crate::{
-    Dropout, Result, TokenBatch,
+    backbone::Dropout,
+    batch::TokenBatch,
     dropout::{ATTENTION, SITES},
+    error::Result,
     models::T5Config,
 };
 
@@ -126,8 +128,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        Architecture, Backbone, LoraConfig, Pooling, lora,
+        backbone::Backbone,
+        lora::{self, LoraConfig},
+        models::Architecture,
         native::backbone::{BatchTape, NativeBackbone},
+        pooling::Pooling,
     };
 
     /// The sizes of two layers of T5 v1.1 base. By hand, for each layer and token: two normalizations of 768 + 1,

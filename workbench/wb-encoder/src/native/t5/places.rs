@@ -1,12 +1,13 @@
 //! Where each weight of a T5 encoder stands among the parameters, and the weights as the kernels read them.
 
 use crate::{
-    Parameters, Result,
+    error::Result,
     models::T5Config,
     native::{
         packs::PackedLinear,
         places::{Finder, LinearPlaces},
     },
+    parameters::Parameters,
 };
 
 /// Places of all weights.

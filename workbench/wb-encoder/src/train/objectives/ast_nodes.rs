@@ -12,7 +12,10 @@ use super::{
     objective::{Answers, CodeText, Objective, Question},
     weight_is_fine,
 };
-use crate::{Gradients, Parameters, models::WeightSpec};
+use crate::{
+    models::WeightSpec,
+    parameters::{Gradients, Parameters},
+};
 
 const NAME: &str = "ast_nodes";
 

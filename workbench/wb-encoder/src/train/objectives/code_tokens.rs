@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use wb_core::{Error, Result as CoreResult};
 
-use crate::{Result, tokenizer::PlacedTokens, train::Wanted};
+use crate::{error::Result, tokenizer::PlacedTokens, train::token_cache::Wanted};
 
 /// Text to token ids with their places, the same ids as [`crate::train::Tokenize`] gives.
 pub type TokenizeWithPlaces<'a> = dyn Fn(Wanted<'_>) -> Result<PlacedTokens> + Sync + 'a;
@@ -32,7 +32,7 @@ pub struct DeclaredType {
 pub struct CodeTokens<'a> {
     /// Token ids with their places.
     pub tokenize: &'a TokenizeWithPlaces<'a>,
-    /// Stands for a token that is hidden; see [`crate::Tokenizer::mask_token`].
+    /// Stands for a token that is hidden; see [`crate::tokenizer::Tokenizer::mask_token`].
     pub mask_token: Option<u32>,
     /// The names of all kinds of syntax nodes.
     pub node_kinds: &'a [String],

@@ -11,7 +11,7 @@ use super::{
     objective::Objective,
     types::{Types, TypesConfig},
 };
-use crate::{Parameters, train::table::PairTable};
+use crate::{parameters::Parameters, train::table::PairTable};
 
 /// What else is lowered while an encoder is trained, beside the loss on pairs; nothing unless named.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

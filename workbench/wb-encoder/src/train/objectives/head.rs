@@ -5,8 +5,8 @@ use super::{
     objective::Answers,
 };
 use crate::{
-    Gradients, Parameters,
     models::{Init, WeightSpec},
+    parameters::{Gradients, Parameters},
 };
 
 /// Standard deviation of fresh weights, as in BERT.

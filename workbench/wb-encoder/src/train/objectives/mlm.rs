@@ -5,19 +5,20 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 use super::{
-    CodeTokens,
+    code_tokens::CodeTokens,
     head::{STD, judge_with},
     objective::{Answers, CodeText, Objective, Question},
     weight_is_fine,
 };
 use crate::{
-    Gradients, Parameters, dropout,
+    dropout,
     kernels::{
         Mat, MatMut, activation, matmul,
         normalize::{Normalized, add_and_normalize_tracked, normalize_backward},
         vector::{add_column_sums, fill_rows},
     },
     models::{Activation, Init, WeightSpec},
+    parameters::{Gradients, Parameters},
 };
 
 /// The token vectors, which are also the classes.

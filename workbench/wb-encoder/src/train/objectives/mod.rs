@@ -38,7 +38,14 @@ use super::{
     token_cache::Wanted,
     views::Views,
 };
-use crate::{Backbone, Dropout, Gradients, Parameters, Result, TokenBatch, Upstream, dropout, models::fresh_weight};
+use crate::{
+    backbone::{Backbone, Dropout, Upstream},
+    batch::TokenBatch,
+    dropout,
+    error::Result,
+    models::fresh_weight,
+    parameters::{Gradients, Parameters},
+};
 
 /// The mask of [`dropout::key`] that draws which tokens are hidden; no layer has this place.
 const DRAWS: u64 = u64::MAX;

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use crate::{Gradients, Parameters, dropout, models::WeightSpec};
+use crate::{
+    dropout,
+    models::WeightSpec,
+    parameters::{Gradients, Parameters},
+};
 
 /// A text of code on its way through the objectives, token by token.
 #[derive(Debug, Clone)]

@@ -13,11 +13,17 @@ use wb_core::{Pair, PairSet, Progress, records::journal::StepRecord};
 
 use super::*;
 use crate::{
-    Folder, Stop, Tokenizer,
+    folder::Folder,
     native::open,
+    stop::Stop,
+    tokenizer::Tokenizer,
     train::{
-        Every, Keep, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, TrainOutcome, ValidateConfig,
-        curriculum::stages, step::StepOptions, train,
+        TrainFiles, TrainJob, TrainOutcome,
+        config::{Every, Keep, TrainConfig, ValidateConfig},
+        curriculum::stages,
+        optimizer::OptimizerConfig,
+        step::StepOptions,
+        train,
     },
 };
 
@@ -436,7 +442,7 @@ fn what_cannot_be_is_told() {
     let folder = folder("tiny-bert");
     let bag = Folder::fresh(
         "bag",
-        crate::Architecture::StaticEmbedding(crate::models::StaticConfig {
+        crate::models::Architecture::StaticEmbedding(crate::models::StaticConfig {
             vocab_size: folder.tokenizer.vocab_size(),
             dim: 8,
             weighted: false,
@@ -449,7 +455,7 @@ fn what_cannot_be_is_told() {
     .unwrap();
     let pairs = pairs();
     with_code(&folder.tokenizer, |code| {
-        let open_with = |json: &str, model: &crate::Model, code: Option<&CodeTokens<'_>>, pairs: &[Pair]| {
+        let open_with = |json: &str, model: &crate::models::Model, code: Option<&CodeTokens<'_>>, pairs: &[Pair]| {
             let mut backbone = open(model.clone()).unwrap();
             let table = PairTable::in_memory(pairs, 0);
             let opened = Objectives::open(&config(json), code, &table, Seed(1), backbone.as_mut());

@@ -14,7 +14,11 @@ use super::{
     objective::{Answers, CodeText, Objective, Question},
     weight_is_fine,
 };
-use crate::{Gradients, Parameters, models::WeightSpec, train::table::PairTable};
+use crate::{
+    models::WeightSpec,
+    parameters::{Gradients, Parameters},
+    train::table::PairTable,
+};
 
 const NAME: &str = "types";
 /// The class of all types that are too rare to have one.

@@ -5,7 +5,10 @@ use std::sync::atomic::AtomicBool;
 use wb_core::{Encoder as _, Interaction, progress::silent};
 
 use super::*;
-use crate::{Folder as Encoder, LateInteractionConfig, LoraConfig, native::open, similarities::SimilarityConfig};
+use crate::{
+    folder::Folder as Encoder, late_interaction::LateInteractionConfig, lora::LoraConfig, native::open,
+    similarities::SimilarityConfig,
+};
 
 const NOUNS: [&str; 12] =
     ["list", "file", "number", "name", "add", "sort", "read", "line", "word", "age", "singer", "function"];
@@ -123,7 +126,7 @@ fn the_matrix_trains_beside_adapters_and_without() {
 /// Texts of two tokens that tell nothing about each other before training, on a bag of token vectors.
 #[test]
 fn both_similarities_learn_and_so_does_distillation() {
-    let architecture = crate::Architecture::StaticEmbedding(crate::models::StaticConfig {
+    let architecture = crate::models::Architecture::StaticEmbedding(crate::models::StaticConfig {
         vocab_size: 400,
         dim: 16,
         weighted: false,
@@ -154,10 +157,10 @@ fn both_similarities_learn_and_so_does_distillation() {
         adamw.learning_rate = 0.02;
         let mut parameters = architecture.fresh(Seed(6));
         parameters.insert(late.fresh(16, Seed(2)));
-        let model = crate::Model {
+        let model = crate::models::Model {
             architecture: architecture.clone(),
             parameters,
-            pooling: crate::Pooling::Mean,
+            pooling: crate::pooling::Pooling::Mean,
             adapter: None,
         };
         let mut backbone = open(model).unwrap();
@@ -244,7 +247,7 @@ fn the_encoder_of_the_moment_equals_the_encoder() {
     let mut plain = folder.clone();
     plain.prompts = crate::folder::Prompts::default();
     plain.max_tokens = crate::folder::MaxTokens::both(24);
-    let encoder = crate::BiEncoder::open(plain, &crate::DeviceConfig::Cpu.open().unwrap()).unwrap();
+    let encoder = crate::bi_encoder::BiEncoder::open(plain, &crate::device::DeviceConfig::Cpu.open().unwrap()).unwrap();
     assert_eq!((moment.interaction(), encoder.interaction()), (Interaction::MaxSim, Interaction::MaxSim));
     for side in [Side::Query, Side::Document] {
         let found = moment.encode(&NOUNS, side, &mut silent).unwrap();

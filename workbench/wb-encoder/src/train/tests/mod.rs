@@ -32,7 +32,12 @@ use super::{
     step::{StepOptions, accumulate},
     *,
 };
-use crate::{Dropout, Error, Gradients, Parameter, Parameters, Tape, TokenBatch};
+use crate::{
+    backbone::{Dropout, Tape},
+    batch::TokenBatch,
+    error::Error,
+    parameters::{Gradients, Parameter, Parameters},
+};
 
 const DIM: usize = 16;
 const WORDS: usize = 400;

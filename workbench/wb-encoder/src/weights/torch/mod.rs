@@ -15,7 +15,7 @@ use safetensors::{Dtype, tensor::TensorView};
 
 use self::archive::Archive;
 use super::tensor_error;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// A file of tensors, by name.
 #[derive(Debug)]
