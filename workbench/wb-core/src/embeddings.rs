@@ -36,6 +36,17 @@ impl Embeddings {
         Ok(Self { vectors: in_rows(vectors), offsets: Some(offsets) })
     }
 
+    /// Takes the numbers of vectors of length `dim`, one after the other, and where the vectors of each text begin, with
+    /// the end; nothing where every text has one.
+    pub fn of_values(values: Vec<f32>, dim: usize, offsets: Option<Vec<usize>>) -> Result<Self> {
+        let vectors = Array2::from_shape_vec((values.len() / dim.max(1), dim), values)
+            .map_err(|error| Error::data("embeddings", error.to_string()))?;
+        match offsets {
+            Some(offsets) => Self::ragged(vectors, offsets),
+            None => Ok(Self::dense(vectors)),
+        }
+    }
+
     /// All vectors, `[vectors, dim]`, in standard layout.
     pub fn view(&self) -> ArrayView2<'_, f32> {
         self.vectors.view()
@@ -151,6 +162,10 @@ mod tests {
         let dense = Embeddings::dense(vectors.clone());
         let ragged = Embeddings::ragged(vectors, vec![0, 1, 2, 3]).unwrap();
         assert_eq!((dense.texts(), dense.offsets()), (ragged.texts(), None));
+        let values = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        assert_eq!(Embeddings::of_values(values.clone(), 2, None).unwrap(), dense);
+        assert_eq!(Embeddings::of_values(values.clone(), 2, Some(vec![0, 1, 2, 3])).unwrap(), ragged);
+        assert!(Embeddings::of_values(values, 4, None).is_err());
         for text in 0..3 {
             assert_eq!((dense.of(text), dense.rows(text..3)), (ragged.of(text), ragged.rows(text..3)));
         }

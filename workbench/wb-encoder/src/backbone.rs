@@ -1,4 +1,5 @@
-//! What training and encoding ask of a model: token ids to one vector a text, and back from a vector's gradient to the weights'.
+//! The interface between a model and what trains it or encodes with it: token ids to one vector a text, and back from a
+//! vector's gradient to the weights'.
 //! The states of single tokens are there too, for objectives on tokens and for late interaction.
 //!
 //! The loss is computed on the embeddings of the whole batch, and its gradient at the embeddings is handed back.
@@ -17,8 +18,8 @@ use crate::{
     stop::Stop,
 };
 
-/// What a tracked forward pass keeps for its backward pass; only the backbone that made it can read it.
-pub type Tape = Box<dyn Any + Send>;
+/// A tracked forward pass, as its backward pass needs it; only the backbone that made it can read it.
+pub type BackboneTape = Box<dyn Any + Send>;
 
 /// Dropout of one forward pass: the same seed draws the same masks, so that a pass can be replayed.
 ///
@@ -62,10 +63,11 @@ pub trait Backbone: Send + Sync {
 
     /// Pooled embeddings, not normalized: `[texts, dim]`, and what [`Backbone::backward`] needs.
     /// `dropout: None` turns dropout off.
-    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)>;
+    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)>;
 
     /// Adds the gradients of the weights to `gradients`, given the loss's gradient at the embeddings, `[texts, dim]`.
-    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()>;
+    fn backward(&self, tape: BackboneTape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients)
+    -> Result<()>;
 
     /// Token states without gradients or dropout: `[tokens, dim]`, texts one after the other as in the batch,
     /// without padding. For a transformer they are what its pooling takes; for a bag, the tokens' vectors.
@@ -79,13 +81,13 @@ pub trait Backbone: Send + Sync {
         &self,
         _batch: &TokenBatch,
         _dropout: Option<Dropout>,
-    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+    ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
         Err(no_token_states())
     }
 
     /// Adds the gradients of the weights, given the loss's gradients at the pooled embeddings, at the token states,
     /// or at both. Takes the tape of either tracked pass.
-    fn backward_tokens(&self, _tape: Tape, _at: Upstream<'_>, _gradients: &mut Gradients) -> Result<()> {
+    fn backward_tokens(&self, _tape: BackboneTape, _at: Upstream<'_>, _gradients: &mut Gradients) -> Result<()> {
         Err(no_token_states())
     }
 }
@@ -93,19 +95,19 @@ pub trait Backbone: Send + Sync {
 /// The loss's gradients at what a forward pass gave; what is left out has none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Upstream<'a> {
-    /// At the pooled embeddings, `[texts, dim]`.
+    /// Gradient at the pooled embeddings, `[texts, dim]`.
     pub embeddings: Option<ArrayView2<'a, f32>>,
-    /// At the token states, `[tokens, dim]`.
+    /// Gradient at the token states, `[tokens, dim]`.
     pub states: Option<ArrayView2<'a, f32>>,
 }
 
 impl<'a> Upstream<'a> {
-    /// At the pooled embeddings alone.
+    /// A gradient at the pooled embeddings alone.
     pub fn embeddings(at: ArrayView2<'a, f32>) -> Self {
         Self { embeddings: Some(at), states: None }
     }
 
-    /// At the token states alone.
+    /// A gradient at the token states alone.
     pub fn states(at: ArrayView2<'a, f32>) -> Self {
         Self { embeddings: None, states: Some(at) }
     }

@@ -8,7 +8,7 @@ pub struct TokenBatch {
     ids: Vec<u32>,
     offsets: Vec<usize>,
     first_place: u64,
-    /// How many tokens of each text are attended to, from its first; empty where all are.
+    /// Number of tokens of each text, from its first, that are attended to; empty where all are.
     keys: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl TokenBatch {
         Self { first_place, keys, ..Self::new(texts.map(|text| self.text(text))) }
     }
 
-    /// The same with texts of which only so many tokens, from the first, are attended to: the others see those, and are
+    /// Limits attention to the first so many tokens of each text: all tokens see those, and the others are
     /// seen by none. At least one token of a text is.
     #[must_use]
     pub fn attending(mut self, keys: impl Fn(usize, &[u32]) -> usize) -> Self {
@@ -43,7 +43,7 @@ impl TokenBatch {
         self
     }
 
-    /// How many tokens of a text, from the first, are attended to.
+    /// Number of tokens of a text, from the first, that are attended to.
     pub fn keys(&self, text: usize) -> usize {
         self.keys.get(text).copied().unwrap_or_else(|| self.offsets[text + 1] - self.offsets[text])
     }
@@ -53,12 +53,12 @@ impl TokenBatch {
         self.first_place + text as u64
     }
 
-    /// How many texts.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Whether there are no texts.
+    /// True where there are no texts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -68,7 +68,7 @@ impl TokenBatch {
         &self.ids
     }
 
-    /// Where each text begins, and the end: `[texts + 1]`.
+    /// Beginnings of the texts in the ids, and the end: `[texts + 1]`.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }

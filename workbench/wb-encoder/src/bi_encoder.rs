@@ -116,7 +116,7 @@ impl BiEncoder {
         &self.tokenizer
     }
 
-    /// Whether embeddings get length 1.
+    /// True where embeddings get length 1.
     pub fn normalizes(&self) -> bool {
         self.normalize
     }
@@ -131,7 +131,7 @@ impl BiEncoder {
         &self.prompts
     }
 
-    /// Which backbone, with its sizes.
+    /// The kind of backbone, with its sizes.
     pub fn architecture(&self) -> &Architecture {
         &self.architecture
     }
@@ -145,7 +145,7 @@ impl BiEncoder {
         Ok(all)
     }
 
-    /// How token states become one vector each, where the encoder gives those.
+    /// The step from token states to one vector each; none where the encoder gives one vector a text.
     pub fn token_vectors(&self) -> Option<&LateInteraction> {
         self.late_interaction.as_ref()
     }

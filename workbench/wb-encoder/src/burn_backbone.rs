@@ -4,7 +4,7 @@ use burn::tensor::{Device, Gradients as BurnGradients, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 
 use crate::{
-    backbone::{Backbone, Dropout, Tape, Upstream},
+    backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
     device::guarded,
     device_weights::{Pass, Weight, Weights},
@@ -128,7 +128,7 @@ impl BurnBackbone {
         batch: &TokenBatch,
         dropout: Option<Dropout>,
         states: Option<&mut Array2<f32>>,
-    ) -> Result<(Array2<f32>, Tape)> {
+    ) -> Result<(Array2<f32>, BackboneTape)> {
         let weights = self.weights.tracked(&self.parameters);
         let mut all = Array2::zeros((batch.len(), self.dim()));
         let mut tracked = Vec::new();
@@ -141,7 +141,7 @@ impl BurnBackbone {
         if let Some(states) = states {
             tracked.iter().try_for_each(|graph| self.scatter_states(batch, graph, states))?;
         }
-        let tape: Tape = Box::new(Graphs { groups: tracked, batch: batch.clone(), weights });
+        let tape: BackboneTape = Box::new(Graphs { groups: tracked, batch: batch.clone(), weights });
         Ok((all, tape))
     }
 
@@ -200,11 +200,16 @@ impl Backbone for BurnBackbone {
         })
     }
 
-    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
+    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
         guarded(&self.name, || self.tracked(batch, dropout, None))
     }
 
-    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+    fn backward(
+        &self,
+        tape: BackboneTape,
+        at_embeddings: ArrayView2<'_, f32>,
+        gradients: &mut Gradients,
+    ) -> Result<()> {
         self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
     }
 
@@ -224,7 +229,7 @@ impl Backbone for BurnBackbone {
         &self,
         batch: &TokenBatch,
         dropout: Option<Dropout>,
-    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+    ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
         guarded(&self.name, || {
             let mut states = Array2::zeros((batch.ids().len(), self.dim()));
             let (embeddings, tape) = self.tracked(batch, dropout, Some(&mut states))?;
@@ -232,7 +237,7 @@ impl Backbone for BurnBackbone {
         })
     }
 
-    fn backward_tokens(&self, tape: Tape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
+    fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let Ok(graphs) = tape.downcast::<Graphs>() else {
             return Err(
                 wb_core::Error::data("backward pass", "got the tape of another backbone, expected its own").into()

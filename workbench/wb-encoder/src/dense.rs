@@ -12,7 +12,7 @@ use wb_core::run_dir::write_json;
 use crate::{
     error::Result,
     folder::{json as read_json, model_error},
-    models::{Init, WeightSpec},
+    models::{WeightInit, WeightSpec},
     parameters::Parameter,
     weights::{self, WeightType},
 };
@@ -36,7 +36,7 @@ pub struct DenseLayer {
     pub weight: Array2<f32>,
     /// `[out]`; none where there is no bias.
     pub bias: Option<Array1<f32>>,
-    /// What follows.
+    /// Function applied to the product.
     pub activation: DenseActivation,
 }
 
@@ -72,7 +72,7 @@ impl DenseLayer {
         Self::read_of(folder, inside, "sentence_embedding")
     }
 
-    /// The same of a layer on sentence-transformers' `sentence_embedding` or `token_embeddings`.
+    /// Reads a layer on sentence-transformers' `sentence_embedding` or `token_embeddings`.
     pub(crate) fn read_of(folder: &Path, inside: usize, of: &str) -> Result<Self> {
         let file = folder.join("config.json");
         let config: Value = read_json(&file)?;
@@ -124,8 +124,11 @@ impl DenseLayer {
         with_bias: bool,
         activation: DenseActivation,
     ) -> Result<Self> {
-        let spec =
-            |part: &str, shape: Vec<usize>| WeightSpec { name: format!("{name}.{part}"), shape, init: Init::Zeros };
+        let spec = |part: &str, shape: Vec<usize>| WeightSpec {
+            name: format!("{name}.{part}"),
+            shape,
+            init: WeightInit::Zeros,
+        };
         let mut expected = vec![spec("weight", vec![dim, inside])];
         expected.extend(with_bias.then(|| spec("bias", vec![dim])));
         let loaded = weights::read(file, &expected, &str::to_owned)?;

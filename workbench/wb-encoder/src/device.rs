@@ -1,4 +1,4 @@
-//! Which device computes, opened here and nowhere else.
+//! The device that computes, opened here and nowhere else.
 //!
 //! A device is a value of the config. One that this build or this machine lacks is an error that says what to do;
 //! nothing falls back to another device.
@@ -117,9 +117,9 @@ impl From<DeviceConfig> for String {
 /// A device that is there.
 #[derive(Debug, Clone)]
 pub struct OpenDevice {
-    /// Which one: never `auto`.
+    /// The device itself: never `auto`.
     pub config: DeviceConfig,
-    /// What it is, for people: `cpu (2 threads)`, or what the driver calls itself.
+    /// Name for people: `cpu (2 threads)`, or the name that the driver gives.
     pub description: String,
     burn: Device,
 }
@@ -131,7 +131,7 @@ impl DeviceConfig {
         all.into_iter().filter(|device| device.is_compiled()).collect()
     }
 
-    /// Whether this may be a device whose driver has to be tried in a process of its own first
+    /// True where this may be a device whose driver has to be tried in a process of its own first
     /// ([`crate::self_test::run_guarded`]). One that is not compiled in has no driver to try.
     pub fn needs_self_test(self) -> bool {
         match self {
@@ -221,7 +221,7 @@ impl DeviceConfig {
         Ok(OpenDevice { config: self, description: format!("{self} ({name})"), burn })
     }
 
-    /// How many such devices there are; `hardware` leaves out those that are programs on the processor.
+    /// Number of such devices; `hardware` leaves out those that are programs on the processor.
     fn count(self, hardware: bool) -> Result<usize> {
         guarded(&self.to_string(), || {
             let devices = self.enumerate();
@@ -258,13 +258,13 @@ impl DeviceConfig {
     }
 }
 
-/// Whether this is a device of its own, and not a program that plays one on the processor.
+/// True for a device of its own, false for a program that plays one on the processor.
 fn is_hardware(device: &Device) -> bool {
     // Burn tells a device's kind nowhere else: `Device<Cube(Wgpu(WgpuDevice { kind: Cpu, .. }))>`.
     !format!("{device:?}").contains("Cpu")
 }
 
-/// What a device calls itself. This opens it.
+/// Opens a device and reads its own name.
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 fn name(device: &Device) -> String {
     device.identity().map_or_else(|| format!("{device:?}"), |identity| identity.name)
@@ -281,7 +281,7 @@ impl OpenDevice {
         &self.burn
     }
 
-    /// Whether this is the processor.
+    /// True for the processor.
     pub fn is_cpu(&self) -> bool {
         self.config == DeviceConfig::Cpu
     }

@@ -46,7 +46,7 @@ impl Weights {
         Ok(Self { list, position: Arc::new(position) })
     }
 
-    /// The same tensors, with gradients wanted for the weights that train and for no others.
+    /// Wants gradients for the weights that train and for no others.
     pub(crate) fn tracked(&self, parameters: &Parameters) -> Self {
         let track = |(weight, parameter): (&Weight, &Parameter)| match (weight, parameter.trainable) {
             (Weight::Vector(tensor), true) => Weight::Vector(tensor.clone().autodiff().require_grad()),
@@ -86,7 +86,7 @@ fn absent(name: &str) -> Error {
     wb_core::Error::data(name, "is not among the model's weights, expected it there").into()
 }
 
-/// What one forward pass computes with.
+/// The weights and the dropout of one forward pass.
 pub(crate) struct Pass<'a> {
     pub(crate) weights: &'a Weights,
     pub(crate) adapter: Option<&'a Adapter>,
@@ -105,7 +105,7 @@ impl Pass<'_> {
         self.adapted(layer, x, Some(bias))
     }
 
-    /// The same of a layer without a bias.
+    /// The product of a linear layer without a bias.
     pub(crate) fn product(&self, layer: &str, x: Tensor<2>) -> Result<Tensor<2>> {
         self.adapted(layer, x, None)
     }
@@ -143,7 +143,7 @@ impl Pass<'_> {
         self.drop_elements(x, site, |at| at as u64, probability)
     }
 
-    /// The same on attention probabilities, `[texts, heads, queries, keys]`.
+    /// Dropout on attention probabilities, `[texts, heads, queries, keys]`.
     pub(crate) fn drop_attention(&self, x: Tensor<4>, site: u64, probability: f64) -> Tensor<4> {
         let [_, _, queries, keys] = x.dims();
         let element = |at: usize| {
@@ -170,7 +170,7 @@ impl Pass<'_> {
 }
 
 impl Weight {
-    /// Whether gradients flow to it.
+    /// True where gradients flow to it.
     pub(crate) fn is_tracked(&self) -> bool {
         match self {
             Self::Vector(tensor) => tensor.is_tracked(),

@@ -9,17 +9,17 @@ use crate::backbone::Dropout;
 
 /// Places in a network where dropout is applied; a layer's places are `SITES * (layer + 1) + place`.
 pub const SITES: u64 = 8;
-/// On the sum of the embeddings, once.
+/// Site on the sum of the embeddings, once.
 pub const EMBEDDINGS: u64 = 0;
-/// On the attention probabilities of a layer.
+/// Site on the attention probabilities of a layer.
 pub const ATTENTION: u64 = 0;
-/// On the attention's output of a layer.
+/// Site on the attention's output of a layer.
 pub const ATTENTION_OUTPUT: u64 = 1;
-/// On the feed-forward output of a layer.
+/// Site on the feed-forward output of a layer.
 pub const OUTPUT: u64 = 2;
 /// Between the feed-forward products of a layer, in a T5.
 pub const INNER: u64 = 3;
-/// On the states after the last normalization, once, in a T5.
+/// Site on the states after the last normalization, once, in a T5.
 pub const STATES: u64 = 1;
 
 /// The first element of a row of attention probabilities: those of one head's query token with all keys.
@@ -29,8 +29,8 @@ pub fn attention_element(head: usize, query: usize) -> u64 {
     (head as u64) << 48 | (query as u64) << 24
 }
 
-/// What decides a text's mask: the seed, the place in the network, and the text's place in the whole batch.
-/// How a batch is cut into parts has no say in it.
+/// Key of a text's mask, out of the seed, the place in the network, and the text's place in the whole batch.
+/// The way a batch is cut into parts has no say in it.
 #[inline(always)]
 pub fn key(dropout: Dropout, site: u64, text: u64) -> u64 {
     let of_site = mix64(dropout.seed ^ mix64(site.wrapping_add(0x5851_f42d_4c95_7f2d)));
@@ -48,7 +48,7 @@ pub fn draw(key: u64, element: u64) -> u64 {
     mix64(key.wrapping_add(element.wrapping_mul(GAMMA))) >> 32
 }
 
-/// Which elements of texts are dropped, each with the given probability: text after text, `n` of each,
+/// Draws the elements of texts that are dropped, each with the given probability: text after text, `n` of each,
 /// for the texts at these places in the whole batch. `element` numbers a text's elements.
 pub fn dropped(
     dropout: Dropout,

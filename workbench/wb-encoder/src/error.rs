@@ -1,4 +1,4 @@
-//! What can go wrong with encoders.
+//! Errors of encoders.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub enum Error {
     Model {
         /// The file or folder.
         path: PathBuf,
-        /// What was found and what was expected.
+        /// The value found and the one expected.
         message: String,
         /// Another way out.
         hint: Option<String>,
@@ -39,21 +39,21 @@ pub enum Error {
     Device {
         /// The device as named by the user.
         device: String,
-        /// Why.
+        /// The reason.
         message: String,
-        /// What to do.
+        /// Advice on what to do.
         hint: Option<String>,
     },
     /// The tokenizer refused.
     #[error("tokenizer: {message}")]
     Tokenizer {
-        /// What it was doing.
+        /// The work that failed.
         message: String,
         /// The library's own error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What was to be done was broken off from outside ([`crate::stop::Stop`]); nothing of it is kept.
+    /// Work that was broken off from outside ([`crate::stop::Stop`]); nothing of it is kept.
     #[error("stopped from outside")]
     Stopped,
     /// Training stopped: a loss or gradient that is not a number, for example.
@@ -61,9 +61,9 @@ pub enum Error {
     Training {
         /// The step, from 1.
         step: u64,
-        /// Why, with the ids of the batch.
+        /// The reason, with the ids of the batch.
         message: String,
-        /// What to try.
+        /// Advice on what to try.
         hint: Option<String>,
     },
 }

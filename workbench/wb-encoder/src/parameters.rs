@@ -12,7 +12,7 @@ pub struct Parameter {
     pub shape: Vec<usize>,
     /// Row-major values.
     pub values: Vec<f32>,
-    /// Whether training may change it.
+    /// True where training may change it.
     pub trainable: bool,
 }
 
@@ -57,7 +57,7 @@ impl Parameters {
         &self.list[position]
     }
 
-    /// Where a weight stands.
+    /// Position of a weight.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.position.get(name).copied()
     }
@@ -67,17 +67,17 @@ impl Parameters {
         self.position(name).map(|at| &self.list[at])
     }
 
-    /// How many weights (tensors).
+    /// Number of weights (tensors).
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many numbers, and how many of them training may change.
+    /// Number of numbers, and number of those that training may change.
     pub fn counts(&self) -> (usize, usize) {
         let all = self.list.iter().map(|p| p.values.len()).sum();
         let trainable = self.list.iter().filter(|p| p.trainable).map(|p| p.values.len()).sum();

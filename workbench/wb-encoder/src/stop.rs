@@ -23,7 +23,7 @@ impl Stop {
         Self(Some(Arc::new(is_set)))
     }
 
-    /// Whether to end.
+    /// True once the work is to end.
     pub fn is_set(&self) -> bool {
         self.0.as_ref().is_some_and(|is_set| is_set())
     }

@@ -29,9 +29,9 @@ pub struct Tokenizer {
     after: Vec<u32>,
     /// Texts that would be taken for special tokens.
     added: Vec<String>,
-    /// How plain texts are split into words quickly, where that is known.
+    /// A quick way to split plain texts into words, where one is known.
     splitter: Option<WordSplitter>,
-    /// Where it came from, for messages.
+    /// The file that it came from, for messages.
     path: PathBuf,
 }
 
@@ -44,7 +44,7 @@ pub struct PlacedTokens {
     pub places: Vec<Option<Range<usize>>>,
 }
 
-/// What tokenizers call the token that stands for a hidden one. The last is a way out: texts are not padded here,
+/// Names of the token that stands for a hidden one. The last is a way out: texts are not padded here,
 /// so that the vector of padding is free for it.
 const MASK_TOKENS: [&str; 4] = ["[MASK]", "<mask>", "<|mask|>", "[PAD]"];
 
@@ -82,7 +82,7 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// The same without special tokens around texts, as bags of token vectors want it.
+    /// Leaves out the special tokens around texts, as bags of token vectors want it.
     #[must_use]
     pub fn without_special_tokens(mut self) -> Self {
         self.before.clear();
@@ -90,7 +90,7 @@ impl Tokenizer {
         self
     }
 
-    /// The same with other special tokens around every text, in what is written of it too.
+    /// Puts other special tokens around every text, in what is written of it too.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Tokenizer {
         Ok(self)
     }
 
-    /// The same with texts in lower case, before all else that it does to them. Characters are taken one by one: a sigma at
+    /// Lowercases texts before all else that it does to them. Characters are taken one by one: a sigma at
     /// the end of a word becomes σ, where Python's `lower()` has ς.
     pub fn lowercased(mut self) -> Result<Self> {
         let mut steps: Vec<NormalizerWrapper> = vec![Lowercase.into()];
@@ -131,7 +131,7 @@ impl Tokenizer {
         Ok(self)
     }
 
-    /// The same with BERT's own lower-casing (and its removal of accents, which follows it) on or off;
+    /// Switches BERT's own lower-casing (and its removal of accents, which follows it) on or off;
     /// says whether that changed anything. Other tokenizers stay as they are.
     pub(crate) fn set_bert_lowercase(&mut self, lowercase: bool) -> Result<bool> {
         let Some(NormalizerWrapper::BertNormalizer(mut bert)) = self.inner.get_normalizer().cloned() else {
@@ -176,7 +176,7 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// The same ids as [`Tokenizer::encode`], with their places in the text. Always takes the library's general way,
+    /// The ids of [`Tokenizer::encode`], with their places in the text. Always takes the library's general way,
     /// which is several times slower.
     pub fn encode_with_places(&self, prompt: &str, text: &str, max_tokens: usize) -> Result<PlacedTokens> {
         let joined = format!("{prompt}{text}");
@@ -253,7 +253,7 @@ impl Tokenizer {
         Ok(chunks.into_iter().flatten().collect())
     }
 
-    /// How many special tokens stand around every text.
+    /// Number of special tokens around every text.
     pub fn special_tokens(&self) -> usize {
         self.before.len() + self.after.len()
     }
@@ -263,12 +263,12 @@ impl Tokenizer {
         &self.added
     }
 
-    /// Whether a text is one of those.
+    /// True where a text is one of the added tokens.
     pub(crate) fn is_added(&self, token: &str) -> bool {
         self.added.iter().any(|added| added == token)
     }
 
-    /// The same with some of its tokens recognized in texts as they are, as markers have to be where others read them.
+    /// Recognizes some of its tokens in texts as they are, as markers have to be where others read them.
     pub(crate) fn recognizing(mut self, tokens: &[&str]) -> Result<Self> {
         let special = tokens.iter().map(|token| AddedToken::from(*token, true).normalized(false));
         self.inner.add_special_tokens(special).map_err(failed("adding special tokens"))?;
@@ -276,7 +276,7 @@ impl Tokenizer {
         Ok(self)
     }
 
-    /// How many of them stand before it.
+    /// Number of special tokens before every text.
     pub fn special_tokens_before(&self) -> usize {
         self.before.len()
     }

@@ -6,9 +6,9 @@
 
 use serde_json::{Value, json};
 
-/// Where a space belongs inside an identifier: `parse|Http`, `HTTP|Response`.
+/// Place of a space inside an identifier: `parse|Http`, `HTTP|Response`.
 const CAMEL: &str = r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})";
-/// What only separates words.
+/// Characters that only separate words.
 const SEPARATORS: &str = r"[\s_]+";
 /// A word: letters, digits, or neither.
 const RUNS: &str = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}]+";
@@ -74,7 +74,7 @@ impl WordSplitter {
         )
     }
 
-    /// Whether [`WordSplitter::split`] takes the text: white space and printable ASCII only.
+    /// True where [`WordSplitter::split`] takes the text: white space and printable ASCII only.
     pub(crate) fn takes(self, text: &str) -> bool {
         match self {
             // BERT removes vertical tabs and form feeds instead of splitting there.

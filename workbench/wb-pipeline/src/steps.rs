@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{fingerprint::Fingerprint, records::journal::StageRecord};
-use wb_encoder::train::{DataFacts, TrainConfig, TrainPairs, curriculum::most_negatives, plan::Plan, table::PairTable};
+use wb_encoder::train::{
+    DataFacts, TrainConfig, TrainPairs, curriculum::most_negatives, plan::TrainPlan, table::PairTable,
+};
 
 use super::data::Stored;
 use crate::config::Experiment;
@@ -32,7 +34,7 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
     }
     let stored = Stored::new(folder, fingerprint);
     let table = PairTable::for_planning(TrainPairs::Stream(&stored), u32::MAX as usize)?;
-    let plan = Plan::new(&table, &experiment.train, experiment.seed)?;
+    let plan = TrainPlan::new(&table, &experiment.train, experiment.seed)?;
     Ok(Some(Planned {
         pairs: table.len(),
         most_negatives: table.most_negatives(),

@@ -6,7 +6,7 @@ use anyhow::Result;
 use wb_core::{Progress, RunDir, atomic, fingerprint::Fingerprint, lock::FileLock, run_dir::write_json};
 use wb_encoder::{
     Backbone, BiEncoder, Folder, OpenDevice, Stop,
-    train::{CodeTokens, Guide, Refresh, TrainFiles, TrainJob, TrainOutcome, Wanted, train},
+    train::{CodeTokens, Guide, Refresh, TokenizeRequest, TrainFiles, TrainJob, TrainOutcome, train},
 };
 
 use super::{
@@ -92,7 +92,7 @@ pub fn encoder(
     let (tokenizer, prompts, max_tokens) =
         (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
     let late = untrained.late_interaction.clone();
-    let tokenize = move |wanted: Wanted<'_>| {
+    let tokenize = move |wanted: TokenizeRequest<'_>| {
         let own = max_tokens.of(wanted.side);
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
         let prompt = wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side));
@@ -102,7 +102,7 @@ pub fn encoder(
         }
     };
     let (placed, prompts) = (untrained.tokenizer.clone(), untrained.prompts.clone());
-    let with_places = move |wanted: Wanted<'_>| {
+    let with_places = move |wanted: TokenizeRequest<'_>| {
         let own = max_tokens.of(wanted.side);
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
         placed.encode_with_places(wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side)), wanted.text, most)

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::{
     kernels::{Mat, MatMut, Packed, matmul_packed, vector},
-    models::{Init, WeightSpec},
+    models::{WeightInit, WeightSpec},
 };
 
-/// What is done to a cross-encoder's number before it is a score.
+/// The function that turns a cross-encoder's number into a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreActivation {
@@ -18,7 +18,7 @@ pub enum ScoreActivation {
     Identity,
 }
 
-/// Names of a head's weights, as transformers has them, in the order of [`Head`]'s fields.
+/// Names of a head's weights, as transformers has them, in the order of [`ScoreHead`]'s fields.
 pub(crate) type HeadNames = [&'static str; 4];
 
 /// BERT's: its pooler and the classifier.
@@ -28,12 +28,12 @@ pub(crate) const ROBERTA: HeadNames =
     ["classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"];
 
 /// w·tanh(D·h + b) + c of a state h, `[hidden]`, and an activation on it.
-pub struct Head {
+pub struct ScoreHead {
     /// D `[hidden, hidden]`, b `[hidden]`, w `[1, hidden]`, c `[1]`.
     weights: [Vec<f32>; 4],
     names: HeadNames,
     packed: Packed,
-    /// What makes the number a score.
+    /// The function that turns the number into a score.
     pub activation: ScoreActivation,
 }
 
@@ -42,12 +42,12 @@ pub(crate) fn specs(names: HeadNames, hidden: usize) -> [WeightSpec; 4] {
     let spec = |at: usize, shape: &[usize]| WeightSpec {
         name: names[at].to_owned(),
         shape: shape.to_vec(),
-        init: Init::Zeros,
+        init: WeightInit::Zeros,
     };
     [spec(0, &[hidden, hidden]), spec(1, &[hidden]), spec(2, &[1, hidden]), spec(3, &[1])]
 }
 
-impl Head {
+impl ScoreHead {
     /// Takes the weights that [`specs`] asks for, in that order.
     pub(crate) fn new(names: HeadNames, weights: [Vec<f32>; 4], activation: ScoreActivation) -> Self {
         let hidden = weights[1].len();
@@ -83,11 +83,12 @@ mod tests {
 
     use super::*;
 
-    /// By hand: D·h + b = (0.5, −1), tanh of it (0.46211716, −0.76159416), w·that + c = 0.46211716 + 1.52318831 + 0.25.
+    /// Computed by hand: D·h + b = (0.5, −1), tanh of it (0.46211716, −0.76159416), and w·that + c =
+    /// 0.46211716 + 1.52318831 + 0.25.
     #[test]
     fn a_score_is_that_by_hand() {
         let weights = [vec![1.0, 0.0, 0.0, 2.0], vec![0.25, 0.0], vec![1.0, -2.0], vec![0.25]];
-        let of = |activation| Head::new(BERT, weights.clone(), activation).scores(arr2(&[[0.25, -0.5]]).view())[0];
+        let of = |activation| ScoreHead::new(BERT, weights.clone(), activation).scores(arr2(&[[0.25, -0.5]]).view())[0];
         assert!((of(ScoreActivation::Identity) - 2.235_305_5).abs() < 1e-6);
         assert!((of(ScoreActivation::Sigmoid) - 0.903_375_5).abs() < 1e-6);
     }

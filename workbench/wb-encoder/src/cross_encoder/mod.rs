@@ -12,7 +12,7 @@ use std::{collections::HashMap, path::Path};
 
 use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
 
-pub use self::head::{Head, ScoreActivation};
+pub use self::head::{ScoreActivation, ScoreHead};
 pub(crate) use self::template::PairTemplate;
 use crate::{
     batch::TokenBatch,
@@ -32,7 +32,7 @@ pub struct CrossEncoder {
     name: String,
     config: BertConfig,
     backbone: PairBert,
-    head: Head,
+    head: ScoreHead,
     tokenizer: Tokenizer,
     template: PairTemplate,
     max_tokens: usize,
@@ -64,7 +64,7 @@ impl CrossEncoder {
         })
     }
 
-    /// The same, which cuts two texts together at so many tokens, special tokens included; `key` is the config path.
+    /// Cuts two texts together at so many tokens, special tokens included; `key` is the config path.
     pub fn with_max_tokens(mut self, tokens: usize, key: &str) -> Result<Self> {
         let (special, most) = (self.template.special_tokens(), self.positions());
         if tokens <= special || tokens > most {
@@ -83,7 +83,7 @@ impl CrossEncoder {
         self.max_tokens
     }
 
-    /// What the folder left open and how it was decided: for people.
+    /// Notes for people: choices that the folder left open, and how they were decided.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -10,7 +10,7 @@ use crate::{
     tokenizer::Tokenizer,
 };
 
-/// How a tokenizer joins two texts: `[CLS] a [SEP] b [SEP]` for BERT, `<s> a </s></s> b </s>` for RoBERTa.
+/// The way a tokenizer joins two texts: `[CLS] a [SEP] b [SEP]` for BERT, `<s> a </s></s> b </s>` for RoBERTa.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct PairTemplate {
     /// Special tokens before the first text, between both, and after the second, each with its type.
@@ -45,7 +45,7 @@ impl PairTemplate {
         })
     }
 
-    /// The same for a model that is not told which text a token belongs to.
+    /// Leaves out the token types, for a model that is not told which text a token belongs to.
     #[must_use]
     pub(crate) fn without_types(mut self) -> Self {
         self.special.iter_mut().flatten().for_each(|(_, one)| *one = 0);
@@ -53,7 +53,7 @@ impl PairTemplate {
         self
     }
 
-    /// How many special tokens.
+    /// Number of special tokens.
     pub(crate) fn special_tokens(&self) -> usize {
         self.special.iter().map(Vec::len).sum()
     }
@@ -84,7 +84,7 @@ impl PairTemplate {
     }
 }
 
-/// How many tokens are left of two texts that together may have `room`: the longer is cut first. The rule is that of the
+/// Numbers of tokens left of two texts that together may have `room`: the longer is cut first. The rule is that of the
 /// tokenizers library (`longest_first`), as transformers truncates pairs: a text shorter than half of the room stays
 /// whole, else both get half, and an odd token goes to the longer one (to the second of two equally long ones).
 fn longest_first(first: usize, second: usize, room: usize) -> (usize, usize) {

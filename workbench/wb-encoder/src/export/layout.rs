@@ -11,9 +11,9 @@ use crate::{error::Result, folder::Folder, models::Architecture, pooling::Poolin
 /// Version 5.4 moved the classes, renamed keys and dropped `max_seq_length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Of versions 2 to 5.3.
+    /// The layout of versions 2 to 5.3.
     Legacy,
-    /// Of version 5.4 and later.
+    /// The layout of version 5.4 and later.
     New,
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Layout {
 pub(super) enum Module {
     Transformer,
     StaticEmbedding,
-    /// Of a file that the folder brings along.
+    /// A module whose class is in a file that the folder brings along.
     WeightedStaticEmbedding,
     Pooling,
     Dense,

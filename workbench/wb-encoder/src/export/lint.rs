@@ -1,4 +1,4 @@
-//! What the strictest readers of a sentence-transformers folder ask for: servers such as text-embeddings-inference.
+//! Checks of the strictest readers of a sentence-transformers folder: servers such as text-embeddings-inference.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::{
     pooling::Pooling,
 };
 
-/// Whether the lint is about such an encoder: bags of token vectors have another layout, late interaction
+/// True where the lint is about such an encoder: bags of token vectors have another layout, late interaction
 /// has one that such servers do not know, and the last token's state is a newer way to pool, which older ones refuse by name.
 pub(super) fn applies(folder: &Folder) -> bool {
     let one_vector = folder.late_interaction.is_none() && folder.model.pooling != Pooling::Last;

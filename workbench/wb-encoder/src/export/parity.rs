@@ -1,4 +1,4 @@
-//! Whether a folder that was written gives the embeddings of the encoder that it was made of.
+//! Equality of a folder that was written with the encoder that it was made of, by their embeddings.
 
 use std::path::Path;
 
@@ -19,10 +19,10 @@ const LEAST: f64 = 0.99999;
 /// The least cosine of an embedding and of the one by rounded weights: below, the type does not suit the weights.
 const LEAST_ROUNDED: f64 = 0.99;
 
-/// What was compared, and how equal it is.
+/// The embeddings that were compared, and how equal they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parity {
-    /// How many texts, each as a query and as a document.
+    /// Number of texts, each as a query and as a document.
     pub texts: usize,
     /// The least cosine between what the folder gives and what the encoder gives by weights of the type written.
     pub cosine: f64,

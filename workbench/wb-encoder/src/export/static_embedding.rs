@@ -22,7 +22,7 @@ use crate::{
 pub(super) const MODULE_FILE: &str = "weighted_static_embedding.py";
 const MODULE: &str = include_str!("weighted_static_embedding.py");
 
-/// Why `StaticEmbedding` cannot hold a bag; none where it can.
+/// The reason why `StaticEmbedding` cannot hold a bag; none where it can.
 pub(super) fn beyond_static_embedding(folder: &Folder, config: &StaticConfig) -> Option<&'static str> {
     if config.positions > 0 {
         Some("weighs tokens by their place in a text")

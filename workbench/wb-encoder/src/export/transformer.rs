@@ -74,7 +74,7 @@ pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
     Ok(write_json(&to.join("tokenizer_config.json"), &config)?)
 }
 
-/// What shorter texts of a batch are filled up with. It is masked, so any token would do; but RoBERTa counts
+/// The token that fills up shorter texts of a batch. It is masked, so any token would do; but RoBERTa counts
 /// its positions from that token's id.
 fn pad_token(folder: &Folder) -> Result<u32> {
     let tokenizer: &Tokenizer = &folder.tokenizer;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     cross_encoder::{
-        Head, PairTemplate, ScoreActivation,
+        PairTemplate, ScoreActivation, ScoreHead,
         head::{self, HeadNames},
     },
     error::Result,
@@ -28,28 +28,28 @@ pub(crate) struct CrossFolder {
     pub config: BertConfig,
     /// The network's weights, without the head's.
     pub parameters: Parameters,
-    pub head: Head,
-    /// Without special tokens: the template has them.
+    pub head: ScoreHead,
+    /// The tokenizer without special tokens: the template has them.
     pub tokenizer: Tokenizer,
     pub template: PairTemplate,
     pub max_tokens: usize,
     pub notes: Vec<String>,
 }
 
-/// What `config.json` says of the head.
+/// The head as `config.json` describes it.
 #[derive(Deserialize)]
 struct HeadConfig {
     #[serde(default)]
     architectures: Option<Vec<String>>,
     id2label: Option<BTreeMap<String, Value>>,
     num_labels: Option<usize>,
-    /// As sentence-transformers 4 and 5 say it.
+    /// Settings where sentence-transformers 4 and 5 put them.
     sentence_transformers: Option<Saved>,
-    /// As versions before said it.
+    /// Activation where earlier versions put it.
     sbert_ce_default_activation_function: Option<String>,
 }
 
-/// What sentence-transformers saves of a cross-encoder.
+/// Settings that sentence-transformers saves of a cross-encoder.
 #[derive(Deserialize, Default)]
 struct Saved {
     activation_fn: Option<String>,
@@ -105,7 +105,7 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
         name: name(path),
         config,
         parameters,
-        head: Head::new(names, taken, activation),
+        head: ScoreHead::new(names, taken, activation),
         tokenizer,
         template,
         max_tokens,
@@ -161,7 +161,8 @@ fn check_labels(file: &Path, config: &HeadConfig) -> Result<()> {
     Err(model_error(file, format!("has {labels} labels{of}, expected 1"), hint))
 }
 
-/// What sentence-transformers 6.2 would apply: its own file's, else that of `config.json`, else the logistic function.
+/// The activation that sentence-transformers 6.2 would apply: its own file's, else that of `config.json`, else the
+/// logistic function.
 fn activation(path: &Path, config: &HeadConfig) -> Result<ScoreActivation> {
     let file = path.join("config_sentence_transformers.json");
     let saved: Saved = if file.is_file() { json(&file)? } else { Saved::default() };
@@ -215,7 +216,8 @@ fn tokenizer(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Resul
     Ok((tokenizer.without_special_tokens(), template))
 }
 
-/// As sentence-transformers counts: its own number, else the tokenizer's, and no more than there are positions.
+/// Most tokens as sentence-transformers counts: its own number, else the tokenizer's, and no more than there are
+/// positions.
 fn max_tokens(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Result<usize> {
     let positions = config.max_position_embeddings - config.first_position;
     let own = settings(path, path)?.max_seq_length;

@@ -35,12 +35,12 @@ const WEIGHTS: [&[&str]; 4] = [
 const MARKS: [&str; 4] = ["config.json", own::FILE, "modules.json", peft_config::FILE];
 
 impl Folder {
-    /// Whether a folder is an encoder's, by its files' names.
+    /// True where a folder is an encoder's, by its files' names.
     pub fn is_encoder(path: &Path) -> bool {
         MARKS.iter().any(|file| path.join(file).is_file())
     }
 
-    /// Those of a repository's files that [`Folder::read`] and a cross-encoder's reader look at; paths have slashes.
+    /// Picks the files of a repository that [`Folder::read`] and a cross-encoder's reader look at; paths have slashes.
     /// Weights in other formats, and folders of other tools (`onnx/`, `openvino/`), are none of them.
     pub fn files_among(paths: &[&str]) -> Vec<String> {
         let folders: BTreeSet<&str> =
@@ -55,7 +55,7 @@ impl Folder {
         found
     }
 
-    /// Those of [`Folder::files_among`] that [`Folder::sized_like`] reads: all but the network's weights.
+    /// Picks those of [`Folder::files_among`] that [`Folder::sized_like`] reads: all but the network's weights.
     pub fn small_files_among(paths: &[&str]) -> Vec<String> {
         let is_network = |file: &String| WEIGHTS[0].contains(&file.as_str()) || file.starts_with("0_");
         Self::files_among(paths).into_iter().filter(|file| !is_network(file)).collect()

@@ -58,7 +58,7 @@ impl Prompts {
 }
 
 impl MaxTokens {
-    /// The same number for both sides.
+    /// One number for both sides.
     pub fn both(tokens: usize) -> Self {
         Self { query: tokens, document: tokens }
     }
@@ -87,13 +87,13 @@ pub struct Folder {
     pub late_interaction: Option<LateInteraction>,
     /// Text to token ids.
     pub tokenizer: Tokenizer,
-    /// Whether embeddings get length 1.
+    /// True where embeddings get length 1.
     pub normalize: bool,
     /// Longer texts are cut.
     pub max_tokens: MaxTokens,
     /// Put before every text.
     pub prompts: Prompts,
-    /// What the folder left open and how it was decided, and what was not used: for people.
+    /// Notes for people: choices that the folder left open and how they were decided, and files that were not used.
     pub notes: Vec<String>,
 }
 

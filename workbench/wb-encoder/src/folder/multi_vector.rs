@@ -15,7 +15,7 @@ use crate::{
     dense::{DenseActivation, DenseLayer},
     error::Result,
     late_interaction::{LateInteractionConfig, Markers, PUNCTUATION, WEIGHT},
-    models::{Architecture, Init, WeightSpec, fresh_weight},
+    models::{Architecture, WeightInit, WeightSpec, fresh_weight},
 };
 
 /// The modules of late interaction.
@@ -25,7 +25,7 @@ pub(crate) struct Modules {
     pub mask: Option<PathBuf>,
 }
 
-/// What the files say beside the matrix.
+/// Settings of the files beside the matrix.
 #[derive(Debug, Default)]
 struct Found {
     skip_punctuation: bool,
@@ -87,14 +87,14 @@ fn take_matrix(folder: &mut Folder, place: &Path) -> Result<usize> {
         let message = "has a bias or an activation, expected a matrix alone";
         return Err(model_error(place, message, "models with such a layer cannot be loaded"));
     }
-    let spec = WeightSpec { name: WEIGHT.to_owned(), shape: dense.weight.shape().to_vec(), init: Init::Zeros };
+    let spec = WeightSpec { name: WEIGHT.to_owned(), shape: dense.weight.shape().to_vec(), init: WeightInit::Zeros };
     let mut matrix = fresh_weight(spec, Seed(0));
     matrix.values = dense.weight.iter().copied().collect();
     folder.model.parameters.insert(matrix);
     Ok(dense.dim())
 }
 
-/// What sentence-transformers writes.
+/// Reads the layout that sentence-transformers writes.
 fn native(transformer: &Path, modules: &Modules) -> Result<Found> {
     let file = transformer.join("sentence_bert_config.json");
     let settings: Value = if file.is_file() { json(&file)? } else { Value::Null };
@@ -129,7 +129,7 @@ fn native(transformer: &Path, modules: &Modules) -> Result<Found> {
     Ok(found)
 }
 
-/// What PyLate writes.
+/// Reads the layout that PyLate writes.
 fn pylate(file: &Path, about: &Value) -> Result<Found> {
     let query_length = length(about, "query_length").or(Some(32));
     let expands = about["do_query_expansion"] != Value::Bool(false);
@@ -151,7 +151,7 @@ fn length(of: &Value, key: &str) -> Option<usize> {
     of[key].as_u64().map(|tokens| tokens as usize)
 }
 
-/// Whether a list of skipped words is that of punctuation marks.
+/// True where a list of skipped words is that of punctuation marks.
 fn punctuation(file: &Path, words: &Value) -> Result<bool> {
     let words: Vec<&str> =
         words.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Value::as_str).collect();

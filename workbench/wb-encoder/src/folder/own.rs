@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
-    models::{Architecture, Init, Model, WeightSpec},
+    models::{Architecture, Model, WeightInit, WeightSpec},
     pooling::Pooling,
     tokenizer::Tokenizer,
     weights::{self, WeightType},
@@ -22,7 +22,7 @@ pub(super) const FILE: &str = "encoder.json";
 /// Raised when the layout changes.
 const FORMAT: u32 = 1;
 
-/// What stands in `encoder.json`.
+/// The content of `encoder.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -85,7 +85,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let mut parameters = loaded.parameters;
     if let Some(config) = &late_interaction {
         let shape = vec![config.dim, architecture.dim()];
-        let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: Init::Zeros };
+        let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: WeightInit::Zeros };
         let loaded = weights::read(&path.join(LATE_INTERACTION), &[spec], &str::to_owned)?;
         parameters.insert(loaded.parameters.at(0).clone());
     }

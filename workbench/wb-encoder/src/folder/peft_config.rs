@@ -17,7 +17,7 @@ pub(crate) const FILE: &str = "adapter_config.json";
 /// The PEFT whose files these are.
 const VERSION: &str = "0.21.2";
 
-/// What the file says, as far as an encoder computes by it.
+/// The settings of the file that an encoder computes by.
 #[derive(Debug)]
 pub(crate) struct PeftConfig {
     /// The model that the adapters belong to: a hub id or a folder.
@@ -26,11 +26,11 @@ pub(crate) struct PeftConfig {
     pub lora: LoraConfig,
     /// Layers that the targets name and that get no adapter.
     pub exclude: Option<Targets>,
-    /// Whether only some of the layers that the targets name have an adapter.
+    /// True where only some of the layers that the targets name have an adapter.
     pub some_layers: bool,
-    /// Whether there are magnitude vectors.
+    /// True where there are magnitude vectors.
     pub use_dora: bool,
-    /// Whether weights were said to be stored `[in, out]`.
+    /// True where weights were said to be stored `[in, out]`.
     pub fan_in_fan_out: bool,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn read(path: &Path) -> Result<PeftConfig> {
     Ok(config)
 }
 
-/// Whether a value asks for something.
+/// True where a value asks for something.
 fn is_on(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -36,14 +36,14 @@ impl JournalFormat {
     }
 }
 
-/// What is written down about a training.
+/// Files of a training that journals are made of.
 #[derive(Debug, Clone)]
 pub struct Journals<'a> {
     /// One step a line.
     pub metrics: &'a Path,
     /// One validation a line.
     pub validation: &'a Path,
-    /// When the run began, in seconds since 1970. The journals have no clock, so that equal trainings have
+    /// Beginning of the run, in seconds since 1970. The journals have no clock, so that equal trainings have
     /// equal journals: all events bear this time, and the step is the axis to look at.
     pub started: f64,
     /// The experiment, for tools that keep it beside the numbers.

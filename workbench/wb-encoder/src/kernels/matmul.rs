@@ -35,7 +35,7 @@ impl<'a> Mat<'a> {
         Self { data, rows, columns, row_stride, column_stride: 1 }
     }
 
-    /// The same numbers with rows and columns changed over.
+    /// The transpose: rows and columns changed over.
     #[must_use]
     pub fn t(self) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use super::vector::{dot, sum, vectorized};
 
-/// What layer normalization leaves for its backward pass.
+/// Values that layer normalization leaves for its backward pass.
 #[derive(Debug, Default)]
 pub struct Normalized {
     /// (x - mean) / standard deviation, `[rows, width]`.
@@ -11,7 +11,22 @@ pub struct Normalized {
     pub inverse_deviation: Vec<f32>,
 }
 
+impl Normalized {
+    /// Room for so many numbers in rows of `width`.
+    pub(super) fn make_room(&mut self, len: usize, width: usize) {
+        self.unit.resize(len, 0.0);
+        self.inverse_deviation.resize(len / width, 0.0);
+    }
+
+    /// Number of numbers that are kept.
+    #[cfg(test)]
+    pub fn numbers(&self) -> usize {
+        self.unit.len() + self.inverse_deviation.len()
+    }
+}
+
 /// `stream = LayerNorm(stream + update + bias)`; `update` and `bias` may be left out as an empty slice.
+/// With `keep`, what [`normalize_backward`] needs.
 ///
 /// # Shapes
 /// `stream`, `update` `[rows, width]`; `bias`, `weight`, `shift` `[width]`.
@@ -22,35 +37,12 @@ pub fn add_and_normalize(
     weight: &[f32],
     shift: &[f32],
     epsilon: f32,
-) {
-    normalize(stream, update, bias, weight, shift, epsilon, None);
-}
-
-/// [`add_and_normalize`] that keeps what [`normalize_backward`] needs.
-pub fn add_and_normalize_tracked(
-    stream: &mut [f32],
-    update: &[f32],
-    bias: &[f32],
-    weight: &[f32],
-    shift: &[f32],
-    epsilon: f32,
-    keep: &mut Normalized,
-) {
-    keep.unit.resize(stream.len(), 0.0);
-    keep.inverse_deviation.resize(stream.len() / weight.len(), 0.0);
-    normalize(stream, update, bias, weight, shift, epsilon, Some(keep));
-}
-
-fn normalize(
-    stream: &mut [f32],
-    update: &[f32],
-    bias: &[f32],
-    weight: &[f32],
-    shift: &[f32],
-    epsilon: f32,
     mut keep: Option<&mut Normalized>,
 ) {
     let width = weight.len();
+    if let Some(keep) = keep.as_deref_mut() {
+        keep.make_room(stream.len(), width);
+    }
     vectorized(
         #[inline(always)]
         || {
@@ -135,7 +127,7 @@ mod tests {
     fn a_row_by_hand() {
         // 1, 2, 3, 6: mean 3, variance 3.5
         let mut x = vec![0.0, 1.0, 2.0, 5.0];
-        add_and_normalize(&mut x, &[1.0; 4], &[], &[1.0; 4], &[0.0; 4], 0.0);
+        add_and_normalize(&mut x, &[1.0; 4], &[], &[1.0; 4], &[0.0; 4], 0.0, None);
         for (x, expected) in x.iter().zip([-1.069_045, -0.534_522_5, 0.0, 1.603_567_5]) {
             assert!((x - expected).abs() < 1e-6);
         }
@@ -149,12 +141,12 @@ mod tests {
         let probe = [1.0f32, -2.0, 0.5, 0.7, 0.3, 0.2, -1.0, 0.4];
         let loss = |x: &[f32]| {
             let mut y = x.to_vec();
-            add_and_normalize(&mut y, &[], &[], &weight, &shift, 1e-5);
+            add_and_normalize(&mut y, &[], &[], &weight, &shift, 1e-5, None);
             dot(&y, &probe)
         };
         let mut kept = Normalized::default();
         let mut y = x.to_vec();
-        add_and_normalize_tracked(&mut y, &[], &[], &weight, &shift, 1e-5, &mut kept);
+        add_and_normalize(&mut y, &[], &[], &weight, &shift, 1e-5, Some(&mut kept));
         let mut again = vec![0.0; 8];
         restore(&mut again, &kept, &weight, &shift);
         assert!(y.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-6));

@@ -75,7 +75,7 @@ impl Packed {
     }
 }
 
-/// How many numbers a vector of this processor holds.
+/// Asks for the number of numbers that a vector of this processor holds.
 struct Lanes;
 
 impl WithSimd for Lanes {

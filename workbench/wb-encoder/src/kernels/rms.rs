@@ -12,8 +12,7 @@ use super::{
 pub fn rms_normalize(output: &mut [f32], x: &[f32], weight: &[f32], epsilon: f32, mut keep: Option<&mut Normalized>) {
     let width = weight.len();
     if let Some(keep) = keep.as_deref_mut() {
-        keep.unit.resize(x.len(), 0.0);
-        keep.inverse_deviation.resize(x.len() / width, 0.0);
+        keep.make_room(x.len(), width);
     }
     vectorized(
         #[inline(always)]

@@ -1,6 +1,6 @@
 //! Many texts to token vectors, in groups of similar length.
 
-use ndarray::{Array2, s};
+use ndarray::s;
 use wb_core::{Embeddings, Side};
 
 use super::LateInteraction;
@@ -15,17 +15,14 @@ pub struct TokenVectors {
 }
 
 impl TokenVectors {
-    /// Without texts yet.
+    /// A start without texts.
     pub fn new(dim: usize) -> Self {
         Self { values: Vec::new(), offsets: vec![0], dim }
     }
 
     /// All of it.
     pub fn finish(self) -> Result<Embeddings> {
-        let tokens = self.offsets.last().copied().unwrap_or(0);
-        let vectors = Array2::from_shape_vec((tokens, self.dim), self.values)
-            .map_err(|error| wb_core::Error::data("token embeddings", error.to_string()))?;
-        Ok(Embeddings::ragged(vectors, self.offsets)?)
+        Ok(Embeddings::of_values(self.values, self.dim, Some(self.offsets))?)
     }
 
     /// Appends the vectors of some tokenized texts of one side. `each` is told how many texts a group had, and the first

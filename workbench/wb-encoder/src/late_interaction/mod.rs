@@ -17,7 +17,7 @@ pub use projection::Projected;
 use crate::{
     batch::TokenBatch,
     error::Result,
-    models::{Init, WeightSpec, fresh_weight},
+    models::{WeightInit, WeightSpec, fresh_weight},
     parameters::{Parameter, Parameters},
     tokenizer::Tokenizer,
 };
@@ -27,7 +27,7 @@ pub const WEIGHT: &str = "late_interaction.weight";
 /// The ASCII punctuation marks, as Python's `string.punctuation` has them.
 pub(crate) const PUNCTUATION: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
-/// Which tokens a text has, and which of them count, for one tokenizer.
+/// The rules of late interaction for one tokenizer: the tokens that a text has, and those of them that count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LateInteraction {
     config: LateInteractionConfig,
@@ -124,14 +124,14 @@ impl LateInteraction {
         })
     }
 
-    /// Whether a token counts.
+    /// True where a token counts.
     pub fn counts(&self, id: u32, side: Side) -> bool {
         side == Side::Query || self.skipped.binary_search(&id).is_err()
     }
 
     /// The matrix as it begins: normal, with the standard deviation of PyTorch's linear layer, 1/√(3·width).
     pub fn fresh(&self, width: usize, seed: Seed) -> Parameter {
-        let init = Init::Normal((3.0 * width as f32).sqrt().recip());
+        let init = WeightInit::Normal((3.0 * width as f32).sqrt().recip());
         fresh_weight(WeightSpec { name: WEIGHT.to_owned(), shape: vec![self.dim(), width], init }, seed)
     }
 

@@ -2,23 +2,23 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
-use wb_core::{Embeddings, Side};
+use wb_core::Side;
 
 use super::LateInteraction;
 use crate::{
     batch::TokenBatch,
     error::Result,
     parameters::{Gradients, Parameters},
-    similarities::{DenseSimilarity, Prepared, Similarity, product},
+    similarities::{DenseSimilarity, PreparedRows, Similarity, product},
 };
 
 /// Vectors of a batch's tokens, and what their backward pass needs.
 #[derive(Debug, Clone)]
 pub struct Projected {
-    /// Which tokens of the batch have a vector.
+    /// Tokens of the batch that have a vector.
     tokens: Vec<usize>,
     /// Their vectors and the lengths that these were divided by.
-    units: Prepared,
+    units: PreparedRows,
     offsets: Vec<usize>,
 }
 
@@ -94,7 +94,7 @@ impl Projected {
         self.units.rows.view()
     }
 
-    /// Where each text begins, and the end.
+    /// Beginnings of the texts among the vectors, and the end.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -104,10 +104,5 @@ impl Projected {
         let rows = &self.units.rows;
         let bad = rows.as_slice()?.par_iter().position_first(|x| !x.is_finite())? / rows.ncols().max(1);
         Some(self.offsets.partition_point(|offset| *offset <= bad) - 1)
-    }
-
-    /// The vectors alone.
-    pub fn into_embeddings(self) -> wb_core::Result<Embeddings> {
-        Embeddings::ragged(self.units.rows, self.offsets)
     }
 }

@@ -82,7 +82,7 @@ impl LoraConfig {
         Ok(layers)
     }
 
-    /// Whether a weight belongs to a module that is trained whole.
+    /// True where a weight belongs to a module that is trained whole.
     pub fn saves(&self, weight: &str) -> bool {
         let Some((module, _)) = weight.rsplit_once('.') else { return false };
         // The module itself, and every module around it.

@@ -23,7 +23,7 @@ pub use patterns::Patterns;
 pub use targets::Targets;
 pub(crate) use targets::ends_with;
 
-/// What a forward pass needs to know about the adapters among its weights.
+/// Scales and dropout of the adapters, for the forward pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Adapter {
     /// Dropout on the adapter's input while training.
@@ -35,7 +35,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Of adapters beside these layers.
+    /// Adapters beside these layers.
     pub fn new(config: &LoraConfig, layers: &[String]) -> Self {
         let scale = config.scale(config.rank, config.alpha);
         let of = |layer: &String| (layer.clone(), config.scale(config.rank_of(layer), config.alpha_of(layer)));
@@ -49,7 +49,7 @@ impl Adapter {
     }
 }
 
-/// Whether a weight is part of an adapter, by its name.
+/// True where a weight is part of an adapter, by its name.
 pub fn is_adapter(name: &str) -> bool {
     name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight")
 }

@@ -50,7 +50,7 @@ impl<T: Copy> Patterns<T> {
         self.0.iter().position(|(pattern, _)| expression(pattern).is_ok_and(|regex| regex.is_match(layer)))
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -78,7 +78,7 @@ fn expression(pattern: &str) -> Result<Regex, regex::Error> {
     Regex::new(&format!(r"^(?:.*\.)?(?:{pattern})$"))
 }
 
-/// What is wrong with a regular expression, in one line.
+/// The error of a regular expression, in one line.
 pub(super) fn not_a_pattern(key: &str, pattern: &str, error: &regex::Error) -> wb_core::Error {
     let text = error.to_string();
     let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();

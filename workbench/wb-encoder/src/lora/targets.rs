@@ -1,4 +1,4 @@
-//! Which layers get an adapter: by name, by one pattern, or all of them, as PEFT's `target_modules` says it.
+//! Layers that get an adapter: by name, by one pattern, or all of them, as PEFT's `target_modules` says it.
 
 use std::{borrow::Cow, fmt};
 
@@ -47,7 +47,7 @@ impl Targets {
         }
     }
 
-    /// Whether a layer is named. A pattern that cannot be read, which `validate` refuses, names none.
+    /// True where a layer is named. A pattern that cannot be read, which `validate` refuses, names none.
     pub fn name(&self, layer: &str) -> bool {
         match self {
             Self::Names(names) => names.iter().any(|name| ends_with(layer, name)),
@@ -91,7 +91,7 @@ impl Targets {
     }
 }
 
-/// Whether a layer has this name, or a name that ends with it after a point.
+/// True where a layer has this name, or a name that ends with it after a point.
 pub(crate) fn ends_with(layer: &str, name: &str) -> bool {
     layer == name || layer.strip_suffix(name).is_some_and(|before| before.ends_with('.'))
 }
@@ -101,7 +101,7 @@ fn expression(pattern: &str) -> std::result::Result<Regex, regex::Error> {
     Regex::new(&format!("^(?:{pattern})$"))
 }
 
-/// What can be written as a target: the layers' names without their number, and their last parts.
+/// Names that can be targets: the layers' names without their number, and their last parts.
 fn known_names(layers: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for layer in layers {

@@ -11,7 +11,7 @@ use super::{
     loss::{Loss, LossSpec, Needs},
     mnrl::positive,
 };
-use crate::similarities::{DenseSimilarity, Prepared, Similarity, SimilarityConfig};
+use crate::similarities::{DenseSimilarity, PreparedRows, Similarity, SimilarityConfig};
 
 /// AnglE (angle-optimized embeddings) for pairs with scores.
 ///
@@ -83,7 +83,7 @@ struct AngleSimilarity {
 }
 
 impl Similarity for AngleSimilarity {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared {
+    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows {
         self.cosine.prepare(rows)
     }
 
@@ -124,7 +124,7 @@ impl Similarity for AngleSimilarity {
         (at_left, turned(at_right.view(), -1.0))
     }
 
-    fn unprepare(&self, prepared: &Prepared, gradient: &mut Array2<f32>) {
+    fn unprepare(&self, prepared: &PreparedRows, gradient: &mut Array2<f32>) {
         self.cosine.unprepare(prepared, gradient);
     }
 }

@@ -1,4 +1,4 @@
-//! Which cells of a score matrix must not count: texts against themselves, and answers that are right after all.
+//! Cells of a score matrix that must not count: texts against themselves, and answers that are right after all.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// What must not count as a wrong answer in a block of scores.
+    /// Cells of a block of scores that must not count as wrong answers.
     ///
     /// Always: a text against itself, and a positive against the documents of its own anchor.
     /// With `duplicates` also what is right after all. Call two pairs alike whose anchors or whose positives are

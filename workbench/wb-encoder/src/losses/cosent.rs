@@ -87,7 +87,7 @@ impl Loss for Cosent {
     }
 }
 
-/// For each document log Σ exp `value` over the groups before its own; minus infinity in the first.
+/// Per document log Σ exp `value` over the groups before its own; minus infinity in the first.
 fn running<'a>(groups: impl Iterator<Item = &'a [usize]>, value: impl Fn(usize) -> f64, count: usize) -> Vec<f64> {
     let mut before = vec![f64::NEG_INFINITY; count];
     let mut sum = f64::NEG_INFINITY;

@@ -148,7 +148,7 @@ impl Gist {
         chosen.into_iter().filter(|(_, wanted)| *wanted).map(|(block, _)| block).collect()
     }
 
-    /// Which scores of each block must not count. Labels are checked before: they have a guide.
+    /// Masks of the scores of each block that must not count. Labels are checked before: they have a guide.
     fn masks(&self, labels: &Labels) -> Vec<Array2<bool>> {
         let Some(guide) = labels.guide() else { return Vec::new() };
         let cosine = DenseSimilarity::cosine();

@@ -1,4 +1,4 @@
-//! What a loss knows of a batch beside its embeddings: whose documents they are, which texts are equal,
+//! Labels of a batch beside its embeddings: whose documents they are, which texts are equal,
 //! what a teacher said of them, and how a guide embeds them.
 
 use ndarray::Array2;
@@ -15,7 +15,7 @@ pub struct PairLabels<'a> {
     pub scores: &'a [f32],
 }
 
-/// What a loss knows of a batch of B pairs with D documents in all.
+/// Labels of a batch of B pairs with D documents in all.
 ///
 /// Documents stand by column: all positives, in the pairs' order; then all first hard negatives, those of pairs
 /// without any left out; then all second ones; and so on. So document `i < B` is the positive of pair `i`.
@@ -31,9 +31,9 @@ pub struct Labels {
 /// A second encoder's embeddings of the same texts, for losses that ask it which negatives are none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuideEmbeddings {
-    /// Of the anchors, `[B, guide dim]`.
+    /// Embeddings of the anchors, `[B, guide dim]`.
     pub anchors: Array2<f32>,
-    /// Of the documents in their order, `[D, guide dim]`.
+    /// Embeddings of the documents in their order, `[D, guide dim]`.
     pub documents: Array2<f32>,
 }
 
@@ -74,7 +74,7 @@ impl Labels {
         Self::by_column(&pairs)
     }
 
-    /// The same with a guide's embeddings; other numbers of rows than B and D are an error.
+    /// Adds a guide's embeddings; other numbers of rows than B and D are an error.
     pub fn with_guide(mut self, guide: GuideEmbeddings) -> Result<Self> {
         let (found, expected) =
             ([guide.anchors.nrows(), guide.documents.nrows()], [self.anchors.len(), self.documents.len()]);
@@ -107,7 +107,7 @@ impl Labels {
         &self.documents
     }
 
-    /// Which pair each document belongs to, `[D]`.
+    /// The pair that each document belongs to, `[D]`.
     pub fn owners(&self) -> &[u32] {
         &self.owners
     }

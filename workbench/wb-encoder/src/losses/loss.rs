@@ -22,15 +22,15 @@ pub trait Loss: Debug + Send + Sync {
 
 /// The config of a loss: the loss itself, and what the training around it has to know.
 pub trait LossSpec {
-    /// What the data must have for it.
+    /// Demands that it makes on the data.
     fn needs(&self) -> Needs;
 
     /// The loss at one length of embeddings, ready to use; [`LossOnEmbeddings`](super::LossOnEmbeddings) is the whole of it.
     fn init(&self) -> Box<dyn Loss>;
 
     /// The lengths that embeddings are cut to, with what the loss at each counts.
-    fn cuts(&self) -> Vec<Cut> {
-        vec![Cut { dim: usize::MAX, weight: 1.0 }]
+    fn cuts(&self) -> Vec<WeightedDim> {
+        vec![WeightedDim { dim: usize::MAX, weight: 1.0 }]
     }
 
     /// The similarity that vectors are compared by: a distance of its own, or the given one.
@@ -43,7 +43,7 @@ pub trait LossSpec {
         None
     }
 
-    /// The same loss with what suits a similarity where nothing was given; nothing where it stays as it is.
+    /// Fills in what suits a similarity where nothing was given; nothing where the loss stays as it is.
     fn suited(&self, _similarity: SimilarityConfig) -> Option<LossConfig> {
         None
     }
@@ -58,7 +58,7 @@ pub trait LossSpec {
         None
     }
 
-    /// The same loss with another scale; nothing where it has no such number.
+    /// The loss with another scale; nothing where it has no such number.
     fn with_scale(&self, _scale: f64) -> Option<LossConfig> {
         None
     }
@@ -71,25 +71,25 @@ pub trait LossSpec {
 
 /// A length that embeddings are cut to, and what the loss there counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
+pub struct WeightedDim {
     /// The first so many numbers; `usize::MAX` for all.
     pub dim: usize,
     /// The loss is multiplied by this.
     pub weight: f64,
 }
 
-/// What a loss needs of the data.
+/// Demands that a loss makes on the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The loss's name in YAML.
     pub loss: &'static str,
-    /// Whether other pairs of the batch are an anchor's negatives, so that bigger batches are harder.
+    /// True where other pairs of the batch are an anchor's negatives, so that bigger batches are harder.
     pub in_batch: bool,
-    /// Whether every pair has to bring a hard negative.
+    /// True where every pair has to bring a hard negative.
     pub negatives: bool,
-    /// Whether every document has to have a score.
+    /// True where every document has to have a score.
     pub scores: bool,
-    /// Whether a guide has to embed the texts too.
+    /// True where a guide has to embed the texts too.
     pub guide: bool,
 }
 
@@ -119,7 +119,7 @@ impl Needs {
         self.check_counts(pairs.len(), &counts, &|pair| Ok(pairs[pair].id.clone()))
     }
 
-    /// The same for `pairs` pairs, of each of which is known how many hard negatives are used and how many scores there are.
+    /// Checks `pairs` pairs, of each of which is known how many hard negatives are used and how many scores there are.
     pub fn check_counts(
         &self,
         pairs: usize,

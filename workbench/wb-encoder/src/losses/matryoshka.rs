@@ -6,7 +6,7 @@ use wb_core::{EncoderRef, Error, Result};
 
 use super::{
     LossConfig,
-    loss::{Cut, Loss, LossSpec, Needs},
+    loss::{Loss, LossSpec, Needs, WeightedDim},
 };
 use crate::similarities::{Similarity, SimilarityConfig};
 
@@ -40,9 +40,9 @@ impl LossSpec for MatryoshkaConfig {
         self.loss.spec().init()
     }
 
-    fn cuts(&self) -> Vec<Cut> {
+    fn cuts(&self) -> Vec<WeightedDim> {
         let weight = |at: usize| self.weights.get(at).copied().unwrap_or(1.0);
-        self.dims.iter().enumerate().map(|(at, dim)| Cut { dim: *dim, weight: weight(at) }).collect()
+        self.dims.iter().enumerate().map(|(at, dim)| WeightedDim { dim: *dim, weight: weight(at) }).collect()
     }
 
     fn similarity(&self, given: SimilarityConfig) -> Box<dyn Similarity> {

@@ -280,7 +280,7 @@ impl Mnrl {
         }
     }
 
-    /// What belongs to directions with `query_to_doc` in front, whose first columns hold the right answers.
+    /// The parts of directions with `query_to_doc` in front, whose first columns hold the right answers.
     fn own_first<T>(&self, mut of_directions: Vec<T>) -> Vec<T> {
         if let Some(at) = self.config.directions.iter().position(|d| *d == Direction::QueryToDoc) {
             of_directions[..=at].rotate_right(1);

@@ -88,7 +88,7 @@ impl LossConfig {
         json.as_object().and_then(|map| map.keys().next().cloned()).unwrap_or_default()
     }
 
-    /// The same loss with what suits a similarity where nothing was given.
+    /// Fills in what suits a similarity where nothing was given.
     #[must_use]
     pub fn suited(&self, similarity: SimilarityConfig) -> Self {
         self.spec().suited(similarity).unwrap_or_else(|| self.clone())
@@ -105,7 +105,7 @@ impl LossConfig {
         }
     }
 
-    /// What the data must have for it.
+    /// Demands that the loss makes on the data.
     pub fn needs(&self) -> Needs {
         self.spec().needs()
     }
@@ -120,7 +120,7 @@ impl LossConfig {
         self.spec().scale()
     }
 
-    /// The same loss with another scale; nothing where it has no such number.
+    /// The loss with another scale; nothing where it has no such number.
     pub fn with_scale(&self, scale: f64) -> Option<Self> {
         self.spec().with_scale(scale)
     }

@@ -6,7 +6,7 @@ use wb_core::Embeddings;
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Cut, Loss, Needs},
+    loss::{Loss, Needs, WeightedDim},
     sides::BatchSides,
 };
 use crate::{
@@ -32,7 +32,7 @@ pub struct LossOnEmbeddings {
     tokens: Option<TokenSimilarity>,
     loss: Box<dyn Loss>,
     needs: Needs,
-    cuts: Vec<Cut>,
+    cuts: Vec<WeightedDim>,
 }
 
 impl LossOnEmbeddings {
@@ -59,7 +59,7 @@ impl LossOnEmbeddings {
         self.tokens
     }
 
-    /// What the data must have for the loss.
+    /// Demands that the loss makes on the data.
     pub fn needs(&self) -> Needs {
         self.needs
     }
@@ -112,7 +112,7 @@ impl LossOnEmbeddings {
     }
 
     /// The cuts, each with how many columns it leaves.
-    fn columns(&self, dim: usize) -> impl Iterator<Item = (Cut, usize)> {
+    fn columns(&self, dim: usize) -> impl Iterator<Item = (WeightedDim, usize)> {
         self.cuts.iter().map(move |cut| (*cut, cut.dim.min(dim)))
     }
 

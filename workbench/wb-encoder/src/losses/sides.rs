@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::HashMap};
 use ndarray::{Array2, ArrayView2, s};
 
 use crate::similarities::{
-    Prepared, Similarity, TokenSimilarity, TokenTexts,
+    PreparedRows, Similarity, TokenSimilarity, TokenTexts,
     tokens::{Matches, OwnMatches},
 };
 
@@ -34,7 +34,7 @@ pub struct BatchSides<'a> {
 #[derive(Debug)]
 enum Compared<'a> {
     /// One vector a text.
-    Vectors { similarity: &'a dyn Similarity, anchors: Prepared, documents: Prepared },
+    Vectors { similarity: &'a dyn Similarity, anchors: PreparedRows, documents: PreparedRows },
     /// One vector a token. What a score was made of is kept from when it was asked for until its gradient comes back.
     Tokens {
         similarity: TokenSimilarity,
@@ -198,8 +198,8 @@ fn sides_of<T: Copy>(block: Block, anchors: T, documents: T, positives: T) -> (T
 
 fn prepared_rows<'p>(
     block: Block,
-    anchors: &'p Prepared,
-    documents: &'p Prepared,
+    anchors: &'p PreparedRows,
+    documents: &'p PreparedRows,
 ) -> (ArrayView2<'p, f32>, ArrayView2<'p, f32>) {
     let positives = documents.rows.slice(s![..anchors.rows.nrows(), ..]);
     sides_of(block, anchors.rows.view(), documents.rows.view(), positives)

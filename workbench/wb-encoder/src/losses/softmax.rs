@@ -39,7 +39,7 @@ pub fn pick_own(scores: &mut Array2<f32>, scale: f32, weight: f32) -> f64 {
     losses.iter().sum::<f64>() / rows as f64
 }
 
-/// The same with the candidates of several blocks in one softmax, the right answers in the first. The loss's gradient
+/// Picks with the candidates of several blocks in one softmax, the right answers in the first. The loss's gradient
 /// is left in each.
 pub fn pick_own_jointly(blocks: &mut [Array2<f32>], scale: f32) -> f64 {
     if let [one] = blocks {

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 pub use bert_config::{Activation, BertConfig};
 pub use static_config::StaticConfig;
 pub use t5_config::T5Config;
-pub use weight_list::{Init, WeightSpec, fresh_weight};
+pub use weight_list::{WeightInit, WeightSpec, fresh_weight};
 
 use crate::{parameters::Parameters, pooling::Pooling};
 
-/// Which backbone, with its sizes.
+/// The kind of backbone, with its sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Architecture {
@@ -39,7 +39,7 @@ impl Architecture {
         }
     }
 
-    /// How many tokens have a vector.
+    /// Number of tokens that have a vector.
     pub fn vocab_size(&self) -> usize {
         match self {
             Self::Bert(config) => config.vocab_size,
@@ -132,12 +132,12 @@ impl Architecture {
 /// An architecture with its weights: what a device is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Which backbone, with its sizes.
+    /// The kind of backbone, with its sizes.
     pub architecture: Architecture,
     /// Its weights, adapters among them where there are any.
     pub parameters: Parameters,
     /// From token states to one vector; a bag of token vectors does not use it.
     pub pooling: Pooling,
-    /// How the adapters count, where there are any.
+    /// Scales of the adapters, where there are any.
     pub adapter: Option<crate::lora::Adapter>,
 }

@@ -17,16 +17,16 @@ pub struct StaticConfig {
     pub vocab_size: usize,
     /// Length of a vector.
     pub dim: usize,
-    /// Whether every token has a learned weight of its own.
+    /// True where every token has a learned weight of its own.
     pub weighted: bool,
-    /// How many learned weights there are for places in a text: code says what it does in its first line.
+    /// Number of learned weights for places in a text: code says what it does in its first line.
     /// 0 for none; 48 reach to about the 500th token. See [`StaticConfig::bucket`].
     #[serde(default)]
     pub positions: usize,
 }
 
 impl StaticConfig {
-    /// Which position weight a place has: ⌊8·log₂(1 + place / 8)⌋, finer at the beginning, and the last one for all beyond.
+    /// Position weight of a place: ⌊8·log₂(1 + place / 8)⌋, finer at the beginning, and the last one for all beyond.
     pub fn bucket(&self, place: usize) -> usize {
         let bucket = (8.0 * (1.0 + place as f64 / 8.0).log2()).floor() as usize;
         bucket.min(self.positions.saturating_sub(1))

@@ -34,7 +34,7 @@ pub(crate) fn forward(config: &T5Config, pass: &Pass<'_>, batch: &Padded) -> Res
     Ok(pass.drop(x, STATES, config.dropout_rate).reshape([texts, tokens, width]))
 }
 
-/// What is added to the scores of all layers: `[1, heads, queries, keys]`.
+/// The bias that is added to the scores of all layers: `[1, heads, queries, keys]`.
 fn position_bias(config: &T5Config, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<4>> {
     let tokens = batch.tokens;
     let table = pass.weights.matrix("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")?;

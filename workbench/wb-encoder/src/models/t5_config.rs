@@ -31,7 +31,7 @@ pub struct T5Config {
     pub num_layers: usize,
     /// Number of attention heads.
     pub num_heads: usize,
-    /// How many learned numbers each head has for distances between tokens; even, half of them for either direction.
+    /// Number of learned numbers each head has for distances between tokens; even, half of them for either direction.
     pub relative_attention_num_buckets: usize,
     /// From this distance on, all distances share a bucket.
     pub relative_attention_max_distance: usize,

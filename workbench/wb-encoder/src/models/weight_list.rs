@@ -1,4 +1,4 @@
-//! Which weights an architecture has: names, shapes, and how each begins when training starts from nothing.
+//! Weights of an architecture: names, shapes, and how each begins when training starts from nothing.
 
 use rand::RngExt;
 use wb_core::Seed;
@@ -8,9 +8,9 @@ use crate::{
     parameters::{Parameter, Parameters},
 };
 
-/// How a weight begins.
+/// Beginning of a weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Init {
+pub enum WeightInit {
     /// Normal with mean 0 and this standard deviation.
     Normal(f32),
     /// All 0.
@@ -26,8 +26,8 @@ pub struct WeightSpec {
     pub name: String,
     /// Shape as in `model.safetensors`.
     pub shape: Vec<usize>,
-    /// How it begins.
-    pub init: Init,
+    /// Beginning of its values.
+    pub init: WeightInit,
 }
 
 /// Standard deviation of a fresh BERT's weights: the `initializer_range` of the original and of nearly all since.
@@ -71,9 +71,9 @@ pub fn fresh_weight(spec: WeightSpec, seed: Seed) -> Parameter {
     let WeightSpec { name, shape, init } = spec;
     let n = shape.iter().product();
     let values = match init {
-        Init::Zeros => vec![0.0; n],
-        Init::Ones => vec![1.0; n],
-        Init::Normal(std) => normal(seed, &name, n, std),
+        WeightInit::Zeros => vec![0.0; n],
+        WeightInit::Ones => vec![1.0; n],
+        WeightInit::Normal(std) => normal(seed, &name, n, std),
     };
     Parameter { name, shape, values, trainable: true }
 }
@@ -97,16 +97,16 @@ fn bert(c: &BertConfig) -> Vec<WeightSpec> {
     let (h, f) = (c.hidden_size, c.intermediate_size);
     let mut list = Vec::with_capacity(5 + 16 * c.num_hidden_layers);
     let mut push = |name: String, shape: &[usize], init| list.push(WeightSpec { name, shape: shape.to_vec(), init });
-    let normal = Init::Normal(BERT_STD);
+    let normal = WeightInit::Normal(BERT_STD);
     push("embeddings.word_embeddings.weight".into(), &[c.vocab_size, h], normal);
     push("embeddings.position_embeddings.weight".into(), &[c.max_position_embeddings, h], normal);
     push("embeddings.token_type_embeddings.weight".into(), &[c.type_vocab_size, h], normal);
-    push("embeddings.LayerNorm.weight".into(), &[h], Init::Ones);
-    push("embeddings.LayerNorm.bias".into(), &[h], Init::Zeros);
+    push("embeddings.LayerNorm.weight".into(), &[h], WeightInit::Ones);
+    push("embeddings.LayerNorm.bias".into(), &[h], WeightInit::Zeros);
     for layer in 0..c.num_hidden_layers {
         let mut linear = |name: &str, out: usize, inside: usize| {
             push(format!("encoder.layer.{layer}.{name}.weight"), &[out, inside], normal);
-            push(format!("encoder.layer.{layer}.{name}.bias"), &[out], Init::Zeros);
+            push(format!("encoder.layer.{layer}.{name}.bias"), &[out], WeightInit::Zeros);
         };
         linear("attention.self.query", h, h);
         linear("attention.self.key", h, h);
@@ -115,8 +115,8 @@ fn bert(c: &BertConfig) -> Vec<WeightSpec> {
         linear("intermediate.dense", f, h);
         linear("output.dense", h, f);
         for name in ["attention.output.LayerNorm", "output.LayerNorm"] {
-            push(format!("encoder.layer.{layer}.{name}.weight"), &[h], Init::Ones);
-            push(format!("encoder.layer.{layer}.{name}.bias"), &[h], Init::Zeros);
+            push(format!("encoder.layer.{layer}.{name}.weight"), &[h], WeightInit::Ones);
+            push(format!("encoder.layer.{layer}.{name}.bias"), &[h], WeightInit::Zeros);
         }
     }
     list
@@ -125,10 +125,10 @@ fn bert(c: &BertConfig) -> Vec<WeightSpec> {
 /// Fresh weights as in transformers' T5, whose factors make up for the scores that are not divided.
 fn t5(c: &T5Config) -> Vec<WeightSpec> {
     let (width, inner, wide) = (c.d_model, c.inner(), c.d_ff);
-    let root = |n: usize| Init::Normal(1.0 / (n as f32).sqrt());
+    let root = |n: usize| WeightInit::Normal(1.0 / (n as f32).sqrt());
     let mut list = Vec::with_capacity(3 + 9 * c.num_layers);
     let mut push = |name: String, shape: &[usize], init| list.push(WeightSpec { name, shape: shape.to_vec(), init });
-    push("shared.weight".into(), &[c.vocab_size, width], Init::Normal(1.0));
+    push("shared.weight".into(), &[c.vocab_size, width], WeightInit::Normal(1.0));
     for layer in 0..c.num_layers {
         let mut part = |name: &str, shape: &[usize], init| {
             push(format!("encoder.block.{layer}.layer.{name}.weight"), shape, init);
@@ -141,13 +141,13 @@ fn t5(c: &T5Config) -> Vec<WeightSpec> {
             let buckets = c.relative_attention_num_buckets;
             part("0.SelfAttention.relative_attention_bias", &[buckets, c.num_heads], root(width));
         }
-        part("0.layer_norm", &[width], Init::Ones);
+        part("0.layer_norm", &[width], WeightInit::Ones);
         part("1.DenseReluDense.wi_0", &[wide, width], root(width));
         part("1.DenseReluDense.wi_1", &[wide, width], root(width));
         part("1.DenseReluDense.wo", &[width, wide], root(wide));
-        part("1.layer_norm", &[width], Init::Ones);
+        part("1.layer_norm", &[width], WeightInit::Ones);
     }
-    push("encoder.final_layer_norm.weight".into(), &[width], Init::Ones);
+    push("encoder.final_layer_norm.weight".into(), &[width], WeightInit::Ones);
     list
 }
 
@@ -157,13 +157,13 @@ fn static_embedding(c: &StaticConfig) -> Vec<WeightSpec> {
     let mut list = vec![WeightSpec {
         name: "embeddings.weight".into(),
         shape: vec![c.vocab_size, c.dim],
-        init: Init::Normal(std),
+        init: WeightInit::Normal(std),
     }];
     if c.weighted {
-        list.push(WeightSpec { name: "token_weights".into(), shape: vec![c.vocab_size], init: Init::Zeros });
+        list.push(WeightSpec { name: "token_weights".into(), shape: vec![c.vocab_size], init: WeightInit::Zeros });
     }
     if c.positions > 0 {
-        list.push(WeightSpec { name: "position_weights".into(), shape: vec![c.positions], init: Init::Zeros });
+        list.push(WeightSpec { name: "position_weights".into(), shape: vec![c.positions], init: WeightInit::Zeros });
     }
     list
 }

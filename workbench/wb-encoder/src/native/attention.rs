@@ -1,7 +1,7 @@
 //! Attention inside each text, head by head, forward and backward: all its tokens ask, and those that are attended to
 //! ([`keys`](crate::batch::TokenBatch::keys) of them) answer.
 
-use super::{distances::Distances, dropout_mask::Mask, linear::Pass, pool::sized, states::rows_of};
+use super::{distances::Distances, dropout_mask::Mask, linear::GroupPass, pool::sized, states::rows_of};
 use crate::{
     dropout::attention_element,
     kernels::{Mat, MatMut, matmul, softmax},
@@ -13,7 +13,7 @@ use crate::{
 pub struct Heads {
     pub count: usize,
     pub size: usize,
-    /// What scores are multiplied by.
+    /// Factor of the scores.
     pub scale: f32,
     /// Dropout on the probabilities.
     pub mask: Option<Mask>,
@@ -24,7 +24,7 @@ pub struct Heads {
 pub struct AttentionScratch {
     /// Probabilities of one head.
     pub probabilities: Vec<f32>,
-    /// The same after dropout.
+    /// Attention probabilities after dropout.
     pub dropped: Vec<f32>,
 }
 
@@ -34,8 +34,8 @@ impl Heads {
         self.count * self.size
     }
 
-    /// How many probabilities a group has.
-    pub fn n_probabilities(&self, pass: Pass<'_>) -> usize {
+    /// Number of probabilities of a group.
+    pub fn n_probabilities(&self, pass: GroupPass<'_>) -> usize {
         let of_text = |text: usize| rows_of(pass.batch, pass.group, text).1 * pass.batch.keys(text);
         pass.group.texts.clone().map(of_text).sum::<usize>() * self.count
     }
@@ -45,7 +45,7 @@ impl Heads {
     /// With `keep`, the probabilities of the whole group are left there, text by text, head by head.
     pub fn attend(
         self,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         bias: Option<&Distances>,
         projections: &[f32],
         context: &mut [f32],
@@ -98,7 +98,7 @@ impl Heads {
     #[expect(clippy::too_many_arguments, reason = "the pass, what it kept, the gradients in and out")]
     pub fn attend_backward(
         self,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         projections: &[f32],
         probabilities: &[f32],
         d_context: &[f32],

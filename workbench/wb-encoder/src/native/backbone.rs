@@ -1,4 +1,4 @@
-//! What the networks of the CPU share: batches cut into groups, threads, pooling, and sums in a fixed order.
+//! The common parts of the CPU's networks: batches cut into groups, threads, pooling, and sums in a fixed order.
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
@@ -7,13 +7,13 @@ use super::{
     groups,
     groups::Group,
     lane::{LANES, Lane},
-    linear::{AdaptedWeights, Pass},
-    pool::Pool,
+    linear::{AdaptedWeights, GroupPass},
+    pool::BufferPool,
     states::{self, AtStates},
     surface::{Surface, TableRows},
 };
 use crate::{
-    backbone::{Backbone, Dropout, Tape, Upstream},
+    backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
     error::{Error, Result},
     parameters::{Gradients, Parameters},
@@ -24,13 +24,40 @@ use crate::{
 /// Tokens that one thread takes together: enough for fast products, few enough for its cache.
 pub(super) const GROUP_TOKENS: usize = 256;
 
-/// A network that one thread takes a group of texts through.
-pub trait Network: Send + Sync + 'static {
+/// The forward pass of a network, which one thread takes a group of texts through.
+pub trait ForwardPass {
     /// Buffers of one thread.
     type Scratch: Default + Send + 'static;
-    /// What a tracked pass keeps of a group.
+    /// A group's part of a tracked pass, for its backward pass.
     type Tape: Default + Send + 'static;
 
+    /// Token states of a group, `[tokens, dim]`, which stay in the scratch; with a tape, what the backward pass needs,
+    /// which is less where it was to be `checkpointed`.
+    fn forward<'a>(
+        &self,
+        pass: GroupPass<'_>,
+        scratch: &'a mut Self::Scratch,
+        tape: Option<&mut Self::Tape>,
+        checkpointed: bool,
+    ) -> &'a [f32];
+}
+
+/// The backward pass of a network.
+pub trait BackwardPass: ForwardPass {
+    /// Adds a group's gradients to the lane, and puts the gradient at its embeddings into `surface` unless that is empty.
+    fn backward(
+        &self,
+        pass: GroupPass<'_>,
+        tape: &Self::Tape,
+        at: AtStates<'_>,
+        scratch: &mut Self::Scratch,
+        lane: &mut Lane,
+        surface: &mut [f32],
+    );
+}
+
+/// A network with its weights and its passes.
+pub trait Network: BackwardPass + Send + Sync + 'static {
     /// Width of the token states.
     fn dim(&self) -> usize;
 
@@ -48,35 +75,14 @@ pub trait Network: Send + Sync + 'static {
 
     /// The tables whose gradients are added row by row.
     fn tables(&self, batch: &TokenBatch) -> Vec<TableRows>;
-
-    /// Token states of a group, `[tokens, dim]`, which stay in the scratch; with a tape, what the backward pass needs,
-    /// which is less where it was to be `checkpointed`.
-    fn forward<'a>(
-        &self,
-        pass: Pass<'_>,
-        scratch: &'a mut Self::Scratch,
-        tape: Option<&mut Self::Tape>,
-        checkpointed: bool,
-    ) -> &'a [f32];
-
-    /// Adds a group's gradients to the lane, and puts the gradient at its embeddings into `surface` unless that is empty.
-    fn backward(
-        &self,
-        pass: Pass<'_>,
-        tape: &Self::Tape,
-        at: AtStates<'_>,
-        scratch: &mut Self::Scratch,
-        lane: &mut Lane,
-        surface: &mut [f32],
-    );
 }
 
 /// A network with what its passes take and give back.
 pub struct NativeBackbone<N: Network> {
     network: N,
     pooling: Pooling,
-    scratches: Pool<N::Scratch>,
-    tapes: Pool<N::Tape>,
+    scratches: BufferPool<N::Scratch>,
+    tapes: BufferPool<N::Tape>,
     checkpointing: bool,
     stop: Stop,
 }
@@ -91,7 +97,7 @@ pub struct BatchTape<T> {
 impl<N: Network> NativeBackbone<N> {
     /// Around a network.
     pub fn new(network: N, pooling: Pooling) -> Self {
-        let (scratches, tapes) = (Pool::default(), Pool::default());
+        let (scratches, tapes) = (BufferPool::default(), BufferPool::default());
         Self { network, pooling, scratches, tapes, checkpointing: false, stop: Stop::default() }
     }
 
@@ -101,7 +107,7 @@ impl<N: Network> NativeBackbone<N> {
         batch: &TokenBatch,
         dropout: Option<Dropout>,
         states: &mut Array2<f32>,
-    ) -> Result<(Array2<f32>, Tape)> {
+    ) -> Result<(Array2<f32>, BackboneTape)> {
         self.network.check(batch)?;
         let mut all = Array2::zeros((batch.len(), self.dim()));
         let groups = groups::groups(batch, GROUP_TOKENS);
@@ -116,7 +122,7 @@ impl<N: Network> NativeBackbone<N> {
                 self.stop.check()?;
                 let mut scratch = self.scratches.take();
                 let mut tape = self.tapes.take();
-                let pass = Pass { batch, group: &group, dropout };
+                let pass = GroupPass { batch, group: &group, dropout };
                 let found = self.network.forward(pass, &mut scratch, Some(&mut tape), self.checkpointing);
                 states::pool(self.pooling, batch, &group, found, self.dim(), rows);
                 states.copy_from_slice(&found[..states.len()]);
@@ -138,7 +144,7 @@ impl<N: Network> NativeBackbone<N> {
         groups.par_iter().zip(rows).try_for_each(|(group, rows)| {
             self.stop.check()?;
             let mut scratch = self.scratches.take();
-            let pass = Pass { batch, group, dropout: None };
+            let pass = GroupPass { batch, group, dropout: None };
             take(group, self.network.forward(pass, &mut scratch, None, false), rows);
             self.scratches.give(scratch);
             Ok(())
@@ -148,7 +154,7 @@ impl<N: Network> NativeBackbone<N> {
     /// Forgets the tapes that were given back.
     #[cfg(test)]
     pub fn forget_tapes(&mut self) {
-        self.tapes = Pool::default();
+        self.tapes = BufferPool::default();
     }
 }
 
@@ -186,12 +192,17 @@ impl<N: Network> Backbone for NativeBackbone<N> {
         Ok(all)
     }
 
-    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
+    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
         let mut no_states = Array2::zeros((0, self.dim()));
         self.tracked(batch, dropout, &mut no_states)
     }
 
-    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+    fn backward(
+        &self,
+        tape: BackboneTape,
+        at_embeddings: ArrayView2<'_, f32>,
+        gradients: &mut Gradients,
+    ) -> Result<()> {
         self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
     }
 
@@ -208,13 +219,13 @@ impl<N: Network> Backbone for NativeBackbone<N> {
         &self,
         batch: &TokenBatch,
         dropout: Option<Dropout>,
-    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+    ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
         let mut states = Array2::zeros((batch.ids().len(), self.dim()));
         let (embeddings, tape) = self.tracked(batch, dropout, &mut states)?;
         Ok((embeddings, states, tape))
     }
 
-    fn backward_tokens(&self, tape: Tape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
+    fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
             .downcast::<BatchTape<N::Tape>>()
             .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
@@ -241,7 +252,7 @@ impl<N: Network> Backbone for NativeBackbone<N> {
                 for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
                     self.stop.check()?;
                     if !group.tokens.is_empty() {
-                        let pass = Pass { batch: &batch, group: &group, dropout };
+                        let pass = GroupPass { batch: &batch, group: &group, dropout };
                         self.network.backward(pass, &tape, at, &mut scratch, &mut lane, surface);
                     }
                     self.tapes.give(tape);

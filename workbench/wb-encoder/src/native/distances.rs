@@ -23,7 +23,7 @@ impl Distances {
         }
     }
 
-    /// How far the key stands after the query.
+    /// Distance of the key after the query.
     fn distance(&self, at: usize) -> isize {
         at as isize - (self.longest as isize - 1)
     }

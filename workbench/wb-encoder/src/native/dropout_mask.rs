@@ -34,7 +34,7 @@ impl Mask {
         }
     }
 
-    /// The same for rows of `width` numbers of the text at a place of the whole batch;
+    /// Drops elements of rows of `width` numbers of the text at a place of the whole batch;
     /// `element` is the number of a row's first element.
     pub fn apply_to_rows(self, x: &mut [f32], width: usize, place: u64, element: impl Fn(usize) -> u64) {
         let key = key(self.dropout, self.site, place);

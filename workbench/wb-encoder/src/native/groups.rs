@@ -1,4 +1,4 @@
-//! Which texts one thread takes together.
+//! Groups of texts that one thread takes together.
 
 use std::ops::Range;
 

@@ -8,7 +8,7 @@ use crate::{
     parameters::{Gradients, Parameter, Parameters},
 };
 
-/// How many sums are kept apart.
+/// Number of sums that are kept apart.
 pub const LANES: usize = 8;
 
 /// Sums of gradients of everything but the tables; empty where a weight does not train.

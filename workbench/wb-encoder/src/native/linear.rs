@@ -20,14 +20,14 @@ pub struct AdapterScratch {
 
 /// A pass over a group of texts.
 #[derive(Debug, Clone, Copy)]
-pub struct Pass<'a> {
+pub struct GroupPass<'a> {
     pub batch: &'a TokenBatch,
     pub group: &'a Group,
     pub dropout: Option<Dropout>,
 }
 
-impl Pass<'_> {
-    /// How many tokens the group has.
+impl GroupPass<'_> {
+    /// Number of tokens of the group.
     pub fn n_tokens(&self) -> usize {
         self.group.tokens.len()
     }
@@ -53,7 +53,7 @@ impl AdaptedWeights {
         &self.parameters.at(place).values
     }
 
-    /// Whether training changes it.
+    /// True where training changes it.
     pub fn trains(&self, place: usize) -> bool {
         self.parameters.at(place).trainable
     }
@@ -67,7 +67,7 @@ impl AdaptedWeights {
     pub fn add_adapter(
         &self,
         linear: &LinearPlaces,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         x: &[f32],
         y: &mut [f32],
         stride: usize,
@@ -95,7 +95,13 @@ impl AdaptedWeights {
     }
 
     /// The adapter's input after dropout.
-    fn dropped<'a>(&self, linear: &LinearPlaces, pass: Pass<'_>, x: &'a [f32], buffer: &'a mut Vec<f32>) -> &'a [f32] {
+    fn dropped<'a>(
+        &self,
+        linear: &LinearPlaces,
+        pass: GroupPass<'_>,
+        x: &'a [f32],
+        buffer: &'a mut Vec<f32>,
+    ) -> &'a [f32] {
         let probability = self.adapter.as_ref().map_or(0.0, |adapter| adapter.dropout);
         match Mask::new(pass.dropout, adapter_site(&linear.name), probability) {
             None => x,
@@ -109,17 +115,17 @@ impl AdaptedWeights {
         }
     }
 
-    /// Whether the backward pass of this layer needs its input.
+    /// True where the backward pass of this layer needs its input.
     pub fn needs_input(&self, linear: &LinearPlaces) -> bool {
         linear.adapter.is_some() || self.trains(linear.weight)
     }
 
-    /// Whether a linear layer has gradients of its own or an adapter.
+    /// True where a linear layer has gradients of its own or an adapter.
     pub fn learns(&self, linear: &LinearPlaces) -> bool {
         self.needs_input(linear) || linear.bias.is_some_and(|place| self.trains(place))
     }
 
-    /// Whether training changes anything of a linear layer or its adapter.
+    /// True where training changes anything of a linear layer or its adapter.
     pub fn changes(&self, linear: &LinearPlaces) -> bool {
         let adapter = linear.adapter.is_some_and(|(a, b)| self.trains(a) || self.trains(b));
         adapter || self.trains(linear.weight) || linear.bias.is_some_and(|place| self.trains(place))
@@ -131,7 +137,7 @@ impl AdaptedWeights {
     pub fn linear_backward(
         &self,
         linear: &LinearPlaces,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         x: &[f32],
         dy: &[f32],
         stride: usize,
@@ -181,7 +187,7 @@ impl AdaptedWeights {
 pub fn dropped_copy<'a>(
     g: &[f32],
     mask: Option<Mask>,
-    pass: Pass<'_>,
+    pass: GroupPass<'_>,
     width: usize,
     buffer: &'a mut [f32],
 ) -> &'a mut [f32] {

@@ -22,6 +22,7 @@ mod states;
 mod static_embedding;
 mod surface;
 mod t5;
+mod tape;
 
 pub(crate) use bert::PairBert;
 

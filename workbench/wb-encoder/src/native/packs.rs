@@ -4,15 +4,17 @@ use std::sync::OnceLock;
 
 use super::places::LinearPlaces;
 use crate::{
-    kernels::{Mat, Packed, vector},
+    kernels::{Mat, MatMut, Packed, matmul_packed, vector},
     parameters::Parameters,
 };
 
 /// One linear layer, or several of the same input as one, whose outputs stand side by side.
 pub struct PackedLinear {
-    /// For outputs out of inputs.
-    pub forward: Packed,
-    /// For gradients at inputs; packed when they are first wanted.
+    inputs: usize,
+    outputs: usize,
+    /// Weights for outputs out of inputs.
+    forward: Packed,
+    /// Weights for gradients at inputs; packed when they are first wanted.
     backward: OnceLock<Packed>,
     checksum: u64,
 }
@@ -23,6 +25,8 @@ impl PackedLinear {
         let weight = beside(layers, parameters);
         let (outputs, inputs) = sizes(layers);
         Self {
+            inputs,
+            outputs,
             forward: Packed::new(Mat::new(&weight, outputs, inputs).t()),
             backward: OnceLock::new(),
             checksum: checksum(layers, parameters),
@@ -36,12 +40,26 @@ impl PackedLinear {
         }
     }
 
-    /// The weights for the backward pass.
-    pub fn backward(&self, layers: &[&LinearPlaces], parameters: &Parameters) -> &Packed {
-        self.backward.get_or_init(|| {
-            let (outputs, inputs) = sizes(layers);
-            Packed::new(Mat::new(&beside(layers, parameters), outputs, inputs))
-        })
+    /// Writes the outputs for `rows` inputs to `y`, or adds them to what is there.
+    pub fn forward(&self, rows: usize, x: &[f32], y: &mut [f32], add: bool) {
+        let (y, x) = (MatMut::new(y, rows, self.outputs), Mat::new(x, rows, self.inputs));
+        matmul_packed(y, add, x, &self.forward, 1.0);
+    }
+
+    /// Writes the gradient at `rows` inputs to `dx`, or adds it to what is there, out of the gradient at the outputs.
+    /// `layers` are those that were packed.
+    pub fn backward(
+        &self,
+        layers: &[&LinearPlaces],
+        parameters: &Parameters,
+        rows: usize,
+        dy: &[f32],
+        dx: &mut [f32],
+        add: bool,
+    ) {
+        let pack = || Packed::new(Mat::new(&beside(layers, parameters), self.outputs, self.inputs));
+        let (dx, dy) = (MatMut::new(dx, rows, self.inputs), Mat::new(dy, rows, self.outputs));
+        matmul_packed(dx, add, dy, self.backward.get_or_init(pack), 1.0);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where weights stand among the parameters: found by name, with their shapes checked.
+//! Places of weights among the parameters: found by name, with their shapes checked.
 
 use crate::{
     error::{Error, Result},

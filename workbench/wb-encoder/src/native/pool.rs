@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// Values that threads take, use and give back.
 #[derive(Debug, Default)]
-pub struct Pool<T>(Mutex<Vec<T>>);
+pub struct BufferPool<T>(Mutex<Vec<T>>);
 
-impl<T: Default> Pool<T> {
+impl<T: Default> BufferPool<T> {
     /// One that was given back, or a new one.
     pub fn take(&self) -> T {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::groups;
 use crate::{
-    backbone::{Backbone, Dropout, Tape, Upstream},
+    backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
     error::{Error, Result},
     kernels::vector::{add_scaled, dot, vectorized},
@@ -47,7 +47,7 @@ impl NativeStatic {
         Ok(Self { config, parameters, vectors, weights, positions })
     }
 
-    /// How often each occurrence counts: exp(token weight + position weight).
+    /// Weight of each occurrence: exp(token weight + position weight).
     fn counts(&self, text: &[u32]) -> Vec<(u32, f32)> {
         let weights = self.weights.map(|place| self.parameters.at(place).values.as_slice());
         let positions = self.positions.map(|place| self.parameters.at(place).values.as_slice());
@@ -80,7 +80,7 @@ impl NativeStatic {
         );
     }
 
-    /// What a text's occurrences give to the gradients of the position weights.
+    /// Gradients of the position weights from a text's occurrences.
     fn at_positions(&self, text: &[u32], g: &[f32], along: f32) -> Vec<f32> {
         let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
         let counts = self.counts(text);
@@ -134,12 +134,17 @@ impl Backbone for NativeStatic {
         Ok(self.run(batch)?.0)
     }
 
-    fn embed_tracked(&self, batch: &TokenBatch, _: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
+    fn embed_tracked(&self, batch: &TokenBatch, _: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
         let (embeddings, shares) = self.run(batch)?;
         Ok((embeddings.clone(), Box::new(BagTape { batch: batch.clone(), shares, embeddings })))
     }
 
-    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+    fn backward(
+        &self,
+        tape: BackboneTape,
+        at_embeddings: ArrayView2<'_, f32>,
+        gradients: &mut Gradients,
+    ) -> Result<()> {
         self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
     }
 
@@ -152,12 +157,12 @@ impl Backbone for NativeStatic {
         &self,
         batch: &TokenBatch,
         dropout: Option<Dropout>,
-    ) -> Result<(Array2<f32>, Array2<f32>, Tape)> {
+    ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
         let (embeddings, tape) = self.embed_tracked(batch, dropout)?;
         Ok((embeddings, self.states(batch), tape))
     }
 
-    fn backward_tokens(&self, tape: Tape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
+    fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
             .downcast::<BagTape>()
             .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;

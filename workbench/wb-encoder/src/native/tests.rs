@@ -88,7 +88,7 @@ fn batch() -> TokenBatch {
     TokenBatch::new(texts.iter().map(Vec::as_slice))
 }
 
-/// The same with texts of which all tokens are attended to, two thirds, or the first alone.
+/// The batch with texts of which all tokens are attended to, two thirds, or the first alone.
 fn masked() -> TokenBatch {
     batch().attending(|at, text| [text.len(), text.len() * 2 / 3, 1][at % 3])
 }
@@ -246,7 +246,7 @@ fn unattended_tokens_equal_burn() {
     }
 }
 
-/// What nobody attends to changes its own state alone.
+/// A token that nobody attends to changes its own state alone.
 #[test]
 fn unattended_tokens_are_seen_by_none() {
     for (architecture, ..) in transformers(0.0) {
@@ -295,7 +295,7 @@ fn check_parts(model: &Model) {
     }
 }
 
-/// With dropout the passes are replayed by their seed, and the gradient is that of the masked network.
+/// Dropout's passes are replayed by their seed, and the gradient is that of the masked network.
 #[test]
 fn with_dropout_the_gradient_equals_differences() {
     for (architecture, some, _) in transformers(0.2) {
@@ -357,7 +357,7 @@ fn check_threads(model: &Model) {
     assert!(run(1) == run(3), "gradients of token states depend on the number of threads");
 }
 
-/// What is computed again is what was computed: the same gradients, bit for bit.
+/// Gradient checkpointing computes again what was computed: the same gradients, bit for bit.
 #[test]
 fn gradient_checkpointing_changes_nothing() {
     for (architecture, _, all) in transformers(0.2) {

@@ -11,16 +11,16 @@ use std::{
 use super::ProbeReport;
 use crate::error::{Error, Result};
 
-/// What a line of the process's output begins with that says what it does next. A process that hangs or dies is
+/// Beginning of a line of the process's output that says what it does next. A process that hangs or dies is
 /// reported with the last of them.
 pub const DOING: &str = "doing: ";
 
-/// What the failure of a process that did not end in time begins with.
+/// Beginning of the failure of a process that did not end in time.
 pub(super) const HUNG: &str = "it hung";
 
-/// How often the process is looked at.
+/// Time between two looks at the process.
 const POLL: Duration = Duration::from_millis(20);
-/// How long an ended process may take to be gone, and its pipes to be closed. A process that waits inside the
+/// Time that an ended process may take to be gone, and its pipes to be closed. A process that waits inside the
 /// system's own driver cannot be ended at all, and one that it started may hold the pipes for ever.
 const GRACE: Duration = Duration::from_millis(500);
 /// The most that is kept of what a process prints: the end of it.
@@ -112,7 +112,7 @@ impl Pipe {
         Self { bytes, thread }
     }
 
-    /// What came until now, or a little later if the pipe is still open.
+    /// The output until now, or a little later if the pipe is still open.
     fn text(self) -> String {
         let begin = Instant::now();
         while !self.thread.is_finished() && begin.elapsed() < GRACE {

@@ -1,4 +1,5 @@
-//! Whether a device computes what the processor computes, on the real model, before anything is trained or measured there.
+//! A test that a device computes what the processor computes, on the real model, before anything is trained or measured
+//! there.
 //!
 //! A broken driver may be silently wrong, hang, or end the process. So [`probe`] runs in a process of its own, which
 //! [`run_guarded`] starts, watches and, when it takes too long, ends.
@@ -27,19 +28,19 @@ use crate::{
     tokenizer::Tokenizer,
 };
 
-/// What a self-test found.
+/// Findings of a self-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeReport {
     /// The device, never `auto`.
     pub device: String,
-    /// What the device calls itself.
+    /// The device's own name.
     pub description: String,
     /// Every comparison that was made.
     pub checks: Vec<ProbeCheck>,
-    /// Why the device must not be used; nothing where it may.
+    /// The reason why the device must not be used; nothing where it may.
     pub failure: Option<String>,
-    /// How long it took.
+    /// Seconds that it took.
     pub seconds: f64,
 }
 
@@ -47,13 +48,13 @@ pub struct ProbeReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeCheck {
-    /// What was compared.
+    /// Name of what was compared.
     pub what: String,
     /// The figure; absent where it was not a number.
     pub figure: Option<f64>,
     /// The most that is allowed.
     pub limit: f64,
-    /// Whether the figure is within the limit.
+    /// True where the figure is within the limit.
     pub passed: bool,
 }
 
@@ -229,7 +230,7 @@ fn embedding_errors(expected: ArrayView2<'_, f32>, found: ArrayView2<'_, f32>) -
     (cosine, element)
 }
 
-/// Whether an error is larger than another; one that is not a number is the largest.
+/// True where an error is larger than another; one that is not a number is the largest.
 fn is_worse(error: f64, than: f64) -> bool {
     !than.is_nan() && (error > than || error.is_nan())
 }

@@ -4,9 +4,8 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut1};
 use rayon::prelude::*;
 
 use super::{
-    product,
-    rows::{self, by_owner},
-    similarity::{Prepared, Similarity},
+    product, rows,
+    similarity::{PreparedRows, Similarity},
 };
 use crate::kernels::vector::{add_scaled, dot, vectorized};
 
@@ -32,10 +31,10 @@ impl DenseSimilarity {
 }
 
 impl Similarity for DenseSimilarity {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared {
+    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows {
         let mut rows = rows.as_standard_layout().into_owned();
         if !self.normalize {
-            return Prepared { rows, factors: Vec::new() };
+            return PreparedRows { rows, factors: Vec::new() };
         }
         let divide = |mut row: ArrayViewMut1<'_, f32>| {
             let squares: f32 = row.iter().map(|x| x * x).sum();
@@ -44,7 +43,7 @@ impl Similarity for DenseSimilarity {
             factor
         };
         let factors = rows.outer_iter_mut().collect::<Vec<_>>().into_par_iter().map(divide).collect();
-        Prepared { rows, factors }
+        PreparedRows { rows, factors }
     }
 
     fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
@@ -61,14 +60,12 @@ impl Similarity for DenseSimilarity {
     }
 
     fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
-        let (left, right) = (rows::slices(&left), rows::slices(&right));
-        let score = |(owner, right): (&u32, &&[f32])| {
+        rows::own_scores(left, right, owners, |left, right| {
             vectorized(
                 #[inline(always)]
-                || dot(left[*owner as usize], right),
+                || dot(left, right),
             )
-        };
-        owners.par_iter().zip(&right).map(score).collect()
+        })
     }
 
     fn own_backward(
@@ -78,17 +75,11 @@ impl Similarity for DenseSimilarity {
         owners: &[u32],
         at_scores: &[f32],
     ) -> (Array2<f32>, Array2<f32>) {
-        let (left_rows, right_rows) = (rows::slices(&left), rows::slices(&right));
-        let mut at_right = Array2::zeros(right.dim());
-        rows::each(&mut at_right, |j, row| add(row, at_scores[j], left_rows[owners[j] as usize]));
-        let owned = by_owner(owners, left.nrows());
-        let mut at_left = Array2::zeros(left.dim());
-        rows::each(&mut at_left, |i, row| owned[i].iter().for_each(|j| add(row, at_scores[*j], right_rows[*j])));
-        (at_left, at_right)
+        rows::own_backward(left, right, owners, at_scores, |_, other, at, sum| add(sum, at, other))
     }
 
     /// From the gradient at unit rows u = x·f to the gradient at x: f·(g − u·(u·g)).
-    fn unprepare(&self, prepared: &Prepared, gradient: &mut Array2<f32>) {
+    fn unprepare(&self, prepared: &PreparedRows, gradient: &mut Array2<f32>) {
         if !self.normalize {
             return;
         }

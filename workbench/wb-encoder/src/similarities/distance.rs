@@ -1,11 +1,10 @@
 //! Euclidean and Manhattan distance, negated: the closer, the higher the score.
 
 use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
 
 use super::{
-    rows::{self, by_owner},
-    similarity::{Prepared, Similarity},
+    rows,
+    similarity::{PreparedRows, Similarity},
 };
 use crate::kernels::vector::vectorized;
 
@@ -74,8 +73,8 @@ fn reduce(a: &[f32], b: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 }
 
 impl Similarity for Distance {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared {
-        Prepared { rows: rows.as_standard_layout().into_owned(), factors: Vec::new() }
+    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows {
+        PreparedRows { rows: rows.as_standard_layout().into_owned(), factors: Vec::new() }
     }
 
     fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
@@ -110,8 +109,7 @@ impl Similarity for Distance {
     }
 
     fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
-        let (left, right) = (rows::slices(&left), rows::slices(&right));
-        owners.par_iter().zip(&right).map(|(owner, right)| self.score(left[*owner as usize], right)).collect()
+        rows::own_scores(left, right, owners, |left, right| self.score(left, right))
     }
 
     fn own_backward(
@@ -121,20 +119,10 @@ impl Similarity for Distance {
         owners: &[u32],
         at_scores: &[f32],
     ) -> (Array2<f32>, Array2<f32>) {
-        let (left_rows, right_rows) = (rows::slices(&left), rows::slices(&right));
-        let mut at_right = Array2::zeros(right.dim());
-        rows::each(&mut at_right, |j, row| {
-            self.add_gradient(right_rows[j], left_rows[owners[j] as usize], at_scores[j], row);
-        });
-        let owned = by_owner(owners, left.nrows());
-        let mut at_left = Array2::zeros(left.dim());
-        rows::each(&mut at_left, |i, row| {
-            owned[i].iter().for_each(|j| self.add_gradient(left_rows[i], right_rows[*j], at_scores[*j], row));
-        });
-        (at_left, at_right)
+        rows::own_backward(left, right, owners, at_scores, |own, other, at, sum| self.add_gradient(own, other, at, sum))
     }
 
-    fn unprepare(&self, _prepared: &Prepared, _gradient: &mut Array2<f32>) {}
+    fn unprepare(&self, _prepared: &PreparedRows, _gradient: &mut Array2<f32>) {}
 }
 
 #[cfg(test)]
@@ -143,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// Whole numbers, whose sums are exact, and more of them than the lanes hold.
+    /// Tests with whole numbers, whose sums are exact, and more of them than the lanes hold.
     #[test]
     fn scores_and_gradients_equal_the_definition() {
         let whole = |rows: usize, factor: usize| {

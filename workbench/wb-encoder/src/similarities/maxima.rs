@@ -6,7 +6,7 @@ use crate::kernels::{
     vector::{max, vectorized},
 };
 
-/// What every query token gets from a document without tokens.
+/// The score that every query token gets from a document without tokens.
 const LEAST: f32 = -1.0;
 /// Right tokens that meet a tile of left ones at a time, of whole texts.
 const CHUNK: usize = 1024;
@@ -96,7 +96,7 @@ pub(super) fn retrieved_maxima(
     }
 }
 
-/// Which products are among the k greatest: those above a value, and of those equal to it the first few.
+/// The products that are among the k greatest: those above a value, and of those equal to it the first few.
 struct Retrieved {
     value: f32,
     last_equal: usize,

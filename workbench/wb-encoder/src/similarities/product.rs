@@ -11,44 +11,39 @@ const ROWS: usize = 128;
 /// A·Bᵀ: `[m, k]` by `[n, k]` is `[m, n]`.
 pub fn by_rows(a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>) -> Array2<f32> {
     let ((m, k), n) = (a.dim(), b.nrows());
-    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let (a, b) = (a.as_slice().unwrap_or_default(), b.as_slice().unwrap_or_default());
-    in_blocks(m, n, |first, block| {
-        let rows = block.len() / n;
-        let part = Mat::new(&a[first * k..], rows, k);
-        matmul(MatMut::new(block, rows, n), false, part, Mat::new(b, n, k).t(), 1.0);
-    })
+    in_blocks(a, b, (m, n), |a, b, first, rows| (Mat::new(&a[first * k..], rows, k), Mat::new(b, n, k).t()))
 }
 
 /// A·B: `[m, k]` by `[k, n]` is `[m, n]`.
 pub fn plain(a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>) -> Array2<f32> {
     let ((m, k), n) = (a.dim(), b.ncols());
-    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let (a, b) = (a.as_slice().unwrap_or_default(), b.as_slice().unwrap_or_default());
-    in_blocks(m, n, |first, block| {
-        let rows = block.len() / n;
-        let part = Mat::new(&a[first * k..], rows, k);
-        matmul(MatMut::new(block, rows, n), false, part, Mat::new(b, k, n), 1.0);
-    })
+    in_blocks(a, b, (m, n), |a, b, first, rows| (Mat::new(&a[first * k..], rows, k), Mat::new(b, k, n)))
 }
 
 /// Aᵀ·B: `[k, m]` by `[k, n]` is `[m, n]`.
 pub fn by_columns(a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>) -> Array2<f32> {
     let ((k, m), n) = (a.dim(), b.ncols());
-    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let (a, b) = (a.as_slice().unwrap_or_default(), b.as_slice().unwrap_or_default());
-    in_blocks(m, n, |first, block| {
-        let rows = block.len() / n;
-        let part = Mat::strided(a.get(first..).unwrap_or_default(), k, rows, m).t();
-        matmul(MatMut::new(block, rows, n), false, part, Mat::new(b, k, n), 1.0);
+    in_blocks(a, b, (m, n), |a, b, first, rows| {
+        (Mat::strided(a.get(first..).unwrap_or_default(), k, rows, m).t(), Mat::new(b, k, n))
     })
 }
 
-/// Fills `[m, n]` in blocks of rows: `fill(first row, block)`.
-fn in_blocks(m: usize, n: usize, fill: impl Fn(usize, &mut [f32]) + Sync) -> Array2<f32> {
+/// A product `[m, n]` in blocks of rows: `sides(numbers of A, numbers of B, first row, rows)` are the two sides of a block.
+fn in_blocks(
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    (m, n): (usize, usize),
+    sides: impl for<'s> Fn(&'s [f32], &'s [f32], usize, usize) -> (Mat<'s>, Mat<'s>) + Sync,
+) -> Array2<f32> {
+    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
+    let (a, b) = (a.as_slice().unwrap_or_default(), b.as_slice().unwrap_or_default());
     let mut out = Array2::zeros((m, n));
     if let Some(all) = out.as_slice_mut().filter(|all| !all.is_empty()) {
-        all.par_chunks_mut(ROWS * n).enumerate().for_each(|(at, block)| fill(at * ROWS, block));
+        all.par_chunks_mut(ROWS * n).enumerate().for_each(|(at, block)| {
+            let rows = block.len() / n;
+            let (left, right) = sides(a, b, at * ROWS, rows);
+            matmul(MatMut::new(block, rows, n), false, left, right, 1.0);
+        });
     }
     out
 }

@@ -20,7 +20,35 @@ pub fn each(matrix: &mut Array2<f32>, fill: impl Fn(usize, &mut [f32]) + Sync) {
     }
 }
 
-/// For each of `n` owners what it owns, in order.
+/// Scores of row `owners[j]` on the left against row `j` on the right.
+pub fn own_scores(
+    left: ArrayView2<'_, f32>,
+    right: ArrayView2<'_, f32>,
+    owners: &[u32],
+    score: impl Fn(&[f32], &[f32]) -> f32 + Sync,
+) -> Vec<f32> {
+    let (left, right) = (slices(&left), slices(&right));
+    owners.par_iter().zip(&right).map(|(owner, right)| score(left[*owner as usize], right)).collect()
+}
+
+/// Gradients at both sides of [`own_scores`]: `add(row, other row, gradient at their score, sum)` adds that at a row.
+pub fn own_backward(
+    left: ArrayView2<'_, f32>,
+    right: ArrayView2<'_, f32>,
+    owners: &[u32],
+    at_scores: &[f32],
+    add: impl Fn(&[f32], &[f32], f32, &mut [f32]) + Sync,
+) -> (Array2<f32>, Array2<f32>) {
+    let (left_rows, right_rows) = (slices(&left), slices(&right));
+    let mut at_right = Array2::zeros(right.dim());
+    each(&mut at_right, |j, sum| add(right_rows[j], left_rows[owners[j] as usize], at_scores[j], sum));
+    let owned = by_owner(owners, left.nrows());
+    let mut at_left = Array2::zeros(left.dim());
+    each(&mut at_left, |i, sum| owned[i].iter().for_each(|j| add(left_rows[i], right_rows[*j], at_scores[*j], sum)));
+    (at_left, at_right)
+}
+
+/// Lists what each of `n` owners owns, in order.
 pub fn by_owner(owners: &[u32], n: usize) -> Vec<Vec<usize>> {
     let mut owned = vec![Vec::new(); n];
     for (at, owner) in owners.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a similarity gives: two sides to scores, and the scores' gradient back to the sides.
+//! The interface of a similarity: two sides to scores, and the scores' gradient back to the sides.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView2};
 /// sums of gradients go back through that preparation once.
 pub trait Similarity: Debug + Send + Sync {
     /// Brings a side into the form that scores are computed from.
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> Prepared;
+    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows;
 
     /// Scores of every prepared row on the left against every one on the right.
     ///
@@ -42,7 +42,7 @@ pub trait Similarity: Debug + Send + Sync {
     ) -> (Array2<f32>, Array2<f32>);
 
     /// Turns the gradient at prepared rows into that at the rows as they were given.
-    fn unprepare(&self, prepared: &Prepared, gradient: &mut Array2<f32>);
+    fn unprepare(&self, prepared: &PreparedRows, gradient: &mut Array2<f32>);
 
     /// Scores of every row on the left against every row on the right, with nothing kept.
     fn compare(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
@@ -52,9 +52,9 @@ pub trait Similarity: Debug + Send + Sync {
 
 /// One side in the form that scores are computed from.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedRows {
     /// `[texts, dim]`.
     pub rows: Array2<f32>,
-    /// What each row was multiplied by: 1/length for the cosine, nothing where rows stay as they are.
+    /// Factor of each row: 1/length for the cosine, nothing where rows stay as they are.
     pub factors: Vec<f32>,
 }

@@ -109,12 +109,12 @@ impl<'a> TokenTexts<'a> {
         Self { offsets: &self.offsets[..=texts], ..self }
     }
 
-    /// How many texts.
+    /// Number of texts.
     pub fn len(self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -137,10 +137,10 @@ impl<'a> TokenTexts<'a> {
     }
 }
 
-/// No token: nothing is retrieved, or there is none.
+/// The absence of a token: nothing is retrieved, or there is none.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// For each left token and each right text, the right text's token that counts.
+/// The token of each right text that counts for each left token.
 #[derive(Debug, Clone)]
 pub struct Matches {
     /// `[left tokens, right texts]`: tokens of the right side, or [`NONE`].
@@ -267,7 +267,7 @@ impl TokenSimilarity {
         [at_left, at_right]
     }
 
-    /// The same, given the loss's gradient at [`TokenSimilarity::own_scores`].
+    /// Gradients at both sides, given the loss's gradient at [`TokenSimilarity::own_scores`].
     pub fn own_backward(
         left: TokenTexts<'_>,
         right: TokenTexts<'_>,
@@ -315,7 +315,7 @@ impl TokenSimilarity {
 /// The tokens that scores of documents with their own anchors are made of.
 #[derive(Debug, Clone)]
 pub enum OwnMatches {
-    /// For each right text, for each token of its owner, a token of the right side.
+    /// Per right text and token of its owner, a token of the right side.
     Pairs(Vec<Vec<u32>>),
     /// Cells of a whole matrix.
     Cells(Matches),
@@ -328,7 +328,7 @@ fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
     );
 }
 
-/// Which text each token belongs to.
+/// The text that each token belongs to.
 fn owners_of_tokens(texts: TokenTexts<'_>) -> Vec<usize> {
     (0..texts.len()).flat_map(|text| texts.range(text).map(move |_| text)).collect()
 }

@@ -9,7 +9,7 @@ use tokenizers::{
 
 use crate::{error::Result, tokenizer::failed, word_splitter::WordSplitter};
 
-/// How often each word stands in the texts; words are written in the byte-level alphabet.
+/// Counts the words of the texts; words are written in the byte-level alphabet.
 pub(super) fn count(
     tokenizer: &tokenizers::Tokenizer,
     splitter: WordSplitter,

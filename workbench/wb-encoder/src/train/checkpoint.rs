@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use wb_core::{Error, Result, atomic, fingerprint::Fingerprint};
 
-use super::{ema::Ema, optimizer::AdamW, refresh::Mined, tensors};
+use super::{ema::Ema, optimizer::AdamW, refresh::RefreshedNegatives, tensors};
 use crate::parameters::Parameters;
 
 const WEIGHTS: &str = "weights.safetensors";
@@ -22,9 +22,9 @@ const MANIFEST: &str = "MANIFEST.json";
 /// Checkpoints that are kept beside the best one.
 const NEWEST: usize = 2;
 
-/// Where training stands.
+/// The state of a training at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct CheckpointState {
     /// Steps done.
     pub step: u64,
     /// The step whose weights validated best so far, and their MRR; none before the first validation.
@@ -38,14 +38,14 @@ pub struct State {
     pub config: Value,
 }
 
-/// What a checkpoint keeps.
+/// The content of a checkpoint that is to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept<'a> {
     /// Steps done.
     pub step: u64,
-    /// See [`State::best`].
+    /// See [`CheckpointState::best`].
     pub best: Option<(u64, f64)>,
-    /// See [`State::negatives`].
+    /// See [`CheckpointState::negatives`].
     pub negatives: Option<&'a (u64, Fingerprint)>,
     /// The weights that train.
     pub parameters: &'a Parameters,
@@ -93,7 +93,7 @@ impl Checkpoints {
     pub fn save(&self, kept: Kept<'_>) -> Result<()> {
         let Kept { step, best, .. } = kept;
         let (made_with, config) = (self.made_with.clone(), self.config.clone());
-        let state = State { step, best, negatives: kept.negatives.cloned(), made_with, config };
+        let state = CheckpointState { step, best, negatives: kept.negatives.cloned(), made_with, config };
         let path = self.path(step);
         let mut files = vec![
             (WEIGHTS, tensors::weights_to_bytes(kept.parameters)?),
@@ -120,7 +120,7 @@ impl Checkpoints {
 
     /// The newest whole checkpoint, and a sentence for each newer one that is damaged.
     /// One that was made with something else than what is at hand now is an error.
-    pub fn newest(&self) -> Result<(Option<State>, Vec<String>)> {
+    pub fn newest(&self) -> Result<(Option<CheckpointState>, Vec<String>)> {
         let mut damaged = Vec::new();
         for step in self.steps()?.into_iter().rev() {
             match self.check(step) {
@@ -168,14 +168,14 @@ impl Checkpoints {
     }
 
     /// Writes hard negatives that were mined after a step, and gives the fingerprint of their file.
-    pub fn write_negatives(&self, step: u64, mined: &Mined) -> Result<Fingerprint> {
+    pub fn write_negatives(&self, step: u64, mined: &RefreshedNegatives) -> Result<Fingerprint> {
         let bytes = serde_json::to_vec(mined).map_err(|error| Error::data("checkpoint", error.to_string()))?;
         atomic::write(&self.negatives_path(step), &bytes)?;
         Ok(Fingerprint::of_bytes(&bytes))
     }
 
     /// Reads what [`Checkpoints::write_negatives`] wrote.
-    pub fn read_negatives(&self, (step, expected): &(u64, Fingerprint)) -> Result<Mined> {
+    pub fn read_negatives(&self, (step, expected): &(u64, Fingerprint)) -> Result<RefreshedNegatives> {
         let path = self.negatives_path(*step);
         let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
         let found = Fingerprint::of_bytes(&bytes);
@@ -193,14 +193,16 @@ impl Checkpoints {
         Ok(path)
     }
 
-    fn prune(&self, newest: &State) -> Result<()> {
+    fn prune(&self, newest: &CheckpointState) -> Result<()> {
         let mut keep = BTreeSet::from([newest.step]);
         keep.extend(newest.best.map(|(step, _)| step));
         let steps = self.steps()?;
         for step in steps.iter().rev().filter(|step| **step < newest.step).take(NEWEST - 1) {
             keep.insert(*step);
             // A damaged one keeps itself only.
-            keep.extend(self.read::<State>(*step, STATE).ok().and_then(|state| state.best).map(|(step, _)| step));
+            keep.extend(
+                self.read::<CheckpointState>(*step, STATE).ok().and_then(|state| state.best).map(|(step, _)| step),
+            );
         }
         for step in steps.into_iter().filter(|step| *step < newest.step && !keep.contains(step)) {
             atomic::remove_folder(&self.path(step))?;
@@ -210,7 +212,7 @@ impl Checkpoints {
 
     /// Takes out mined negatives that no checkpoint goes on with.
     fn prune_negatives(&self) -> Result<()> {
-        let of_step = |step: u64| self.read::<State>(step, STATE).ok().and_then(|state| state.negatives);
+        let of_step = |step: u64| self.read::<CheckpointState>(step, STATE).ok().and_then(|state| state.negatives);
         let used: BTreeSet<u64> = self.steps()?.into_iter().filter_map(of_step).map(|(step, _)| step).collect();
         for name in names(&self.folder)? {
             let step = name.strip_prefix("negatives-").and_then(|rest| rest.strip_suffix(".json")?.parse().ok());
@@ -221,13 +223,13 @@ impl Checkpoints {
         Ok(())
     }
 
-    fn check(&self, step: u64) -> Result<State> {
+    fn check(&self, step: u64) -> Result<CheckpointState> {
         let manifest: Manifest = self.read(step, MANIFEST)?;
         let needed = [WEIGHTS, OPTIMIZER, STATE].into_iter();
         for file in needed.chain(manifest.files.keys().map(String::as_str)).collect::<BTreeSet<&str>>() {
             self.verified(step, file)?;
         }
-        let state: State = self.read(step, STATE)?;
+        let state: CheckpointState = self.read(step, STATE)?;
         if state.step != step {
             let place = self.path(step).join(STATE);
             return Err(Error::data(place.display().to_string(), format!("step {}, expected {step}", state.step)));
@@ -238,7 +240,7 @@ impl Checkpoints {
         Ok(state)
     }
 
-    fn compare(&self, state: &State) -> Result<()> {
+    fn compare(&self, state: &CheckpointState) -> Result<()> {
         let all: BTreeSet<&String> = self.made_with.keys().chain(state.made_with.keys()).collect();
         let changed: Vec<&str> = all
             .into_iter()
@@ -300,7 +302,7 @@ fn named(build: &str) -> &str {
     if build.is_empty() { "a build without a name" } else { build }
 }
 
-/// What differs between two configs, key by key, as `train.clip_norm: 1.0, now 2.0`.
+/// Differences between two configs, key by key, as `train.clip_norm: 1.0, now 2.0`.
 pub fn differences(key: &str, before: &Value, now: &Value) -> Vec<String> {
     match (before, now) {
         (Value::Object(a), Value::Object(b)) => {

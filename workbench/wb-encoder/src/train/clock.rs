@@ -32,7 +32,7 @@ pub fn seconds_since(started: Instant) -> f64 {
     started.elapsed().as_secs_f64()
 }
 
-/// How many multiples of `every` come after `step`, up to `last`.
+/// Number of multiples of `every` that come after `step`, up to `last`.
 fn due(every: u64, step: u64, last: u64) -> u64 {
     (last / every).saturating_sub(step / every)
 }

@@ -157,7 +157,7 @@ pub enum BatchFrom {
 }
 
 impl BatchFrom {
-    /// Whether batches hold pairs of several data sets.
+    /// True where batches hold pairs of several data sets.
     pub fn is_mixed(self) -> bool {
         self == Self::AllDatasets
     }

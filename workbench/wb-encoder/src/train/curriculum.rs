@@ -64,27 +64,27 @@ pub enum Until {
 
 /// A stage with everything filled in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
+pub struct TrainStage {
     /// Its name; empty where there is no curriculum.
     pub name: String,
-    /// Where it ends; none for the end of training.
+    /// End of the stage; none for the end of training.
     pub until: Option<Until>,
     /// Its data sets, as positions in the table's list, ascending.
     pub datasets: Vec<usize>,
-    /// At most so many hard negatives of each pair.
+    /// Most hard negatives of each pair.
     pub negatives: usize,
-    /// What is lowered.
+    /// Loss that is lowered.
     pub loss: LossConfig,
-    /// What the scheduled learning rate is multiplied by.
+    /// Factor of the scheduled learning rate.
     pub rate_factor: f64,
     /// Limits of its own.
     pub max_tokens: Option<MaxTokens>,
 }
 
 /// The stages of a training on data sets of these names; one for everything where there is no curriculum.
-pub fn stages(config: &TrainConfig, datasets: &[String]) -> Result<Vec<Stage>> {
+pub fn stages(config: &TrainConfig, datasets: &[String]) -> Result<Vec<TrainStage>> {
     if config.curriculum.is_empty() {
-        return Ok(vec![Stage {
+        return Ok(vec![TrainStage {
             name: String::new(),
             until: None,
             datasets: (0..datasets.len()).collect(),
@@ -116,12 +116,12 @@ impl StageConfig {
         self.scale.or_else(|| self.temperature.map(|temperature| 1.0 / temperature))
     }
 
-    fn fill_in(&self, key: &str, config: &TrainConfig, known: &[String]) -> Result<Stage> {
+    fn fill_in(&self, key: &str, config: &TrainConfig, known: &[String]) -> Result<TrainStage> {
         for (at, name) in self.datasets.iter().enumerate() {
             check_name(&format!("{key}.datasets[{at}]"), name, known)?;
         }
         let is_used = |at: &usize| self.datasets.is_empty() || self.datasets.contains(&known[*at]);
-        Ok(Stage {
+        Ok(TrainStage {
             name: self.name.clone(),
             until: self.until,
             datasets: (0..known.len()).filter(is_used).collect(),

@@ -16,7 +16,7 @@ const CHUNK: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ema {
     decay: f64,
-    /// In the parameters' order; empty for a weight that does not train.
+    /// Averages in the parameters' order; empty for a weight that does not train.
     pub values: Vec<Vec<f32>>,
 }
 

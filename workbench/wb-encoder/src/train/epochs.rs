@@ -2,7 +2,7 @@
 
 use wb_core::{Error, Result, Seed};
 
-use super::{config::TrainConfig, mix::Share, sampler::PairTexts, table::PairTable};
+use super::{config::TrainConfig, mix::DatasetShare, sampler::PairTexts, table::PairTable};
 
 /// Makes batches, one epoch at a time. Nothing depends on what was asked for before but for how far data sets have been
 /// gone through, so the same calls give the same batches.
@@ -13,13 +13,13 @@ pub struct Epochs<'a> {
     seed: Seed,
     /// The pairs of each data set.
     members: Vec<Vec<u32>>,
-    /// How often each data set was begun.
+    /// Number of passes begun over each data set.
     passes: Vec<u64>,
     /// The data sets at hand.
     sets: Vec<usize>,
-    /// What is left of the pass over each data set: whole batches, or single pairs where batches are mixed.
+    /// Rest of the pass over each data set: whole batches, or single pairs where batches are mixed.
     streams: Vec<Vec<Vec<u32>>>,
-    /// In how many units each data set at hand is gone through once.
+    /// Number of units in which each data set at hand is gone through once.
     units: Vec<usize>,
     /// Epochs begun.
     epoch: u64,
@@ -155,9 +155,9 @@ impl<'a> Epochs<'a> {
         Ok(sets)
     }
 
-    fn shares(&self, sets: &[usize]) -> Vec<Share<'a>> {
+    fn shares(&self, sets: &[usize]) -> Vec<DatasetShare<'a>> {
         let names = self.table.datasets();
-        let share = |set: &usize| Share {
+        let share = |set: &usize| DatasetShare {
             name: names[*set].as_str(),
             pairs: self.members[*set].len(),
             units: self.units[*set],

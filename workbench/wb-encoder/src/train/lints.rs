@@ -1,4 +1,4 @@
-//! What `train:` allows and is probably not meant, found without training.
+//! Settings that `train:` allows and that are probably not meant, found without training.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use crate::{
     similarities::SimilarityConfig,
 };
 
-/// What lints have to know of the training pairs and the model, as far as it is known.
+/// Facts about the training pairs and the model that lints look at, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DataFacts {
-    /// How many pairs.
+    /// Number of pairs.
     pub pairs: usize,
-    /// How many of them bring a hard negative.
+    /// Number of pairs that bring a hard negative.
     pub with_negatives: usize,
     /// The most hard negatives that a pair brings.
     pub most_negatives: usize,
-    /// How many have a score for the positive and for each hard negative that is used.
+    /// Number of pairs with a score for the positive and for each hard negative that is used.
     pub with_scores: usize,
     /// The lowest and the highest score of a positive.
     pub scores: Option<[f32; 2]>,
@@ -29,19 +29,19 @@ pub struct DataFacts {
     pub alike: u64,
     /// Length of the model's embeddings.
     pub dim: Option<usize>,
-    /// How many steps training will have.
+    /// Number of steps that training will have.
     pub steps: Option<u64>,
 }
 
 impl DataFacts {
-    /// Of training pairs, of which so many hard negatives each are used.
+    /// Facts of training pairs, of which so many hard negatives each are used.
     pub fn of(pairs: &[Pair], negatives: usize) -> Self {
         let mut gathered = Gathered::default();
         pairs.iter().for_each(|pair| gathered.add(pair, negatives));
         gathered.finish()
     }
 
-    /// The same of pairs that need not fit into memory.
+    /// Facts of pairs that need not fit into memory.
     pub fn of_stream(pairs: &dyn PairStream, negatives: usize) -> wb_core::Result<Self> {
         let mut gathered = Gathered::default();
         pairs.each(&mut |pair| {
@@ -51,19 +51,19 @@ impl DataFacts {
         Ok(gathered.finish())
     }
 
-    /// The same pairs once so many hard negatives have been mined for each. A few may get fewer; mining counts those.
+    /// Facts of the pairs once so many hard negatives are mined for each. A few may get fewer; mining counts those.
     #[must_use]
     pub fn with_mined(self, per_pair: usize) -> Self {
         Self { with_negatives: self.pairs, most_negatives: per_pair, ..self }
     }
 
-    /// The same with the number of steps.
+    /// Adds the number of steps.
     #[must_use]
     pub fn with_steps(self, steps: u64) -> Self {
         Self { steps: Some(steps), ..self }
     }
 
-    /// The same with the length of the model's embeddings.
+    /// Adds the length of the model's embeddings.
     #[must_use]
     pub fn with_dim(self, dim: usize) -> Self {
         Self { dim: Some(dim), ..self }

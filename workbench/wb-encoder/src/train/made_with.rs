@@ -1,4 +1,4 @@
-//! What a training was made with: fingerprints of everything that decides its bytes.
+//! The origin of a training: fingerprints of everything that decides its bytes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How several data sets take turns in an epoch: how much each gives, and in which order.
+//! Turns of several data sets in an epoch: how much each gives, and in which order.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub enum MixConfig {
 
 /// A data set of a stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share<'a> {
+pub struct DatasetShare<'a> {
     /// Its name.
     pub name: &'a str,
-    /// How many pairs it has.
+    /// Number of its pairs.
     pub pairs: usize,
-    /// In how many units (batches, or pairs) it is gone through once.
+    /// Number of units (batches, or pairs) in which it is gone through once.
     pub units: usize,
 }
 
@@ -72,8 +72,8 @@ impl MixConfig {
         }
     }
 
-    /// Which data set each unit of an epoch comes from, as positions in `shares`.
-    pub fn turns(&self, shares: &[Share<'_>], seed: Seed, epoch: u64) -> Result<Vec<usize>> {
+    /// The data set that each unit of an epoch comes from, as positions in `shares`.
+    pub fn turns(&self, shares: &[DatasetShare<'_>], seed: Seed, epoch: u64) -> Result<Vec<usize>> {
         let all: usize = shares.iter().map(|share| share.units).sum();
         let counts: Vec<usize> = match self {
             Self::Proportional => shares.iter().map(|share| share.units).collect(),
@@ -82,7 +82,7 @@ impl MixConfig {
                 return Ok((0..least).flat_map(|_| 0..shares.len()).collect());
             }
             Self::Temperature(_) | Self::Weights(_) => {
-                let weight = |share: &Share<'_>| self.weight(share.name, share.pairs);
+                let weight = |share: &DatasetShare<'_>| self.weight(share.name, share.pairs);
                 apportion(all, &shares.iter().map(weight).collect::<Result<Vec<f64>>>()?)
             }
         };
@@ -112,7 +112,7 @@ pub fn check_name(key: &str, name: &str, known: &[String]) -> Result<()> {
     Err(Error::value(key, message).with_hint(hint))
 }
 
-/// Whole numbers in proportion to weights that together are `total`: largest remainders, the first of equals.
+/// Shares of `total` in whole numbers, in proportion to weights: largest remainders, the first of equals.
 /// A weight above 0 gets at least 1, for which the sum may grow by as much.
 fn apportion(total: usize, weights: &[f64]) -> Vec<usize> {
     let sum: f64 = weights.iter().sum();
@@ -134,10 +134,10 @@ fn apportion(total: usize, weights: &[f64]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    const SHARES: [Share<'_>; 3] = [
-        Share { name: "a", pairs: 400, units: 100 },
-        Share { name: "b", pairs: 100, units: 25 },
-        Share { name: "c", pairs: 16, units: 4 },
+    const SHARES: [DatasetShare<'_>; 3] = [
+        DatasetShare { name: "a", pairs: 400, units: 100 },
+        DatasetShare { name: "b", pairs: 100, units: 25 },
+        DatasetShare { name: "c", pairs: 16, units: 4 },
     ];
 
     fn counts(mix: &MixConfig) -> Vec<usize> {

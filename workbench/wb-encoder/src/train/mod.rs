@@ -1,4 +1,4 @@
-//! How weights learn: the training loop, and around it what it is made of.
+//! Training of weights: the training loop, and around it what it is made of.
 
 pub mod checkpoint;
 pub mod clock;
@@ -44,19 +44,19 @@ pub use mix::MixConfig;
 pub use moment::Moment;
 pub use objectives::{CodeTokens, ObjectivesConfig};
 pub use optimizer::{AdamwConfig, OptimizerConfig};
-pub use refresh::{Mined, Refresh, RefreshConfig};
+pub use refresh::{Refresh, RefreshConfig, RefreshedNegatives};
 pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
 pub use table::{PairStream, TrainPairs};
-pub use token_cache::{Tokenize, Wanted};
+pub use token_cache::{Tokenize, TokenizeRequest};
 pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
     course::Course,
     interpolate::Before,
     objectives::Objectives,
-    plan::Plan,
-    prefetch::{BatchMaker, Planned, default_threads, with_batches},
+    plan::TrainPlan,
+    prefetch::{BatchMaker, PlannedBatch, default_threads, with_batches},
     session::Session,
     table::PairTable,
     token_cache::TokenCache,
@@ -74,7 +74,7 @@ use crate::{
 /// Bytes of token ids that are kept from epoch to epoch.
 const TOKEN_CACHE: usize = 1 << 30;
 
-/// What is trained on, and where it is written.
+/// The data and settings of a training, and the files that it writes.
 pub struct TrainJob<'a> {
     /// The pairs to learn from.
     pub pairs: TrainPairs<'a>,
@@ -82,13 +82,13 @@ pub struct TrainJob<'a> {
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
     pub tokenize: &'a Tokenize<'a>,
-    /// How token states become one vector each, where the encoder gives those; none where it gives one a text.
+    /// The step from token states to one vector each; none where the encoder gives one vector a text.
     pub late_interaction: Option<&'a LateInteraction>,
-    /// What objectives on tokens must know of texts; needed where the config names some.
+    /// Knowledge of texts that objectives on tokens need; needed where the config names some.
     pub code: Option<CodeTokens<'a>>,
     /// Special tokens before and after every text, which token dropout must not take; a marker of its side is one.
     pub special_tokens: [usize; 2],
-    /// How.
+    /// Settings of the training.
     pub config: &'a TrainConfig,
     /// Decides order, dropout and the choice of validation pairs.
     pub seed: Seed,
@@ -96,7 +96,7 @@ pub struct TrainJob<'a> {
     pub refresh: Option<&'a Refresh<'a>>,
     /// Embeds the texts of each batch too, where the loss asks a guide.
     pub guide: Option<&'a Guide<'a>>,
-    /// Where journals and checkpoints go.
+    /// Places of journals and checkpoints.
     pub files: TrainFiles,
     /// Goes on from the newest whole checkpoint, if there is one. Without it, files of an earlier training are an error.
     pub resume: bool,
@@ -111,7 +111,7 @@ pub struct TrainJob<'a> {
 /// A second encoder, which is asked from several threads at once and does not train.
 pub type Guide<'a> = dyn Encoder + Sync + 'a;
 
-/// Where training writes.
+/// Files that training writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainFiles {
     /// One [`wb_core::records::journal::StepRecord`] a line.
@@ -135,12 +135,12 @@ impl From<&RunDir> for TrainFiles {
     }
 }
 
-/// How training ended.
+/// End of a training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainOutcome {
     /// Steps done, those before a resume included.
     pub steps: u64,
-    /// Whether it was stopped before the last step; then the weights are those of `steps`.
+    /// True where it was stopped before the last step; then the weights are those of `steps`.
     pub stopped: bool,
     /// The step whose weights validated best; 0 is before training.
     pub best_step: u64,
@@ -154,7 +154,7 @@ pub struct TrainOutcome {
     pub left_out: Vec<usize>,
     /// Pairs that brought fewer hard negatives than those that brought most, of those that are asked for.
     pub short_of_negatives: usize,
-    /// What the user should know: checkpoints that were found damaged, stages that were not reached.
+    /// Warnings for the user: checkpoints that were found damaged, stages that were not reached.
     pub warnings: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ fn train_with_heads(
     }
     progress(Progress::new("planning steps", 0, 0));
     let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;
-    let plan = Plan::new(&table, config, job.seed)?;
+    let plan = TrainPlan::new(&table, config, job.seed)?;
     let short_of_negatives = table.short_of_negatives();
     if config.refresh.is_none() {
         table.freeze();
@@ -206,7 +206,7 @@ fn train_with_heads(
     table.check(loss.needs(), config)?;
     let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)
         .map_err(|error| unless_stopped(job.stop, error))?;
-    let of_stage = |stage: &curriculum::Stage| LossOnEmbeddings::new(config.similarity, &stage.loss);
+    let of_stage = |stage: &curriculum::TrainStage| LossOnEmbeddings::new(config.similarity, &stage.loss);
     let losses: Vec<LossOnEmbeddings> = plan.stages.iter().map(of_stage).collect();
     let views = Views::new(&plan.stages, table.datasets(), &config.prompts);
     let objectives = Objectives::open(&config.objectives, job.code.as_ref(), &table, job.seed, backbone)?;
@@ -284,7 +284,7 @@ fn check_similarity(job: &TrainJob<'_>, loss: &LossOnEmbeddings) -> Result<()> {
     Err(CoreError::value("train.similarity", message).with_hint(hint).into())
 }
 
-/// What a guide was broken off with says only that it was.
+/// Turns the error of a guide that was broken off, which says only that it was, into [`Error::Stopped`].
 fn unless_stopped(stop: &Stop, error: Error) -> Error {
     if stop.is_set() { Error::Stopped } else { error }
 }
@@ -292,7 +292,7 @@ fn unless_stopped(stop: &Stop, error: Error) -> Error {
 /// Trains up to a step. True where it was stopped before that.
 fn run(
     session: &mut Session<'_>,
-    plan: &Plan,
+    plan: &TrainPlan,
     end: u64,
     maker: &BatchMaker<'_>,
     job: &TrainJob<'_>,
@@ -301,7 +301,7 @@ fn run(
     let every = job.config.validate.every.steps(plan.len());
     let steps = &plan.steps[session.step() as usize..end as usize];
     let batches = steps.iter().flat_map(|step| step.batches.iter().map(|batch| (step.stage, batch.as_slice())));
-    let planned: Vec<Planned<'_>> = batches.collect();
+    let planned: Vec<PlannedBatch<'_>> = batches.collect();
     with_batches(maker, &planned, default_threads(), |mut batches| {
         let mut measured = session.validate_if_due(every, progress)?;
         for step in steps {

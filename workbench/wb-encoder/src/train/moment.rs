@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
 use super::{
-    token_cache::{Tokenize, Wanted},
+    token_cache::{Tokenize, TokenizeRequest},
     views::PromptsConfig,
 };
 use crate::{
@@ -25,7 +25,7 @@ const WINDOW: usize = 4096;
 pub struct Moment<'a> {
     /// The model.
     pub backbone: &'a dyn Backbone,
-    /// How token states become one vector each, where the encoder gives those.
+    /// The step from token states to one vector each, where the encoder gives those.
     pub late_interaction: Option<&'a LateInteraction>,
     /// Text to token ids.
     pub tokenize: &'a Tokenize<'a>,
@@ -38,7 +38,7 @@ pub struct Moment<'a> {
 impl Moment<'_> {
     fn tokens(&self, texts: &[&str], side: Side) -> Result<Vec<Vec<u32>>> {
         let prompt = self.prompts.of_column(side);
-        texts.par_iter().map(|text| (self.tokenize)(Wanted { text, side, prompt, max_tokens: None })).collect()
+        texts.par_iter().map(|text| (self.tokenize)(TokenizeRequest { text, side, prompt, max_tokens: None })).collect()
     }
 
     fn embed_texts(

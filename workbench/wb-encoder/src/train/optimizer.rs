@@ -204,7 +204,7 @@ fn layer(name: &str) -> Option<usize> {
     parts.next()?.parse().ok()
 }
 
-/// How many layers stand above a weight's: all of them above embeddings, none above what comes after the last.
+/// Number of layers above a weight's: all of them above embeddings, none above what comes after the last.
 ///
 /// As in ELECTRA's fine-tuning (Clark et al. 2020, layer-wise learning-rate decay after Howard and Ruder 2018), whose
 /// powers are all higher by one or two: there the full rate is that of a new layer on top, and here there is none.
@@ -216,7 +216,7 @@ fn layers_above(name: &str, layers: usize) -> usize {
     }
 }
 
-/// Whether a weight is a table of vectors or belongs to one: BERT's have it in their names, T5's have not.
+/// True where a weight is a table of vectors or belongs to one: BERT's have it in their names, T5's have not.
 fn is_embedding(name: &str) -> bool {
     name.contains("embeddings") || name == "shared.weight" || name.ends_with("relative_attention_bias.weight")
 }
@@ -269,7 +269,7 @@ fn squares(values: &[f32]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// What gradients of this norm are multiplied by so that the norm is at most `clip_norm` (0 for no limit):
+/// Factor that brings gradients of this norm to a norm of at most `clip_norm` (0 for no limit):
 /// min(1, clip_norm/(norm + 1e-6)), as `torch.nn.utils.clip_grad_norm_`.
 pub fn clip_factor(norm: f64, clip_norm: f64) -> f64 {
     if clip_norm == 0.0 { 1.0 } else { (clip_norm / (norm + 1e-6)).min(1.0) }

@@ -4,7 +4,7 @@ use wb_core::{Error, Result, Seed, records::journal::StageRecord};
 
 use super::{
     config::TrainConfig,
-    curriculum::{Stage, Until, stages},
+    curriculum::{TrainStage, Until, stages},
     epochs::Epochs,
     table::PairTable,
 };
@@ -19,24 +19,24 @@ pub struct PlannedStep {
     pub batches: Vec<Vec<u32>>,
     /// Epochs done after it, with a fraction.
     pub epoch: f64,
-    /// Its stage, as a position in [`Plan::stages`].
+    /// Its stage, as a position in [`TrainPlan::stages`].
     pub stage: usize,
 }
 
 /// All steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// In order; step 1 is `steps[0]`.
+pub struct TrainPlan {
+    /// The steps in order; step 1 is `steps[0]`.
     pub steps: Vec<PlannedStep>,
     /// The stages; one without a name where there is no curriculum.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<TrainStage>,
     /// Pairs that no batch of an epoch holds, by epoch.
     pub left_out: Vec<usize>,
-    /// What the user should know: stages that are not reached.
+    /// Notes for the user: stages that are not reached.
     pub notes: Vec<String>,
 }
 
-impl Plan {
+impl TrainPlan {
     /// Plans stage after stage until the stages, the epochs or the steps are done. No step at all is an error.
     /// Accumulation does not reach over the end of an epoch: the last step of an epoch may average fewer batches.
     pub fn new(table: &PairTable<'_>, config: &TrainConfig, seed: Seed) -> Result<Self> {
@@ -65,12 +65,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// How many steps.
+    /// Number of steps.
     pub fn len(&self) -> u64 {
         self.steps.len() as u64
     }
 
-    /// Whether there are none; a plan that was made has some.
+    /// True where there are none; a plan that was made has some.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -78,7 +78,7 @@ impl Plan {
     /// The stages that are reached, for reports.
     pub fn records(&self, table: &PairTable<'_>) -> Vec<StageRecord> {
         let sizes = table.dataset_sizes();
-        let record = |(number, stage): (usize, &Stage)| {
+        let record = |(number, stage): (usize, &TrainStage)| {
             let first = self.steps.iter().position(|step| step.stage == number)?;
             let last = self.steps.iter().rposition(|step| step.stage == number)?;
             Some(StageRecord {
@@ -99,7 +99,7 @@ impl Plan {
     }
 }
 
-/// When stages end.
+/// The limits that stages end at.
 struct End {
     /// All steps, where a stage counts in shares of them.
     total: Option<u64>,
@@ -124,9 +124,9 @@ fn limit(config: &TrainConfig) -> u64 {
     if config.max_steps == 0 { u64::MAX } else { config.max_steps }
 }
 
-/// Whether the number of all steps decides where a stage ends: it counts in shares, or goes on to the end
+/// True where the number of all steps decides where a stage ends: it counts in shares, or goes on to the end
 /// while epochs of different data sets are of different length.
-fn needs_total(stages: &[Stage]) -> bool {
+fn needs_total(stages: &[TrainStage]) -> bool {
     let in_shares = stages.iter().any(|stage| matches!(stage.until, Some(Until::Share(_))));
     let to_the_end = stages.last().is_some_and(|stage| stage.until.is_none());
     in_shares || (to_the_end && stages.iter().any(|stage| stage.datasets != stages[0].datasets))
@@ -145,7 +145,7 @@ fn all_steps(table: &PairTable<'_>, config: &TrainConfig, seed: Seed) -> Result<
     Ok(steps)
 }
 
-fn no_steps(number: usize, stage: &Stage, begin: u64) -> Error {
+fn no_steps(number: usize, stage: &TrainStage, begin: u64) -> Error {
     let message = format!("the stage `{}` has no steps: it ends where it begins, after step {begin}", stage.name);
     Error::value(format!("train.curriculum[{number}].until"), message)
         .with_hint("ends are counted from the beginning of training")
@@ -174,16 +174,16 @@ mod tests {
         sets.iter().flat_map(of_set).collect()
     }
 
-    fn plan_of(sets: &[(&str, usize)], change: impl FnOnce(&mut TrainConfig)) -> Result<Plan> {
+    fn plan_of(sets: &[(&str, usize)], change: impl FnOnce(&mut TrainConfig)) -> Result<TrainPlan> {
         let mut config = TrainConfig::default();
         config.batch.pairs = 4;
         config.epochs = 2;
         change(&mut config);
         config.validate("train")?;
-        Plan::new(&PairTable::in_memory(&pairs(sets), 0), &config, Seed(1))
+        TrainPlan::new(&PairTable::in_memory(&pairs(sets), 0), &config, Seed(1))
     }
 
-    fn plan(change: impl FnOnce(&mut TrainConfig)) -> Result<Plan> {
+    fn plan(change: impl FnOnce(&mut TrainConfig)) -> Result<TrainPlan> {
         plan_of(&[("", 23)], change)
     }
 
@@ -191,8 +191,8 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    /// How many steps each stage has.
-    fn lengths(plan: &Plan) -> Vec<usize> {
+    /// Number of steps of each stage.
+    fn lengths(plan: &TrainPlan) -> Vec<usize> {
         (0..plan.stages.len()).map(|stage| plan.steps.iter().filter(|step| step.stage == stage).count()).collect()
     }
 

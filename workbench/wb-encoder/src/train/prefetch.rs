@@ -9,9 +9,9 @@ use wb_core::Side;
 
 use super::{
     Guide,
-    curriculum::Stage,
+    curriculum::TrainStage,
     table::PairTable,
-    token_cache::{TokenCache, Tokenize, Wanted},
+    token_cache::{TokenCache, Tokenize, TokenizeRequest},
     views::Views,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub struct TrainBatch {
     pub pairs: Vec<u32>,
     /// The anchors, then the documents by column.
     pub tokens: TokenBatch,
-    /// What the loss knows of these texts.
+    /// Labels of these texts for the loss.
     pub labels: Labels,
 }
 
@@ -42,20 +42,20 @@ pub struct BatchMaker<'a> {
     pub tokenize: &'a Tokenize<'a>,
     /// Token ids of texts met before.
     pub cache: &'a TokenCache,
-    /// How texts are tokenized.
+    /// Tokenization of the texts.
     pub views: &'a Views,
-    /// How many hard negatives count.
-    pub stages: &'a [Stage],
+    /// The stages, which say how many hard negatives count.
+    pub stages: &'a [TrainStage],
     /// Embeds texts for the loss.
     pub guide: Option<&'a Guide<'a>>,
 }
 
 /// A batch to make: its stage and its pairs.
-pub type Planned<'a> = (usize, &'a [u32]);
+pub type PlannedBatch<'a> = (usize, &'a [u32]);
 
 impl BatchMaker<'_> {
     /// One batch.
-    pub fn make(&self, (stage, pairs): Planned<'_>) -> Result<TrainBatch> {
+    pub fn make(&self, (stage, pairs): PlannedBatch<'_>) -> Result<TrainBatch> {
         let labels = self.table.labels(pairs, self.stages[stage].negatives);
         let mut ids = Vec::new();
         let mut ends = vec![0];
@@ -84,7 +84,7 @@ impl BatchMaker<'_> {
     fn tokenize(&self, text: u32, view: u32) -> Result<Vec<u32>> {
         let (text, view) = (self.table.text(text)?, self.views.view(view));
         let prompt = view.prompt.as_deref();
-        (self.tokenize)(Wanted { text: &text, side: view.side, prompt, max_tokens: view.max_tokens })
+        (self.tokenize)(TokenizeRequest { text: &text, side: view.side, prompt, max_tokens: view.max_tokens })
     }
 }
 
@@ -110,7 +110,7 @@ impl Batches {
 /// When `consume` returns, early or not, the threads end.
 pub fn with_batches<R>(
     maker: &BatchMaker<'_>,
-    planned: &[Planned<'_>],
+    planned: &[PlannedBatch<'_>],
     threads: usize,
     consume: impl FnOnce(Batches) -> R,
 ) -> R {
@@ -136,7 +136,7 @@ pub fn with_batches<R>(
     })
 }
 
-/// How many threads tokenize: one for each processor, at most 8. In the first epoch of a small model
+/// Number of threads that tokenize: one for each processor, at most 8. In the first epoch of a small model
 /// tokenizing is most of the work; later the threads mostly wait.
 pub fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8)
@@ -159,14 +159,14 @@ mod tests {
         (0..40).map(pair).collect()
     }
 
-    fn lengths(wanted: Wanted<'_>) -> Result<Vec<u32>> {
+    fn lengths(wanted: TokenizeRequest<'_>) -> Result<Vec<u32>> {
         let text = wanted.text;
         // Long texts take longer, so that threads overtake each other.
         std::thread::sleep(std::time::Duration::from_micros(200 / text.len() as u64));
         Ok(vec![text.len() as u32; text.len().min(3)])
     }
 
-    fn one_stage() -> (Vec<Stage>, Views) {
+    fn one_stage() -> (Vec<TrainStage>, Views) {
         let config = TrainConfig { negatives: 0, ..TrainConfig::default() };
         let stages = curriculum::stages(&config, &[String::new()]).unwrap();
         let views = Views::new(&stages, &[String::new()], &config.prompts);
@@ -179,7 +179,7 @@ mod tests {
         let table = PairTable::in_memory(&pairs, 0);
         let (stages, views) = one_stage();
         let planned: Vec<Vec<u32>> = (0..60u32).map(|i| vec![i % 40, (i * 7) % 40]).collect();
-        let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
+        let planned: Vec<PlannedBatch<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
         let all = |threads| {
             let cache = TokenCache::new(300);
             let maker = BatchMaker {
@@ -208,7 +208,7 @@ mod tests {
         let (stages, views) = one_stage();
         let cache = TokenCache::new(0);
         let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
-        let planned: Vec<Planned<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
+        let planned: Vec<PlannedBatch<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
         let maker = BatchMaker {
             table: &table,
             tokenize: &lengths,
@@ -219,7 +219,7 @@ mod tests {
         };
         let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
         assert_eq!(first.pairs, [0]);
-        let refuse = |wanted: Wanted<'_>| {
+        let refuse = |wanted: TokenizeRequest<'_>| {
             if wanted.text == "a5" {
                 return Err(wb_core::Error::data("tokenizer", "no").into());
             }

@@ -46,14 +46,14 @@ impl RefreshConfig {
 
 /// Hard negatives of all pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mined {
+pub struct RefreshedNegatives {
     /// The texts that are a negative of some pair.
     pub texts: Vec<String>,
-    /// For each training pair, in order, positions in `texts`, the hardest first.
+    /// Positions in `texts` for each training pair, in order, the hardest first.
     pub negatives: Vec<Vec<u32>>,
 }
 
-impl Mined {
+impl RefreshedNegatives {
     /// Refuses what does not fit the pairs.
     pub fn check(&self, pairs: usize) -> wb_core::Result<()> {
         if self.negatives.len() != pairs {
@@ -73,7 +73,7 @@ impl Mined {
 
 /// Mines with a model as it is after so many steps. The same model and step must give the same negatives.
 /// Nothing where it was stopped from outside; it is asked again after the resume.
-pub type Refresh<'a> = dyn Fn(&dyn Backbone, u64, &mut dyn FnMut(Progress)) -> Result<Option<Mined>> + 'a;
+pub type Refresh<'a> = dyn Fn(&dyn Backbone, u64, &mut dyn FnMut(Progress)) -> Result<Option<RefreshedNegatives>> + 'a;
 
 #[cfg(test)]
 mod tests {

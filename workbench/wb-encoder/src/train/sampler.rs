@@ -1,4 +1,4 @@
-//! Which pairs share a batch: batches out of pairs in a given order, planned before training starts.
+//! Sampling of pairs that share a batch: batches out of pairs in a given order, planned before training starts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -16,7 +16,7 @@ pub enum SamplerConfig {
     Shuffle,
 }
 
-/// What a sampler needs to know of a pair: the numbers of its texts, equal for equal texts.
+/// A pair as a sampler sees it: the numbers of its texts, equal for equal texts.
 pub type PairTexts = [u32; 2];
 
 impl SamplerConfig {

@@ -1,4 +1,4 @@
-//! How the learning rate moves: up in a straight line, then constant, linear or cosine.
+//! The schedule of the learning rate: up in a straight line, then constant, linear or cosine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,13 +95,13 @@ impl ScheduleConfig {
         }
     }
 
-    /// How many of `total` steps the rate rises; more than those where more were asked for.
+    /// Number of steps, of `total`, in which the rate rises; more than those where more were asked for.
     pub fn warmup_steps(&self, total: u64) -> u64 {
         let Warmup { warmup, warmup_steps } = self.warmup();
         warmup_steps.unwrap_or_else(|| (warmup.unwrap_or(WARMUP) * total as f64).round() as u64)
     }
 
-    /// What the learning rate is multiplied by at a step from 1 to `total`.
+    /// Factor of the learning rate at a step from 1 to `total`.
     ///
     /// With W steps of warm-up: step/W up to step W; then with p = (step − 1 − W)/(total − W)
     /// 1, or 1 − p, or (1 + cos πp)/2, stretched from 1 down to the floor.

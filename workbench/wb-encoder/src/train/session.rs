@@ -26,7 +26,7 @@ use super::{
     table::PairTable,
     token_dropout::drop_tokens,
     unless_stopped,
-    validate::Measured,
+    validate::ValidationScores,
 };
 use crate::{
     backbone::Backbone,
@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
-    fn record(&mut self, found: Measured) -> Result<()> {
+    fn record(&mut self, found: ValidationScores) -> Result<()> {
         let best = self.best.is_none_or(|(_, mrr)| found.mrr > mrr);
         if best {
             self.best = Some((self.step, found.mrr));
@@ -344,7 +344,7 @@ impl<'a> Session<'a> {
         Progress::new("training", self.step as usize, total as usize).training(now)
     }
 
-    /// What this session knows of how training ended.
+    /// The end of training, as far as this session knows it.
     pub fn outcome(&self) -> TrainOutcome {
         let (best_step, best_mrr) = self.best.unwrap_or((self.step, 0.0));
         TrainOutcome {
@@ -376,7 +376,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Without `resume`, what an earlier training left is not written over.
+/// Refuses to write over what an earlier training left, unless it is to `resume`.
 fn refuse_old_files(job: &TrainJob<'_>, checkpoints: &Checkpoints) -> Result<Vec<String>> {
     let written = job.files.metrics.metadata().is_ok_and(|file| file.len() > 0);
     if written || !checkpoints.steps()?.is_empty() {

@@ -7,7 +7,7 @@ use wb_core::{Embeddings, Seed, Side};
 
 use super::prefetch::TrainBatch;
 use crate::{
-    backbone::{Backbone, Dropout, Tape, Upstream},
+    backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
     error::Result,
     late_interaction::{LateInteraction, Projected},
@@ -16,7 +16,7 @@ use crate::{
     stop::Stop,
 };
 
-/// How a batch's gradients are computed.
+/// Settings of one batch's gradients.
 #[derive(Clone, Copy)]
 pub struct StepOptions<'a> {
     /// Draws dropout masks; `None` for no dropout.
@@ -25,7 +25,7 @@ pub struct StepOptions<'a> {
     pub micro_tokens: usize,
     /// Parts of at most so many texts with cached gradients; 0 for no limit. Without either, the batch at once.
     pub micro_texts: usize,
-    /// What the gradients are multiplied by: 1 / batches of the step.
+    /// Factor of the gradients: 1 / batches of the step.
     pub weight: f32,
     /// Looked at before every pass: once it is set, the batch ends with [`crate::error::Error::Stopped`], and `gradients` are
     /// those of some of its parts.
@@ -86,7 +86,10 @@ pub fn accumulate(
         }
         kept = (!cached).then_some(part);
     }
-    let all = embeddings(values, late.map(|late| (late.dim(), offsets)), backbone.dim())?;
+    let all = match late {
+        Some(late) => Embeddings::of_values(values, late.dim(), Some(offsets)),
+        None => Embeddings::of_values(values, backbone.dim(), None),
+    }?;
 
     let rows: Vec<Range<usize>> = parts.iter().map(|texts| all.rows(texts.clone())).collect();
     let [of_anchors, of_documents] = [0..anchors, anchors..all.texts()].map(|texts| all.part(texts));
@@ -123,24 +126,13 @@ pub fn accumulate(
 /// A part of a batch, gone forward.
 struct Part {
     vectors: Vectors,
-    tape: Tape,
+    tape: BackboneTape,
 }
 
 /// The vectors of a part, and what their backward pass needs beside the backbone's tape.
 enum Vectors {
     OfTexts(Array2<f32>),
     OfTokens { states: Array2<f32>, projected: Projected },
-}
-
-/// The embeddings of a batch: with late interaction the length of a token's vector and where texts begin are given.
-fn embeddings(values: Vec<f32>, of_tokens: Option<(usize, Vec<usize>)>, dim: usize) -> Result<Embeddings> {
-    let dim = of_tokens.as_ref().map_or(dim, |(dim, _)| *dim);
-    let vectors = Array2::from_shape_vec((values.len() / dim.max(1), dim), values)
-        .map_err(|error| wb_core::Error::data("embeddings of a batch", error.to_string()))?;
-    match of_tokens {
-        Some((_, offsets)) => Ok(Embeddings::ragged(vectors, offsets)?),
-        None => Ok(Embeddings::dense(vectors)),
-    }
 }
 
 fn stack(anchors: &Array2<f32>, documents: &Array2<f32>) -> Array2<f32> {
@@ -277,7 +269,7 @@ pub(super) mod tests {
         cached_gradients(LateInteractionConfig { dim: 12, ..LateInteractionConfig::default() });
     }
 
-    /// The same with queries that end in mask tokens which no token attends to.
+    /// Tests queries that end in mask tokens which no token attends to.
     #[test]
     fn cached_gradients_with_unattended_tokens() {
         let late = LateInteractionConfig { dim: 12, expansion: 9, ..LateInteractionConfig::default() };

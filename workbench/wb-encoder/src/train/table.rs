@@ -14,16 +14,16 @@ use wb_core::{
 use super::{
     config::TrainConfig,
     curriculum::fewest_negatives,
-    refresh::Mined,
+    refresh::RefreshedNegatives,
     sampler::PairTexts,
-    texts::{TextFile, TextWriter, Texts},
+    texts::{TextFile, TextStore, TextWriter},
 };
 use crate::losses::{Labels, Needs, PairLabels};
 
 /// Training pairs: in memory, or gone through once where they lie, for sets that are larger than memory.
 #[derive(Clone, Copy)]
 pub enum TrainPairs<'a> {
-    /// In memory.
+    /// Pairs in memory.
     Memory(&'a PairSet),
     /// Elsewhere.
     Stream(&'a dyn PairStream),
@@ -45,7 +45,7 @@ impl<'a> From<&'a PairSet> for TrainPairs<'a> {
 }
 
 impl TrainPairs<'_> {
-    /// Of all that training sees of them.
+    /// Fingerprint of all that training sees of the pairs.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         match self {
             Self::Memory(pairs) => Ok(pairs.fingerprint()),
@@ -54,13 +54,13 @@ impl TrainPairs<'_> {
     }
 }
 
-/// Which text each pair's anchor, positive and hard negatives are.
+/// Numbers of the texts that each pair's anchor, positive and hard negatives are.
 ///
 /// Costs about 33 bytes a pair, 4 a hard negative and 50 a different text, besides the texts themselves;
 /// where those lie in a file, 8 more bytes a text.
 #[derive(Debug)]
 pub struct PairTable<'a> {
-    texts: Texts<'a>,
+    texts: TextStore<'a>,
     ids: Ids<'a>,
     numbers: HashMap<[u64; 2], u32>,
     anchors: Vec<u32>,
@@ -72,7 +72,7 @@ pub struct PairTable<'a> {
     languages: Vec<String>,
     /// Position among the languages, and task.
     code: Vec<(u32, Task)>,
-    /// Those of the documents, pair after pair, and where each pair's end; both empty where no pair has any.
+    /// Scores of the documents, pair after pair, and where each pair's end; both empty where no pair has any.
     scores: Vec<f32>,
     score_ends: Vec<usize>,
 }
@@ -105,7 +105,7 @@ impl<'a> PairTable<'a> {
             // Nothing can go wrong in memory.
             let _ = table.push(pair, negatives, &mut add);
         }
-        table.texts = Texts::Memory(texts);
+        table.texts = TextStore::Memory(texts);
         table
     }
 
@@ -130,13 +130,13 @@ impl<'a> PairTable<'a> {
             ids.write(&pair.id)?;
             table.push(&pair, negatives, &mut |text| texts.write(text))
         })?;
-        (table.texts, table.ids) = (Texts::Disk(texts.finish()?, Vec::new()), Ids::Disk(ids.finish()?));
+        (table.texts, table.ids) = (TextStore::Disk(texts.finish()?, Vec::new()), Ids::Disk(ids.finish()?));
         Ok(table)
     }
 
     fn empty(ids: Ids<'a>) -> Self {
         Self {
-            texts: Texts::Memory(Vec::new()),
+            texts: TextStore::Memory(Vec::new()),
             ids,
             numbers: HashMap::new(),
             anchors: Vec::new(),
@@ -182,7 +182,7 @@ impl<'a> PairTable<'a> {
 
     /// Puts other hard negatives in the place of those at hand, at most `most` of each pair. Numbers of texts stay;
     /// texts that were not known get new ones. Positives keep their scores; nobody has scored the new ones.
-    pub fn set_negatives(&mut self, mined: Mined, most: usize) -> Result<()> {
+    pub fn set_negatives(&mut self, mined: RefreshedNegatives, most: usize) -> Result<()> {
         mined.check(self.len())?;
         let mut numbers = Vec::with_capacity(mined.texts.len());
         for text in mined.texts {
@@ -221,12 +221,12 @@ impl<'a> PairTable<'a> {
         self.numbers = HashMap::new();
     }
 
-    /// How many pairs.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.anchors.len()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.anchors.is_empty()
     }
@@ -244,7 +244,7 @@ impl<'a> PairTable<'a> {
         self.texts.get(number)
     }
 
-    /// How many different texts.
+    /// Number of different texts.
     pub fn texts(&self) -> usize {
         self.texts.len()
     }
@@ -301,12 +301,12 @@ impl<'a> PairTable<'a> {
         &self.languages[self.code[pair as usize].0 as usize]
     }
 
-    /// What a pair goes from and to.
+    /// Task of a pair: the kinds of text that it goes from and to.
     pub fn task(&self, pair: u32) -> Task {
         self.code[pair as usize].1
     }
 
-    /// How many pairs each data set has.
+    /// Number of pairs of each data set.
     pub fn dataset_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.datasets.len()];
         self.dataset.iter().for_each(|set| sizes[*set as usize] += 1);
@@ -484,7 +484,7 @@ mod tests {
             let labels = table.labels(&[2, 0], 1);
             assert_eq!(labels.scores(), [Some(0.25), None, Some(-1.0), None]);
             let texts = vec!["new".to_owned()];
-            table.set_negatives(Mined { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
+            table.set_negatives(RefreshedNegatives { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
             assert_eq!((table.scores(0), table.scores(1), table.scores(2)), (&[][..], &[0.5][..], &[0.25][..]));
         }
     }
@@ -517,7 +517,7 @@ mod tests {
         let pairs = three();
         let mut table = PairTable::in_memory(&pairs, 3);
         let (before, n) = (table.documents(0)[0], table.texts());
-        let mined = |first: u32| Mined {
+        let mined = |first: u32| RefreshedNegatives {
             texts: ["s", "new", "q"].map(str::to_owned).into(),
             negatives: vec![vec![first, 0, 2], vec![0], vec![]],
         };
@@ -527,7 +527,7 @@ mod tests {
         table.set_negatives(mined(1), 1).unwrap();
         assert_eq!((texts(&table, 9).len(), table.texts()), (5, n + 1));
         assert!(table.set_negatives(mined(3), 1).unwrap_err().to_string().contains("pair 0"), "position 3 of 3 texts");
-        let short = Mined { texts: Vec::new(), negatives: Vec::new() };
+        let short = RefreshedNegatives { texts: Vec::new(), negatives: Vec::new() };
         assert!(table.set_negatives(short, 1).unwrap_err().to_string().contains("0 pairs, expected 3"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a checkpoint's safetensors files hold: trained weights by name, and their moments.
+//! Content of a checkpoint's safetensors files: trained weights by name, and their moments.
 
 use std::{borrow::Cow, path::Path};
 

@@ -12,14 +12,14 @@ use wb_core::{Error, Result};
 
 /// Texts by number.
 #[derive(Debug)]
-pub enum Texts<'a> {
-    /// In memory.
+pub enum TextStore<'a> {
+    /// All texts in memory.
     Memory(Vec<Cow<'a, str>>),
-    /// In a file, and in memory those that came later.
+    /// A file of texts, and in memory those that came later.
     Disk(TextFile, Vec<String>),
 }
 
-impl Texts<'_> {
+impl TextStore<'_> {
     /// A text by its number.
     pub fn get(&self, number: u32) -> Result<Cow<'_, str>> {
         let at = number as usize;
@@ -30,7 +30,7 @@ impl Texts<'_> {
         }
     }
 
-    /// How many.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         match self {
             Self::Memory(texts) => texts.len(),
@@ -38,7 +38,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -57,17 +57,17 @@ impl Texts<'_> {
 pub struct TextFile {
     path: PathBuf,
     file: Mutex<File>,
-    /// Where each text begins, and the end.
+    /// Beginnings of the texts in the file, and the end.
     places: Vec<u64>,
 }
 
 impl TextFile {
-    /// How many texts.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         self.places.len() - 1
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -140,8 +140,8 @@ mod tests {
         let all = ["", "λx.x", "fn main() {}", "a\nb"];
         let mut writer = TextWriter::create(&path).unwrap();
         all.iter().for_each(|text| writer.write(text).unwrap());
-        let mut disk = Texts::Disk(writer.finish().unwrap(), Vec::new());
-        let mut memory = Texts::Memory(all.iter().map(|text| Cow::Borrowed(*text)).collect());
+        let mut disk = TextStore::Disk(writer.finish().unwrap(), Vec::new());
+        let mut memory = TextStore::Memory(all.iter().map(|text| Cow::Borrowed(*text)).collect());
         for texts in [&mut disk, &mut memory] {
             texts.push("later".into());
             assert_eq!(texts.len(), 5);

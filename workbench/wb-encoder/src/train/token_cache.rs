@@ -14,7 +14,7 @@ use crate::error::Result;
 
 /// A text to tokenize, and what decides its tokens besides the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wanted<'a> {
+pub struct TokenizeRequest<'a> {
     /// The text.
     pub text: &'a str,
     /// Its side.
@@ -26,12 +26,12 @@ pub struct Wanted<'a> {
 }
 
 /// Text to token ids as the model wants them: prompt, special tokens and truncation included.
-pub type Tokenize<'a> = dyn Fn(Wanted<'_>) -> Result<Vec<u32>> + Sync + 'a;
+pub type Tokenize<'a> = dyn Fn(TokenizeRequest<'_>) -> Result<Vec<u32>> + Sync + 'a;
 
 /// Shards of the cache, so that threads seldom wait for each other.
 const SHARDS: usize = 32;
 
-/// What an entry of the cache costs besides its ids.
+/// Bytes that an entry of the cache costs besides its ids.
 const ENTRY: usize = 64;
 
 /// Ids by the numbers of text and view.
@@ -46,7 +46,7 @@ pub struct TokenCache {
 }
 
 impl TokenCache {
-    /// With room for so many bytes.
+    /// A cache with room for so many bytes.
     pub fn new(bytes: usize) -> Self {
         Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), room: AtomicUsize::new(bytes) }
     }

@@ -32,7 +32,7 @@ pub fn drop_tokens(batch: TokenBatch, probability: f64, special: [usize; 2], see
     TokenBatch::new(ends.windows(2).map(|ends| &kept[ends[0]..ends[1]]))
 }
 
-/// How many different tokens a text has.
+/// Number of different tokens of a text.
 #[cfg(test)]
 fn different(text: &[u32]) -> usize {
     text.iter().collect::<std::collections::HashSet<_>>().len()

@@ -10,7 +10,7 @@ use super::{
     Guide,
     config::TrainConfig,
     table::PairTable,
-    token_cache::{Tokenize, Wanted},
+    token_cache::{Tokenize, TokenizeRequest},
 };
 use crate::{
     backbone::Backbone,
@@ -31,22 +31,22 @@ pub struct Validation {
     positives: Vec<Vec<u32>>,
     /// Hard negatives, pair after pair; none where the loss can do without.
     negatives: Vec<Vec<u32>>,
-    /// Where each pair's hard negatives begin, and the end.
+    /// Beginnings of the pairs' hard negatives, and the end.
     negative_starts: Vec<usize>,
     anchor_texts: Vec<u32>,
     /// The positive, then the hard negatives.
     document_texts: Vec<Vec<u32>>,
     scores: Vec<Vec<f32>>,
     batch_pairs: usize,
-    /// What the loss's guide sees in the anchors and the positives, where it has one.
+    /// The guide's embeddings of the anchors and the positives, where the loss has a guide.
     guide: Option<GuideEmbeddings>,
-    /// Why the loss cannot be measured.
+    /// The reason why the loss cannot be measured.
     without_loss: Option<String>,
 }
 
-/// What a validation found.
+/// Scores of a validation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct ValidationScores {
     /// Mean reciprocal rank of each anchor's positive among all positives.
     pub mrr: f64,
     /// Share of anchors whose positive is first.
@@ -81,7 +81,7 @@ impl Validation {
                 of(pair).into_iter().map(move |text| (text, prompt))
             });
             let tokens = |(text, prompt): (String, Option<&str>)| {
-                tokenize(Wanted { text: &text, side, prompt, max_tokens: None })
+                tokenize(TokenizeRequest { text: &text, side, prompt, max_tokens: None })
             };
             wanted.collect::<Vec<_>>().into_par_iter().map(tokens).collect()
         };
@@ -104,22 +104,22 @@ impl Validation {
         })
     }
 
-    /// How many pairs.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.anchors.len()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.anchors.is_empty()
     }
 
-    /// How many texts are embedded for a measurement.
+    /// Number of texts that are embedded for a measurement.
     pub fn texts(&self) -> usize {
         2 * self.anchors.len() + self.negatives.len()
     }
 
-    /// Why validations have no loss, where they have none.
+    /// The reason why validations have no loss, where they have none.
     pub fn warning(&self) -> Option<String> {
         let reason = self.without_loss.as_ref().filter(|_| !self.is_empty())?;
         Some(format!("no loss is measured on validation pairs: {reason}"))
@@ -133,7 +133,7 @@ impl Validation {
         late: Option<&LateInteraction>,
         loss: &LossOnEmbeddings,
         go_on: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<Option<Measured>> {
+    ) -> Result<Option<ValidationScores>> {
         let n = self.len();
         let mut embed = |ids: &[Vec<u32>], side, before: usize| {
             embed(backbone, late, ids, side, &mut |texts| go_on(before + texts))
@@ -162,9 +162,9 @@ impl Validation {
         Ok(Some(self.measured(&found, sum)))
     }
 
-    fn measured(&self, ranks: &[usize], sum_of_losses: f64) -> Measured {
+    fn measured(&self, ranks: &[usize], sum_of_losses: f64) -> ValidationScores {
         let count = ranks.len().max(1) as f64;
-        Measured {
+        ValidationScores {
             mrr: ranks.iter().map(|rank| 1.0 / *rank as f64).sum::<f64>() / count,
             recall_at_1: ranks.iter().filter(|rank| **rank == 1).count() as f64 / count,
             loss: self.without_loss.is_none().then_some(sum_of_losses / count),
@@ -205,12 +205,7 @@ impl Validation {
             offsets.push(offsets[offsets.len() - 1] + text.nrows());
             taken[owner] += 1;
         }
-        let vectors = Array2::from_shape_vec((offsets[offsets.len() - 1], positives.dim()), values)
-            .map_err(|error| wb_core::Error::data("embeddings of documents", error.to_string()))?;
-        match positives.offsets() {
-            Some(_) => Ok(Embeddings::ragged(vectors, offsets)?),
-            None => Ok(Embeddings::dense(vectors)),
-        }
+        Ok(Embeddings::of_values(values, positives.dim(), positives.offsets().map(|_| offsets))?)
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Result, Side};
 
-use super::{curriculum::Stage, mix::check_name};
+use super::{curriculum::TrainStage, mix::check_name};
 
 /// Put before texts in training; what is left out has the encoder's own prompt.
 ///
@@ -80,8 +80,8 @@ pub struct Views {
 }
 
 impl Views {
-    /// Of the stages of a training on these data sets.
-    pub fn new(stages: &[Stage], datasets: &[String], prompts: &PromptsConfig) -> Self {
+    /// Views of the stages of a training on these data sets.
+    pub fn new(stages: &[TrainStage], datasets: &[String], prompts: &PromptsConfig) -> Self {
         let mut views = Self { list: Vec::new(), places: Vec::new(), datasets: datasets.len() };
         for stage in stages {
             for name in datasets {

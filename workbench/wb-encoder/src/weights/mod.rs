@@ -29,7 +29,7 @@ use crate::{
 /// Tensors that hub files carry and an encoder does not use.
 const IGNORED: [&str; 5] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head.", "decoder."];
 
-/// What a weights file held.
+/// Content of a weights file.
 #[derive(Debug)]
 pub struct Loaded {
     /// The weights in the architecture's order, all of them to be trained.
@@ -49,7 +49,7 @@ pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> Strin
     pick(path, open(path, &bytes)?.iter().collect(), expected, rename)
 }
 
-/// Whether a file is to be read as torch's own.
+/// True where a file is to be read as torch's own.
 fn is_torch(path: &Path, bytes: &[u8]) -> bool {
     torch::is_archive(bytes) || path.extension().is_some_and(|extension| extension == "bin")
 }
@@ -184,7 +184,7 @@ fn is_same(one: &TensorView<'_>, other: &TensorView<'_>) -> bool {
     one.dtype() == other.dtype() && one.shape() == other.shape() && one.data() == other.data()
 }
 
-/// Whether a tensor, by our name for it, is one that an encoder does not use.
+/// True where a tensor, by our name for it, is one that an encoder does not use.
 pub(crate) fn is_ignored(name: &str) -> bool {
     IGNORED.iter().any(|ignored| if ignored.ends_with('.') { name.starts_with(ignored) } else { name == *ignored })
 }
@@ -307,13 +307,13 @@ mod tests {
         ] {
             let view = TensorView::new(dtype, vec![5], &bytes).unwrap();
             std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
-            let spec = WeightSpec { name: "w".into(), shape: vec![5], init: crate::models::Init::Zeros };
+            let spec = WeightSpec { name: "w".into(), shape: vec![5], init: crate::models::WeightInit::Zeros };
             let loaded = read(&path, &[spec], &same).unwrap();
             assert_eq!(loaded.parameters.at(0).values, expected);
         }
         let view = TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap();
         std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
-        let spec = WeightSpec { name: "w".into(), shape: vec![1], init: crate::models::Init::Zeros };
+        let spec = WeightSpec { name: "w".into(), shape: vec![1], init: crate::models::WeightInit::Zeros };
         let error = read(&path, &[spec], &same).unwrap_err();
         assert!(error.to_string().contains("has type I64, expected F32, F16 or BF16"), "{error}");
     }

@@ -1,20 +1,79 @@
 //! What the tests share: golden files, both ways to compute, and comparisons.
 
 use std::{
+    fmt::Debug,
+    fs,
     io::Write,
     path::{Path, PathBuf},
 };
 
 use ndarray::{Array2, ArrayView2};
 use serde::de::DeserializeOwned;
-use wb_encoder::{Backbone, BurnBackbone, DeviceConfig, Model, OpenDevice};
+use wb_core::Seed;
+use wb_encoder::{Backbone, BiEncoder, BurnBackbone, DeviceConfig, Folder, LoraConfig, Model, OpenDevice};
 
 pub fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
 pub fn golden_json<T: DeserializeOwned>(name: &str) -> T {
-    serde_json::from_slice(&std::fs::read(golden().join(name)).unwrap()).unwrap()
+    read_json(&golden().join(name))
+}
+
+pub fn read_json<T: DeserializeOwned>(file: &Path) -> T {
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
+/// An encoder of the golden ones.
+pub fn tiny(name: &str) -> Folder {
+    Folder::read(&golden().join(name)).unwrap()
+}
+
+/// An encoder on the CPU.
+pub fn cpu(folder: Folder) -> BiEncoder {
+    BiEncoder::open(folder, &DeviceConfig::Cpu.open().unwrap()).unwrap()
+}
+
+/// An encoder with adapters that do something.
+pub fn adapted(mut folder: Folder, config: &str) -> Folder {
+    folder.attach(&serde_json::from_str::<LoraConfig>(config).unwrap(), Seed(4)).unwrap();
+    for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
+        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.1);
+    }
+    folder
+}
+
+/// A copy of a golden folder, to break.
+pub fn copy(name: &str) -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    copy_into(&golden().join(name), place.path());
+    place
+}
+
+/// Copies what lies in a folder into another.
+pub fn copy_into(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+        let to = to.join(entry.file_name().unwrap());
+        if entry.is_dir() {
+            copy_into(&entry, &to);
+        } else {
+            fs::copy(&entry, to).unwrap();
+        }
+    }
+}
+
+/// Puts `to` in the place of the first `from` of a file.
+pub fn edit(file: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.contains(from), "{from} in {text}");
+    fs::write(file, text.replacen(from, to, 1)).unwrap();
+}
+
+#[track_caller]
+pub fn refused(folder: &Path, expected: &str) {
+    let text = Folder::read(folder).unwrap_err().to_string();
+    assert!(text.contains(expected), "{text}");
 }
 
 /// Real data beside the checkout; counted as skipped where it is not there.
@@ -69,6 +128,23 @@ pub fn compare(found: ArrayView2<'_, f32>, expected: ArrayView2<'_, f32>) -> (f6
         largest = a.iter().zip(b).map(|(x, y)| f64::from((x - y).abs())).fold(largest, f64::max);
     }
     (least, largest)
+}
+
+/// Rows of the same directions, with elements at most `most` apart.
+#[track_caller]
+pub fn same(found: ArrayView2<'_, f32>, expected: ArrayView2<'_, f32>, most: f64, what: impl Debug) {
+    let (cosine, difference) = compare(found, expected);
+    assert!(cosine >= 0.99999 && difference <= most, "{what:?}: {cosine} {difference}");
+}
+
+/// Largest difference between a gradient's length, and its product with a fixed vector, and those that a script found;
+/// in lengths of the gradient.
+pub fn gradient_error(name: &str, found: &[f32], [norm, projection]: [f64; 2]) -> f64 {
+    let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+    let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
+    // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
+    let scale = if name.ends_with("key.bias") { 1.0 } else { norm };
+    ((length - norm).abs() / scale).max((along - projection).abs() / scale)
 }
 
 pub fn matrix(rows: &[Vec<f32>]) -> Array2<f32> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wb_core::{Reranker, progress::silent};
 use wb_encoder::CrossEncoder;
 
-use crate::common::{golden, golden_json};
+use crate::common::{copy, golden, golden_json, read_json};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -95,18 +95,8 @@ fn fewer_tokens_are_another_model() {
     load(NAMES[1]).0.score(&pairs, progress).unwrap();
 }
 
-/// A copy of a golden folder.
-fn copy(name: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(golden().join(name)).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
-    }
-    folder
-}
-
 fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let mut value: Value = read_json(path);
     change(&mut value);
     fs::write(path, value.to_string()).unwrap();
 }

@@ -1,16 +1,16 @@
 //! Dense layers after the pooling against sentence-transformers, and in every folder that holds them.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use serde::Deserialize;
 use wb_core::{Encoder, Side, progress::silent};
 use wb_encoder::{
-    BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, WeightType,
+    BiEncoder, ExportConfig, ExportFormat, Folder, WeightType,
     dense::{DenseActivation, DenseLayer},
     export,
 };
 
-use crate::common::{compare, golden, golden_json, matrix};
+use crate::common::{self, compare, copy, copy_into, cpu, edit, golden, golden_json, matrix, refused, same};
 
 #[derive(Deserialize)]
 struct Expected {
@@ -18,28 +18,15 @@ struct Expected {
     embeddings: Vec<Vec<f32>>,
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
-        let name = entry.file_name().unwrap().to_owned();
-        if entry.is_dir() {
-            copy(&entry, &to.join(name));
-        } else {
-            fs::copy(&entry, to.join(name)).unwrap();
-        }
-    }
-}
-
 /// The tiny BERT with the golden layers over it.
 fn folder() -> tempfile::TempDir {
-    let place = tempfile::tempdir().unwrap();
-    copy(&golden().join("tiny-bert"), place.path());
-    copy(&golden().join("dense"), place.path());
+    let place = copy("tiny-bert");
+    copy_into(&golden().join("dense"), place.path());
     place
 }
 
 fn open(folder: Folder) -> BiEncoder {
-    BiEncoder::open(Folder { prompts: Default::default(), ..folder }, &DeviceConfig::Cpu.open().unwrap()).unwrap()
+    cpu(Folder { prompts: Default::default(), ..folder })
 }
 
 #[test]
@@ -52,8 +39,7 @@ fn dense_layers_are_those_of_sentence_transformers() {
     let encoder = open(read.clone());
     assert_eq!(encoder.dim(), 6);
     let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
-    let (cosine, difference) = compare(found.view(), matrix(&embeddings).view());
-    assert!(cosine >= 0.99999 && difference <= 1e-5, "{cosine} {difference}");
+    same(found.view(), matrix(&embeddings).view(), 1e-5, "dense");
 
     // They go along wherever the encoder goes.
     for (name, format, dtype) in [
@@ -80,12 +66,8 @@ fn dense_layers_are_those_of_sentence_transformers() {
 fn layers_that_cannot_be_computed_are_refused() {
     let refused = |from: &str, to: &str, expected: &str| {
         let place = folder();
-        let file = place.path().join("2_Dense/config.json");
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains(from), "{text}");
-        fs::write(&file, text.replacen(from, to, 1)).unwrap();
-        let error = Folder::read(place.path()).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+        edit(&place.path().join("2_Dense/config.json"), from, to);
+        refused(place.path(), expected);
     };
     refused(
         "activation.Tanh",
@@ -100,10 +82,5 @@ fn layers_that_cannot_be_computed_are_refused() {
     refused("\"bias\": true", "\"bias\": false", "`linear.bias`: with shape [12] is not a weight");
     let place = folder();
     fs::remove_file(place.path().join("2_Dense/model.safetensors")).unwrap();
-    assert!(
-        Folder::read(place.path())
-            .unwrap_err()
-            .to_string()
-            .contains("has no model.safetensors and no pytorch_model.bin")
-    );
+    common::refused(place.path(), "has no model.safetensors and no pytorch_model.bin");
 }

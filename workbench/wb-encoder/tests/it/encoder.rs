@@ -3,53 +3,15 @@
 use std::{fs, path::Path};
 
 use wb_core::{Encoder, Seed, Side, progress::silent};
-use wb_encoder::{
-    Architecture, BiEncoder, DeviceConfig, Folder, LoraConfig, TokenizerConfig, folder::MaxTokens, models::StaticConfig,
-};
+use wb_encoder::{Architecture, Folder, LoraConfig, TokenizerConfig, folder::MaxTokens, models::StaticConfig};
 
-use crate::common::golden;
-
-/// A copy of a golden folder, to break.
-fn copy(name: &str) -> tempfile::TempDir {
-    fn walk(from: &Path, to: &Path) {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap() {
-            let entry = entry.unwrap();
-            let to = to.join(entry.file_name());
-            if entry.path().is_dir() {
-                walk(&entry.path(), &to);
-            } else {
-                fs::copy(entry.path(), to).unwrap();
-            }
-        }
-    }
-    let folder = tempfile::tempdir().unwrap();
-    walk(&golden().join(name), folder.path());
-    folder
-}
-
-#[track_caller]
-fn refused(folder: &Path, expected: &str) {
-    let error = Folder::read(folder).unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains(expected), "{text}");
-}
-
-fn edit(path: &Path, from: &str, to: &str) {
-    let text = fs::read_to_string(path).unwrap();
-    assert!(text.contains(from), "{from} in {text}");
-    fs::write(path, text.replacen(from, to, 1)).unwrap();
-}
-
-fn cpu(folder: Folder) -> BiEncoder {
-    BiEncoder::open(folder, &DeviceConfig::Cpu.open().unwrap()).unwrap()
-}
+use crate::common::{copy, cpu, edit, golden, read_json, refused, tiny};
 
 #[test]
 fn a_written_encoder_is_read_back_the_same() {
     let texts = ["sort a list", "", "def add(a, b): return a + b"];
     for adapters in [false, true] {
-        let mut folder = Folder::read(&golden().join("tiny-bert")).unwrap();
+        let mut folder = tiny("tiny-bert");
         if adapters {
             folder.attach(&LoraConfig { rank: 2, ..LoraConfig::default() }, Seed(3)).unwrap();
             for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
@@ -110,7 +72,7 @@ fn a_bag_of_vectors_from_nothing() {
 
 #[test]
 fn many_texts_keep_their_order_whatever_their_lengths() {
-    let encoder = cpu(Folder::read(&golden().join("tiny-bert")).unwrap());
+    let encoder = cpu(tiny("tiny-bert"));
     let texts: Vec<String> = (0..5000).map(|i| "sort ".repeat(i % 23) + &i.to_string()).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut last = (0, 0);
@@ -129,37 +91,41 @@ fn broken_folders_say_what_is_wrong_and_where() {
     refused(&place.path().join("none"), "does not exist, expected a folder");
     refused(place.path(), "has no config.json");
 
-    let bert = copy("tiny-bert");
-    edit(&bert.path().join("config.json"), "\"bert\"", "\"mpnet\"");
-    refused(bert.path(), "config.json: has model_type `mpnet`, expected bert, roberta");
-
-    let bert = copy("tiny-bert");
-    edit(&bert.path().join("config.json"), "\"hidden_size\": 32", "\"hidden_size\": 28");
-    refused(bert.path(), "has shape [387, 32], expected [387, 28] by the config beside it");
-
-    let bert = copy("tiny-bert");
-    edit(&bert.path().join("config.json"), "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3");
-    refused(bert.path(), "encoder.layer.2.attention.self.query.weight`: is missing");
-
-    let bert = copy("tiny-bert");
-    edit(&bert.path().join("config.json"), "\"num_attention_heads\": 4", "\"num_attention_heads\": 5");
-    refused(bert.path(), "num_attention_heads: is 5, expected a divisor of hidden_size 32");
+    let check = |file: &str, from: &str, to: &str, expected: &str| {
+        let bert = copy("tiny-bert");
+        edit(&bert.path().join(file), from, to);
+        refused(bert.path(), expected);
+    };
+    check("config.json", "\"bert\"", "\"mpnet\"", "config.json: has model_type `mpnet`, expected bert, roberta");
+    check(
+        "config.json",
+        "\"hidden_size\": 32",
+        "\"hidden_size\": 28",
+        "has shape [387, 32], expected [387, 28] by the config beside it",
+    );
+    check(
+        "config.json",
+        "\"num_hidden_layers\": 2",
+        "\"num_hidden_layers\": 3",
+        "encoder.layer.2.attention.self.query.weight`: is missing",
+    );
+    check(
+        "config.json",
+        "\"num_attention_heads\": 4",
+        "\"num_attention_heads\": 5",
+        "num_attention_heads: is 5, expected a divisor of hidden_size 32",
+    );
+    check("modules.json", "models.Normalize", "models.LSTM", "has `sentence_transformers.models.LSTM` in place 2");
+    check(
+        "1_Pooling/config.json",
+        "\"pooling_mode_max_tokens\": false",
+        "\"pooling_mode_max_tokens\": true",
+        "pools by max and mean, expected one way",
+    );
 
     let bert = copy("tiny-bert");
     fs::write(bert.path().join("modules.json"), "[\n {\"idx\": 0,\n").unwrap();
     refused(bert.path(), "modules.json:");
-
-    let bert = copy("tiny-bert");
-    edit(&bert.path().join("modules.json"), "models.Normalize", "models.LSTM");
-    refused(bert.path(), "has `sentence_transformers.models.LSTM` in place 2");
-
-    let bert = copy("tiny-bert");
-    edit(
-        &bert.path().join("1_Pooling/config.json"),
-        "\"pooling_mode_max_tokens\": false",
-        "\"pooling_mode_max_tokens\": true",
-    );
-    refused(bert.path(), "pools by max and mean, expected one way");
 
     let bert = copy("tiny-bert");
     fs::copy(golden().join("tiny-roberta/tokenizer.json"), bert.path().join("tokenizer.json")).unwrap();
@@ -188,7 +154,7 @@ fn broken_folders_say_what_is_wrong_and_where() {
 #[test]
 fn weights_are_read_from_torchs_own_file() {
     for (name, file) in [("tiny-bert", "bert.bin"), ("tiny-t5", "t5.bin")] {
-        let (expected, place) = (Folder::read(&golden().join(name)).unwrap(), copy(name));
+        let (expected, place) = (tiny(name), copy(name));
         fs::remove_file(place.path().join("model.safetensors")).unwrap();
         fs::copy(golden().join("torch").join(file), place.path().join("pytorch_model.bin")).unwrap();
         let found = Folder::read(place.path()).unwrap();
@@ -228,9 +194,7 @@ fn lower_casing_follows_the_folder() {
 #[test]
 fn older_vocabularies_give_the_same_ids() {
     // What transformers writes beside or instead of tokenizer.json.
-    let json = |folder: &Path| -> serde_json::Value {
-        serde_json::from_slice(&fs::read(folder.join("tokenizer.json")).unwrap()).unwrap()
-    };
+    let json = |folder: &Path| -> serde_json::Value { read_json(&folder.join("tokenizer.json")) };
     // In lower case, since tiny-roberta's lower-casing stands in its tokenizer.json.
     let texts = ["sort a list.", "naïve café 文字", "", "def add(a, b):\n    return a + b", "<mask> [MASK]"];
     let ids = |folder: &Path| -> Vec<Vec<u32>> {

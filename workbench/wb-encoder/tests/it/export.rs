@@ -5,46 +5,25 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
-    Architecture, BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Exported, Folder, LoraConfig, Pooling, Result,
-    TokenizerConfig, WeightType, export, export::lint::lint, folder::MaxTokens, lora, models::StaticConfig,
-    similarities::SimilarityConfig,
+    Architecture, ExportConfig, ExportFormat, Exported, Folder, Pooling, Result, TokenizerConfig, WeightType, export,
+    export::lint::lint, folder::MaxTokens, lora, models::StaticConfig, similarities::SimilarityConfig,
 };
 
-use crate::common::{compare, golden};
+use crate::common::{self, adapted, cpu, golden, read_json, tiny};
 
 const TEXTS: [&str; 3] = ["sort a list", "def add(a, b): return a + b", "文字列 Größe"];
-
-fn tiny(name: &str) -> Folder {
-    Folder::read(&golden().join(name)).unwrap()
-}
-
-/// Adapters that do something.
-fn adapted(name: &str, config: &str) -> Folder {
-    let mut folder = tiny(name);
-    folder.attach(&serde_json::from_str::<LoraConfig>(config).unwrap(), Seed(4)).unwrap();
-    for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.1);
-    }
-    folder
-}
 
 fn out(folder: &Folder, config: &ExportConfig, to: &Path) -> Result<Exported> {
     export(folder, config, &|exported| format!("parity {:.6}\n", exported.parity.cosine), to)
 }
 
-fn read(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
-
 fn embed(folder: &Folder, side: Side) -> wb_core::Embeddings {
-    let encoder = BiEncoder::open(folder.clone(), &DeviceConfig::Cpu.open().unwrap()).unwrap();
-    encoder.embed(&TEXTS, side, &mut silent).unwrap()
+    cpu(folder.clone()).embed(&TEXTS, side, &mut silent).unwrap()
 }
 
 fn same(a: &Folder, b: &Folder) {
     for side in [Side::Query, Side::Document] {
-        let (cosine, difference) = compare(embed(a, side).view(), embed(b, side).view());
-        assert!(cosine >= 0.99999 && difference < 1e-5, "{side:?}: {cosine} {difference}");
+        common::same(embed(a, side).view(), embed(b, side).view(), 1e-5, side);
     }
 }
 
@@ -58,29 +37,32 @@ fn the_older_layout_has_the_keys_that_strict_readers_want() {
     assert_eq!((exported.parity.texts, exported.max_tokens, exported.notes.len()), (32, 24, 0));
     assert_eq!(fs::read_to_string(to.join("README.md")).unwrap(), "parity 1.000000\n");
     let types: Vec<Value> =
-        read(&to.join("modules.json")).as_array().unwrap().iter().map(|m| m["type"].clone()).collect();
+        read_json::<Value>(&to.join("modules.json")).as_array().unwrap().iter().map(|m| m["type"].clone()).collect();
     assert_eq!(
         types,
         ["Transformer", "Pooling", "Normalize"].map(|name| json!(format!("sentence_transformers.models.{name}")))
     );
-    assert_eq!(read(&to.join("sentence_bert_config.json")), json!({"max_seq_length": 24, "do_lower_case": false}));
-    let pooling = read(&to.join("1_Pooling/config.json"));
+    assert_eq!(
+        read_json::<Value>(&to.join("sentence_bert_config.json")),
+        json!({"max_seq_length": 24, "do_lower_case": false})
+    );
+    let pooling = read_json::<Value>(&to.join("1_Pooling/config.json"));
     assert_eq!(pooling["word_embedding_dimension"], 32);
     assert_eq!(
         (&pooling["pooling_mode_mean_tokens"], &pooling["pooling_mode_cls_token"]),
         (&json!(true), &json!(false))
     );
-    let about = read(&to.join("config_sentence_transformers.json"));
+    let about = read_json::<Value>(&to.join("config_sentence_transformers.json"));
     assert_eq!(about["prompts"], json!({"query": "query: ", "document": "passage: "}));
     assert_eq!((&about["similarity_fn_name"], &about["default_prompt_name"]), (&json!("cosine"), &Value::Null));
-    let config = read(&to.join("config.json"));
-    for (key, value) in read(&golden().join("tiny-bert/config.json")).as_object().unwrap() {
+    let config = read_json::<Value>(&to.join("config.json"));
+    for (key, value) in read_json::<Value>(&golden().join("tiny-bert/config.json")).as_object().unwrap() {
         let told_otherwise = ["transformers_version", "torch_dtype", "dtype", "use_cache"].contains(&key.as_str());
         if !told_otherwise && !config[key].is_null() {
             assert_eq!(&config[key], value, "{key}");
         }
     }
-    let special = read(&to.join("special_tokens_map.json"));
+    let special = read_json::<Value>(&to.join("special_tokens_map.json"));
     assert_eq!((&special["cls_token"], &special["pad_token"]), (&json!("[CLS]"), &json!("[PAD]")));
     assert_eq!(lint(&to).unwrap(), Vec::<String>::new());
     let back = Folder::read(&to).unwrap();
@@ -107,7 +89,10 @@ fn both_layouts_keep_every_family_and_pooling() {
                 assert_eq!((back.model.pooling, back.normalize), (pooling, source.normalize));
                 assert_eq!(back.max_tokens, source.max_tokens);
                 same(&source, &back);
-                assert_eq!(read(&to.join("config_sentence_transformers.json"))["similarity_fn_name"], "dot");
+                assert_eq!(
+                    read_json::<Value>(&to.join("config_sentence_transformers.json"))["similarity_fn_name"],
+                    "dot"
+                );
                 // The newer layout is what strict readers stumble over, and the export says so.
                 assert_eq!(exported.notes.is_empty(), format == ExportFormat::St, "{:?}", exported.notes);
             }
@@ -123,9 +108,12 @@ fn the_newer_layout_is_that_of_sentence_transformers_6() {
         out(&tiny("tiny-roberta"), &ExportConfig { format: ExportFormat::St6, ..Default::default() }, &to).unwrap();
     // What version 6 itself wrote.
     let theirs = golden().join("tiny-roberta");
-    assert_eq!(read(&to.join("modules.json")), read(&theirs.join("modules.json")));
-    assert_eq!(read(&to.join("1_Pooling/config.json")), read(&theirs.join("1_Pooling/config.json")));
-    assert_eq!(read(&to.join("tokenizer_config.json"))["model_max_length"], 24);
+    assert_eq!(read_json::<Value>(&to.join("modules.json")), read_json::<Value>(&theirs.join("modules.json")));
+    assert_eq!(
+        read_json::<Value>(&to.join("1_Pooling/config.json")),
+        read_json::<Value>(&theirs.join("1_Pooling/config.json"))
+    );
+    assert_eq!(read_json::<Value>(&to.join("tokenizer_config.json"))["model_max_length"], 24);
     let found = exported.notes.join("\n");
     assert!(found.contains("sentence_bert_config.json has no `max_seq_length`"), "{found}");
     assert!(found.contains("1_Pooling/config.json has no booleans"), "{found}");
@@ -138,7 +126,7 @@ fn adapters_are_merged_or_kept_apart() {
     let config = r#"{"rank": 4, "targets": "all-linear", "use_rslora": true, "modules_to_save": ["embeddings.LayerNorm"],
                      "rank_pattern": {"query": 2}, "alpha_pattern": {"layer.1.*": 5.5}}"#;
     for name in ["tiny-bert", "tiny-roberta"] {
-        let source = adapted(name, config);
+        let source = adapted(tiny(name), config);
         let to = |what: &str| place.path().join(format!("{name}-{what}"));
         let exported = out(&source, &ExportConfig::default(), &to("st")).unwrap();
         assert!(exported.notes[0].starts_with("the adapters were added into the weights"), "{:?}", exported.notes);
@@ -150,7 +138,7 @@ fn adapters_are_merged_or_kept_apart() {
             ..ExportConfig::default()
         };
         out(&source, &peft, &to("peft")).unwrap();
-        let written = read(&to("peft").join("adapter_config.json"));
+        let written = read_json::<Value>(&to("peft").join("adapter_config.json"));
         // PEFT would find the pooler's layer too, so ours are written out; and the module that is saved, by its whole name.
         assert_eq!(written["target_modules"].as_array().unwrap().len(), 12);
         assert_eq!(written["modules_to_save"], json!(["embeddings.LayerNorm"]));
@@ -172,7 +160,7 @@ fn adapters_are_merged_or_kept_apart() {
         }
     }
     // A list of names that the pooler does not fit stays as it is.
-    let source = adapted("tiny-bert", r#"{"rank": 2, "targets": ["query", "value"]}"#);
+    let source = adapted(tiny("tiny-bert"), r#"{"rank": 2, "targets": ["query", "value"]}"#);
     let peft = ExportConfig {
         format: ExportFormat::Peft,
         base: Some("owner/name".into()),
@@ -180,7 +168,7 @@ fn adapters_are_merged_or_kept_apart() {
         ..Default::default()
     };
     out(&source, &peft, &place.path().join("names")).unwrap();
-    let written = read(&place.path().join("names/adapter_config.json"));
+    let written = read_json::<Value>(&place.path().join("names/adapter_config.json"));
     assert_eq!(written["target_modules"], json!(["query", "value"]));
     assert_eq!((&written["base_model_name_or_path"], &written["revision"]), (&json!("owner/name"), &json!("abc")));
 }
@@ -200,7 +188,7 @@ fn rounded_weights_are_compared_twice() {
             assert!(file.iter().all(|(_, view)| format!("{:?}", view.dtype()) == name));
         }
     }
-    assert_eq!(read(&place.path().join("BF16-st/config.json"))["torch_dtype"], "bfloat16");
+    assert_eq!(read_json::<Value>(&place.path().join("BF16-st/config.json"))["torch_dtype"], "bfloat16");
 }
 
 #[test]
@@ -296,7 +284,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing may be left");
         assert!(error.hint().is_some());
     };
-    let adapters = adapted("tiny-bert", r#"{"rank": 2}"#);
+    let adapters = adapted(tiny("tiny-bert"), r#"{"rank": 2}"#);
     let peft = |base: Option<&str>| ExportConfig {
         format: ExportFormat::Peft,
         base: base.map(str::to_owned),

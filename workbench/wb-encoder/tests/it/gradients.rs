@@ -3,15 +3,10 @@
 use ndarray::Array2;
 use wb_core::Seed;
 use wb_encoder::{
-    Architecture, Backbone, Dropout, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, lora,
-    models::StaticConfig,
+    Architecture, Backbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, lora, models::StaticConfig,
 };
 
-use crate::common::{both, compare, golden};
-
-fn tiny(name: &str) -> Folder {
-    Folder::read(&golden().join(name)).unwrap()
-}
+use crate::common::{both, compare, tiny};
 
 fn batch(vocab: u32) -> TokenBatch {
     let texts: Vec<Vec<u32>> =

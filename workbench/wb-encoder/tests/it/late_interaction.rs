@@ -1,23 +1,24 @@
 //! Encoders of one vector a token: in folders of ours and of sentence-transformers, and as they are asked.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use serde_json::{Value, json};
 use wb_core::{Embeddings, Encoder, Interaction, Seed, Side, progress::silent};
 use wb_encoder::{
-    BiEncoder, DeviceConfig, ExportConfig, ExportFormat, Folder, LateInteractionConfig, LoraConfig, WeightType, export,
-    folder::MaxTokens, late_interaction::WEIGHT,
+    BiEncoder, ExportConfig, ExportFormat, Folder, LateInteractionConfig, WeightType, export, folder::MaxTokens,
+    late_interaction::WEIGHT,
 };
 
-use crate::common::{compare, golden};
+use crate::common::{self, adapted, compare, cpu, golden, read_json};
 
 const TEXTS: [&str; 4] = ["sort a list!", "def add(a, b): return a + b", "文字列 Größe", ""];
 const WHOLE: &str =
     r#"{"dim": 16, "markers": {"query": "[MASK]", "document": "[UNK]"}, "expansion": 9, "skip_punctuation": true}"#;
+const ADAPTERS: &str = r#"{"rank": 3, "targets": ["query"]}"#;
 
 /// The tiny BERT with late interaction and a matrix of its own.
 fn tiny(name: &str, config: &str) -> Folder {
-    let mut folder = Folder::read(&golden().join(name)).unwrap();
+    let mut folder = common::tiny(name);
     folder.max_tokens = MaxTokens { query: 12, document: 20 };
     let config: LateInteractionConfig = serde_json::from_str(config).unwrap();
     folder.add_late_interaction(&config, Seed(3), "encoder.late_interaction").unwrap();
@@ -25,7 +26,7 @@ fn tiny(name: &str, config: &str) -> Folder {
 }
 
 fn encoder(folder: &Folder) -> BiEncoder {
-    BiEncoder::open(folder.clone(), &DeviceConfig::Cpu.open().unwrap()).unwrap()
+    cpu(folder.clone())
 }
 
 fn embed(folder: &Folder, side: Side) -> Embeddings {
@@ -36,19 +37,8 @@ fn same(a: &Folder, b: &Folder) {
     for side in [Side::Query, Side::Document] {
         let (a, b) = (embed(a, side), embed(b, side));
         assert_eq!(a.offsets(), b.offsets());
-        let (cosine, difference) = compare(a.view(), b.view());
-        assert!(cosine >= 0.99999 && difference < 1e-5, "{side:?}: {cosine} {difference}");
+        common::same(a.view(), b.view(), 1e-5, side);
     }
-}
-
-fn adapted(mut folder: Folder) -> Folder {
-    folder
-        .attach(&serde_json::from_str::<LoraConfig>(r#"{"rank": 3, "targets": ["query"]}"#).unwrap(), Seed(4))
-        .unwrap();
-    for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.1);
-    }
-    folder
 }
 
 #[test]
@@ -78,8 +68,7 @@ fn every_token_that_counts_has_a_vector_of_length_1() {
     assert_eq!(encoder.interaction(), Interaction::MaxSim);
     let error = encoder.encode_single_vector(&TEXTS, Side::Query, &mut silent).unwrap_err().to_string();
     assert!(error.ends_with("gives one vector a token, and one a text is wanted here"), "{error}");
-    let dense = BiEncoder::open(Folder::read(&golden().join("tiny-bert")).unwrap(), &DeviceConfig::Cpu.open().unwrap());
-    let dense = dense.unwrap();
+    let dense = cpu(common::tiny("tiny-bert"));
     assert_eq!(dense.interaction(), Interaction::InnerProduct);
     assert!(dense.embed(&TEXTS, Side::Query, &mut silent).unwrap().offsets().is_none());
 }
@@ -88,7 +77,7 @@ fn every_token_that_counts_has_a_vector_of_length_1() {
 fn our_own_folder_keeps_everything_and_the_matrix_trains_beside_adapters() {
     let place = tempfile::tempdir().unwrap();
     for (name, source) in
-        [("plain", tiny("tiny-bert", WHOLE)), ("lora", adapted(tiny("tiny-roberta", r#"{"dim": 5}"#)))]
+        [("plain", tiny("tiny-bert", WHOLE)), ("lora", adapted(tiny("tiny-roberta", r#"{"dim": 5}"#), ADAPTERS))]
     {
         let to = place.path().join(name);
         source.write(&to).unwrap();
@@ -102,7 +91,7 @@ fn our_own_folder_keeps_everything_and_the_matrix_trains_beside_adapters() {
         assert_eq!(encoder(&again).fingerprint(), encoder(&source).fingerprint());
         assert_eq!(again.dim(), source.dim());
     }
-    let trainable: Vec<String> = adapted(tiny("tiny-bert", "{}"))
+    let trainable: Vec<String> = adapted(tiny("tiny-bert", "{}"), ADAPTERS)
         .model
         .parameters
         .iter()
@@ -119,17 +108,13 @@ fn our_own_folder_keeps_everything_and_the_matrix_trains_beside_adapters() {
     );
 }
 
-fn read(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
-
 #[test]
 fn sentence_transformers_layout_is_read_back_equal() {
     let place = tempfile::tempdir().unwrap();
     let configs = ["{}", WHOLE, r#"{"dim": 7, "expansion": 32}"#, r#"{"dim": 16, "expansion": 10, "attend": false}"#];
     for (number, config) in configs.into_iter().enumerate() {
         for format in [ExportFormat::St, ExportFormat::St6, ExportFormat::Safetensors] {
-            let source = adapted(tiny("tiny-bert", config));
+            let source = adapted(tiny("tiny-bert", config), ADAPTERS);
             let to = place.path().join(format!("{number}-{format}"));
             let settings = ExportConfig { format, ..ExportConfig::default() };
             let done = export(&source, &settings, &|_| String::new(), &to).unwrap();
@@ -147,12 +132,12 @@ fn sentence_transformers_layout_is_read_back_equal() {
     }
     let to = place.path().join("1-st6");
     let kinds: Vec<Value> =
-        read(&to.join("modules.json")).as_array().unwrap().iter().map(|m| m["path"].clone()).collect();
+        read_json::<Value>(&to.join("modules.json")).as_array().unwrap().iter().map(|m| m["path"].clone()).collect();
     assert_eq!(kinds, [json!(""), json!("1_Dense"), json!("2_MultiVectorMask"), json!("3_Normalize")]);
-    let about = read(&to.join("config_sentence_transformers.json"));
+    let about = read_json::<Value>(&to.join("config_sentence_transformers.json"));
     assert_eq!((&about["model_type"], &about["similarity_fn_name"]), (&json!("MultiVectorEncoder"), &json!("maxsim")));
     assert_eq!(about["prompts"], json!({"query": "[MASK]query: ", "document": "[UNK]passage: "}));
-    let settings = read(&to.join("sentence_bert_config.json"));
+    let settings = read_json::<Value>(&to.join("sentence_bert_config.json"));
     assert_eq!((&settings["query_length"], &settings["document_length"]), (&json!(12), &json!(20)));
     assert_eq!(settings["query_expansion"], json!({"strategy": "min", "attend": true, "token": null, "length": 9}));
     // Half the bits, and still the same vectors up to rounding.
@@ -164,7 +149,7 @@ fn sentence_transformers_layout_is_read_back_equal() {
 #[test]
 fn adapters_with_late_interaction_go_to_peft_with_the_matrix_beside_them() {
     let place = tempfile::tempdir().unwrap();
-    let source = adapted(tiny("tiny-bert", WHOLE));
+    let source = adapted(tiny("tiny-bert", WHOLE), ADAPTERS);
     let to = place.path().join("peft");
     let base = golden().join("tiny-bert").display().to_string();
     let settings = ExportConfig { format: ExportFormat::Peft, base: Some(base), ..ExportConfig::default() };
@@ -184,7 +169,7 @@ fn what_cannot_be_computed_is_refused_with_its_file() {
     export(&tiny("tiny-bert", WHOLE), &settings, &|_| String::new(), &to).unwrap();
     let refused = |file: &str, key: &str, value: Value| {
         let path = to.join(file);
-        let before = read(&path);
+        let before: Value = read_json(&path);
         let mut changed = before.clone();
         changed[key] = value;
         fs::write(&path, changed.to_string()).unwrap();

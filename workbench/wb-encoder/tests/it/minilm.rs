@@ -5,9 +5,9 @@ use std::io::BufRead;
 use ndarray::Array2;
 use serde::Deserialize;
 use wb_core::{Encoder, Side, progress::silent};
-use wb_encoder::{BiEncoder, BurnBackbone, DeviceConfig, Folder, TokenBatch};
+use wb_encoder::{BurnBackbone, Folder, TokenBatch};
 
-use crate::common::{compare, golden, golden_json, minilm, shared, test_device};
+use crate::common::{compare, cpu, golden, golden_json, minilm, shared, test_device};
 
 #[derive(Deserialize)]
 struct Texts {
@@ -46,7 +46,6 @@ fn minilm_equals_sentence_transformers_on_200_texts() {
     let folder = Folder::read(&minilm).unwrap();
     assert_eq!(folder.notes.len(), 1, "{:?}", folder.notes);
     assert!(folder.notes[0].starts_with("3 tensors not used"), "{:?}", folder.notes);
-    let device = DeviceConfig::Cpu.open().unwrap();
 
     let burn = BurnBackbone::new(folder.model.clone(), test_device().burn(), "test device").unwrap();
     let ids = folder.tokenizer.encode_all("", &texts, folder.max_tokens.document).unwrap();
@@ -56,7 +55,7 @@ fn minilm_equals_sentence_transformers_on_200_texts() {
     eprintln!("burn: least cosine {cosine:.8}, largest difference {difference:.2e}");
     assert!(cosine >= 0.99999 && difference <= 1e-4, "burn: {cosine} {difference}");
 
-    let encoder = BiEncoder::open(folder, &device).unwrap();
+    let encoder = cpu(folder);
     let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
     let (cosine, difference) = compare(found.view(), expected().view());
     eprintln!("cpu: least cosine {cosine:.8}, largest difference {difference:.2e}");
@@ -66,8 +65,7 @@ fn minilm_equals_sentence_transformers_on_200_texts() {
 #[test]
 fn minilm_gives_the_published_check_vectors() {
     let Some(minilm) = minilm("minilm_gives_the_published_check_vectors") else { return };
-    let device = DeviceConfig::Cpu.open().unwrap();
-    let encoder = BiEncoder::open(Folder::read(&minilm).unwrap(), &device).unwrap();
+    let encoder = cpu(Folder::read(&minilm).unwrap());
     let texts = ["How many singers do we have?", "def add(a, b):\n    return a + b"];
     let found = encoder.encode(&texts, Side::Query, &mut silent).unwrap();
     let expected = [

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::Deserialize;
 use wb_core::{Embeddings, Seed, Side, progress::silent};
-use wb_encoder::{BiEncoder, BurnBackbone, DeviceConfig, Folder, LoraConfig, TokenBatch, lora};
+use wb_encoder::{BurnBackbone, Folder, LoraConfig, TokenBatch, lora};
 
-use crate::common::{compare, golden, golden_json, matrix, test_device};
+use crate::common::{self, compare, cpu, edit, golden, golden_json, matrix, read_json, same, test_device, tiny};
 
 #[derive(Deserialize)]
 struct Expected {
@@ -19,7 +19,7 @@ fn expected() -> Expected {
 }
 
 fn read(case: &str) -> Folder {
-    let mut folder = Folder::read(&golden().join("peft").join(case)).unwrap();
+    let mut folder = tiny(&format!("peft/{case}"));
     // The golden embeddings are those without a prompt.
     folder.prompts = Default::default();
     folder
@@ -27,8 +27,7 @@ fn read(case: &str) -> Folder {
 
 fn embed(folder: Folder, texts: &[String]) -> Embeddings {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let encoder = BiEncoder::open(folder, &DeviceConfig::Cpu.open().unwrap()).unwrap();
-    encoder.embed(&texts, Side::Document, &mut silent).unwrap()
+    cpu(folder).embed(&texts, Side::Document, &mut silent).unwrap()
 }
 
 fn embed_with_burn(folder: &Folder, texts: &[String]) -> Embeddings {
@@ -46,16 +45,17 @@ fn embeddings_are_those_of_peft() {
     assert_eq!(embeddings.len(), 6);
     for (case, expected) in &embeddings {
         let folder = read(case);
-        let before = Folder { prompts: Default::default(), ..Folder::read(&golden().join(base(case))).unwrap() };
+        let before = Folder { prompts: Default::default(), ..tiny(base(case)) };
         let expected = matrix(expected);
         let largest = expected.iter().fold(0f32, |most, x| most.max(x.abs()));
+        let most = 1e-5 * f64::from(largest).max(1.0);
         let found = embed(folder.clone(), &texts);
         let (cosine, difference) = compare(found.view(), expected.view());
         eprintln!(
             "{case}: least cosine {cosine:.8}, largest difference {difference:.1e} of {largest:.2}; {:?}",
             folder.notes
         );
-        assert!(cosine >= 0.99999 && difference <= 1e-5 * f64::from(largest).max(1.0), "{case}: {cosine} {difference}");
+        assert!(cosine >= 0.99999 && difference <= most, "{case}: {cosine} {difference}");
         let (cosine, _) = compare(embed_with_burn(&folder, &texts).view(), expected.view());
         assert!(cosine >= 0.99999, "burn, {case}: {cosine}");
         let (cosine, _) = compare(embed(before, &texts).view(), expected.view());
@@ -64,8 +64,7 @@ fn embeddings_are_those_of_peft() {
         let mut merged = folder.clone();
         merged.merge().unwrap();
         assert!(merged.lora.is_none() && merged.model.adapter.is_none());
-        let (cosine, difference) = compare(embed(merged, &texts).view(), found.view());
-        assert!(cosine >= 0.99999 && difference <= 1e-5 * f64::from(largest).max(1.0), "{case}: {cosine} {difference}");
+        same(embed(merged, &texts).view(), found.view(), most, case);
     }
 }
 
@@ -131,21 +130,14 @@ fn read_adapters_are_the_only_weights_that_train() {
 
 /// A copy of a golden adapter beside its base, to be damaged.
 fn copy(case: &str) -> (tempfile::TempDir, Folder) {
-    let place = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(golden().join("peft").join(case)).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_file() {
-            fs::copy(&path, place.path().join(path.file_name().unwrap())).unwrap();
-        }
-    }
-    (place, Folder::read(&golden().join(base(case))).unwrap())
+    (common::copy(&format!("peft/{case}")), tiny(base(case)))
 }
 
 #[track_caller]
 fn refused(case: &str, edit: impl Fn(&mut serde_json::Value), expected: &str) {
     let (place, mut folder) = copy(case);
     let file = place.path().join("adapter_config.json");
-    let mut config = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let mut config = read_json(&file);
     edit(&mut config);
     fs::write(&file, config.to_string()).unwrap();
     let error = folder.add_peft(place.path()).unwrap_err().to_string();
@@ -187,8 +179,7 @@ fn what_is_not_read_is_refused_by_its_name() {
     // fan_in_fan_out means nothing here: PEFT says so and goes on, and so do we.
     let (place, mut folder) = copy("names");
     let file = place.path().join("adapter_config.json");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true")).unwrap();
+    edit(&file, "\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true");
     folder.add_peft(place.path()).unwrap();
     assert!(folder.notes.iter().any(|note| note.contains("fan_in_fan_out")), "{:?}", folder.notes);
 }
@@ -201,7 +192,7 @@ fn a_base_model_that_is_not_here_is_named() {
     assert!(error.hint().unwrap().starts_with("name both: encoder.model={pretrained: {id: ../../tiny-bert, adapter: "));
     // Adapters of another model.
     let (place, _) = copy("some-layers");
-    let mut other = Folder::read(&golden().join("tiny-bert")).unwrap();
+    let mut other = tiny("tiny-bert");
     let error = other.add_peft(place.path()).unwrap_err().to_string();
     assert!(error.contains("has shape [3, 48], expected [3, 64]"), "{error}");
     fs::remove_file(place.path().join("adapter_model.safetensors")).unwrap();
@@ -210,5 +201,5 @@ fn a_base_model_that_is_not_here_is_named() {
 }
 
 fn other_without(place: &Path) -> wb_encoder::Error {
-    Folder::read(&golden().join("tiny-roberta")).unwrap().add_peft(place).unwrap_err()
+    tiny("tiny-roberta").add_peft(place).unwrap_err()
 }

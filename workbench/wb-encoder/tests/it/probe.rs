@@ -1,11 +1,11 @@
 //! The self-test, on the one device that is always there: burn's and the CPU's own kernels must agree.
 
 use wb_encoder::{
-    DeviceConfig, Folder,
+    DeviceConfig,
     self_test::{made_up_model, probe, sample_batch},
 };
 
-use crate::common::golden;
+use crate::common::tiny;
 
 #[test]
 fn the_cpu_passes_its_own_test() {
@@ -20,7 +20,7 @@ fn the_cpu_passes_its_own_test() {
     let line = serde_json::to_string(&report).unwrap();
     assert!(!line.contains('\n'));
 
-    let folder = Folder::read(&golden().join("tiny-roberta")).unwrap();
+    let folder = tiny("tiny-roberta");
     let batch = sample_batch(&folder.tokenizer, folder.max_tokens.document).unwrap();
     assert_eq!(batch.len(), 16);
     assert_eq!(probe(DeviceConfig::Cpu, &folder.model, &batch, &mut |_| ()).failure, None);

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ndarray::{Array2, s};
 use serde::Deserialize;
 use wb_core::{Side, progress::silent};
-use wb_encoder::{BiEncoder, DeviceConfig, Folder, Gradients, Pooling, TokenBatch};
+use wb_encoder::{Folder, Gradients, Pooling, TokenBatch};
 
-use crate::common::{both, compare, golden, golden_json, matrix};
+use crate::common::{both, compare, cpu, golden_json, gradient_error, matrix, same, tiny};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -20,7 +20,7 @@ struct Golden {
 }
 
 fn load(name: &str) -> (Folder, Golden) {
-    (Folder::read(&golden().join(name)).unwrap(), golden_json(&format!("{name}.json")))
+    (tiny(name), golden_json(&format!("{name}.json")))
 }
 
 const NAMES: [&str; 2] = ["tiny-bert", "tiny-roberta"];
@@ -57,8 +57,7 @@ fn embeddings_are_those_of_sentence_transformers() {
             model.pooling = pooling;
             for (path, backbone) in both(&model) {
                 let found = backbone.embed(&batch).unwrap();
-                let (cosine, difference) = compare(found.view(), matrix(&golden.embeddings[mode]).view());
-                assert!(cosine >= 0.99999 && difference <= 1e-4, "{name} {mode} {path}: {cosine} {difference}");
+                same(found.view(), matrix(&golden.embeddings[mode]).view(), 1e-4, format!("{name} {mode} {path}"));
                 let (tracked, _) = backbone.embed_tracked(&batch, None).unwrap();
                 let (_, difference) = compare(tracked.view(), found.view());
                 assert!(difference <= 1e-5, "{name} {mode} {path}: {difference}");
@@ -73,20 +72,17 @@ fn the_whole_encoder_gives_the_same_embeddings_in_the_texts_order() {
         let (mut folder, golden) = load(name);
         let prompts = std::mem::take(&mut folder.prompts);
         let texts: Vec<&str> = golden.texts.iter().map(String::as_str).collect();
-        let device = DeviceConfig::Cpu.open().unwrap();
-        let encoder = BiEncoder::open(folder.clone(), &device).unwrap();
+        let encoder = cpu(folder.clone());
         let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
-        let (cosine, difference) = compare(found.view(), matrix(&golden.whole).view());
-        assert!(cosine >= 0.99999 && difference <= 1e-4, "{name}: {cosine} {difference}");
+        same(found.view(), matrix(&golden.whole).view(), 1e-4, name);
         assert_eq!(encoder.embed(&[], Side::Query, &mut silent).unwrap().texts(), 0);
         if golden.query.is_empty() || prompts.query.is_empty() {
             continue;
         }
         folder.prompts = prompts;
-        let encoder = BiEncoder::open(folder, &device).unwrap();
+        let encoder = cpu(folder);
         let found = encoder.embed(&texts[3..6], Side::Query, &mut silent).unwrap();
-        let (cosine, difference) = compare(found.view(), matrix(&golden.query).view());
-        assert!(cosine >= 0.99999 && difference <= 1e-4, "{name}, query: {cosine} {difference}");
+        same(found.view(), matrix(&golden.query).view(), 1e-4, format!("{name}, query"));
     }
 }
 
@@ -105,18 +101,8 @@ fn gradients_are_those_of_torch() {
             backbone.backward(tape, at.slice(s![.., ..]), &mut gradients).unwrap();
             let mut seen = 0;
             for (position, parameter) in backbone.parameters().iter().enumerate() {
-                let [norm, projection] = golden.gradients[&parameter.name];
-                let found = gradients.at(position);
-                let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
-                let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
-                // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
-                let scale = if parameter.name.ends_with("key.bias") { 1.0 } else { norm };
-                let error = ((length - norm).abs() / scale).max((along - projection).abs() / scale);
-                assert!(
-                    error <= 2e-4,
-                    "{name} {path} {}: {error}: {length} {norm} {along} {projection}",
-                    parameter.name
-                );
+                let error = gradient_error(&parameter.name, gradients.at(position), golden.gradients[&parameter.name]);
+                assert!(error <= 2e-4, "{name} {path} {}: {error}", parameter.name);
                 seen += 1;
             }
             assert_eq!(seen, golden.gradients.len());
@@ -133,10 +119,9 @@ struct Forms {
 
 #[test]
 fn a_unixcoder_is_read_in_its_encoder_only_form() {
-    let folder = Folder::read(&golden().join("tiny-unixcoder")).unwrap();
+    let folder = tiny("tiny-unixcoder");
     assert!(folder.notes.iter().any(|note| note.contains("<s> <encoder-only> </s> text </s>")), "{:?}", folder.notes);
     let expected: Forms = golden_json("tiny-unixcoder.json");
-    let device = DeviceConfig::Cpu.open().unwrap();
     let place = tempfile::tempdir().unwrap();
     // As read, and after it was written out and read again: the form is part of the tokenizer's file.
     let out = place.path().join("out");
@@ -146,9 +131,8 @@ fn a_unixcoder_is_read_in_its_encoder_only_form() {
             assert_eq!(&folder.tokenizer.encode("", text, 24).unwrap(), ids, "{text:?}");
         }
         let texts: Vec<&str> = expected.texts.iter().map(String::as_str).collect();
-        let encoder = BiEncoder::open(folder, &device).unwrap();
+        let encoder = cpu(folder);
         let found = encoder.embed(&texts, Side::Document, &mut silent).unwrap();
-        let (cosine, difference) = compare(found.view(), matrix(&expected.embeddings).view());
-        assert!(cosine >= 0.99999 && difference <= 1e-4, "{cosine} {difference}");
+        same(found.view(), matrix(&expected.embeddings).view(), 1e-4, "tiny-unixcoder");
     }
 }

@@ -6,11 +6,10 @@ use ndarray::Array2;
 use serde::Deserialize;
 use wb_core::Seed;
 use wb_encoder::{
-    Architecture, Backbone, Dropout, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream,
-    models::StaticConfig,
+    Architecture, Backbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, models::StaticConfig,
 };
 
-use crate::common::{both, compare, golden, golden_json, matrix};
+use crate::common::{both, golden_json, gradient_error, matrix, same, tiny};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -52,24 +51,17 @@ fn unattended_tokens_are_those_of_transformers() {
 }
 
 fn against_transformers(name: &str, batch: &TokenBatch, expected: &Golden) {
-    let model = Folder::read(&golden().join(name)).unwrap().model;
+    let model = tiny(name).model;
     for (path, backbone) in both(&model) {
         let (_, states, tape) = backbone.embed_tokens_tracked(batch, None).unwrap();
         for found in [&states, &backbone.embed_tokens(batch).unwrap()] {
-            let (cosine, difference) = compare(found.view(), matrix(&expected.states).view());
-            assert!(cosine >= 0.99999 && difference <= 1e-4, "{name} {path}: {cosine} {difference}");
+            same(found.view(), matrix(&expected.states).view(), 1e-4, format!("{name} {path}"));
         }
         let mut gradients = Gradients::zeros(backbone.parameters());
         let at = weights(states.dim());
         backbone.backward_tokens(tape, Upstream::states(at.view()), &mut gradients).unwrap();
         for (place, parameter) in backbone.parameters().iter().enumerate() {
-            let [norm, projection] = expected.gradients[&parameter.name];
-            let found = gradients.at(place);
-            let length = found.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
-            let along: f64 = found.iter().enumerate().map(|(i, g)| f64::from(*g) * (0.7 * i as f64).sin()).sum();
-            // A key's bias moves all scores of a row alike: its gradient is zero but for rounding.
-            let scale = if parameter.name.ends_with("key.bias") { 1.0 } else { norm };
-            let error = ((length - norm).abs() / scale).max((along - projection).abs() / scale);
+            let error = gradient_error(&parameter.name, gradients.at(place), expected.gradients[&parameter.name]);
             assert!(error <= 2e-4, "{name} {path} {}: {error}", parameter.name);
         }
     }
@@ -126,7 +118,7 @@ fn batch() -> TokenBatch {
 #[test]
 fn gradients_equal_finite_differences() {
     for name in ["tiny-bert", "tiny-roberta"] {
-        let mut folder = Folder::read(&golden().join(name)).unwrap();
+        let mut folder = tiny(name);
         for (path, backbone) in both(&folder.model) {
             check(&format!("{name} {path}"), backbone, &batch(), None);
         }

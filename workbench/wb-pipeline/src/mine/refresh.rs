@@ -10,7 +10,7 @@ use anyhow::Result;
 use wb_core::{Document, Pair, Progress, Seed};
 use wb_encoder::{
     Backbone, Error, LateInteraction,
-    train::{Mined, Moment, PromptsConfig, Tokenize},
+    train::{Moment, PromptsConfig, RefreshedNegatives, Tokenize},
 };
 use wb_retrieval::mining::{MinedPairs, MiningConfig, Round, mine};
 
@@ -54,7 +54,7 @@ impl<'a> Refresher<'a> {
         step: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
-    ) -> wb_encoder::Result<Option<Mined>> {
+    ) -> wb_encoder::Result<Option<RefreshedNegatives>> {
         let moment = Moment { backbone, late_interaction, tokenize, prompts: self.prompts, stop };
         let cross_encoder = self.stronger.as_ref().and_then(Stronger::cross_encoder);
         let round = Round { seed: self.seed, number: step, stop: Some(stop) };
@@ -71,7 +71,7 @@ impl<'a> Refresher<'a> {
 }
 
 /// Each text once, and the pairs' negatives as positions in them.
-fn by_position(mined: MinedPairs) -> Mined {
+fn by_position(mined: MinedPairs) -> RefreshedNegatives {
     let mut positions: HashMap<String, u32> = HashMap::new();
     let mut texts = Vec::new();
     let mut position = |text: String| match positions.get(&text) {
@@ -84,5 +84,5 @@ fn by_position(mined: MinedPairs) -> Mined {
     };
     let negatives = mined.pairs.into_iter().map(|pair| pair.negatives.into_iter().map(&mut position).collect());
     let negatives = negatives.collect();
-    Mined { texts, negatives }
+    RefreshedNegatives { texts, negatives }
 }

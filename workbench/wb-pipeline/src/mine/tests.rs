@@ -5,7 +5,7 @@ use std::{path::Path, sync::atomic::AtomicBool};
 use wb_core::{Pair, Seed, progress::silent};
 use wb_encoder::{
     Backbone, BurnBackbone, DeviceConfig, Folder,
-    train::{Moment, PromptsConfig, Wanted},
+    train::{Moment, PromptsConfig, TokenizeRequest},
 };
 use wb_retrieval::mining::{MinedPairs, MiningConfig, Negative, mine};
 
@@ -41,7 +41,7 @@ fn mined(folder: &Folder, config: &MiningConfig) -> [MinedPairs; 2] {
     let kernels = device.open_backbone(folder.model.clone()).unwrap();
     let burn = BurnBackbone::new(folder.model.clone(), device.burn(), "flex").unwrap();
     let late = folder.late_interaction.as_ref();
-    let tokenize = |wanted: Wanted<'_>| match late {
+    let tokenize = |wanted: TokenizeRequest<'_>| match late {
         Some(late) => late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 32),
         None => folder.tokenizer.encode("", wanted.text, 32),
     };

@@ -1,21 +1,17 @@
 //! The backward pass of one group of texts: the forward pass read from its end.
 
-use super::{
-    NativeBert,
-    forward::Scratch,
-    places::LayerPlaces,
-    tape::{GroupTape, LayerTape},
-};
+use super::{NativeBert, forward::BertScratch, places::BertLayerPlaces, tape::BertLayerTape};
 use crate::{
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, OUTPUT, SITES},
     kernels::{
-        Mat, MatMut, activation, matmul_packed,
+        activation,
         normalize::{Normalized, normalize_backward, restore},
     },
     native::{
+        backbone::BackwardPass,
         dropout_mask::Mask,
         lane::Lane,
-        linear::{Pass, dropped_copy},
+        linear::{GroupPass, dropped_copy},
         places::NormPlaces,
         pool::sized,
         states::AtStates,
@@ -30,7 +26,7 @@ impl NativeBert {
         if below.into_iter().any(|place| self.weights.trains(place)) {
             return None;
         }
-        let learns = |layer: &LayerPlaces| {
+        let learns = |layer: &BertLayerPlaces| {
             let norms = [&layer.attention_norm, &layer.output_norm];
             let mut linear =
                 layer.projections.iter().chain([&layer.attention_output, &layer.intermediate, &layer.output]);
@@ -39,13 +35,15 @@ impl NativeBert {
         };
         Some(self.places.layers.iter().position(learns).unwrap_or(self.places.layers.len()))
     }
+}
 
-    pub(super) fn backward_group(
+impl BackwardPass for NativeBert {
+    fn backward(
         &self,
-        pass: Pass<'_>,
-        tape: &GroupTape,
+        pass: GroupPass<'_>,
+        tape: &Self::Tape,
         at: AtStates<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut BertScratch,
         lane: &mut Lane,
         surface: &mut [f32],
     ) {
@@ -57,7 +55,7 @@ impl NativeBert {
         for layer in (lowest.unwrap_or(0)..self.places.layers.len()).rev() {
             let below = match layer {
                 _ if tape.checkpointed => Below::Kept(&tape.inputs[layer]),
-                0 => Below::Embeddings(&tape.embeddings),
+                0 => Below::Embeddings(&tape.norm),
                 _ => Below::Layer(&tape.layers[layer - 1].output_norm, &self.places.layers[layer - 1].output_norm),
             };
             let mut computed = std::mem::take(&mut scratch.layer);
@@ -75,24 +73,26 @@ impl NativeBert {
             let g = &mut g[..t * hidden];
             pass.drop(Mask::new(pass.dropout, EMBEDDINGS, self.config.hidden_dropout), g, hidden);
             let norm = &self.places.norm;
-            normalize_backward(g, &tape.embeddings, self.weights.values(norm.weight), lane.wanted_norm(norm));
+            normalize_backward(g, &tape.norm, self.weights.values(norm.weight), lane.wanted_norm(norm));
             if !surface.is_empty() {
                 surface.copy_from_slice(g);
             }
         }
         scratch.again = std::mem::replace(&mut scratch.stream, g);
     }
+}
 
+impl NativeBert {
     /// Turns `g` from the gradient at a layer's output into that at its input (left as it is unless `goes_on`).
     #[expect(clippy::too_many_arguments, reason = "the pass, what it kept, the gradient in and out")]
     fn backward_layer(
         &self,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         layer: usize,
-        tape: &LayerTape,
+        tape: &BertLayerTape,
         below: Below<'_>,
         g: &mut [f32],
-        scratch: &mut Scratch,
+        scratch: &mut BertScratch,
         lane: &mut Lane,
         goes_on: bool,
     ) {
@@ -100,7 +100,7 @@ impl NativeBert {
         let places = &self.places.layers[layer];
         let (packs, parameters) = (&self.packs[layer], &self.weights.parameters);
         let mask = |site| Mask::new(pass.dropout, SITES * (layer as u64 + 1) + site, self.config.hidden_dropout);
-        let Scratch { projections, context, update, wide: wide_buffer, attention, adapter, input, .. } = scratch;
+        let BertScratch { projections, context, update, wide: wide_buffer, attention, adapter, input, .. } = scratch;
 
         // output = LayerNorm(x1 + drop(W2·act(before) + b2))
         normalize_backward(
@@ -112,13 +112,7 @@ impl NativeBert {
         let d_out = dropped_copy(g, mask(OUTPUT), pass, hidden, sized(update, t * hidden));
         let linear = &places.output;
         let d_inner = sized(wide_buffer, t * wide);
-        matmul_packed(
-            MatMut::new(d_inner, t, wide),
-            false,
-            Mat::new(d_out, t, hidden),
-            packs.output.backward(&[linear], parameters),
-            1.0,
-        );
+        packs.output.backward(&[linear], parameters, t, d_out, d_inner, false);
         let before = &tape.before_activation[..t * wide];
         if self.weights.learns(linear) {
             let x = sized(input, t * wide);
@@ -131,13 +125,7 @@ impl NativeBert {
 
         // before = W1·x1 + b1
         let linear = &places.intermediate;
-        matmul_packed(
-            MatMut::new(g, t, hidden),
-            true,
-            Mat::new(d_inner, t, wide),
-            packs.intermediate.backward(&[linear], parameters),
-            1.0,
-        );
+        packs.intermediate.backward(&[linear], parameters, t, d_inner, g, true);
         if self.weights.learns(linear) {
             let x = sized(input, t * hidden);
             if self.weights.needs_input(linear) {
@@ -157,13 +145,7 @@ impl NativeBert {
         let d_out = dropped_copy(g, mask(ATTENTION_OUTPUT), pass, hidden, sized(update, t * hidden));
         let linear = &places.attention_output;
         let d_context = sized(context, t * hidden);
-        matmul_packed(
-            MatMut::new(d_context, t, hidden),
-            false,
-            Mat::new(d_out, t, hidden),
-            packs.attention_output.backward(&[linear], parameters),
-            1.0,
-        );
+        packs.attention_output.backward(&[linear], parameters, t, d_out, d_context, false);
         if self.weights.learns(linear) {
             self.weights.linear_backward(linear, pass, &tape.context, d_out, hidden, Some(d_context), lane, adapter);
         }
@@ -180,13 +162,7 @@ impl NativeBert {
             attention,
         );
         if goes_on {
-            matmul_packed(
-                MatMut::new(g, t, hidden),
-                true,
-                Mat::new(d_qkv, t, 3 * hidden),
-                packs.qkv.backward(&places.qkv(), parameters),
-                1.0,
-            );
+            packs.qkv.backward(&places.qkv(), parameters, t, d_qkv, g, true);
         }
         if places.projections.iter().any(|linear| self.weights.learns(linear)) {
             let x = sized(input, t * hidden);
@@ -201,7 +177,7 @@ impl NativeBert {
         }
     }
 
-    fn restore_input(&self, below: Below<'_>, pass: Pass<'_>, x: &mut [f32]) {
+    fn restore_input(&self, below: Below<'_>, pass: GroupPass<'_>, x: &mut [f32]) {
         match below {
             Below::Kept(input) => x.copy_from_slice(input),
             Below::Layer(norm, places) => {
@@ -221,13 +197,13 @@ impl NativeBert {
     }
 }
 
-/// Where a layer's input is found again.
+/// The place where a layer's input is found again.
 #[derive(Clone, Copy)]
 enum Below<'a> {
-    /// It was kept.
+    /// An input that was kept.
     Kept(&'a [f32]),
-    /// It is the output of the embeddings' normalization, after dropout.
+    /// The output of the embeddings' normalization, after dropout.
     Embeddings(&'a Normalized),
-    /// It is the output of the normalization of the layer below.
+    /// The output of the normalization of the layer below.
     Layer(&'a Normalized, &'a NormPlaces),
 }

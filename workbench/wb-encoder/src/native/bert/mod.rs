@@ -10,16 +10,9 @@ mod tape;
 use rayon::prelude::*;
 
 pub use self::pairs::PairBert;
-use self::{forward::Scratch, packs::LayerPacks, places::Places, tape::GroupTape};
+use self::{packs::BertLayerPacks, places::BertPlaces};
 use super::{
-    attention::Heads,
-    backbone::Network,
-    dropout_mask::Mask,
-    groups,
-    lane::Lane,
-    linear::{AdaptedWeights, Pass},
-    states::AtStates,
-    surface::TableRows,
+    attention::Heads, backbone::Network, dropout_mask::Mask, groups, linear::AdaptedWeights, surface::TableRows,
 };
 use crate::{
     backbone::Dropout,
@@ -33,15 +26,15 @@ use crate::{
 pub struct NativeBert {
     config: BertConfig,
     weights: AdaptedWeights,
-    places: Places,
-    packs: Vec<LayerPacks>,
+    places: BertPlaces,
+    packs: Vec<BertLayerPacks>,
 }
 
 impl NativeBert {
     /// Finds every weight by name and checks its shape.
     pub fn new(config: BertConfig, weights: AdaptedWeights) -> Result<Self> {
-        let places = Places::find(&config, &weights.parameters)?;
-        let packs = places.layers.par_iter().map(|layer| LayerPacks::new(layer, &weights.parameters)).collect();
+        let places = BertPlaces::find(&config, &weights.parameters)?;
+        let packs = places.layers.par_iter().map(|layer| BertLayerPacks::new(layer, &weights.parameters)).collect();
         Ok(Self { config, weights, places, packs })
     }
 
@@ -54,9 +47,6 @@ impl NativeBert {
 }
 
 impl Network for NativeBert {
-    type Scratch = Scratch;
-    type Tape = GroupTape;
-
     fn dim(&self) -> usize {
         self.config.hidden_size
     }
@@ -76,7 +66,7 @@ impl Network for NativeBert {
 
     fn refresh(&mut self) -> Result<()> {
         let Self { config, weights: AdaptedWeights { parameters, .. }, places, packs } = self;
-        *places = Places::find(config, parameters)?;
+        *places = BertPlaces::find(config, parameters)?;
         packs.par_iter_mut().zip(&places.layers).for_each(|(packs, layer)| packs.refresh(layer, parameters));
         Ok(())
     }
@@ -88,41 +78,21 @@ impl Network for NativeBert {
         let rows = [words, positions, types];
         self.places.tables().into_iter().zip(rows).map(|(place, rows)| TableRows { place, rows }).collect()
     }
-
-    fn forward<'a>(
-        &self,
-        pass: Pass<'_>,
-        scratch: &'a mut Scratch,
-        tape: Option<&mut GroupTape>,
-        checkpointed: bool,
-    ) -> &'a [f32] {
-        self.forward_group(pass, scratch, tape, checkpointed);
-        &scratch.stream[..pass.n_tokens() * self.config.hidden_size]
-    }
-
-    fn backward(
-        &self,
-        pass: Pass<'_>,
-        tape: &GroupTape,
-        at: AtStates<'_>,
-        scratch: &mut Scratch,
-        lane: &mut Lane,
-        surface: &mut [f32],
-    ) {
-        self.backward_group(pass, tape, at, scratch, lane, surface);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use wb_core::Seed;
 
-    use super::*;
+    use super::{tape::BertLayerTape, *};
     use crate::{
         backbone::Backbone,
         lora::{self, LoraConfig},
         models::{Activation, Architecture},
-        native::backbone::{BatchTape, NativeBackbone},
+        native::{
+            backbone::{BatchTape, NativeBackbone},
+            tape::GroupTape,
+        },
         pooling::Pooling,
     };
 
@@ -132,8 +102,9 @@ mod tests {
         bert.forget_tapes();
         let text = vec![5; length];
         let batch = TokenBatch::new([text.as_slice(), text.as_slice()]);
-        let tape = bert.embed_tracked(&batch, None).unwrap().1.downcast::<BatchTape<GroupTape>>().unwrap();
-        4 * tape.groups.iter().map(|(_, tape)| tape.numbers()).sum::<usize>() / batch.ids().len()
+        let tape =
+            bert.embed_tracked(&batch, None).unwrap().1.downcast::<BatchTape<GroupTape<BertLayerTape>>>().unwrap();
+        4 * tape.groups.iter().map(|(_, tape)| tape.numbers(BertLayerTape::numbers)).sum::<usize>() / batch.ids().len()
     }
 
     /// MiniLM's sizes, with adapters as by default. By hand, for each layer and token: query, key and value 3 · 384,

@@ -1,13 +1,13 @@
 //! A layer's weights as the kernels read them.
 
-use super::places::LayerPlaces;
+use super::places::BertLayerPlaces;
 use crate::{
     native::{packs::PackedLinear, places::LinearPlaces},
     parameters::Parameters,
 };
 
 /// A layer's weights.
-pub struct LayerPacks {
+pub struct BertLayerPacks {
     /// Query, key and value as one.
     pub qkv: PackedLinear,
     pub qkv_bias: Vec<f32>,
@@ -16,9 +16,9 @@ pub struct LayerPacks {
     pub output: PackedLinear,
 }
 
-impl LayerPacks {
+impl BertLayerPacks {
     /// Packs a layer's weights.
-    pub fn new(places: &LayerPlaces, parameters: &Parameters) -> Self {
+    pub fn new(places: &BertLayerPlaces, parameters: &Parameters) -> Self {
         let linear = |linear: &LinearPlaces| PackedLinear::new(&[linear], parameters);
         Self {
             qkv: PackedLinear::new(&places.qkv(), parameters),
@@ -30,7 +30,7 @@ impl LayerPacks {
     }
 
     /// Packs again what has changed.
-    pub fn refresh(&mut self, places: &LayerPlaces, parameters: &Parameters) {
+    pub fn refresh(&mut self, places: &BertLayerPlaces, parameters: &Parameters) {
         self.qkv.refresh(&places.qkv(), parameters);
         self.qkv_bias = qkv_bias(places, parameters);
         self.attention_output.refresh(&[&places.attention_output], parameters);
@@ -39,7 +39,7 @@ impl LayerPacks {
     }
 }
 
-fn qkv_bias(places: &LayerPlaces, parameters: &Parameters) -> Vec<f32> {
+fn qkv_bias(places: &BertLayerPlaces, parameters: &Parameters) -> Vec<f32> {
     let bias = |linear: &LinearPlaces| linear.bias.map_or(&[][..], |place| &parameters.at(place).values);
     places.projections.iter().flat_map(bias).copied().collect()
 }

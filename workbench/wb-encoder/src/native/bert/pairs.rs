@@ -1,9 +1,9 @@
-//! What a cross-encoder asks of the network: the states of first tokens, of texts whose tokens are of several types.
+//! The network as a cross-encoder asks it: the states of first tokens, of texts whose tokens are of several types.
 
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::{NativeBert, forward::Scratch};
+use super::{NativeBert, forward::BertScratch};
 use crate::{
     batch::TokenBatch,
     error::Result,
@@ -11,8 +11,8 @@ use crate::{
     native::{
         backbone::{GROUP_TOKENS, Network, split_rows},
         groups,
-        linear::{AdaptedWeights, Pass},
-        pool::Pool,
+        linear::{AdaptedWeights, GroupPass},
+        pool::BufferPool,
     },
     parameters::Parameters,
 };
@@ -20,14 +20,14 @@ use crate::{
 /// A BERT-family network that reads two texts together. It is not trained.
 pub struct PairBert {
     network: NativeBert,
-    scratches: Pool<Scratch>,
+    scratches: BufferPool<BertScratch>,
 }
 
 impl PairBert {
     /// Finds every weight by name and checks its shape.
     pub fn new(config: BertConfig, parameters: Parameters) -> Result<Self> {
         let weights = AdaptedWeights { parameters, adapter: None };
-        Ok(Self { network: NativeBert::new(config, weights)?, scratches: Pool::default() })
+        Ok(Self { network: NativeBert::new(config, weights)?, scratches: BufferPool::default() })
     }
 
     /// The weights.
@@ -60,7 +60,7 @@ impl PairBert {
                 return;
             }
             let mut scratch = self.scratches.take();
-            let pass = Pass { batch, group, dropout: None };
+            let pass = GroupPass { batch, group, dropout: None };
             network.embed_group(pass, types, &mut scratch, None);
             for layer in 0..network.config.num_hidden_layers {
                 network.forward_layer(pass, layer, &mut scratch, None);

@@ -1,4 +1,4 @@
-//! Where each weight of a BERT-family encoder stands among the parameters.
+//! Places of a BERT-family encoder's weights among the parameters.
 
 use crate::{
     error::Result,
@@ -9,17 +9,17 @@ use crate::{
 
 /// Places of all weights.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct BertPlaces {
     pub word: usize,
     pub position: usize,
     pub token_type: usize,
     pub norm: NormPlaces,
-    pub layers: Vec<LayerPlaces>,
+    pub layers: Vec<BertLayerPlaces>,
 }
 
 /// Places of one layer's weights.
 #[derive(Debug, Clone)]
-pub struct LayerPlaces {
+pub struct BertLayerPlaces {
     /// Query, key, value.
     pub projections: [LinearPlaces; 3],
     pub attention_output: LinearPlaces,
@@ -29,14 +29,14 @@ pub struct LayerPlaces {
     pub output_norm: NormPlaces,
 }
 
-impl LayerPlaces {
+impl BertLayerPlaces {
     /// Query, key and value, which share their input.
     pub fn qkv(&self) -> [&LinearPlaces; 3] {
         self.projections.each_ref()
     }
 }
 
-impl Places {
+impl BertPlaces {
     /// Finds every weight by name and checks its shape.
     pub fn find(config: &BertConfig, parameters: &Parameters) -> Result<Self> {
         let find = Finder { parameters };
@@ -50,7 +50,7 @@ impl Places {
             .map(|layer| {
                 let name = |part: &str| format!("encoder.layer.{layer}.{part}");
                 let linear = |part: &str, inputs, outputs| find.linear(name(part), inputs, outputs, true);
-                Ok(LayerPlaces {
+                Ok(BertLayerPlaces {
                     projections: [
                         linear("attention.self.query", hidden, hidden)?,
                         linear("attention.self.key", hidden, hidden)?,

@@ -2,19 +2,20 @@
 
 use super::{
     NativeT5,
-    forward::{Scratch, add, longest},
-    places::LayerPlaces,
-    tape::{GroupTape, LayerTape},
+    forward::{T5Scratch, add, longest},
+    places::T5LayerPlaces,
+    tape::T5LayerTape,
 };
 use crate::{
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, INNER, OUTPUT, STATES},
     kernels::{
-        Mat, MatMut, activation, matmul_packed,
+        activation,
         rms::{rms_backward, rms_restore},
     },
     native::{
+        backbone::BackwardPass,
         lane::Lane,
-        linear::{Pass, dropped_copy},
+        linear::{GroupPass, dropped_copy},
         pool::sized,
         states::AtStates,
     },
@@ -27,7 +28,7 @@ impl NativeT5 {
         if weights.trains(self.places.words) {
             return None;
         }
-        let learns = |layer: &LayerPlaces| {
+        let learns = |layer: &T5LayerPlaces| {
             let norms = [layer.attention_norm, layer.feed_forward_norm];
             layer.linear().any(|linear| weights.changes(linear)) || norms.into_iter().any(|n| weights.trains(n))
         };
@@ -37,13 +38,15 @@ impl NativeT5 {
         }
         Some(self.places.layers.iter().position(learns).unwrap_or(self.places.layers.len()))
     }
+}
 
-    pub(super) fn backward_group(
+impl BackwardPass for NativeT5 {
+    fn backward(
         &self,
-        pass: Pass<'_>,
-        tape: &GroupTape,
+        pass: GroupPass<'_>,
+        tape: &Self::Tape,
         at: AtStates<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut T5Scratch,
         lane: &mut Lane,
         surface: &mut [f32],
     ) {
@@ -54,7 +57,7 @@ impl NativeT5 {
         at.write(pass.batch, pass.group, width, g);
         pass.drop(self.mask(pass.dropout, STATES), g, width);
         let norm = self.places.final_norm;
-        rms_backward(g, &tape.final_norm, self.weights.values(norm), lane.wanted(norm));
+        rms_backward(g, &tape.norm, self.weights.values(norm), lane.wanted(norm));
         if tape.checkpointed {
             self.fill_distances(pass, scratch);
         }
@@ -84,29 +87,30 @@ impl NativeT5 {
         }
         scratch.again = std::mem::replace(&mut scratch.stream, whole);
     }
+}
 
+impl NativeT5 {
     /// Turns `g` from the gradient at a layer's output into that between its halves.
     fn feed_forward_backward(
         &self,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         layer: usize,
-        tape: &LayerTape,
+        tape: &T5LayerTape,
         g: &mut [f32],
-        scratch: &mut Scratch,
+        scratch: &mut T5Scratch,
         lane: &mut Lane,
     ) {
         let (t, width, wide) = (pass.n_tokens(), self.config.d_model, self.config.d_ff);
         let (places, packs, weights) = (&self.places.layers[layer], &self.packs[layer], &self.weights);
         let parameters = &weights.parameters;
-        let Scratch { update, unit, inner, wide: wide_buffer, adapter, input, .. } = scratch;
+        let T5Scratch { update, unit, inner, wide: wide_buffer, adapter, input, .. } = scratch;
 
         // wo
         let mask = self.layer_mask(pass.dropout, layer, OUTPUT);
         let d_out = dropped_copy(g, mask, pass, width, sized(update, t * width));
         let linear = &places.output;
         let d_gated = sized(wide_buffer, t * wide);
-        let packed = packs.output.backward(&[linear], parameters);
-        matmul_packed(MatMut::new(d_gated, t, wide), false, Mat::new(d_out, t, width), packed, 1.0);
+        packs.output.backward(&[linear], parameters, t, d_out, d_gated, false);
         let both = &tape.inner[..t * 2 * wide];
         if weights.learns(linear) {
             let x = sized(input, t * wide);
@@ -119,8 +123,7 @@ impl NativeT5 {
         let d_both = sized(inner, t * 2 * wide);
         activation::gate_backward(d_both, d_gated, both, wide);
         let d_unit = sized(unit, t * width);
-        let packed = packs.inner.backward(&places.inner.each_ref(), parameters);
-        matmul_packed(MatMut::new(d_unit, t, width), false, Mat::new(d_both, t, 2 * wide), packed, 1.0);
+        packs.inner.backward(&places.inner.each_ref(), parameters, t, d_both, d_unit, false);
         let norm = weights.values(places.feed_forward_norm);
         if places.inner.iter().any(|linear| weights.learns(linear)) {
             let x = sized(input, t * width);
@@ -138,26 +141,25 @@ impl NativeT5 {
     #[expect(clippy::too_many_arguments, reason = "the pass, what it kept, the gradient in and out")]
     fn attention_backward(
         &self,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         layer: usize,
-        tape: &LayerTape,
+        tape: &T5LayerTape,
         g: &mut [f32],
-        scratch: &mut Scratch,
+        scratch: &mut T5Scratch,
         lane: &mut Lane,
         goes_on: bool,
     ) {
         let (t, width, inner) = (pass.n_tokens(), self.config.d_model, self.config.inner());
         let (places, packs, weights) = (&self.places.layers[layer], &self.packs[layer], &self.weights);
         let parameters = &weights.parameters;
-        let Scratch { update, unit, projections, context, d_distances, attention, adapter, input, .. } = scratch;
+        let T5Scratch { update, unit, projections, context, d_distances, attention, adapter, input, .. } = scratch;
 
         // Wo
         let mask = self.layer_mask(pass.dropout, layer, ATTENTION_OUTPUT);
         let d_out = dropped_copy(g, mask, pass, width, sized(update, t * width));
         let linear = &places.attention_output;
         let d_context = sized(context, t * inner);
-        let packed = packs.attention_output.backward(&[linear], parameters);
-        matmul_packed(MatMut::new(d_context, t, inner), false, Mat::new(d_out, t, width), packed, 1.0);
+        packs.attention_output.backward(&[linear], parameters, t, d_out, d_context, false);
         if weights.learns(linear) {
             weights.linear_backward(linear, pass, &tape.context, d_out, width, Some(d_context), lane, adapter);
         }
@@ -171,8 +173,7 @@ impl NativeT5 {
         let goes_to_norm = goes_on || trains_norm;
         let d_unit = sized(unit, t * width);
         if goes_to_norm {
-            let packed = packs.qkv.backward(&places.projections.each_ref(), parameters);
-            matmul_packed(MatMut::new(d_unit, t, width), false, Mat::new(d_qkv, t, 3 * inner), packed, 1.0);
+            packs.qkv.backward(&places.projections.each_ref(), parameters, t, d_qkv, d_unit, false);
         }
         let norm = weights.values(places.attention_norm);
         if places.projections.iter().any(|linear| weights.learns(linear)) {

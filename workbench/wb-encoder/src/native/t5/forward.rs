@@ -1,35 +1,34 @@
 //! The forward pass of one group of texts.
 
-use super::{
-    NativeT5,
-    tape::{GroupTape, LayerTape},
-};
+use super::{NativeT5, tape::T5LayerTape};
 use crate::{
     dropout::{ATTENTION_OUTPUT, EMBEDDINGS, INNER, OUTPUT, STATES},
     kernels::{
-        Mat, MatMut, activation, matmul_packed,
+        activation,
         normalize::Normalized,
         rms::rms_normalize,
         vector::{add_scaled, vectorized},
     },
     native::{
         attention::AttentionScratch,
+        backbone::ForwardPass,
         distances::Distances,
-        linear::{AdapterScratch, Pass},
+        linear::{AdapterScratch, GroupPass},
         pool::sized,
+        tape::GroupTape,
     },
 };
 
 /// Buffers of one thread.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct T5Scratch {
     /// The stream, `[tokens, d_model]`.
     pub stream: Vec<f32>,
     /// The last states, `[tokens, d_model]`.
     pub states: Vec<f32>,
     /// A normalized stream, `[tokens, d_model]`.
     pub unit: Vec<f32>,
-    /// What is added to scores.
+    /// Numbers that are added to scores.
     pub distances: Distances,
     /// The gradient at them.
     pub d_distances: Distances,
@@ -45,60 +44,51 @@ pub struct Scratch {
     pub input: Vec<f32>,
     /// A second stream, and a layer's tape: for what gradient checkpointing computes again.
     pub again: Vec<f32>,
-    pub layer: LayerTape,
+    pub layer: T5LayerTape,
 }
 
-impl NativeT5 {
-    /// Token states of a group into `scratch.states`; with a tape, what the backward pass needs.
-    pub(super) fn forward_group(
+impl ForwardPass for NativeT5 {
+    type Scratch = T5Scratch;
+    type Tape = GroupTape<T5LayerTape>;
+
+    fn forward<'a>(
         &self,
-        pass: Pass<'_>,
-        scratch: &mut Scratch,
-        mut tape: Option<&mut GroupTape>,
+        pass: GroupPass<'_>,
+        scratch: &'a mut T5Scratch,
+        mut tape: Option<&mut Self::Tape>,
         checkpointed: bool,
-    ) {
-        let (t, width) = (pass.n_tokens(), self.config.d_model);
-        if t == 0 {
-            return;
+    ) -> &'a [f32] {
+        let (layers, width) = (self.config.num_layers, self.config.d_model);
+        let numbers = pass.n_tokens() * width;
+        if numbers == 0 {
+            return &[];
         }
         self.embed_group(pass, scratch);
         self.fill_distances(pass, scratch);
         match tape.as_deref_mut() {
-            None => (0..self.config.num_layers).for_each(|layer| self.forward_layer(pass, layer, scratch, None)),
+            None => (0..layers).for_each(|layer| self.forward_layer(pass, layer, scratch, None)),
             Some(tape) => {
-                tape.checkpointed = checkpointed;
-                match checkpointed {
-                    true => self.forward_checkpointed(pass, scratch, tape),
-                    false => {
-                        tape.layers.resize_with(self.config.num_layers, LayerTape::default);
-                        for (layer, tape) in tape.layers.iter_mut().enumerate() {
-                            self.forward_layer(pass, layer, scratch, Some(tape));
-                        }
+                let mut overwritten = std::mem::take(&mut scratch.layer);
+                tape.forward(layers, checkpointed, &mut overwritten, |layer, tape, input| {
+                    if let Some(input) = input {
+                        input.extend_from_slice(&scratch.stream[..numbers]);
                     }
-                }
+                    self.forward_layer(pass, layer, scratch, Some(tape));
+                });
+                scratch.layer = overwritten;
             }
         }
-        let Scratch { stream, states, .. } = scratch;
-        let states = sized(states, t * width);
-        self.normalize(states, &stream[..t * width], self.places.final_norm, tape.map(|tape| &mut tape.final_norm));
+        let T5Scratch { stream, states, .. } = scratch;
+        let states = sized(states, numbers);
+        self.normalize(states, &stream[..numbers], self.places.final_norm, tape.map(|tape| &mut tape.norm));
         pass.drop(self.mask(pass.dropout, STATES), states, width);
+        states
     }
+}
 
-    /// All layers, of which only the inputs are kept (Chen et al. 2016, arXiv 1604.06174, one checkpoint a layer).
-    /// The way with a tape is taken, and the tape overwritten: its sums are in the order of the plain tracked pass.
-    fn forward_checkpointed(&self, pass: Pass<'_>, scratch: &mut Scratch, tape: &mut GroupTape) {
-        let mut overwritten = std::mem::take(&mut scratch.layer);
-        tape.inputs.resize_with(self.config.num_layers, Vec::new);
-        for (layer, input) in tape.inputs.iter_mut().enumerate() {
-            input.clear();
-            input.extend_from_slice(&scratch.stream[..pass.n_tokens() * self.config.d_model]);
-            self.forward_layer(pass, layer, scratch, Some(&mut overwritten));
-        }
-        scratch.layer = overwritten;
-    }
-
+impl NativeT5 {
     /// The token vectors into `scratch.stream`.
-    fn embed_group(&self, pass: Pass<'_>, scratch: &mut Scratch) {
+    fn embed_group(&self, pass: GroupPass<'_>, scratch: &mut T5Scratch) {
         let width = self.config.d_model;
         let words = self.weights.values(self.places.words);
         let stream = sized(&mut scratch.stream, pass.n_tokens() * width);
@@ -109,8 +99,8 @@ impl NativeT5 {
         pass.drop(self.mask(pass.dropout, EMBEDDINGS), stream, width);
     }
 
-    /// What the layers add to scores, for texts as long as the group's.
-    pub(super) fn fill_distances(&self, pass: Pass<'_>, scratch: &mut Scratch) {
+    /// Fills in the numbers that the layers add to scores, for texts as long as the group's.
+    pub(super) fn fill_distances(&self, pass: GroupPass<'_>, scratch: &mut T5Scratch) {
         let table = self.weights.values(self.places.distances);
         let heads = self.config.num_heads;
         let number = |head: usize, distance: isize| table[self.config.bucket(distance) * heads + head];
@@ -120,15 +110,15 @@ impl NativeT5 {
     /// One layer on `scratch.stream`; with a tape, what the backward pass needs.
     pub(super) fn forward_layer(
         &self,
-        pass: Pass<'_>,
+        pass: GroupPass<'_>,
         layer: usize,
-        scratch: &mut Scratch,
-        mut tape: Option<&mut LayerTape>,
+        scratch: &mut T5Scratch,
+        mut tape: Option<&mut T5LayerTape>,
     ) {
         let (t, width, inner, wide) = (pass.n_tokens(), self.config.d_model, self.config.inner(), self.config.d_ff);
         let (places, packs, weights) = (&self.places.layers[layer], &self.packs[layer], &self.weights);
         let heads = self.heads(layer, pass.dropout);
-        let Scratch {
+        let T5Scratch {
             stream,
             unit,
             distances,
@@ -150,19 +140,17 @@ impl NativeT5 {
         let keep_context = weights.needs_input(&places.attention_output);
         let (qkv, context, kept) = match tape.as_deref_mut() {
             None => (sized(projections, t * 3 * inner), sized(context, t * inner), None),
-            Some(LayerTape { projections, probabilities, context: kept, .. }) => {
+            Some(T5LayerTape { projections, probabilities, context: kept, .. }) => {
                 let context = sized(if keep_context { kept } else { context }, t * inner);
                 (sized(projections, t * 3 * inner), context, Some(probabilities))
             }
         };
-        let n = Mat::new(unit, t, width);
-        matmul_packed(MatMut::new(qkv, t, 3 * inner), false, n, &packs.qkv.forward, 1.0);
+        packs.qkv.forward(t, unit, qkv, false);
         for (which, linear) in places.projections.iter().enumerate() {
             weights.add_adapter(linear, pass, unit, &mut qkv[which * inner..], 3 * inner, adapter);
         }
         heads.attend(pass, Some(distances), qkv, context, kept, attention);
-        let mixed = Mat::new(context, t, inner);
-        matmul_packed(MatMut::new(out, t, width), false, mixed, &packs.attention_output.forward, 1.0);
+        packs.attention_output.forward(t, context, out, false);
         weights.add_adapter(&places.attention_output, pass, context, out, width, adapter);
         pass.drop(self.layer_mask(pass.dropout, layer, ATTENTION_OUTPUT), out, width);
         add(stream, out);
@@ -171,21 +159,20 @@ impl NativeT5 {
         let keep_norm = tape.as_deref_mut().map(|tape| &mut tape.feed_forward_norm);
         self.normalize(unit, stream, places.feed_forward_norm, keep_norm);
         let both = sized(tape.map_or(inner_buffer, |tape| &mut tape.inner), t * 2 * wide);
-        let n = Mat::new(unit, t, width);
-        matmul_packed(MatMut::new(both, t, 2 * wide), false, n, &packs.inner.forward, 1.0);
+        packs.inner.forward(t, unit, both, false);
         for (which, linear) in places.inner.iter().enumerate() {
             weights.add_adapter(linear, pass, unit, &mut both[which * wide..], 2 * wide, adapter);
         }
         let gated = sized(wide_buffer, t * wide);
         self.gate(pass, layer, both, gated);
-        matmul_packed(MatMut::new(out, t, width), false, Mat::new(gated, t, wide), &packs.output.forward, 1.0);
+        packs.output.forward(t, gated, out, false);
         weights.add_adapter(&places.output, pass, gated, out, width, adapter);
         pass.drop(self.layer_mask(pass.dropout, layer, OUTPUT), out, width);
         add(stream, out);
     }
 
     /// The input of the feed-forward layer's second product.
-    pub(super) fn gate(&self, pass: Pass<'_>, layer: usize, both: &[f32], gated: &mut [f32]) {
+    pub(super) fn gate(&self, pass: GroupPass<'_>, layer: usize, both: &[f32], gated: &mut [f32]) {
         let wide = self.config.d_ff;
         activation::gate(gated, both, wide);
         pass.drop(self.layer_mask(pass.dropout, layer, INNER), gated, wide);
@@ -197,7 +184,7 @@ impl NativeT5 {
 }
 
 /// The most tokens of a text of the group.
-pub(super) fn longest(pass: Pass<'_>) -> usize {
+pub(super) fn longest(pass: GroupPass<'_>) -> usize {
     let texts = &pass.group.texts;
     let offsets = &pass.batch.offsets()[texts.start..=texts.end];
     offsets.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)

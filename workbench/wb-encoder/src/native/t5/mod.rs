@@ -7,20 +7,9 @@ mod tape;
 
 use rayon::prelude::*;
 
-use self::{
-    forward::Scratch,
-    places::{LayerPacks, Places},
-    tape::GroupTape,
-};
+use self::places::{T5LayerPacks, T5Places};
 use super::{
-    attention::Heads,
-    backbone::Network,
-    dropout_mask::Mask,
-    groups,
-    lane::Lane,
-    linear::{AdaptedWeights, Pass},
-    states::AtStates,
-    surface::TableRows,
+    attention::Heads, backbone::Network, dropout_mask::Mask, groups, linear::AdaptedWeights, surface::TableRows,
 };
 use crate::{
     backbone::Dropout,
@@ -34,16 +23,16 @@ use crate::{
 pub struct NativeT5 {
     config: T5Config,
     weights: AdaptedWeights,
-    places: Places,
-    packs: Vec<LayerPacks>,
+    places: T5Places,
+    packs: Vec<T5LayerPacks>,
 }
 
 impl NativeT5 {
     /// Finds every weight by name and checks its shape.
     pub fn new(config: T5Config, weights: AdaptedWeights) -> Result<Self> {
         config.validate("encoder")?;
-        let places = Places::find(&config, &weights.parameters)?;
-        let packs = places.layers.par_iter().map(|layer| LayerPacks::new(layer, &weights.parameters)).collect();
+        let places = T5Places::find(&config, &weights.parameters)?;
+        let packs = places.layers.par_iter().map(|layer| T5LayerPacks::new(layer, &weights.parameters)).collect();
         Ok(Self { config, weights, places, packs })
     }
 
@@ -68,9 +57,6 @@ impl NativeT5 {
 }
 
 impl Network for NativeT5 {
-    type Scratch = Scratch;
-    type Tape = GroupTape;
-
     fn dim(&self) -> usize {
         self.config.d_model
     }
@@ -89,7 +75,7 @@ impl Network for NativeT5 {
 
     fn refresh(&mut self) -> Result<()> {
         let Self { config, weights: AdaptedWeights { parameters, .. }, places, packs } = self;
-        *places = Places::find(config, parameters)?;
+        *places = T5Places::find(config, parameters)?;
         packs.par_iter_mut().zip(&places.layers).for_each(|(packs, layer)| packs.refresh(layer, parameters));
         Ok(())
     }
@@ -97,41 +83,21 @@ impl Network for NativeT5 {
     fn tables(&self, batch: &TokenBatch) -> Vec<TableRows> {
         vec![TableRows { place: self.places.words, rows: batch.ids().iter().map(|id| *id as usize).collect() }]
     }
-
-    fn forward<'a>(
-        &self,
-        pass: Pass<'_>,
-        scratch: &'a mut Scratch,
-        tape: Option<&mut GroupTape>,
-        checkpointed: bool,
-    ) -> &'a [f32] {
-        self.forward_group(pass, scratch, tape, checkpointed);
-        &scratch.states[..pass.n_tokens() * self.config.d_model]
-    }
-
-    fn backward(
-        &self,
-        pass: Pass<'_>,
-        tape: &GroupTape,
-        at: AtStates<'_>,
-        scratch: &mut Scratch,
-        lane: &mut Lane,
-        surface: &mut [f32],
-    ) {
-        self.backward_group(pass, tape, at, scratch, lane, surface);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use wb_core::Seed;
 
-    use super::*;
+    use super::{tape::T5LayerTape, *};
     use crate::{
         backbone::Backbone,
         lora::{self, LoraConfig},
         models::Architecture,
-        native::backbone::{BatchTape, NativeBackbone},
+        native::{
+            backbone::{BatchTape, NativeBackbone},
+            tape::GroupTape,
+        },
         pooling::Pooling,
     };
 
@@ -164,8 +130,9 @@ mod tests {
             for (checkpointing, layer) in [(false, 2 * 769 + 3 * 768 + 12 * 128 + context + 2 * 2048), (true, 768)] {
                 t5.set_gradient_checkpointing(checkpointing).unwrap();
                 t5.forget_tapes();
-                let tape = t5.embed_tracked(&batch, None).unwrap().1.downcast::<BatchTape<GroupTape>>().unwrap();
-                let numbers: usize = tape.groups.iter().map(|(_, tape)| tape.numbers()).sum();
+                let tape =
+                    t5.embed_tracked(&batch, None).unwrap().1.downcast::<BatchTape<GroupTape<T5LayerTape>>>().unwrap();
+                let numbers: usize = tape.groups.iter().map(|(_, tape)| tape.numbers(T5LayerTape::numbers)).sum();
                 assert_eq!(numbers / 256, 769 + 2 * layer);
             }
         }

@@ -1,4 +1,4 @@
-//! Where each weight of a T5 encoder stands among the parameters, and the weights as the kernels read them.
+//! Places of a T5 encoder's weights among the parameters, and the weights as the kernels read them.
 
 use crate::{
     error::Result,
@@ -12,17 +12,17 @@ use crate::{
 
 /// Places of all weights.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct T5Places {
     pub words: usize,
     /// `[buckets, heads]`, for all layers.
     pub distances: usize,
-    pub layers: Vec<LayerPlaces>,
+    pub layers: Vec<T5LayerPlaces>,
     pub final_norm: usize,
 }
 
 /// Places of one layer's weights.
 #[derive(Debug, Clone)]
-pub struct LayerPlaces {
+pub struct T5LayerPlaces {
     pub attention_norm: usize,
     /// Query, key, value.
     pub projections: [LinearPlaces; 3],
@@ -33,14 +33,14 @@ pub struct LayerPlaces {
     pub output: LinearPlaces,
 }
 
-impl LayerPlaces {
+impl T5LayerPlaces {
     /// All linear layers.
     pub fn linear(&self) -> impl Iterator<Item = &LinearPlaces> {
         self.projections.iter().chain(&self.inner).chain([&self.attention_output, &self.output])
     }
 }
 
-impl Places {
+impl T5Places {
     /// Finds every weight by name and checks its shape.
     pub fn find(config: &T5Config, parameters: &Parameters) -> Result<Self> {
         let find = Finder { parameters };
@@ -49,7 +49,7 @@ impl Places {
             .map(|layer| {
                 let name = |part: &str| format!("encoder.block.{layer}.layer.{part}");
                 let linear = |part: &str, inputs, outputs| find.linear(name(part), inputs, outputs, false);
-                Ok(LayerPlaces {
+                Ok(T5LayerPlaces {
                     attention_norm: find.weight(&name("0.layer_norm.weight"), &[width])?,
                     projections: [
                         linear("0.SelfAttention.q", width, inner)?,
@@ -79,7 +79,7 @@ impl Places {
 }
 
 /// A layer's weights.
-pub struct LayerPacks {
+pub struct T5LayerPacks {
     /// Query, key and value as one.
     pub qkv: PackedLinear,
     pub attention_output: PackedLinear,
@@ -88,9 +88,9 @@ pub struct LayerPacks {
     pub output: PackedLinear,
 }
 
-impl LayerPacks {
+impl T5LayerPacks {
     /// Packs a layer's weights.
-    pub fn new(places: &LayerPlaces, parameters: &Parameters) -> Self {
+    pub fn new(places: &T5LayerPlaces, parameters: &Parameters) -> Self {
         Self {
             qkv: PackedLinear::new(&places.projections.each_ref(), parameters),
             attention_output: PackedLinear::new(&[&places.attention_output], parameters),
@@ -100,7 +100,7 @@ impl LayerPacks {
     }
 
     /// Packs again what has changed.
-    pub fn refresh(&mut self, places: &LayerPlaces, parameters: &Parameters) {
+    pub fn refresh(&mut self, places: &T5LayerPlaces, parameters: &Parameters) {
         self.qkv.refresh(&places.projections.each_ref(), parameters);
         self.attention_output.refresh(&[&places.attention_output], parameters);
         self.inner.refresh(&places.inner.each_ref(), parameters);

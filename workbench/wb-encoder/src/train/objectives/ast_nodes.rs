@@ -8,16 +8,9 @@ use wb_core::Result;
 
 use super::{
     code_tokens::{CodeTokens, NodesOf},
-    head::{judge, linear_head},
-    objective::{Answers, CodeText, Objective, Question},
+    objective::{CodeText, Objective, TokenQuestion},
     weight_is_fine,
 };
-use crate::{
-    models::WeightSpec,
-    parameters::{Gradients, Parameters},
-};
-
-const NAME: &str = "ast_nodes";
 
 /// Prediction of syntax nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +42,7 @@ pub struct AstNodes<'a> {
 }
 
 impl<'a> AstNodes<'a> {
-    /// With the kinds and the trees of `code`.
+    /// An objective with the kinds and the trees of `code`.
     pub fn open(config: &AstNodesConfig, code: &CodeTokens<'a>) -> Self {
         Self { config: config.clone(), kinds: code.node_kinds, nodes: code.nodes }
     }
@@ -57,30 +50,22 @@ impl<'a> AstNodes<'a> {
 
 impl Objective for AstNodes<'_> {
     fn name(&self) -> &'static str {
-        NAME
+        "ast_nodes"
     }
 
     fn weight(&self) -> f64 {
         self.config.weight
     }
 
-    fn head(&self, dim: usize) -> Vec<WeightSpec> {
-        linear_head(NAME, self.kinds.len(), dim)
-    }
-
     fn classes(&self) -> Vec<String> {
         self.kinds.to_vec()
     }
 
-    fn ask(&self, text: &mut CodeText<'_>) -> Vec<Question> {
+    fn ask(&self, text: &mut CodeText<'_>) -> Vec<TokenQuestion> {
         let nodes = (self.nodes)(text.text, text.language);
         let kinds = smallest_around(&nodes, &text.places);
-        let question = |(token, kind): (usize, Option<u16>)| Some(Question { token, class: u32::from(kind?) });
+        let question = |(token, kind): (usize, Option<u16>)| Some(TokenQuestion { token, class: u32::from(kind?) });
         kinds.into_iter().enumerate().filter_map(question).collect()
-    }
-
-    fn forward_backward(&self, answers: Answers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
-        judge(NAME, answers, parameters, gradients)
     }
 }
 

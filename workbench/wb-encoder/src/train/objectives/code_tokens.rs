@@ -1,13 +1,13 @@
-//! What objectives must know of texts: where tokens stand, and what is known of the code at that place.
+//! Knowledge of texts that objectives need: where tokens stand, and what is known of the code at that place.
 
 use std::ops::Range;
 
 use wb_core::{Error, Result as CoreResult};
 
-use crate::{error::Result, tokenizer::PlacedTokens, train::token_cache::Wanted};
+use crate::{error::Result, tokenizer::PlacedTokens, train::token_cache::TokenizeRequest};
 
 /// Text to token ids with their places, the same ids as [`crate::train::Tokenize`] gives.
-pub type TokenizeWithPlaces<'a> = dyn Fn(Wanted<'_>) -> Result<PlacedTokens> + Sync + 'a;
+pub type TokenizeWithPlaces<'a> = dyn Fn(TokenizeRequest<'_>) -> Result<PlacedTokens> + Sync + 'a;
 
 /// Text and language to the named syntax nodes: bytes and kind (its position among the names of kinds), each node
 /// before those inside it. Nothing for a language that is not known.
@@ -19,15 +19,15 @@ pub type TypesOf<'a> = dyn Fn(&str, &str) -> Vec<DeclaredType> + Sync + 'a;
 /// A name and the type declared for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredType {
-    /// Where the name stands, in bytes.
+    /// Place of the name, in bytes.
     pub name: Range<usize>,
-    /// Where the type is written.
+    /// Place of the written type.
     pub annotation: Range<usize>,
     /// The type, as the class that it belongs to is called.
     pub type_name: String,
 }
 
-/// What objectives must know of texts. Syntax trees are made outside of this crate.
+/// Knowledge of texts that objectives need. Syntax trees are made outside of this crate.
 #[derive(Clone, Copy)]
 pub struct CodeTokens<'a> {
     /// Token ids with their places.

@@ -23,7 +23,7 @@ pub struct Linear<'a> {
     pub bias: &'a [f32],
 }
 
-/// Where gradients are added; `None` for weights that do not train.
+/// Sums that gradients are added to; `None` for weights that do not train.
 #[derive(Debug)]
 pub struct AtLinear<'a> {
     /// `[classes, width]`

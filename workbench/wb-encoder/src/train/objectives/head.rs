@@ -2,10 +2,10 @@
 
 use super::{
     cross_entropy::{AtLinear, Linear, cross_entropy},
-    objective::Answers,
+    objective::TokenAnswers,
 };
 use crate::{
-    models::{Init, WeightSpec},
+    models::{WeightInit, WeightSpec},
     parameters::{Gradients, Parameters},
 };
 
@@ -15,22 +15,22 @@ pub(super) const STD: f32 = 0.02;
 /// `heads.NAME.weight` `[classes, dim]` and `heads.NAME.bias` `[classes]`.
 pub(super) fn linear_head(name: &str, classes: usize, dim: usize) -> Vec<WeightSpec> {
     vec![
-        WeightSpec { name: format!("heads.{name}.weight"), shape: vec![classes, dim], init: Init::Normal(STD) },
-        WeightSpec { name: format!("heads.{name}.bias"), shape: vec![classes], init: Init::Zeros },
+        WeightSpec { name: format!("heads.{name}.weight"), shape: vec![classes, dim], init: WeightInit::Normal(STD) },
+        WeightSpec { name: format!("heads.{name}.bias"), shape: vec![classes], init: WeightInit::Zeros },
     ]
 }
 
 /// Cross-entropy of a head's answers; see [`cross_entropy`].
-pub(super) fn judge(name: &str, answers: Answers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
+pub(super) fn judge(name: &str, answers: TokenAnswers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
     let [weight, bias] = [format!("heads.{name}.weight"), format!("heads.{name}.bias")];
     judge_with(&weight, &bias, answers, parameters, gradients)
 }
 
-/// The same with weights of any name, such as the model's own token vectors.
+/// Judges by weights of any name, such as the model's own token vectors.
 pub(super) fn judge_with(
     weight: &str,
     bias: &str,
-    answers: Answers<'_>,
+    answers: TokenAnswers<'_>,
     parameters: &Parameters,
     gradients: &mut Gradients,
 ) -> f64 {
@@ -43,7 +43,7 @@ pub(super) fn judge_with(
         weight: Some(at_weight.as_mut_slice()).filter(|gradient| !gradient.is_empty()),
         bias: Some(at_bias.as_mut_slice()).filter(|gradient| !gradient.is_empty()),
     };
-    let Answers { states, classes, factor, at_states } = answers;
+    let TokenAnswers { states, classes, factor, at_states } = answers;
     let loss = cross_entropy(states, classes, linear, factor, at_states, at);
     *gradients.at_mut(weight) = at_weight;
     *gradients.at_mut(bias) = at_bias;

@@ -7,17 +7,17 @@ use wb_core::{Error, Result};
 use super::{
     code_tokens::CodeTokens,
     head::{STD, judge_with},
-    objective::{Answers, CodeText, Objective, Question},
+    objective::{CodeText, Objective, TokenAnswers, TokenQuestion},
     weight_is_fine,
 };
 use crate::{
     dropout,
     kernels::{
         Mat, MatMut, activation, matmul,
-        normalize::{Normalized, add_and_normalize_tracked, normalize_backward},
+        normalize::{Normalized, add_and_normalize, normalize_backward},
         vector::{add_column_sums, fill_rows},
     },
-    models::{Activation, Init, WeightSpec},
+    models::{Activation, WeightInit, WeightSpec},
     parameters::{Gradients, Parameters},
 };
 
@@ -69,7 +69,7 @@ pub struct Mlm {
 }
 
 impl Mlm {
-    /// For a model that has the token vectors of a transformer.
+    /// An objective for a model that has the token vectors of a transformer.
     pub fn open(config: &MlmConfig, code: &CodeTokens<'_>, parameters: &Parameters) -> Result<Self> {
         let key = "train.objectives.mlm";
         let Some(words) = parameters.get(WORDS) else {
@@ -102,11 +102,11 @@ impl Objective for Mlm {
             init,
         };
         vec![
-            spec("dense.weight", &[dim, dim], Init::Normal(STD)),
-            spec("dense.bias", &[dim], Init::Zeros),
-            spec("LayerNorm.weight", &[dim], Init::Ones),
-            spec("LayerNorm.bias", &[dim], Init::Zeros),
-            spec("bias", &[self.vocab_size as usize], Init::Zeros),
+            spec("dense.weight", &[dim, dim], WeightInit::Normal(STD)),
+            spec("dense.bias", &[dim], WeightInit::Zeros),
+            spec("LayerNorm.weight", &[dim], WeightInit::Ones),
+            spec("LayerNorm.bias", &[dim], WeightInit::Zeros),
+            spec("bias", &[self.vocab_size as usize], WeightInit::Zeros),
         ]
     }
 
@@ -114,7 +114,7 @@ impl Objective for Mlm {
         Vec::new()
     }
 
-    fn ask(&self, text: &mut CodeText<'_>) -> Vec<Question> {
+    fn ask(&self, text: &mut CodeText<'_>) -> Vec<TokenQuestion> {
         let limit = dropout::limit(self.config.mask_share);
         let (four_fifths, nine_tenths) = (dropout::limit(0.8), dropout::limit(0.9));
         let mut questions = Vec::new();
@@ -123,7 +123,7 @@ impl Objective for Mlm {
             if !free || text.draw(token, IS_ASKED) >= limit {
                 continue;
             }
-            questions.push(Question { token, class: text.ids[token] });
+            questions.push(TokenQuestion { token, class: text.ids[token] });
             text.taken[token] = true;
             let drawn = text.draw(token, BECOMES);
             if drawn < four_fifths {
@@ -135,7 +135,7 @@ impl Objective for Mlm {
         questions
     }
 
-    fn forward_backward(&self, answers: Answers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
+    fn forward_backward(&self, answers: TokenAnswers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
         let (n, dim) = (answers.classes.len(), self.dim);
         let names = ["dense.weight", "dense.bias", "LayerNorm.weight", "LayerNorm.bias"];
         let places = names.map(|name| parameters.position(&format!("heads.mlm.{name}")));
@@ -150,10 +150,10 @@ impl Objective for Mlm {
         let mut y = vec![0.0; n * dim];
         activation::activate(&mut y, &before, Activation::Gelu);
         let mut kept = Normalized::default();
-        add_and_normalize_tracked(&mut y, &[], &[], values(scale), values(shift), EPSILON, &mut kept);
+        add_and_normalize(&mut y, &[], &[], values(scale), values(shift), EPSILON, Some(&mut kept));
 
         let mut g = vec![0.0; n * dim];
-        let of_words = Answers { states: &y, classes: answers.classes, factor: answers.factor, at_states: &mut g };
+        let of_words = TokenAnswers { states: &y, classes: answers.classes, factor: answers.factor, at_states: &mut g };
         let loss = judge_with(WORDS, "heads.mlm.bias", of_words, parameters, gradients);
 
         let [mut at_scale, mut at_shift] = [scale, shift].map(|place| std::mem::take(gradients.at_mut(place)));

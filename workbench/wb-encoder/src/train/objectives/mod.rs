@@ -29,13 +29,13 @@ pub use config::ObjectivesConfig;
 use config::weight_is_fine;
 pub use mlm::MlmConfig;
 pub use objective::Objective;
-use objective::{Answers, CodeText, Question};
+use objective::{CodeText, TokenAnswers, TokenQuestion};
 pub use types::TypesConfig;
 
 use super::{
     step::{StepOptions, parts},
     table::PairTable,
-    token_cache::Wanted,
+    token_cache::TokenizeRequest,
     views::Views,
 };
 use crate::{
@@ -66,25 +66,25 @@ pub struct BatchCode<'a> {
     pub stage: usize,
     /// The pairs' texts.
     pub table: &'a PairTable<'a>,
-    /// How they are tokenized.
+    /// Tokenization of the texts.
     pub views: &'a Views,
 }
 
 /// An objective's loss in one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveLoss {
-    /// Which objective.
+    /// Name of the objective.
     pub name: &'static str,
     /// Mean over the tokens asked about, without its weight; 0 where there were none.
     pub loss: f64,
-    /// How many tokens were asked about.
+    /// Number of tokens asked about.
     pub asked: usize,
 }
 
 /// A text with what is asked about it, by objective.
 struct Asked {
     ids: Vec<u32>,
-    questions: Vec<Vec<Question>>,
+    questions: Vec<Vec<TokenQuestion>>,
 }
 
 impl<'a> Objectives<'a> {
@@ -121,7 +121,7 @@ impl<'a> Objectives<'a> {
         Ok(())
     }
 
-    /// Of what must be the same when training goes on from a checkpoint.
+    /// Fingerprint of what must be the same when training goes on from a checkpoint.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut all = Fingerprint::builder();
         for objective in &self.list {
@@ -180,7 +180,7 @@ impl<'a> Objectives<'a> {
         Ok(found.collect())
     }
 
-    /// What is asked about a batch's code, text after text.
+    /// Asks about a batch's code, text after text.
     fn ask(&self, code: BatchCode<'_>, number: u64) -> Result<Vec<Asked>> {
         let BatchCode { pairs, stage, table, views } = code;
         let of_pair = |pair: u32| code_sides(table, pair).into_iter().map(move |(text, side)| (pair, text, side));
@@ -190,7 +190,7 @@ impl<'a> Objectives<'a> {
             let text = table.text(*text)?;
             let view = views.view(views.number(stage, table.dataset(*pair), *side));
             let prompt = view.prompt.as_deref();
-            let wanted = Wanted { text: &text, side: view.side, prompt, max_tokens: view.max_tokens };
+            let wanted = TokenizeRequest { text: &text, side: view.side, prompt, max_tokens: view.max_tokens };
             let tokens = (self.code.tokenize)(wanted)?;
             let places = tokens.places.into_iter().map(|place| trimmed(&text, place?)).collect();
             let mut code = CodeText {
@@ -219,7 +219,7 @@ fn code_sides(table: &PairTable<'_>, pair: u32) -> Vec<(u32, Side)> {
     }
 }
 
-/// Whether a weight belongs to the head of an objective.
+/// True where a weight belongs to the head of an objective.
 pub fn is_head(name: &str) -> bool {
     name.starts_with("heads.")
 }
@@ -255,7 +255,7 @@ fn judge(
     let dim = states.ncols();
     let asked: Vec<f32> = rows.iter().flat_map(|row| states.row(*row).to_vec()).collect();
     let mut at_asked = vec![0.0; asked.len()];
-    let answers = Answers { states: &asked, classes, factor, at_states: &mut at_asked };
+    let answers = TokenAnswers { states: &asked, classes, factor, at_states: &mut at_asked };
     let loss = objective.forward_backward(answers, parameters, gradients);
     for (row, at) in rows.iter().zip(at_asked.chunks_exact(dim)) {
         at_states.slice_mut(s![*row, ..]).iter_mut().zip(at).for_each(|(sum, g)| *sum += g);

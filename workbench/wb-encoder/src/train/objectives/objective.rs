@@ -1,7 +1,8 @@
-//! What an objective on tokens must tell: what it asks about a text's tokens, and how answers are judged.
+//! The interface of an objective on tokens: what it asks about a text's tokens, and how answers are judged.
 
 use std::ops::Range;
 
+use super::head::{judge, linear_head};
 use crate::{
     dropout,
     models::WeightSpec,
@@ -17,7 +18,7 @@ pub struct CodeText<'a> {
     pub language: &'a str,
     /// Token ids as the model will see them: objectives may replace some.
     pub ids: Vec<u32>,
-    /// Where each token stands in the text, in bytes and without white space around it;
+    /// Places of the tokens in the text, in bytes and without white space around them;
     /// `None` for special tokens, prompts and white space.
     pub places: Vec<Option<Range<usize>>>,
     /// Tokens that are hidden already or asked about, which no other objective may hide.
@@ -35,7 +36,7 @@ impl CodeText<'_> {
 
 /// Something to be told about a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
+pub struct TokenQuestion {
     /// The token's position in its text.
     pub token: usize,
     /// The right answer.
@@ -44,34 +45,39 @@ pub struct Question {
 
 /// Token states that were asked about.
 #[derive(Debug)]
-pub struct Answers<'a> {
+pub struct TokenAnswers<'a> {
     /// States of the tokens asked about, `[questions, dim]`.
     pub states: &'a [f32],
     /// The right answers.
     pub classes: &'a [u32],
-    /// What gradients are multiplied by.
+    /// Factor of the gradients.
     pub factor: f32,
     /// The gradients at the states are added here, `[questions, dim]`.
     pub at_states: &'a mut [f32],
 }
 
-/// Something that a model is asked about the tokens of code while it trains.
+/// Something that a model is asked about the tokens of code while it trains. Its head is one linear layer over its classes,
+/// where it has no other.
 pub trait Objective: Send + Sync {
     /// Its name in YAML, in journals, and in `heads.NAME` among the weights.
     fn name(&self) -> &'static str;
 
-    /// What its loss is multiplied by in the sum of all losses.
+    /// Factor of its loss in the sum of all losses.
     fn weight(&self) -> f64;
 
     /// The weights of its head, which are trained with the model and not kept with it. Their names begin with `heads.`.
-    fn head(&self, dim: usize) -> Vec<WeightSpec>;
+    fn head(&self, dim: usize) -> Vec<WeightSpec> {
+        linear_head(self.name(), self.classes().len(), dim)
+    }
 
-    /// What must be the same when training goes on from a checkpoint: the classes in order.
+    /// The classes in order, which must be the same when training goes on from a checkpoint.
     fn classes(&self) -> Vec<String>;
 
-    /// What is asked about a text; may replace tokens that are not taken.
-    fn ask(&self, text: &mut CodeText<'_>) -> Vec<Question>;
+    /// Asks about a text; may replace tokens that are not taken.
+    fn ask(&self, text: &mut CodeText<'_>) -> Vec<TokenQuestion>;
 
     /// The sum of the answers' losses; adds the gradients of `factor` times that sum at the states and the weights.
-    fn forward_backward(&self, answers: Answers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64;
+    fn forward_backward(&self, answers: TokenAnswers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
+        judge(self.name(), answers, parameters, gradients)
+    }
 }

@@ -18,11 +18,12 @@ use crate::{
     stop::Stop,
     tokenizer::Tokenizer,
     train::{
-        TrainFiles, TrainJob, TrainOutcome,
+        TrainJob, TrainOutcome,
         config::{Every, Keep, TrainConfig, ValidateConfig},
         curriculum::stages,
         optimizer::OptimizerConfig,
         step::StepOptions,
+        tests::job,
         train,
     },
 };
@@ -69,7 +70,7 @@ const KINDS: [&str; 3] = ["number", "word", "brackets"];
 
 /// Calls `work` with what objectives know of made-up code.
 fn with_code<R>(tokenizer: &Tokenizer, work: impl FnOnce(CodeTokens<'_>) -> R) -> R {
-    let tokenize = |wanted: Wanted<'_>| tokenizer.encode_with_places("", wanted.text, 24);
+    let tokenize = |wanted: TokenizeRequest<'_>| tokenizer.encode_with_places("", wanted.text, 24);
     let kinds = KINDS.map(String::from);
     work(CodeTokens {
         tokenize: &tokenize,
@@ -180,7 +181,7 @@ fn questions_hide_what_would_answer_them() {
     });
 }
 
-/// Of many tokens, 80 % become the mask token, 10 % another, 10 % stay.
+/// Shares among many hidden tokens: 80 % become the mask token, 10 % another, 10 % stay.
 #[test]
 fn hidden_tokens_are_shared_out_as_in_bert() {
     let folder = folder("tiny-bert");
@@ -366,27 +367,13 @@ impl Run {
         let (pairs, stop) = (pairs(), Arc::new(AtomicBool::new(false)));
         let path = |name: &str| self.folder.path().join(name);
         let outcome = with_code(&folder.tokenizer, |code| {
-            let tokenize = |wanted: Wanted<'_>| folder.tokenizer.encode("", wanted.text, 24);
+            let tokenize = |wanted: TokenizeRequest<'_>| folder.tokenizer.encode("", wanted.text, 24);
+            let watched = Stop::when(&stop);
             let job = TrainJob {
-                pairs: (&pairs).into(),
-                validation: &pairs,
-                tokenize: &tokenize,
-                late_interaction: None,
                 code: Some(code),
-                build: "",
                 special_tokens: [1, 1],
-                config: &self.config,
-                seed: Seed(17),
-                refresh: None,
-                guide: None,
-                files: TrainFiles {
-                    metrics: path("metrics.jsonl"),
-                    validation: path("validation.jsonl"),
-                    curriculum: path("curriculum.json"),
-                    checkpoints: path("checkpoints"),
-                },
                 resume,
-                stop: &Stop::when(&stop),
+                ..job(&pairs, &tokenize, &self.config, self.folder.path(), &watched)
             };
             let mut seen = |progress: Progress| {
                 if progress.done as usize >= stop_after {
@@ -492,7 +479,7 @@ fn what_cannot_be_is_told() {
     });
 }
 
-/// Which side is code, by task; and whatever the data set, its language and prompts go with it.
+/// The side that is code follows from the task; and whatever the data set, its language and prompts go with it.
 #[test]
 fn the_code_of_a_pair_is_that_of_its_task() {
     let pair = |id: &str, task, anchor: &str, positive: &str| Pair {

@@ -10,17 +10,11 @@ use wb_core::{Error, Result, Seed};
 use super::{
     code_sides,
     code_tokens::{CodeTokens, TypesOf},
-    head::{judge, linear_head},
-    objective::{Answers, CodeText, Objective, Question},
+    objective::{CodeText, Objective, TokenQuestion},
     weight_is_fine,
 };
-use crate::{
-    models::WeightSpec,
-    parameters::{Gradients, Parameters},
-    train::table::PairTable,
-};
+use crate::train::table::PairTable;
 
-const NAME: &str = "types";
 /// The class of all types that are too rare to have one.
 const OTHER: &str = "other";
 /// Pairs in which types are counted.
@@ -61,7 +55,7 @@ pub struct Types<'a> {
     config: TypesConfig,
     types: &'a TypesOf<'a>,
     mask_token: u32,
-    /// By class; the last is [`OTHER`].
+    /// Names by class; the last is [`OTHER`].
     names: Vec<String>,
     classes: HashMap<String, u32>,
 }
@@ -104,22 +98,18 @@ impl<'a> Types<'a> {
 
 impl Objective for Types<'_> {
     fn name(&self) -> &'static str {
-        NAME
+        "types"
     }
 
     fn weight(&self) -> f64 {
         self.config.weight
     }
 
-    fn head(&self, dim: usize) -> Vec<WeightSpec> {
-        linear_head(NAME, self.names.len(), dim)
-    }
-
     fn classes(&self) -> Vec<String> {
         self.names.clone()
     }
 
-    fn ask(&self, text: &mut CodeText<'_>) -> Vec<Question> {
+    fn ask(&self, text: &mut CodeText<'_>) -> Vec<TokenQuestion> {
         let mut asked: Vec<Option<u32>> = vec![None; text.ids.len()];
         let mut hidden = vec![false; text.ids.len()];
         for typed in (self.types)(text.text, text.language) {
@@ -140,13 +130,9 @@ impl Objective for Types<'_> {
                 (text.ids[token], text.taken[token]) = (self.mask_token, true);
             } else if let Some(class) = asked[token] {
                 text.taken[token] = true;
-                questions.push(Question { token, class });
+                questions.push(TokenQuestion { token, class });
             }
         }
         questions
-    }
-
-    fn forward_backward(&self, answers: Answers<'_>, parameters: &Parameters, gradients: &mut Gradients) -> f64 {
-        judge(NAME, answers, parameters, gradients)
     }
 }

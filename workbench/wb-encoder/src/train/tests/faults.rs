@@ -18,7 +18,7 @@ fn short() -> Run {
     }))
 }
 
-/// No folder of a checkpoint is there that does not load.
+/// Checks that every checkpoint whose folder is there loads.
 fn check_whole(run: &Run, found: &str) {
     for name in run.checkpoints().iter().filter(|name| name.starts_with("step-")) {
         let folder = run.path("checkpoints").join(name);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Where a killed child of the next test trains, and the file for the batches that it sees.
+/// Variable that tells a child of the next test, which is killed, where it trains, and the file for the batches that it
+/// sees.
 const KILLED: &str = "WB_TEST_KILLED";
 const LOG: &str = "WB_TEST_KILLED_LOG";
 
@@ -47,7 +48,7 @@ fn last_checkpoint(run: &Run) -> Vec<(String, Vec<u8>)> {
     files.into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
 }
 
-/// Not a test: what the child processes of the next test do.
+/// The work of the next test's child processes, and not a test.
 #[test]
 #[ignore = "run by killed_at_any_moment_and_resumed_equals_not_stopped in processes of its own"]
 fn train_to_be_killed() {

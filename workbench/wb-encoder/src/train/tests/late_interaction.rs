@@ -74,27 +74,13 @@ impl Course {
         let (pairs, stop) = (pairs(), Arc::new(AtomicBool::new(false)));
         let path = |name: &str| self.place.path().join(name);
         let late = folder.late_interaction.as_ref().unwrap();
-        let tokenize = |wanted: Wanted<'_>| late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 24);
+        let tokenize = |wanted: TokenizeRequest<'_>| late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 24);
+        let watched = Stop::when(&stop);
         let job = TrainJob {
-            pairs: (&pairs).into(),
-            validation: &pairs,
-            tokenize: &tokenize,
             late_interaction: Some(late),
-            code: None,
-            build: "",
             special_tokens: [1, 1],
-            config: &self.config,
-            seed: Seed(17),
-            refresh: None,
-            guide: None,
-            files: TrainFiles {
-                metrics: path("metrics.jsonl"),
-                validation: path("validation.jsonl"),
-                curriculum: path("curriculum.json"),
-                checkpoints: path("checkpoints"),
-            },
             resume,
-            stop: &Stop::when(&stop),
+            ..job(&pairs, &tokenize, &self.config, self.place.path(), &watched)
         };
         let mut seen = |progress: Progress| stop.store(progress.done >= stop_after, Ordering::Relaxed);
         let outcome = train(backbone.as_mut(), &job, &mut seen);
@@ -133,7 +119,7 @@ fn both_similarities_learn_and_so_does_distillation() {
         positions: 0,
     });
     let late = Course::new(r#""maxsim""#, r#"{"mnrl": {}}"#).encoder().late_interaction.unwrap();
-    let tokenize = |wanted: Wanted<'_>| -> Result<Vec<u32>> {
+    let tokenize = |wanted: TokenizeRequest<'_>| -> Result<Vec<u32>> {
         let number: u32 = wanted.text[1..].parse().unwrap();
         Ok(if wanted.text.starts_with('a') {
             vec![number, 100 + number % 8]
@@ -166,25 +152,8 @@ fn both_similarities_learn_and_so_does_distillation() {
         let mut backbone = open(model).unwrap();
         let (path, stop) = (|name: &str| course.place.path().join(name), Stop::default());
         let job = TrainJob {
-            pairs: (&pairs).into(),
-            validation: &pairs,
-            tokenize: &tokenize,
             late_interaction: Some(&late),
-            code: None,
-            build: "",
-            special_tokens: [0, 0],
-            config: &course.config,
-            seed: Seed(17),
-            refresh: None,
-            guide: None,
-            files: TrainFiles {
-                metrics: path("metrics.jsonl"),
-                validation: path("validation.jsonl"),
-                curriculum: path("curriculum.json"),
-                checkpoints: path("checkpoints"),
-            },
-            resume: false,
-            stop: &stop,
+            ..job(&pairs, &tokenize, &course.config, course.place.path(), &stop)
         };
         train(backbone.as_mut(), &job, &mut silent).unwrap();
         let metrics = fs::read_to_string(path("metrics.jsonl")).unwrap();
@@ -228,13 +197,13 @@ fn the_encoder_and_the_similarity_have_to_agree() {
     );
 }
 
-/// What mines hard negatives while training sees the vectors that the encoder itself would give.
+/// The encoder that mines hard negatives while training gives the vectors that the encoder itself would give.
 #[test]
 fn the_encoder_of_the_moment_equals_the_encoder() {
     let folder = Course::new(r#""maxsim""#, r#"{"mnrl": {}}"#).encoder();
     let late = folder.late_interaction.clone().unwrap();
     let backbone = open(folder.model.clone()).unwrap();
-    let tokenize = |wanted: Wanted<'_>| late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 24);
+    let tokenize = |wanted: TokenizeRequest<'_>| late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 24);
     let prompts = PromptsConfig::default();
     let stop = AtomicBool::new(false);
     let moment = Moment {

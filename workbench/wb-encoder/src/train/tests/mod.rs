@@ -33,7 +33,7 @@ use super::{
     *,
 };
 use crate::{
-    backbone::{Dropout, Tape},
+    backbone::{BackboneTape, Dropout},
     batch::TokenBatch,
     error::Error,
     parameters::{Gradients, Parameter, Parameters},
@@ -119,7 +119,7 @@ impl Backbone for Bag {
         Ok(self.embed_tracked(batch, None)?.0)
     }
 
-    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, Tape)> {
+    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
         let table = &self.parameters.at(0).values;
         let mut mask = Array2::ones((batch.len(), DIM));
         if let Some(log) = self.log.as_ref().filter(|_| dropout.is_some()) {
@@ -160,7 +160,12 @@ impl Backbone for Bag {
         Ok((rows, Box::new(BagTape { batch: batch.clone(), mask })))
     }
 
-    fn backward(&self, tape: Tape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients) -> Result<()> {
+    fn backward(
+        &self,
+        tape: BackboneTape,
+        at_embeddings: ArrayView2<'_, f32>,
+        gradients: &mut Gradients,
+    ) -> Result<()> {
         let tape = tape.downcast::<BagTape>().unwrap();
         let at_rows = &at_embeddings * &tape.mask;
         for (row, text) in at_rows.outer_iter().zip(tape.batch.texts()) {
@@ -183,15 +188,15 @@ fn tokenize(text: &str, side: Side) -> Result<Vec<u32>> {
     Ok(text.split(' ').map(token).collect())
 }
 
-/// With prompts, which are words too, and limits.
-fn wanted(wanted: Wanted<'_>) -> Result<Vec<u32>> {
+/// Tokenizes with prompts, which are words too, and limits.
+fn wanted(wanted: TokenizeRequest<'_>) -> Result<Vec<u32>> {
     let mut ids = tokenize(&format!("{}{}", wanted.prompt.unwrap_or_default(), wanted.text), wanted.side)?;
     ids.truncate(wanted.max_tokens.unwrap_or(usize::MAX));
     Ok(ids)
 }
 
-/// Of each of the 64 pairs the three other positives that are nearest to its anchor.
-fn mine(backbone: &dyn Backbone, _: u64, progress: &mut dyn FnMut(Progress)) -> Result<Option<Mined>> {
+/// Mines, for each of the 64 pairs, the three other positives that are nearest to its anchor.
+fn mine(backbone: &dyn Backbone, _: u64, progress: &mut dyn FnMut(Progress)) -> Result<Option<RefreshedNegatives>> {
     progress(Progress::new("mining", 0, 64));
     let pairs = apart();
     let embed = |text: &dyn Fn(&Pair) -> &str, side| -> Result<Array2<f32>> {
@@ -206,7 +211,7 @@ fn mine(backbone: &dyn Backbone, _: u64, progress: &mut dyn FnMut(Progress)) -> 
         others
     };
     let texts = pairs.pairs().iter().map(|pair| pair.positive.clone()).collect();
-    Ok(Some(Mined { texts, negatives: (0..64).map(hardest).collect() }))
+    Ok(Some(RefreshedNegatives { texts, negatives: (0..64).map(hardest).collect() }))
 }
 
 /// Pairs that are handed out one by one.
@@ -243,6 +248,37 @@ fn config(change: impl FnOnce(&mut TrainConfig)) -> TrainConfig {
     config
 }
 
+/// A training on pairs that are their own validation, in a folder.
+pub(super) fn job<'a>(
+    pairs: &'a PairSet,
+    tokenize: &'a Tokenize<'a>,
+    config: &'a TrainConfig,
+    folder: &Path,
+    stop: &'a Stop,
+) -> TrainJob<'a> {
+    TrainJob {
+        pairs: pairs.into(),
+        validation: pairs,
+        tokenize,
+        late_interaction: None,
+        code: None,
+        special_tokens: [0, 0],
+        config,
+        seed: Seed(17),
+        refresh: None,
+        guide: None,
+        files: TrainFiles {
+            metrics: folder.join("metrics.jsonl"),
+            validation: folder.join("validation.jsonl"),
+            curriculum: folder.join("curriculum.json"),
+            checkpoints: folder.join("checkpoints"),
+        },
+        resume: false,
+        build: "",
+        stop,
+    }
+}
+
 /// The folder of a run: removed at the end where it is its own.
 enum Folder {
     Own(TempDir),
@@ -271,7 +307,7 @@ struct Run {
     config: TrainConfig,
     guide: Option<Matching>,
     stop: Arc<AtomicBool>,
-    /// Who is asked whether to stop, in place of the flag.
+    /// The stop that is asked in place of the flag.
     asked: Option<Stop>,
     build: String,
 }
@@ -296,27 +332,15 @@ impl Run {
     }
 
     fn train(&self, bag: &mut Bag, resume: bool, progress: &mut dyn FnMut(Progress)) -> Result<TrainOutcome> {
-        let files = TrainFiles {
-            metrics: self.path("metrics.jsonl"),
-            validation: self.path("validation.jsonl"),
-            curriculum: self.path("curriculum.json"),
-            checkpoints: self.path("checkpoints"),
-        };
+        let stop = self.asked.clone().unwrap_or_else(|| Stop::when(&self.stop));
         let job = TrainJob {
             pairs: self.stream.as_ref().map_or((&self.pairs).into(), |pairs| TrainPairs::Stream(pairs)),
             validation: &self.validation,
-            tokenize: &wanted,
-            late_interaction: None,
-            code: None,
-            special_tokens: [0, 0],
-            config: &self.config,
-            seed: Seed(17),
             refresh: Some(&mine),
             guide: self.guide.as_ref().map(|guide| guide as &Guide<'_>),
-            files,
             resume,
             build: &self.build,
-            stop: &self.asked.clone().unwrap_or_else(|| Stop::when(&self.stop)),
+            ..job(&self.pairs, &wanted, &self.config, self.folder.path(), &stop)
         };
         train(bag, &job, progress)
     }
@@ -378,7 +402,7 @@ impl wb_core::Encoder for Matching {
     }
 }
 
-/// All that two runs are compared by.
+/// The results that two runs are compared by.
 #[derive(Debug, PartialEq)]
 struct Finished {
     metrics: String,
@@ -695,7 +719,7 @@ fn cached_gradients_equal_those_of_the_whole_batch() {
     }
 }
 
-/// With dropout the second pass over a part must meet the masks of the first: the gradient of the loss
+/// Dropout's second pass over a part must meet the masks of the first: the gradient of the loss
 /// that was computed is then found by finite differences of that same loss.
 #[test]
 fn cached_gradients_replay_dropout() {

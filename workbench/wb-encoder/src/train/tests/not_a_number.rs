@@ -1,4 +1,4 @@
-//! What is no number stops training where it is met, and leaves every checkpoint as it was.
+//! A value that is no number stops training where it is met, and leaves every checkpoint as it was.
 
 use std::collections::BTreeMap;
 

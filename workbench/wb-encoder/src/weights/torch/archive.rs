@@ -96,7 +96,7 @@ fn find_end(file: Bytes<'_>) -> Option<usize> {
     (last.saturating_sub(LONGEST_COMMENT)..=last).rev().find(fits)
 }
 
-/// How many entries there are, and where the directory begins.
+/// Number of entries, and the place where the directory begins.
 fn directory(file: Bytes<'_>, end: usize) -> Result<(usize, usize), String> {
     let (count, place) = (file.u16(end + 10)?, file.u32(end + 16)?);
     // Large archives, and all of some writers, have the numbers in a second end before this one.

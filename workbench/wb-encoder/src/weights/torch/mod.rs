@@ -28,16 +28,16 @@ struct Named<'a> {
     name: &'a str,
     dtype: Dtype,
     shape: Vec<usize>,
-    /// In rows, as safetensors have them.
+    /// Bytes in rows, as safetensors have them.
     data: Cow<'a, [u8]>,
 }
 
-/// Whether these are the first bytes of a zip archive, which no safetensors file begins with.
+/// True where these are the first bytes of a zip archive, which no safetensors file begins with.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
 
-/// What older versions of torch wrote begins with a pickle of this number.
+/// Beginning of the files of older versions of torch: a pickle of this number.
 const OLD_MAGIC: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 
 impl<'a> TorchFile<'a> {

@@ -6,7 +6,7 @@ use wb_core::pickle::{Id, Tape, shown};
 
 use super::{
     tensor::{Storage, Tensor},
-    value::{Known, Value},
+    value::{TorchName, TorchValue},
 };
 
 /// Runs a program that makes a dictionary of tensors, and gives them by name in the dictionary's order.
@@ -16,16 +16,16 @@ pub fn run(program: &[u8]) -> Result<Vec<(&str, Rc<Tensor<'_>>)>, String> {
     }
     let mut machine = Machine::new(program);
     let last = machine.run()?;
-    let Value::Dictionary(pairs) = &machine.values[last] else {
+    let TorchValue::Dictionary(pairs) = &machine.values[last] else {
         return Err(format!("makes {}, expected a dictionary of tensors", machine.values[last].kind()));
     };
     let mut tensors: Vec<(&str, Rc<Tensor<'_>>)> = Vec::with_capacity(pairs.len());
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, value) in pairs {
-        let Value::Text(name) = &machine.values[*name] else {
+        let TorchValue::Text(name) = &machine.values[*name] else {
             return Err(format!("has {} as a name, expected text", machine.values[*name].kind()));
         };
-        let Value::Tensor(tensor) = &machine.values[*value] else {
+        let TorchValue::Tensor(tensor) = &machine.values[*value] else {
             return Err(format!("has {} under {name:?}, expected a tensor", machine.values[*value].kind()));
         };
         match places.insert(name, tensors.len()) {
@@ -47,13 +47,13 @@ const EMPTY_TUPLE: Id = 3;
 struct Machine<'a> {
     tape: Tape<'a>,
     /// Every value that was made: at most one for each step.
-    values: Vec<Value<'a>>,
+    values: Vec<TorchValue<'a>>,
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a [u8]) -> Self {
         // In the order of their places: these are made once.
-        let values = vec![Value::None, Value::Flag, Value::List, Value::Tuple(Vec::new())];
+        let values = vec![TorchValue::None, TorchValue::Flag, TorchValue::List, TorchValue::Tuple(Vec::new())];
         Self { tape: Tape::new(program), values }
     }
 
@@ -88,22 +88,22 @@ impl<'a> Machine<'a> {
             b'M' => self.number(2)?,
             b'J' => {
                 let number = self.tape.number(4)? as i32;
-                self.push(Value::Number(i64::from(number)));
+                self.push(TorchValue::Number(i64::from(number)));
             }
             0x8a => {
                 let number = self.tape.long()?;
-                self.push(Value::Number(number));
+                self.push(TorchValue::Number(number));
             }
             b'X' => self.text(4)?,
             0x8c => self.text(1)?,
             b')' => self.tape.push(EMPTY_TUPLE),
             b't' => {
                 let items = self.tape.pop_to_mark()?;
-                self.push(Value::Tuple(items));
+                self.push(TorchValue::Tuple(items));
             }
             0x85..=0x87 => {
                 let items = self.tape.pop_many(usize::from(code - 0x84))?;
-                self.push(Value::Tuple(items));
+                self.push(TorchValue::Tuple(items));
             }
             b']' => self.tape.push(LIST),
             b'a' => {
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
                 self.tape.pop_to_mark()?;
                 self.expect_list()?;
             }
-            b'}' => self.push(Value::Dictionary(Vec::new())),
+            b'}' => self.push(TorchValue::Dictionary(Vec::new())),
             b's' => {
                 let (value, name) = (self.tape.pop()?, self.tape.pop()?);
                 self.dictionary()?.push((name, value));
@@ -133,7 +133,8 @@ impl<'a> Machine<'a> {
             // STACK_GLOBAL
             0x93 => {
                 let (name, module) = (self.tape.pop()?, self.tape.pop()?);
-                let (Value::Text(module), Value::Text(name)) = (&self.values[module], &self.values[name]) else {
+                let (TorchValue::Text(module), TorchValue::Text(name)) = (&self.values[module], &self.values[name])
+                else {
                     return Err("has a name that is no text".into());
                 };
                 let (module, name) = (*module, *name);
@@ -142,7 +143,7 @@ impl<'a> Machine<'a> {
             b'Q' => {
                 let id = self.tape.pop()?;
                 let storage = self.storage(id)?;
-                self.push(Value::Storage(Rc::new(storage)));
+                self.push(TorchValue::Storage(Rc::new(storage)));
             }
             b'R' => {
                 let (arguments, function) = (self.tape.pop()?, self.tape.pop()?);
@@ -162,18 +163,18 @@ impl<'a> Machine<'a> {
     /// Pushes an unsigned number of so many bytes.
     fn number(&mut self, bytes: usize) -> Result<(), String> {
         let number = self.tape.number(bytes)? as i64;
-        self.push(Value::Number(number));
+        self.push(TorchValue::Number(number));
         Ok(())
     }
 
     /// Pushes a text behind its length, which has so many bytes.
     fn text(&mut self, length_bytes: usize) -> Result<(), String> {
         let text = self.tape.text(length_bytes)?;
-        self.push(Value::Text(text));
+        self.push(TorchValue::Text(text));
         Ok(())
     }
 
-    fn push(&mut self, value: Value<'a>) {
+    fn push(&mut self, value: TorchValue<'a>) {
         self.tape.push(self.values.len());
         self.values.push(value);
     }
@@ -181,7 +182,7 @@ impl<'a> Machine<'a> {
     fn dictionary(&mut self) -> Result<&mut Vec<(Id, Id)>, String> {
         let top = self.tape.top()?;
         match &mut self.values[top] {
-            Value::Dictionary(pairs) => Ok(pairs),
+            TorchValue::Dictionary(pairs) => Ok(pairs),
             other => Err(format!("adds to {}, expected a dictionary", other.kind())),
         }
     }
@@ -189,30 +190,30 @@ impl<'a> Machine<'a> {
     /// Lists stand in attributes only; what is in them does not matter.
     fn expect_list(&self) -> Result<(), String> {
         match &self.values[self.tape.top()?] {
-            Value::List => Ok(()),
+            TorchValue::List => Ok(()),
             other => Err(format!("adds to {}, expected a list", other.kind())),
         }
     }
 
     fn name(&mut self, module: &str, name: &str) -> Result<(), String> {
-        let Some(known) = Known::find(module, name) else {
+        let Some(known) = TorchName::find(module, name) else {
             let name = shown(&format!("{module}.{name}"));
             return Err(format!("names `{name}`, which is nothing that makes tensors"));
         };
-        self.push(Value::Name(known));
+        self.push(TorchValue::Name(known));
         Ok(())
     }
 
     fn tuple(&self, id: Id, what: &str) -> Result<&[Id], String> {
         match &self.values[id] {
-            Value::Tuple(items) => Ok(items),
+            TorchValue::Tuple(items) => Ok(items),
             other => Err(format!("has {} as {what}, expected a tuple", other.kind())),
         }
     }
 
     fn size(&self, id: Id, what: &str) -> Result<usize, String> {
         match &self.values[id] {
-            Value::Number(number) => {
+            TorchValue::Number(number) => {
                 usize::try_from(*number).map_err(|_| format!("has {number} as {what}, expected 0 or more"))
             }
             other => Err(format!("has {} as {what}, expected a number", other.kind())),
@@ -233,26 +234,26 @@ impl<'a> Machine<'a> {
             return Err("has a storage that is not described by five values".into());
         };
         match (&self.values[*class], &self.values[*key]) {
-            (Value::Name(Known::Storage(dtype)), Value::Text(key)) => {
+            (TorchValue::Name(TorchName::Storage(dtype)), TorchValue::Text(key)) => {
                 Ok(Storage { dtype: *dtype, key, count: self.size(*count, "a storage's length")? })
             }
             _ => Err("has a storage of an unknown type".into()),
         }
     }
 
-    fn call(&self, function: Id, arguments: Id) -> Result<Value<'a>, String> {
+    fn call(&self, function: Id, arguments: Id) -> Result<TorchValue<'a>, String> {
         let arguments = self.tuple(arguments, "arguments")?;
         match (&self.values[function], arguments) {
-            (Value::Name(Known::OrderedDict), []) => Ok(Value::Dictionary(Vec::new())),
+            (TorchValue::Name(TorchName::OrderedDict), []) => Ok(TorchValue::Dictionary(Vec::new())),
             // storage, offset, shape, strides, requires_grad, hooks, and perhaps metadata
             (
-                Value::Name(Known::RebuildTensor),
+                TorchValue::Name(TorchName::RebuildTensor),
                 [storage, offset, shape, strides, _, _] | [storage, offset, shape, strides, _, _, _],
             ) => {
-                let Value::Storage(storage) = &self.values[*storage] else {
+                let TorchValue::Storage(storage) = &self.values[*storage] else {
                     return Err(format!("has a tensor on {}, expected a storage", self.values[*storage].kind()));
                 };
-                Ok(Value::Tensor(Rc::new(Tensor {
+                Ok(TorchValue::Tensor(Rc::new(Tensor {
                     storage: **storage,
                     offset: self.size(*offset, "a tensor's offset")?,
                     shape: self.sizes(*shape, "a tensor's shape")?,
@@ -260,26 +261,27 @@ impl<'a> Machine<'a> {
                 })))
             }
             // data, requires_grad, hooks
-            (Value::Name(Known::RebuildParameter), [data, _, _]) => match &self.values[*data] {
-                Value::Tensor(tensor) => Ok(Value::Tensor(Rc::clone(tensor))),
+            (TorchValue::Name(TorchName::RebuildParameter), [data, _, _]) => match &self.values[*data] {
+                TorchValue::Tensor(tensor) => Ok(TorchValue::Tensor(Rc::clone(tensor))),
                 other => Err(format!("has {} as a parameter, expected a tensor", other.kind())),
             },
-            (Value::Name(known), arguments) => Err(format!("calls {known:?} with {} arguments", arguments.len())),
+            (TorchValue::Name(known), arguments) => Err(format!("calls {known:?} with {} arguments", arguments.len())),
             (other, _) => Err(format!("calls {}, expected a function", other.kind())),
         }
     }
 }
 
-/// How many values and places of values a program leaves behind, and the size of a value: what its memory depends on.
+/// Number of values and places of values that a program leaves behind, and the size of a value: what its memory depends
+/// on.
 #[cfg(test)]
 pub fn left_behind(program: &[u8]) -> (usize, usize) {
     let mut machine = Machine::new(program);
     let _ = machine.run();
-    let inside = |value: &Value<'_>| match value {
-        Value::Tuple(items) => items.len(),
-        Value::Dictionary(pairs) => 2 * pairs.len(),
+    let inside = |value: &TorchValue<'_>| match value {
+        TorchValue::Tuple(items) => items.len(),
+        TorchValue::Dictionary(pairs) => 2 * pairs.len(),
         _ => 0,
     };
     let all = machine.values.len() + machine.tape.places() + machine.values.iter().map(inside).sum::<usize>();
-    (all, size_of::<Value<'_>>())
+    (all, size_of::<TorchValue<'_>>())
 }

@@ -13,7 +13,7 @@ pub struct Storage<'a> {
     pub dtype: Dtype,
     /// The entry's name, after `data/`.
     pub key: &'a str,
-    /// How many numbers.
+    /// Number of numbers.
     pub count: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Tensor<'a> {
     /// The first number's place.
     pub offset: usize,
     pub shape: Vec<usize>,
-    /// How far numbers that follow each other along a dimension stand apart.
+    /// Distances between numbers that follow each other along a dimension.
     pub strides: Vec<usize>,
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::{
-    models::{Init, WeightSpec},
+    models::{WeightInit, WeightSpec},
     weights::read,
 };
 
@@ -43,7 +43,7 @@ fn numbers_are_those_of_torch() {
         let spec = |(name, e): (&String, &Expected)| WeightSpec {
             name: name.clone(),
             shape: e.shape.clone(),
-            init: Init::Zeros,
+            init: WeightInit::Zeros,
         };
         let specs: Vec<WeightSpec> = expected.iter().map(spec).collect();
         // What is no weight of an encoder may have any type.
@@ -55,7 +55,7 @@ fn numbers_are_those_of_torch() {
         }
         assert_eq!(loaded.ignored.len(), usize::from(file == "plain"));
     }
-    let specs = [WeightSpec { name: "ids".into(), shape: vec![4], init: Init::Zeros }];
+    let specs = [WeightSpec { name: "ids".into(), shape: vec![4], init: WeightInit::Zeros }];
     let error = read(&golden("plain.bin"), &specs, &str::to_owned).unwrap_err().to_string();
     assert!(error.contains("`ids`: has type I64, expected F32, F16 or BF16"), "{error}");
 }
@@ -229,7 +229,7 @@ fn archives_that_are_cut_are_refused_at_every_place() {
     }
 }
 
-/// The same archive with its numbers in a 64-bit end and in 64-bit extras.
+/// An archive with its numbers in a 64-bit end and in 64-bit extras reads the same.
 #[test]
 fn archives_of_64_bits_are_read() {
     let mut file = Vec::new();
@@ -267,7 +267,7 @@ fn archives_of_64_bits_are_read() {
     refused(&compressed, "its entry \"m/data.pkl\" is compressed or encrypted");
 }
 
-/// Whatever stands in a file: an answer, no panic, and no more memory than a few times the file.
+/// Checks that any file gets an answer, without a panic, and with no more memory than a few times the file.
 fn survives(bytes: &[u8]) {
     if let Ok(file) = TorchFile::open(Path::new("file.bin"), bytes) {
         let numbers: usize = file.tensors.iter().map(|t| t.data.len()).sum();

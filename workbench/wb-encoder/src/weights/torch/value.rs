@@ -1,4 +1,4 @@
-//! What the machine that runs a pickle can make, and the names that a program may use.
+//! Values that the machine that runs a pickle can make, and the names that a program may use.
 
 use std::rc::Rc;
 
@@ -7,9 +7,9 @@ use wb_core::pickle::Id;
 
 use super::tensor::{Storage, Tensor};
 
-/// What the machine can make.
+/// A value that the machine can make.
 #[derive(Debug, Clone)]
-pub enum Value<'a> {
+pub enum TorchValue<'a> {
     None,
     Flag,
     Number(i64),
@@ -17,22 +17,22 @@ pub enum Value<'a> {
     Tuple(Vec<Id>),
     List,
     Dictionary(Vec<(Id, Id)>),
-    Name(Known),
+    Name(TorchName),
     Storage(Rc<Storage<'a>>),
     Tensor(Rc<Tensor<'a>>),
 }
 
 /// The names that a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum TorchName {
     OrderedDict,
     RebuildTensor,
     RebuildParameter,
     Storage(Dtype),
 }
 
-impl Known {
-    /// Whether a name is one of them.
+impl TorchName {
+    /// Finds the name among them.
     pub fn find(module: &str, name: &str) -> Option<Self> {
         Some(match (module, name) {
             ("collections", "OrderedDict") => Self::OrderedDict,
@@ -53,8 +53,8 @@ impl Known {
     }
 }
 
-impl Value<'_> {
-    /// What it is, for messages.
+impl TorchValue<'_> {
+    /// The kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::None => "None",
