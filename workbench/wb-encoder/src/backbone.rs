@@ -66,8 +66,14 @@ pub trait Backbone: Send + Sync {
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)>;
 
     /// Adds the gradients of the weights to `gradients`, given the loss's gradient at the embeddings, `[texts, dim]`.
-    fn backward(&self, tape: BackboneTape, at_embeddings: ArrayView2<'_, f32>, gradients: &mut Gradients)
-    -> Result<()>;
+    fn backward(
+        &self,
+        tape: BackboneTape,
+        at_embeddings: ArrayView2<'_, f32>,
+        gradients: &mut Gradients,
+    ) -> Result<()> {
+        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
+    }
 
     /// Token states without gradients or dropout: `[tokens, dim]`, texts one after the other as in the batch,
     /// without padding. For a transformer they are what its pooling takes; for a bag, the tokens' vectors.

@@ -1,7 +1,7 @@
 //! A model computed by burn on any of its devices.
 
 use burn::tensor::{Device, Gradients as BurnGradients, Tensor, TensorData};
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream},
@@ -202,15 +202,6 @@ impl Backbone for BurnBackbone {
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
         guarded(&self.name, || self.tracked(batch, dropout, None))
-    }
-
-    fn backward(
-        &self,
-        tape: BackboneTape,
-        at_embeddings: ArrayView2<'_, f32>,
-        gradients: &mut Gradients,
-    ) -> Result<()> {
-        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {

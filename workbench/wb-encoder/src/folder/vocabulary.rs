@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{json as read_json, model_error};
 use crate::{error::Result, models::Architecture, tokenizer::Tokenizer};
@@ -79,19 +79,11 @@ pub(super) fn tokenizer_config(folder: &Path) -> Result<Value> {
 
 fn word_piece(path: &Path, lowercase: bool) -> Result<Value> {
     let text = std::fs::read_to_string(path).map_err(wb_core::Error::io("read", path))?;
-    let vocab: serde_json::Map<String, Value> =
-        text.lines().enumerate().map(|(id, token)| (token.to_owned(), json!(id))).collect();
-    let id = |token: &str| {
-        let found = vocab.get(token).and_then(Value::as_u64);
-        found.ok_or_else(|| model_error(path, format!("has no line `{token}`"), ""))
-    };
+    let vocab: Map<String, Value> = text.lines().enumerate().map(|(id, token)| (token.to_owned(), json!(id))).collect();
+    let id = |token: &str| id_of(token, &vocab, path, "line");
     let (cls, sep) = (id("[CLS]")?, id("[SEP]")?);
-    let mut added = Vec::new();
-    for token in ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] {
-        if vocab.contains_key(token) {
-            added.push(special(token, id(token)?));
-        }
-    }
+    let added = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].into_iter().filter(|token| vocab.contains_key(*token));
+    let added: Vec<Value> = added.map(|token| Ok(special(token, id(token)?))).collect::<Result<_>>()?;
     Ok(json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
         "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
@@ -106,21 +98,14 @@ fn word_piece(path: &Path, lowercase: bool) -> Result<Value> {
 
 fn byte_level(folder: &Path, prefix: bool) -> Result<Value> {
     let path = folder.join("vocab.json");
-    let vocab: serde_json::Map<String, Value> = read_json(&path)?;
+    let vocab: Map<String, Value> = read_json(&path)?;
     let merges_path = folder.join("merges.txt");
     let merges = std::fs::read_to_string(&merges_path).map_err(wb_core::Error::io("read", &merges_path))?;
     let merges: Vec<&str> = merges.lines().filter(|line| !line.starts_with("#version") && !line.is_empty()).collect();
-    let id = |token: &str| {
-        let found = vocab.get(token).and_then(Value::as_u64);
-        found.ok_or_else(|| model_error(&path, format!("has no token `{token}`"), ""))
-    };
+    let id = |token: &str| id_of(token, &vocab, &path, "token");
     let (cls, sep) = (id("<s>")?, id("</s>")?);
-    let mut added = Vec::new();
-    for token in ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] {
-        if vocab.contains_key(token) {
-            added.push(special(token, id(token)?));
-        }
-    }
+    let added = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"].into_iter().filter(|token| vocab.contains_key(*token));
+    let added: Vec<Value> = added.map(|token| Ok(special(token, id(token)?))).collect::<Result<_>>()?;
     Ok(json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
         "normalizer": null,
@@ -132,6 +117,12 @@ fn byte_level(folder: &Path, prefix: bool) -> Result<Value> {
                   "end_of_word_suffix": "", "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
                   "vocab": vocab, "merges": merges},
     }))
+}
+
+/// The id of a token in the vocabulary of a file that has a `kind` for each.
+fn id_of(token: &str, vocab: &Map<String, Value>, path: &Path, kind: &str) -> Result<u64> {
+    let found = vocab.get(token).and_then(Value::as_u64);
+    found.ok_or_else(|| model_error(path, format!("has no {kind} `{token}`"), ""))
 }
 
 fn special(content: &str, id: u64) -> Value {

@@ -1,6 +1,6 @@
 //! The common parts of the CPU's networks: batches cut into groups, threads, pooling, and sums in a fixed order.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::{
@@ -195,15 +195,6 @@ impl<N: Network> Backbone for NativeBackbone<N> {
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
         let mut no_states = Array2::zeros((0, self.dim()));
         self.tracked(batch, dropout, &mut no_states)
-    }
-
-    fn backward(
-        &self,
-        tape: BackboneTape,
-        at_embeddings: ArrayView2<'_, f32>,
-        gradients: &mut Gradients,
-    ) -> Result<()> {
-        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {

@@ -139,15 +139,6 @@ impl Backbone for NativeStatic {
         Ok((embeddings.clone(), Box::new(BagTape { batch: batch.clone(), shares, embeddings })))
     }
 
-    fn backward(
-        &self,
-        tape: BackboneTape,
-        at_embeddings: ArrayView2<'_, f32>,
-        gradients: &mut Gradients,
-    ) -> Result<()> {
-        self.backward_tokens(tape, Upstream::embeddings(at_embeddings), gradients)
-    }
-
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
         groups::check(batch, self.config.vocab_size, usize::MAX)?;
         Ok(self.states(batch))

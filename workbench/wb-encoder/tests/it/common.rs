@@ -10,7 +10,9 @@ use std::{
 use ndarray::{Array2, ArrayView2};
 use serde::de::DeserializeOwned;
 use wb_core::Seed;
-use wb_encoder::{Backbone, BiEncoder, BurnBackbone, DeviceConfig, Folder, LoraConfig, Model, OpenDevice};
+use wb_encoder::{
+    Backbone, BiEncoder, BurnBackbone, DeviceConfig, Folder, Gradients, LoraConfig, Model, OpenDevice, Parameters,
+};
 
 pub fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -135,6 +137,47 @@ pub fn compare(found: ArrayView2<'_, f32>, expected: ArrayView2<'_, f32>) -> (f6
 pub fn same(found: ArrayView2<'_, f32>, expected: ArrayView2<'_, f32>, most: f64, what: impl Debug) {
     let (cosine, difference) = compare(found, expected);
     assert!(cosine >= 0.99999 && difference <= most, "{what:?}: {cosine} {difference}");
+}
+
+/// Compares the gradient of every weight along one direction with the change of `loss` along it, and returns the number of
+/// gradients. Rounding of the loss is allowed to make `allowed` of it.
+pub fn check_differences(
+    what: &str,
+    mut backbone: Box<dyn Backbone>,
+    gradients: &Gradients,
+    allowed: f64,
+    loss: impl Fn(&dyn Backbone) -> f64,
+) -> usize {
+    let names: Vec<String> = backbone.parameters().iter().map(|p| p.name.clone()).collect();
+    let mut checked = 0;
+    for (place, (name, gradient)) in names.iter().zip(gradients.iter()).enumerate() {
+        if gradient.is_empty() {
+            continue;
+        }
+        let direction: Vec<f32> = (0..gradient.len()).map(|i| ((i * 7 + 1) as f32 * 0.9).cos()).collect();
+        let slope: f64 = gradient.iter().zip(&direction).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
+        let length = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+        let shift = |backbone: &mut dyn Backbone, step: f32| {
+            let mut change = |parameters: &mut Parameters| {
+                let values = &mut parameters.iter_mut().nth(place).unwrap().values;
+                values.iter_mut().zip(&direction).for_each(|(v, d)| *v += step * d);
+            };
+            backbone.update(&mut change).unwrap();
+        };
+        let mut moved = |step: f32| {
+            shift(backbone.as_mut(), step);
+            let found = loss(backbone.as_ref());
+            shift(backbone.as_mut(), -step);
+            found
+        };
+        let h = 2e-3;
+        // Fourth-order central difference.
+        let difference = (8.0 * (moved(h) - moved(-h)) - (moved(2.0 * h) - moved(-2.0 * h))) / (12.0 * f64::from(h));
+        let error = (difference - slope).abs() / (slope.abs() + 0.05 * length + allowed);
+        assert!(error < 2e-2, "{what} {name}: {slope} by the backward pass, {difference} by differences");
+        checked += 1;
+    }
+    checked
 }
 
 /// Largest difference between a gradient's length, and its product with a fixed vector, and those that a script found;

@@ -117,6 +117,11 @@ fn job(kind: &str, name: &str, source: &Folder, config: &ExportConfig, to: &Path
     json!({"kind": kind, "name": name, "folder": to, "base": base, "texts": TEXTS, "query": embed(Side::Query), "document": embed(Side::Document)})
 }
 
+/// Adapters over a base model, in PEFT's layout.
+fn peft(base: &Path) -> ExportConfig {
+    ExportConfig { format: ExportFormat::Peft, base: Some(base.display().to_string()), ..ExportConfig::default() }
+}
+
 fn adapted(mut folder: Folder, config: &str) -> Folder {
     folder.attach(&serde_json::from_str::<LoraConfig>(config).unwrap(), Seed(4)).unwrap();
     for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
@@ -161,12 +166,7 @@ fn adapters_are_equal_in_peft() {
             for kind in ["peft", "sentence-transformers"] {
                 let name = format!("{model}-{number}");
                 let to = place.path().join(format!("{name}-{kind}"));
-                let export = ExportConfig {
-                    format: ExportFormat::Peft,
-                    base: Some(base.display().to_string()),
-                    ..Default::default()
-                };
-                jobs.push(job(kind, &name, &source, &export, &to, &base));
+                jobs.push(job(kind, &name, &source, &peft(&base), &to, &base));
             }
         }
     }
@@ -176,12 +176,7 @@ fn adapters_are_equal_in_peft() {
             ("minilm-r32", r#"{"rank": 32, "alpha": 64, "targets": "all-linear"}"#),
         ] {
             let source = adapted(Folder::read(&base).unwrap(), config);
-            let export = ExportConfig {
-                format: ExportFormat::Peft,
-                base: Some(base.display().to_string()),
-                ..Default::default()
-            };
-            jobs.push(job("peft", name, &source, &export, &place.path().join(name), &base));
+            jobs.push(job("peft", name, &source, &peft(&base), &place.path().join(name), &base));
         }
     }
     check(&python, &jobs, place.path());
@@ -273,8 +268,7 @@ fn late_interaction_is_equal_in_sentence_transformers() {
             let source = late(source, if model == "tiny-bert" { config } else { &roberta });
             let (name, to) = (format!("{model}-{number}"), place.path().join(format!("{model}-{number}")));
             jobs.push(token_job(&name, &source, &ExportConfig::default(), &to));
-            let base = Some(golden().join(model).display().to_string());
-            let config = ExportConfig { format: ExportFormat::Peft, base, ..ExportConfig::default() };
+            let config = peft(&golden().join(model));
             let source = adapted(source, r#"{"rank": 2}"#);
             jobs.push(token_job(&format!("{name}-peft"), &source, &config, &place.path().join(format!("{name}-peft"))));
         }
@@ -284,8 +278,7 @@ fn late_interaction_is_equal_in_sentence_transformers() {
     source.tokenizer = source.tokenizer.lowercased().unwrap();
     let source = late(source, configs[0]);
     jobs.push(token_job("tiny-t5", &source, &ExportConfig::default(), &place.path().join("tiny-t5")));
-    let base = Some(golden().join("tiny-t5").display().to_string());
-    let config = ExportConfig { format: ExportFormat::Peft, base, ..ExportConfig::default() };
+    let config = peft(&golden().join("tiny-t5"));
     let source = adapted(source, r#"{"rank": 2, "targets": ["q", "v", "wi_1", "wo"]}"#);
     jobs.push(token_job("tiny-t5-peft", &source, &config, &place.path().join("tiny-t5-peft")));
     // Laid out as google/xtr-base-en is, with adapters on all seven kinds of layers.
@@ -294,7 +287,7 @@ fn late_interaction_is_equal_in_sentence_transformers() {
     for (format, name) in [(ExportFormat::St, "xtr"), (ExportFormat::St6, "xtr-6"), (ExportFormat::Peft, "xtr-peft")] {
         let mut source = Folder::read(&layout).unwrap();
         source.max_tokens = MaxTokens { query: 16, document: 24 };
-        let config = ExportConfig { format, base: Some(layout.display().to_string()), ..ExportConfig::default() };
+        let config = ExportConfig { format, ..peft(&layout) };
         jobs.push(token_job(name, &adapted(source, all), &config, &place.path().join(name)));
     }
     if let Some(minilm) = minilm(test) {
