@@ -171,65 +171,54 @@ impl BiEncoder {
     /// Embeddings of texts of one side: one vector a text, of length 1 where the encoder normalizes, or one a token, of
     /// length 1.
     pub fn embed(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
-        match &self.late_interaction {
-            Some(late) => self.embed_tokens(late, texts, side, progress),
-            None => self.embed_texts(texts, side, progress),
+        let backbone = self.backbone.as_ref();
+        if let Some(late) = &self.late_interaction {
+            let mut all = TokenVectors::new(late.dim());
+            self.each_window(texts, side, progress, |_, ids, each| all.append(late, backbone, ids, side, each))?;
+            return all.finish();
         }
-    }
-
-    fn embed_tokens(
-        &self,
-        late: &LateInteraction,
-        texts: &[&str],
-        side: Side,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Embeddings> {
-        let stage = side.encoding();
-        progress(Progress::new(stage, 0, texts.len()));
-        let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
-        thread::scope(|scope| {
-            let receiver = self.tokenize_ahead(scope, texts, side);
-            for (number, ids) in receiver.into_iter().enumerate() {
-                let mut each = |count, not_finite: Option<usize>| {
-                    if let Some(at) = not_finite {
-                        return Err(self.not_finite(texts[number * WINDOW + at]));
-                    }
-                    done += count;
-                    progress(Progress::new(stage, done, texts.len()));
-                    Ok(())
-                };
-                all.append(late, self.backbone.as_ref(), &ids?, side, &mut each)?;
-            }
-            all.finish()
-        })
-    }
-
-    fn embed_texts(&self, texts: &[&str], side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
-        let stage = side.encoding();
-        let mut all = Array2::zeros((texts.len(), self.backbone.dim()));
-        progress(Progress::new(stage, 0, texts.len()));
-        let mut done = 0;
-        thread::scope(|scope| {
-            let receiver = self.tokenize_ahead(scope, texts, side);
-            for (number, ids) in receiver.into_iter().enumerate() {
-                let ids = ids?;
-                for group in by_length(&ids) {
-                    let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
-                    let rows = self.backbone.embed(&batch)?;
-                    for (row, at) in rows.rows().into_iter().zip(&group) {
-                        if row.iter().any(|value| !value.is_finite()) {
-                            return Err(self.not_finite(texts[number * WINDOW + at]));
-                        }
-                        all.row_mut(number * WINDOW + at).assign(&row);
-                    }
-                    done += group.len();
-                    progress(Progress::new(stage, done, texts.len()));
+        let mut all = Array2::zeros((texts.len(), backbone.dim()));
+        self.each_window(texts, side, progress, |first, ids, each| {
+            for group in by_length(ids) {
+                let rows = backbone.embed(&TokenBatch::new(group.iter().map(|at| ids[*at].as_slice())))?;
+                let not_finite = rows.rows().into_iter().position(|row| row.iter().any(|value| !value.is_finite()));
+                each(group.len(), not_finite.map(|at| group[at]))?;
+                for (row, at) in rows.rows().into_iter().zip(&group) {
+                    all.row_mut(first + at).assign(&row);
                 }
             }
             Ok(())
         })?;
         let embeddings = Embeddings::dense(self.dense.iter().fold(all, |x, dense| dense.forward(&x)));
         Ok(if self.normalize { embeddings.normalized() } else { embeddings })
+    }
+
+    /// Tokenizes texts window by window and hands each to `embed`, with the place of its first text. `embed` tells of every
+    /// group how many texts it had, and the first with a vector that is not finite, which is an error.
+    fn each_window(
+        &self,
+        texts: &[&str],
+        side: Side,
+        progress: &mut dyn FnMut(Progress),
+        mut embed: impl FnMut(usize, &[Vec<u32>], &mut dyn FnMut(usize, Option<usize>) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let (stage, mut done) = (side.encoding(), 0);
+        progress(Progress::new(stage, 0, texts.len()));
+        thread::scope(|scope| {
+            for (number, ids) in self.tokenize_ahead(scope, texts, side).into_iter().enumerate() {
+                let first = number * WINDOW;
+                let mut each = |count, not_finite: Option<usize>| {
+                    if let Some(at) = not_finite {
+                        return Err(self.not_finite(texts[first + at]));
+                    }
+                    done += count;
+                    progress(Progress::new(stage, done, texts.len()));
+                    Ok(())
+                };
+                embed(first, &ids?, &mut each)?;
+            }
+            Ok(())
+        })
     }
 
     fn not_finite(&self, text: &str) -> Error {

@@ -65,14 +65,9 @@ impl FromStr for DeviceConfig {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => return Ok(Self::Auto),
-            "cpu" => return Ok(Self::Cpu),
-            "cuda" => return Ok(Self::Cuda(0)),
-            "metal" => return Ok(Self::Metal),
-            "vulkan" => return Ok(Self::Vulkan),
-            "wgpu" => return Ok(Self::Wgpu),
-            _ => {}
+        let by_name = [Self::Auto, Self::Cpu, Self::Cuda(0), Self::Metal, Self::Vulkan, Self::Wgpu];
+        if let Some(device) = by_name.into_iter().find(|device| device.to_string() == text) {
+            return Ok(device);
         }
         if let Some(number) = text.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
             return Ok(Self::Cuda(number));

@@ -33,7 +33,7 @@ pub mod train;
 pub mod weights;
 mod word_splitter;
 
-pub use backbone::{Backbone, BackboneTape, Dropout, Upstream};
+pub use backbone::{Backbone, Dropout, Upstream};
 pub use batch::TokenBatch;
 pub use bi_encoder::BiEncoder;
 pub use burn_backbone::BurnBackbone;

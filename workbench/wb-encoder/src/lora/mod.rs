@@ -59,23 +59,10 @@ mod tests {
     use wb_core::Seed;
 
     use super::*;
-    use crate::models::{Activation, Architecture, BertConfig, StaticConfig};
+    use crate::models::{Architecture, BertConfig, StaticConfig};
 
     fn bert() -> Architecture {
-        Architecture::Bert(BertConfig {
-            vocab_size: 10,
-            hidden_size: 8,
-            num_hidden_layers: 2,
-            num_attention_heads: 2,
-            intermediate_size: 16,
-            max_position_embeddings: 12,
-            type_vocab_size: 2,
-            layer_norm_eps: 1e-12,
-            first_position: 0,
-            activation: Activation::Gelu,
-            hidden_dropout: 0.1,
-            attention_dropout: 0.1,
-        })
+        Architecture::Bert(BertConfig { hidden_size: 8, num_attention_heads: 2, ..BertConfig::tiny(0.1) })
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! AnglE: scored pairs in the right order, by the angle between vectors of complex numbers.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Result;
@@ -11,7 +11,7 @@ use super::{
     loss::{Loss, LossSpec, Needs},
     mnrl::positive,
 };
-use crate::similarities::{DenseSimilarity, PreparedRows, Similarity, SimilarityConfig};
+use crate::similarities::{DenseSimilarity, Matrix, PreparedRows, SideGradients, Similarity, SimilarityConfig};
 
 /// AnglE (angle-optimized embeddings) for pairs with scores.
 ///
@@ -83,20 +83,15 @@ struct AngleSimilarity {
 }
 
 impl Similarity for AngleSimilarity {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows {
+    fn prepare(&self, rows: Matrix<'_>) -> PreparedRows {
         self.cosine.prepare(rows)
     }
 
-    fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
+    fn scores(&self, left: Matrix<'_>, right: Matrix<'_>) -> Array2<f32> {
         self.cosine.scores(left, turned(right, 1.0).view()).mapv_into(f32::abs)
     }
 
-    fn backward(
-        &self,
-        left: ArrayView2<'_, f32>,
-        right: ArrayView2<'_, f32>,
-        at_scores: ArrayView2<'_, f32>,
-    ) -> (Array2<f32>, Array2<f32>) {
+    fn backward(&self, left: Matrix<'_>, right: Matrix<'_>, at_scores: Matrix<'_>) -> SideGradients {
         let right = turned(right, 1.0);
         let mut at_products = self.cosine.scores(left, right.view());
         at_products.zip_mut_with(&at_scores, |product, at| *product = with_sign(*at, *product));
@@ -104,18 +99,12 @@ impl Similarity for AngleSimilarity {
         (at_left, turned(at_right.view(), -1.0))
     }
 
-    fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
+    fn own_scores(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32]) -> Vec<f32> {
         let products = self.cosine.own_scores(left, turned(right, 1.0).view(), owners);
         products.into_iter().map(f32::abs).collect()
     }
 
-    fn own_backward(
-        &self,
-        left: ArrayView2<'_, f32>,
-        right: ArrayView2<'_, f32>,
-        owners: &[u32],
-        at_scores: &[f32],
-    ) -> (Array2<f32>, Array2<f32>) {
+    fn own_backward(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32], at_scores: &[f32]) -> SideGradients {
         let right = turned(right, 1.0);
         let products = self.cosine.own_scores(left, right.view(), owners);
         let at_products: Vec<f32> =
@@ -131,7 +120,7 @@ impl Similarity for AngleSimilarity {
 
 /// T of each row, or with the direction −1 its transpose: real parts less, imaginary parts plus the other half. What
 /// stands opposite the middle of an odd row is 0.
-fn turned(rows: ArrayView2<'_, f32>, direction: f32) -> Array2<f32> {
+fn turned(rows: Matrix<'_>, direction: f32) -> Array2<f32> {
     let half = rows.ncols().div_ceil(2);
     Array2::from_shape_fn(rows.dim(), |(row, at)| match at.checked_sub(half) {
         Some(real) => rows[[row, at]] + direction * rows[[row, real]],

@@ -42,6 +42,27 @@ pub struct BertConfig {
     pub attention_dropout: f64,
 }
 
+#[cfg(test)]
+impl BertConfig {
+    /// Sizes small enough to compute by differences.
+    pub(crate) fn tiny(dropout: f64) -> Self {
+        Self {
+            vocab_size: 50,
+            hidden_size: 24,
+            num_hidden_layers: 2,
+            num_attention_heads: 3,
+            intermediate_size: 40,
+            max_position_embeddings: 40,
+            type_vocab_size: 2,
+            layer_norm_eps: 1e-5,
+            first_position: 0,
+            activation: Activation::Gelu,
+            hidden_dropout: dropout,
+            attention_dropout: dropout,
+        }
+    }
+}
+
 /// Activation of the feed-forward layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -16,20 +16,7 @@ use crate::{
 };
 
 fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architecture {
-    Architecture::Bert(BertConfig {
-        vocab_size: 50,
-        hidden_size: 24,
-        num_hidden_layers: 3,
-        num_attention_heads: 3,
-        intermediate_size: 40,
-        max_position_embeddings: 40,
-        type_vocab_size: 2,
-        layer_norm_eps: 1e-5,
-        first_position,
-        activation,
-        hidden_dropout: dropout,
-        attention_dropout: dropout,
-    })
+    Architecture::Bert(BertConfig { num_hidden_layers: 3, first_position, activation, ..BertConfig::tiny(dropout) })
 }
 
 /// Heads whose width is not the stream's, and few buckets, so that texts of the batch reach the last.

@@ -1,11 +1,11 @@
 //! Cosine and dot product: one vector a text.
 
-use ndarray::{Array2, ArrayView2, ArrayViewMut1};
+use ndarray::{Array2, ArrayViewMut1};
 use rayon::prelude::*;
 
 use super::{
     product, rows,
-    similarity::{PreparedRows, Similarity},
+    similarity::{Matrix, PreparedRows, SideGradients, Similarity},
 };
 use crate::kernels::vector::{add_scaled, dot, vectorized};
 
@@ -31,7 +31,7 @@ impl DenseSimilarity {
 }
 
 impl Similarity for DenseSimilarity {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows {
+    fn prepare(&self, rows: Matrix<'_>) -> PreparedRows {
         let mut rows = rows.as_standard_layout().into_owned();
         if !self.normalize {
             return PreparedRows { rows, factors: Vec::new() };
@@ -46,20 +46,15 @@ impl Similarity for DenseSimilarity {
         PreparedRows { rows, factors }
     }
 
-    fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
+    fn scores(&self, left: Matrix<'_>, right: Matrix<'_>) -> Array2<f32> {
         product::by_rows(left, right)
     }
 
-    fn backward(
-        &self,
-        left: ArrayView2<'_, f32>,
-        right: ArrayView2<'_, f32>,
-        at_scores: ArrayView2<'_, f32>,
-    ) -> (Array2<f32>, Array2<f32>) {
+    fn backward(&self, left: Matrix<'_>, right: Matrix<'_>, at_scores: Matrix<'_>) -> SideGradients {
         (product::plain(at_scores, right), product::by_columns(at_scores, left))
     }
 
-    fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
+    fn own_scores(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32]) -> Vec<f32> {
         rows::own_scores(left, right, owners, |left, right| {
             vectorized(
                 #[inline(always)]
@@ -68,13 +63,7 @@ impl Similarity for DenseSimilarity {
         })
     }
 
-    fn own_backward(
-        &self,
-        left: ArrayView2<'_, f32>,
-        right: ArrayView2<'_, f32>,
-        owners: &[u32],
-        at_scores: &[f32],
-    ) -> (Array2<f32>, Array2<f32>) {
+    fn own_backward(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32], at_scores: &[f32]) -> SideGradients {
         rows::own_backward(left, right, owners, at_scores, |_, other, at, sum| add(sum, at, other))
     }
 

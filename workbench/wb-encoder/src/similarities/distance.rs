@@ -1,10 +1,10 @@
 //! Euclidean and Manhattan distance, negated: the closer, the higher the score.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 use super::{
     rows,
-    similarity::{PreparedRows, Similarity},
+    similarity::{Matrix, PreparedRows, SideGradients, Similarity},
 };
 use crate::kernels::vector::vectorized;
 
@@ -73,11 +73,11 @@ fn reduce(a: &[f32], b: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 }
 
 impl Similarity for Distance {
-    fn prepare(&self, rows: ArrayView2<'_, f32>) -> PreparedRows {
+    fn prepare(&self, rows: Matrix<'_>) -> PreparedRows {
         PreparedRows { rows: rows.as_standard_layout().into_owned(), factors: Vec::new() }
     }
 
-    fn scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> Array2<f32> {
+    fn scores(&self, left: Matrix<'_>, right: Matrix<'_>) -> Array2<f32> {
         let (left_rows, right_rows) = (rows::slices(&left), rows::slices(&right));
         let mut scores = Array2::zeros((left.nrows(), right.nrows()));
         rows::each(&mut scores, |i, row| {
@@ -86,12 +86,7 @@ impl Similarity for Distance {
         scores
     }
 
-    fn backward(
-        &self,
-        left: ArrayView2<'_, f32>,
-        right: ArrayView2<'_, f32>,
-        at_scores: ArrayView2<'_, f32>,
-    ) -> (Array2<f32>, Array2<f32>) {
+    fn backward(&self, left: Matrix<'_>, right: Matrix<'_>, at_scores: Matrix<'_>) -> SideGradients {
         let (left_rows, right_rows) = (rows::slices(&left), rows::slices(&right));
         let mut at_left = Array2::zeros(left.dim());
         rows::each(&mut at_left, |i, row| {
@@ -108,17 +103,11 @@ impl Similarity for Distance {
         (at_left, at_right)
     }
 
-    fn own_scores(&self, left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>, owners: &[u32]) -> Vec<f32> {
+    fn own_scores(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32]) -> Vec<f32> {
         rows::own_scores(left, right, owners, |left, right| self.score(left, right))
     }
 
-    fn own_backward(
-        &self,
-        left: ArrayView2<'_, f32>,
-        right: ArrayView2<'_, f32>,
-        owners: &[u32],
-        at_scores: &[f32],
-    ) -> (Array2<f32>, Array2<f32>) {
+    fn own_backward(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32], at_scores: &[f32]) -> SideGradients {
         rows::own_backward(left, right, owners, at_scores, |own, other, at, sum| self.add_gradient(own, other, at, sum))
     }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use dense::DenseSimilarity;
 pub use distance::Distance;
-pub use similarity::{PreparedRows, Similarity};
+pub use similarity::{Matrix, PreparedRows, SideGradients, Similarity};
 pub use tokens::{Normalizer, TokenSimilarity, TokenTexts, XtrConfig};
 
 /// Which similarity.

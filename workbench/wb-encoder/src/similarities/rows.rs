@@ -3,6 +3,8 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use super::similarity::{Matrix, SideGradients};
+
 /// The rows as slices. Prepared sides are in standard layout, and so is any range of their rows.
 pub fn slices<'a>(matrix: &'a ArrayView2<'_, f32>) -> Vec<&'a [f32]> {
     let width = matrix.ncols();
@@ -22,8 +24,8 @@ pub fn each(matrix: &mut Array2<f32>, fill: impl Fn(usize, &mut [f32]) + Sync) {
 
 /// Scores of row `owners[j]` on the left against row `j` on the right.
 pub fn own_scores(
-    left: ArrayView2<'_, f32>,
-    right: ArrayView2<'_, f32>,
+    left: Matrix<'_>,
+    right: Matrix<'_>,
     owners: &[u32],
     score: impl Fn(&[f32], &[f32]) -> f32 + Sync,
 ) -> Vec<f32> {
@@ -33,12 +35,12 @@ pub fn own_scores(
 
 /// Gradients at both sides of [`own_scores`]: `add(row, other row, gradient at their score, sum)` adds that at a row.
 pub fn own_backward(
-    left: ArrayView2<'_, f32>,
-    right: ArrayView2<'_, f32>,
+    left: Matrix<'_>,
+    right: Matrix<'_>,
     owners: &[u32],
     at_scores: &[f32],
     add: impl Fn(&[f32], &[f32], f32, &mut [f32]) + Sync,
-) -> (Array2<f32>, Array2<f32>) {
+) -> SideGradients {
     let (left_rows, right_rows) = (slices(&left), slices(&right));
     let mut at_right = Array2::zeros(right.dim());
     each(&mut at_right, |j, sum| add(right_rows[j], left_rows[owners[j] as usize], at_scores[j], sum));

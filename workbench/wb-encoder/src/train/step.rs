@@ -172,7 +172,7 @@ pub(super) mod tests {
         late_interaction::{LateInteractionConfig, WEIGHT},
         lora::{self, LoraConfig},
         losses::tests::{ALL, config, mixed_labels},
-        models::{Architecture, BertConfig, Model, bert_config::Activation},
+        models::{Architecture, BertConfig, Model},
         native,
         pooling::Pooling,
         similarities::SimilarityConfig,
@@ -181,20 +181,7 @@ pub(super) mod tests {
 
     /// A small transformer in which everything drops: the model, its attention, its adapters.
     pub(in crate::train) fn dropping() -> Model {
-        let architecture = Architecture::Bert(BertConfig {
-            vocab_size: 50,
-            hidden_size: 24,
-            num_hidden_layers: 2,
-            num_attention_heads: 3,
-            intermediate_size: 40,
-            max_position_embeddings: 40,
-            type_vocab_size: 2,
-            layer_norm_eps: 1e-5,
-            first_position: 0,
-            activation: Activation::Gelu,
-            hidden_dropout: 0.2,
-            attention_dropout: 0.2,
-        });
+        let architecture = Architecture::Bert(BertConfig::tiny(0.2));
         let adapters = LoraConfig {
             rank: 3,
             alpha: 6.0,
