@@ -33,7 +33,7 @@ use crate::{
     weights::WeightType,
 };
 
-/// What is written.
+/// Layout of an exported folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportFormat {
@@ -76,7 +76,7 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// How an encoder is written.
+/// Settings of an export.
 #[derive(Debug, Clone, Default)]
 pub struct ExportConfig {
     /// The layout.
@@ -89,16 +89,16 @@ pub struct ExportConfig {
     pub base: Option<String>,
     /// The base model's commit, where it is one of the hub.
     pub base_revision: Option<String>,
-    /// What embeddings are compared by, which sentence-transformers is told.
+    /// Similarity that embeddings are compared by, which sentence-transformers is told.
     pub similarity: SimilarityConfig,
 }
 
-/// What an export was like.
+/// Findings of an export.
 #[derive(Debug, Clone)]
 pub struct Exported {
-    /// How equal the folder is to the encoder that it was made of.
+    /// Equality of the folder with the encoder that it was made of.
     pub parity: Parity,
-    /// What the folder cannot say, and what was done to the encoder: for people.
+    /// Notes for people: what the folder cannot say, and what was done to the encoder.
     pub notes: Vec<String>,
     /// Longest text of the folder, in tokens.
     pub max_tokens: usize,

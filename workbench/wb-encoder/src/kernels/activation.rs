@@ -5,48 +5,39 @@ use crate::models::bert_config::Activation;
 
 /// `x = activation(x + bias)` for `[rows, width]`, `bias` `[width]`.
 pub fn add_bias_and_activate(x: &mut [f32], bias: &[f32], activation: Activation) {
-    vectorized(
-        #[inline(always)]
-        || {
-            for row in x.chunks_exact_mut(bias.len()) {
-                match activation {
-                    Activation::Gelu => row.iter_mut().zip(bias).for_each(|(x, b)| *x = gelu(*x + b)),
-                    Activation::GeluTanh => row.iter_mut().zip(bias).for_each(|(x, b)| *x = gelu_tanh(*x + b)),
-                    Activation::Relu => row.iter_mut().zip(bias).for_each(|(x, b)| *x = (*x + b).max(0.0)),
-                }
+    vectorized!({
+        for row in x.chunks_exact_mut(bias.len()) {
+            match activation {
+                Activation::Gelu => row.iter_mut().zip(bias).for_each(|(x, b)| *x = gelu(*x + b)),
+                Activation::GeluTanh => row.iter_mut().zip(bias).for_each(|(x, b)| *x = gelu_tanh(*x + b)),
+                Activation::Relu => row.iter_mut().zip(bias).for_each(|(x, b)| *x = (*x + b).max(0.0)),
             }
-        },
-    );
+        }
+    });
 }
 
 /// `y = activation(x)`.
 pub fn activate(y: &mut [f32], x: &[f32], activation: Activation) {
-    vectorized(
-        #[inline(always)]
-        || {
-            let pairs = y.iter_mut().zip(x);
-            match activation {
-                Activation::Gelu => pairs.for_each(|(y, x)| *y = gelu(*x)),
-                Activation::GeluTanh => pairs.for_each(|(y, x)| *y = gelu_tanh(*x)),
-                Activation::Relu => pairs.for_each(|(y, x)| *y = x.max(0.0)),
-            }
-        },
-    );
+    vectorized!({
+        let pairs = y.iter_mut().zip(x);
+        match activation {
+            Activation::Gelu => pairs.for_each(|(y, x)| *y = gelu(*x)),
+            Activation::GeluTanh => pairs.for_each(|(y, x)| *y = gelu_tanh(*x)),
+            Activation::Relu => pairs.for_each(|(y, x)| *y = x.max(0.0)),
+        }
+    });
 }
 
 /// `gradient *= activation'(x)`.
 pub fn times_derivative(gradient: &mut [f32], x: &[f32], activation: Activation) {
-    vectorized(
-        #[inline(always)]
-        || {
-            let pairs = gradient.iter_mut().zip(x);
-            match activation {
-                Activation::Gelu => pairs.for_each(|(g, x)| *g *= gelu_derivative(*x)),
-                Activation::GeluTanh => pairs.for_each(|(g, x)| *g *= gelu_tanh_derivative(*x)),
-                Activation::Relu => pairs.for_each(|(g, x)| *g = if *x > 0.0 { *g } else { 0.0 }),
-            }
-        },
-    );
+    vectorized!({
+        let pairs = gradient.iter_mut().zip(x);
+        match activation {
+            Activation::Gelu => pairs.for_each(|(g, x)| *g *= gelu_derivative(*x)),
+            Activation::GeluTanh => pairs.for_each(|(g, x)| *g *= gelu_tanh_derivative(*x)),
+            Activation::Relu => pairs.for_each(|(g, x)| *g = if *x > 0.0 { *g } else { 0.0 }),
+        }
+    });
 }
 
 /// Gated GELU in its tanh form (GEGLU, Shazeer 2020, arXiv 2002.05202): `y = gelu(gate) · up`.
@@ -54,33 +45,27 @@ pub fn times_derivative(gradient: &mut [f32], x: &[f32], activation: Activation)
 /// # Shapes
 /// `y` `[rows, width]`; `x` `[rows, 2 · width]`, each row first `gate` and then `up`.
 pub fn gate(y: &mut [f32], x: &[f32], width: usize) {
-    vectorized(
-        #[inline(always)]
-        || {
-            for (y, x) in y.chunks_exact_mut(width).zip(x.chunks_exact(2 * width)) {
-                let (gate, up) = x.split_at(width);
-                y.iter_mut().zip(gate).zip(up).for_each(|((y, g), u)| *y = gelu_tanh(*g) * u);
-            }
-        },
-    );
+    vectorized!({
+        for (y, x) in y.chunks_exact_mut(width).zip(x.chunks_exact(2 * width)) {
+            let (gate, up) = x.split_at(width);
+            y.iter_mut().zip(gate).zip(up).for_each(|((y, g), u)| *y = gelu_tanh(*g) * u);
+        }
+    });
 }
 
 /// From the gradient at the output of [`gate`], `[rows, width]`, to that at its input, `[rows, 2 · width]`.
 pub fn gate_backward(dx: &mut [f32], dy: &[f32], x: &[f32], width: usize) {
-    vectorized(
-        #[inline(always)]
-        || {
-            let rows = dx.chunks_exact_mut(2 * width).zip(dy.chunks_exact(width)).zip(x.chunks_exact(2 * width));
-            for ((dx, dy), x) in rows {
-                let (d_gate, d_up) = dx.split_at_mut(width);
-                let (gate, up) = x.split_at(width);
-                for (((d, dy), g), u) in d_gate.iter_mut().zip(dy).zip(gate).zip(up) {
-                    *d = dy * u * gelu_tanh_derivative(*g);
-                }
-                d_up.iter_mut().zip(dy).zip(gate).for_each(|((d, dy), g)| *d = dy * gelu_tanh(*g));
+    vectorized!({
+        let rows = dx.chunks_exact_mut(2 * width).zip(dy.chunks_exact(width)).zip(x.chunks_exact(2 * width));
+        for ((dx, dy), x) in rows {
+            let (d_gate, d_up) = dx.split_at_mut(width);
+            let (gate, up) = x.split_at(width);
+            for (((d, dy), g), u) in d_gate.iter_mut().zip(dy).zip(gate).zip(up) {
+                *d = dy * u * gelu_tanh_derivative(*g);
             }
-        },
-    );
+            d_up.iter_mut().zip(dy).zip(gate).for_each(|((d, dy), g)| *d = dy * gelu_tanh(*g));
+        }
+    });
 }
 
 /// The normal distribution's function Φ and its density φ at `x`, within 2e-7.

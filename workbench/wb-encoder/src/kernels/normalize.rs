@@ -43,46 +43,40 @@ pub fn add_and_normalize(
     if let Some(keep) = keep.as_deref_mut() {
         keep.make_room(stream.len(), width);
     }
-    vectorized(
-        #[inline(always)]
-        || {
-            for (row, x) in stream.chunks_exact_mut(width).enumerate() {
-                if !update.is_empty() {
-                    let update = &update[row * width..(row + 1) * width];
-                    x.iter_mut().zip(update).for_each(|(x, u)| *x += u);
-                }
-                if !bias.is_empty() {
-                    x.iter_mut().zip(bias).for_each(|(x, b)| *x += b);
-                }
-                let mean = sum(x) / width as f32;
-                x.iter_mut().for_each(|x| *x -= mean);
-                let inverse = 1.0 / (dot(x, x) / width as f32 + epsilon).sqrt();
-                if let Some(keep) = keep.as_deref_mut() {
-                    keep.inverse_deviation[row] = inverse;
-                    let unit = &mut keep.unit[row * width..(row + 1) * width];
-                    unit.iter_mut().zip(x.iter()).for_each(|(u, x)| *u = x * inverse);
-                }
-                for ((x, w), s) in x.iter_mut().zip(weight).zip(shift) {
-                    *x = (*x * inverse).mul_add(*w, *s);
-                }
+    vectorized!({
+        for (row, x) in stream.chunks_exact_mut(width).enumerate() {
+            if !update.is_empty() {
+                let update = &update[row * width..(row + 1) * width];
+                x.iter_mut().zip(update).for_each(|(x, u)| *x += u);
             }
-        },
-    );
+            if !bias.is_empty() {
+                x.iter_mut().zip(bias).for_each(|(x, b)| *x += b);
+            }
+            let mean = sum(x) / width as f32;
+            x.iter_mut().for_each(|x| *x -= mean);
+            let inverse = 1.0 / (dot(x, x) / width as f32 + epsilon).sqrt();
+            if let Some(keep) = keep.as_deref_mut() {
+                keep.inverse_deviation[row] = inverse;
+                let unit = &mut keep.unit[row * width..(row + 1) * width];
+                unit.iter_mut().zip(x.iter()).for_each(|(u, x)| *u = x * inverse);
+            }
+            for ((x, w), s) in x.iter_mut().zip(weight).zip(shift) {
+                *x = (*x * inverse).mul_add(*w, *s);
+            }
+        }
+    });
 }
 
 /// The normalized output again, from what was kept: `unit · weight + shift`.
 pub fn restore(output: &mut [f32], kept: &Normalized, weight: &[f32], shift: &[f32]) {
     let width = weight.len();
-    vectorized(
-        #[inline(always)]
-        || {
-            for (y, u) in output.chunks_exact_mut(width).zip(kept.unit.chunks_exact(width)) {
-                for (((y, u), w), s) in y.iter_mut().zip(u).zip(weight).zip(shift) {
-                    *y = u.mul_add(*w, *s);
-                }
+    vectorized!({
+        for (y, u) in output.chunks_exact_mut(width).zip(kept.unit.chunks_exact(width)) {
+            for (((y, u), w), s) in y.iter_mut().zip(u).zip(weight).zip(shift) {
+                *y = u.mul_add(*w, *s);
             }
-        },
-    );
+        }
+    });
 }
 
 /// From the gradient at the output to the gradient at the input, in place;
@@ -94,29 +88,26 @@ pub fn normalize_backward(
     mut wanted: Option<(&mut [f32], &mut [f32])>,
 ) {
     let width = weight.len();
-    vectorized(
-        #[inline(always)]
-        || {
-            for (row, g) in gradient.chunks_exact_mut(width).enumerate() {
-                let unit = &kept.unit[row * width..(row + 1) * width];
-                if let Some((weight_gradient, shift_gradient)) = wanted.as_mut() {
-                    for (((w, s), g), u) in
-                        weight_gradient.iter_mut().zip(shift_gradient.iter_mut()).zip(g.iter()).zip(unit)
-                    {
-                        *w = g.mul_add(*u, *w);
-                        *s += g;
-                    }
-                }
-                g.iter_mut().zip(weight).for_each(|(g, w)| *g *= w);
-                let mean = sum(g) / width as f32;
-                let along = dot(g, unit) / width as f32;
-                let inverse = kept.inverse_deviation[row];
-                for (g, u) in g.iter_mut().zip(unit) {
-                    *g = (*g - mean - u * along) * inverse;
+    vectorized!({
+        for (row, g) in gradient.chunks_exact_mut(width).enumerate() {
+            let unit = &kept.unit[row * width..(row + 1) * width];
+            if let Some((weight_gradient, shift_gradient)) = wanted.as_mut() {
+                for (((w, s), g), u) in
+                    weight_gradient.iter_mut().zip(shift_gradient.iter_mut()).zip(g.iter()).zip(unit)
+                {
+                    *w = g.mul_add(*u, *w);
+                    *s += g;
                 }
             }
-        },
-    );
+            g.iter_mut().zip(weight).for_each(|(g, w)| *g *= w);
+            let mean = sum(g) / width as f32;
+            let along = dot(g, unit) / width as f32;
+            let inverse = kept.inverse_deviation[row];
+            for (g, u) in g.iter_mut().zip(unit) {
+                *g = (*g - mean - u * along) * inverse;
+            }
+        }
+    });
 }
 
 #[cfg(test)]

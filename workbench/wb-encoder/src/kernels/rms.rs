@@ -14,55 +14,46 @@ pub fn rms_normalize(output: &mut [f32], x: &[f32], weight: &[f32], epsilon: f32
     if let Some(keep) = keep.as_deref_mut() {
         keep.make_room(x.len(), width);
     }
-    vectorized(
-        #[inline(always)]
-        || {
-            for (row, (y, x)) in output.chunks_exact_mut(width).zip(x.chunks_exact(width)).enumerate() {
-                let inverse = 1.0 / (dot(x, x) / width as f32 + epsilon).sqrt();
-                if let Some(keep) = keep.as_deref_mut() {
-                    keep.inverse_deviation[row] = inverse;
-                    let unit = &mut keep.unit[row * width..(row + 1) * width];
-                    unit.iter_mut().zip(x).for_each(|(u, x)| *u = x * inverse);
-                }
-                for ((y, x), w) in y.iter_mut().zip(x).zip(weight) {
-                    *y = (x * inverse) * w;
-                }
+    vectorized!({
+        for (row, (y, x)) in output.chunks_exact_mut(width).zip(x.chunks_exact(width)).enumerate() {
+            let inverse = 1.0 / (dot(x, x) / width as f32 + epsilon).sqrt();
+            if let Some(keep) = keep.as_deref_mut() {
+                keep.inverse_deviation[row] = inverse;
+                let unit = &mut keep.unit[row * width..(row + 1) * width];
+                unit.iter_mut().zip(x).for_each(|(u, x)| *u = x * inverse);
             }
-        },
-    );
+            for ((y, x), w) in y.iter_mut().zip(x).zip(weight) {
+                *y = (x * inverse) * w;
+            }
+        }
+    });
 }
 
 /// The normalized output again, from what was kept: `unit · weight`.
 pub fn rms_restore(output: &mut [f32], kept: &Normalized, weight: &[f32]) {
     let width = weight.len();
-    vectorized(
-        #[inline(always)]
-        || {
-            for (y, u) in output.chunks_exact_mut(width).zip(kept.unit.chunks_exact(width)) {
-                y.iter_mut().zip(u).zip(weight).for_each(|((y, u), w)| *y = u * w);
-            }
-        },
-    );
+    vectorized!({
+        for (y, u) in output.chunks_exact_mut(width).zip(kept.unit.chunks_exact(width)) {
+            y.iter_mut().zip(u).zip(weight).for_each(|((y, u), w)| *y = u * w);
+        }
+    });
 }
 
 /// From the gradient at the output to the gradient at the input, in place; adds the gradient of the weight where it is wanted.
 pub fn rms_backward(gradient: &mut [f32], kept: &Normalized, weight: &[f32], mut wanted: Option<&mut [f32]>) {
     let width = weight.len();
-    vectorized(
-        #[inline(always)]
-        || {
-            for (row, g) in gradient.chunks_exact_mut(width).enumerate() {
-                let unit = &kept.unit[row * width..(row + 1) * width];
-                if let Some(sum) = wanted.as_deref_mut() {
-                    sum.iter_mut().zip(g.iter()).zip(unit).for_each(|((w, g), u)| *w = g.mul_add(*u, *w));
-                }
-                g.iter_mut().zip(weight).for_each(|(g, w)| *g *= w);
-                let along = dot(g, unit) / width as f32;
-                let inverse = kept.inverse_deviation[row];
-                g.iter_mut().zip(unit).for_each(|(g, u)| *g = (*g - u * along) * inverse);
+    vectorized!({
+        for (row, g) in gradient.chunks_exact_mut(width).enumerate() {
+            let unit = &kept.unit[row * width..(row + 1) * width];
+            if let Some(sum) = wanted.as_deref_mut() {
+                sum.iter_mut().zip(g.iter()).zip(unit).for_each(|((w, g), u)| *w = g.mul_add(*u, *w));
             }
-        },
-    );
+            g.iter_mut().zip(weight).for_each(|(g, w)| *g *= w);
+            let along = dot(g, unit) / width as f32;
+            let inverse = kept.inverse_deviation[row];
+            g.iter_mut().zip(unit).for_each(|(g, u)| *g = (*g - u * along) * inverse);
+        }
+    });
 }
 
 #[cfg(test)]

@@ -4,36 +4,30 @@ use super::vector::{LANES, dot, exp, max, sum, vectorized};
 
 /// Each row of `[rows, width]` becomes its softmax.
 pub fn softmax_rows(x: &mut [f32], width: usize) {
-    vectorized(
-        #[inline(always)]
-        || {
-            for row in x.chunks_exact_mut(width) {
-                let top = max(row);
-                for x in row.iter_mut() {
-                    *x = exp(*x - top);
-                }
-                let factor = 1.0 / sum(row);
-                for x in row.iter_mut() {
-                    *x *= factor;
-                }
+    vectorized!({
+        for row in x.chunks_exact_mut(width) {
+            let top = max(row);
+            for x in row.iter_mut() {
+                *x = exp(*x - top);
             }
-        },
-    );
+            let factor = 1.0 / sum(row);
+            for x in row.iter_mut() {
+                *x *= factor;
+            }
+        }
+    });
 }
 
 /// From the gradient at the probabilities to the gradient at the scores, in place: `g = p · (g - Σ g·p)` by row.
 pub fn softmax_backward_rows(gradient: &mut [f32], probabilities: &[f32], width: usize) {
-    vectorized(
-        #[inline(always)]
-        || {
-            for (g, p) in gradient.chunks_exact_mut(width).zip(probabilities.chunks_exact(width)) {
-                let mean = dot(g, p);
-                for (g, p) in g.iter_mut().zip(p) {
-                    *g = (*g - mean) * p;
-                }
+    vectorized!({
+        for (g, p) in gradient.chunks_exact_mut(width).zip(probabilities.chunks_exact(width)) {
+            let mean = dot(g, p);
+            for (g, p) in g.iter_mut().zip(p) {
+                *g = (*g - mean) * p;
             }
-        },
-    );
+        }
+    });
 }
 
 const _: () = assert!(LANES.is_power_of_two());

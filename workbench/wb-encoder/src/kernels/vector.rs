@@ -11,8 +11,19 @@ pub(super) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// Runs a loop compiled for the best instructions that this processor has.
 /// What it calls must be `#[inline(always)]`.
+macro_rules! vectorized {
+    ($work:expr) => {
+        $crate::kernels::vector::dispatched(
+            #[inline(always)]
+            || $work,
+        )
+    };
+}
+pub(crate) use vectorized;
+
+/// Calls what [`vectorized!`] makes of a loop.
 #[inline]
-pub fn vectorized<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn dispatched<R>(work: impl FnOnce() -> R) -> R {
     ARCH.dispatch(work)
 }
 
@@ -92,35 +103,29 @@ pub fn add_scaled(y: &mut [f32], factor: f32, x: &[f32]) {
 
 /// Adds the columns of `[rows, width]` to `sums`, `[width]`.
 pub fn add_column_sums(sums: &mut [f32], matrix: &[f32]) {
-    vectorized(
-        #[inline(always)]
-        || {
-            for row in matrix.chunks_exact(sums.len()) {
-                for (sum, x) in sums.iter_mut().zip(row) {
-                    *sum += x;
-                }
+    vectorized!({
+        for row in matrix.chunks_exact(sums.len()) {
+            for (sum, x) in sums.iter_mut().zip(row) {
+                *sum += x;
             }
-        },
-    );
+        }
+    });
 }
 
 /// A number that differs when one of `x` does (two changes may cancel out, one in 2^32 times).
 pub fn checksum(x: &[f32]) -> u64 {
-    vectorized(
-        #[inline(always)]
-        || {
-            let mut lanes = [1u32; 4 * LANES];
-            let chunks = x.chunks_exact(4 * LANES);
-            let rest = chunks.remainder();
-            for chunk in chunks {
-                for (lane, x) in lanes.iter_mut().zip(chunk) {
-                    *lane = lane.wrapping_mul(31).wrapping_add(x.to_bits());
-                }
+    vectorized!({
+        let mut lanes = [1u32; 4 * LANES];
+        let chunks = x.chunks_exact(4 * LANES);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for (lane, x) in lanes.iter_mut().zip(chunk) {
+                *lane = lane.wrapping_mul(31).wrapping_add(x.to_bits());
             }
-            let all = lanes.iter().copied().chain(rest.iter().map(|x| x.to_bits()));
-            all.fold(x.len() as u64, |sum, lane| sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(lane)))
-        },
-    )
+        }
+        let all = lanes.iter().copied().chain(rest.iter().map(|x| x.to_bits()));
+        all.fold(x.len() as u64, |sum, lane| sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(lane)))
+    })
 }
 
 /// Puts `bias` into every row of `[rows, width]`: the start of a product that is then added.

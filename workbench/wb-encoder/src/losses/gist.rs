@@ -172,20 +172,3 @@ impl Gist {
         self.blocks().into_iter().map(mask).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn impossible_values_are_named_by_their_key() {
-        let check = |json: &str| {
-            let config: GistConfig = serde_json::from_str(json).unwrap();
-            config.validate("gist").map_err(|error| error.to_string())
-        };
-        assert!(check("{}").unwrap_err().starts_with("gist.guide: is empty"));
-        let found = check(r#"{"guide": {"id": "x"}, "temperature": 0}"#).unwrap_err();
-        assert!(found.starts_with("gist.temperature: got 0"), "{found}");
-        check(r#"{"guide": {"id": "x"}, "margin": {"relative": 0.05}}"#).unwrap();
-    }
-}

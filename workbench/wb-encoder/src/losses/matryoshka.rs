@@ -93,30 +93,3 @@ impl LossSpec for MatryoshkaConfig {
         self.loss.validate(&format!("{key}.loss"))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn impossible_values_are_named_by_their_key() {
-        let check = |json: &str| {
-            let config: MatryoshkaConfig = serde_json::from_str(json).unwrap();
-            config.validate("m").map_err(|error| error.to_string())
-        };
-        let cases = [
-            ("{}", "m.dims: got none"),
-            (r#"{"dims": [8, 0]}"#, "m.dims: got 0"),
-            (r#"{"dims": [8, 8]}"#, "m.dims: 8 stands there twice"),
-            (r#"{"dims": [8, 4], "weights": [1]}"#, "m.weights: got 1, expected 2"),
-            (r#"{"dims": [8, 4], "weights": [1, -1]}"#, "m.weights: got -1"),
-            (r#"{"dims": [8], "loss": {"mnrl": {"scale": 0}}}"#, "m.loss.mnrl.scale: got 0"),
-            (r#"{"dims": [8], "loss": {"matryoshka": {"dims": [4]}}}"#, "m.loss: got `matryoshka` inside"),
-        ];
-        for (json, expected) in cases {
-            let found = check(json).unwrap_err();
-            assert!(found.starts_with(expected), "{found}");
-        }
-        check(r#"{"dims": [8, 4], "weights": [1, 0.5]}"#).unwrap();
-    }
-}

@@ -309,37 +309,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_values_are_named_by_their_key() {
-        let check = |json: &str| {
-            let config: MnrlConfig = serde_json::from_str(json).unwrap();
-            config.validate("loss.mnrl").map_err(|error| error.to_string())
-        };
-        let cases = [
-            (r#"{"scale": 20, "temperature": 0.05}"#, "loss.mnrl.temperature: the temperature stands here twice"),
-            (r#"{"scale": 0}"#, "loss.mnrl.scale: got 0, expected a number above 0"),
-            (r#"{"temperature": -1}"#, "loss.mnrl.temperature: got -1"),
-            (r#"{"directions": ["doc_to_query"]}"#, "loss.mnrl.directions: expected `query_to_doc` among them"),
-            (
-                r#"{"directions": ["query_to_doc", "query_to_doc"]}"#,
-                "loss.mnrl.directions: `query_to_doc` stands there twice",
-            ),
-            (
-                r#"{"directions": ["query_to_doc", "doc_to_doc"], "partition": "per_direction"}"#,
-                "loss.mnrl.partition: got `per_direction`, but `doc_to_doc` alone",
-            ),
-            (r#"{"hardness": {"all_negatives": 0}}"#, "loss.mnrl.hardness: got 0"),
-        ];
-        for (json, expected) in cases {
-            let found = check(json).unwrap_err();
-            assert!(found.starts_with(expected), "{found}");
-        }
-        for good in [r#"{"temperature": 0.07}"#, r#"{"hardness": {"hard_negatives": 5}}"#, "{}"] {
-            check(good).unwrap();
-        }
-        assert!(serde_json::from_str::<MnrlConfig>(r#"{"symmetric": true}"#).is_err());
-    }
-
-    #[test]
     fn a_temperature_is_the_inverse_of_a_scale() {
         let config: MnrlConfig = serde_json::from_str(r#"{"temperature": 0.1}"#).unwrap();
         assert_eq!((config.scale(), MnrlConfig::default().scale()), (10.0, 20.0));

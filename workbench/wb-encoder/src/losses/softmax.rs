@@ -16,20 +16,17 @@ pub fn pick_own(scores: &mut Array2<f32>, scale: f32, weight: f32) -> f64 {
     let one = |(row, scores): (usize, &mut [f32])| {
         let own = scores[row];
         let (mut total, mut top) = (0.0, 0.0);
-        vectorized(
-            #[inline(always)]
-            || {
-                top = max(scores);
-                for s in scores.iter_mut() {
-                    *s = exp((*s - top) * scale);
-                }
-                total = sum(scores);
-                let factor = step / total;
-                for s in scores.iter_mut() {
-                    *s *= factor;
-                }
-            },
-        );
+        vectorized!({
+            top = max(scores);
+            for s in scores.iter_mut() {
+                *s = exp((*s - top) * scale);
+            }
+            total = sum(scores);
+            let factor = step / total;
+            for s in scores.iter_mut() {
+                *s *= factor;
+            }
+        });
         scores[row] -= step;
         f64::from((top - own) * scale) + f64::from(total).ln()
     };

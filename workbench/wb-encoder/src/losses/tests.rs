@@ -362,6 +362,55 @@ fn what_a_loss_needs_and_does_not_get_is_named() {
 }
 
 #[test]
+fn impossible_values_are_named_by_their_key() {
+    let check = |json: &str| {
+        let config: LossConfig = serde_json::from_str(json).unwrap();
+        config.validate("loss").map_err(|error| error.to_string())
+    };
+    let cases = [
+        (r#"{"mnrl": {"scale": 20, "temperature": 0.05}}"#, "mnrl.temperature: the temperature stands here twice"),
+        (r#"{"mnrl": {"scale": 0}}"#, "mnrl.scale: got 0, expected a number above 0"),
+        (r#"{"mnrl": {"temperature": -1}}"#, "mnrl.temperature: got -1"),
+        (r#"{"mnrl": {"directions": ["doc_to_query"]}}"#, "mnrl.directions: expected `query_to_doc` among them"),
+        (
+            r#"{"mnrl": {"directions": ["query_to_doc", "query_to_doc"]}}"#,
+            "mnrl.directions: `query_to_doc` stands there twice",
+        ),
+        (
+            r#"{"mnrl": {"directions": ["query_to_doc", "doc_to_doc"], "partition": "per_direction"}}"#,
+            "mnrl.partition: got `per_direction`, but `doc_to_doc` alone",
+        ),
+        (r#"{"mnrl": {"hardness": {"all_negatives": 0}}}"#, "mnrl.hardness: got 0"),
+        (r#"{"gist": {}}"#, "gist.guide: is empty"),
+        (r#"{"gist": {"guide": {"id": "x"}, "temperature": 0}}"#, "gist.temperature: got 0"),
+        (r#"{"matryoshka": {}}"#, "matryoshka.dims: got none"),
+        (r#"{"matryoshka": {"dims": [8, 0]}}"#, "matryoshka.dims: got 0"),
+        (r#"{"matryoshka": {"dims": [8, 8]}}"#, "matryoshka.dims: 8 stands there twice"),
+        (r#"{"matryoshka": {"dims": [8, 4], "weights": [1]}}"#, "matryoshka.weights: got 1, expected 2"),
+        (r#"{"matryoshka": {"dims": [8, 4], "weights": [1, -1]}}"#, "matryoshka.weights: got -1"),
+        (r#"{"matryoshka": {"dims": [8], "loss": {"mnrl": {"scale": 0}}}}"#, "matryoshka.loss.mnrl.scale: got 0"),
+        (
+            r#"{"matryoshka": {"dims": [8], "loss": {"matryoshka": {"dims": [4]}}}}"#,
+            "matryoshka.loss: got `matryoshka` inside",
+        ),
+    ];
+    for (json, expected) in cases {
+        let found = check(json).unwrap_err();
+        assert!(found.starts_with(&format!("loss.{expected}")), "{found}");
+    }
+    for good in [
+        r#"{"mnrl": {}}"#,
+        r#"{"mnrl": {"temperature": 0.07}}"#,
+        r#"{"mnrl": {"hardness": {"hard_negatives": 5}}}"#,
+        r#"{"gist": {"guide": {"id": "x"}, "margin": {"relative": 0.05}}}"#,
+        r#"{"matryoshka": {"dims": [8, 4], "weights": [1, 0.5]}}"#,
+    ] {
+        check(good).unwrap();
+    }
+    assert!(serde_json::from_str::<LossConfig>(r#"{"mnrl": {"symmetric": true}}"#).is_err());
+}
+
+#[test]
 fn a_scale_can_be_given_to_losses_that_have_one() {
     for (json, _) in ALL {
         let config = config(json);

@@ -35,30 +35,24 @@ impl Distances {
 
     /// Adds them to one head's scores of a text's tokens with its first `keys`, `[tokens, keys]`.
     pub fn add_to(&self, head: usize, scores: &mut [f32], keys: usize) {
-        vectorized(
-            #[inline(always)]
-            || {
-                for (query, row) in scores.chunks_exact_mut(keys).enumerate() {
-                    let own = &self.values[self.first(head, query)..][..keys];
-                    row.iter_mut().zip(own).for_each(|(x, d)| *x += d);
-                }
-            },
-        );
+        vectorized!({
+            for (query, row) in scores.chunks_exact_mut(keys).enumerate() {
+                let own = &self.values[self.first(head, query)..][..keys];
+                row.iter_mut().zip(own).for_each(|(x, d)| *x += d);
+            }
+        });
     }
 
     /// Adds one head's `[tokens, keys]` numbers to those of their distances.
     pub fn add(&mut self, head: usize, scores: &[f32], keys: usize) {
         let first = self.first(head, 0);
         let values = &mut self.values;
-        vectorized(
-            #[inline(always)]
-            || {
-                for (query, row) in scores.chunks_exact(keys).enumerate() {
-                    let own = &mut values[first - query..][..keys];
-                    own.iter_mut().zip(row).for_each(|(d, x)| *d += x);
-                }
-            },
-        );
+        vectorized!({
+            for (query, row) in scores.chunks_exact(keys).enumerate() {
+                let own = &mut values[first - query..][..keys];
+                own.iter_mut().zip(row).for_each(|(d, x)| *d += x);
+            }
+        });
     }
 
     /// Calls with each head, distance and number.

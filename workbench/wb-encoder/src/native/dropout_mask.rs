@@ -38,18 +38,15 @@ impl Mask {
     /// `element` is the number of a row's first element.
     pub fn apply_to_rows(self, x: &mut [f32], width: usize, place: u64, element: impl Fn(usize) -> u64) {
         let key = key(self.dropout, self.site, place);
-        vectorized(
-            #[inline(always)]
-            || {
-                for (row, x) in x.chunks_mut(width).enumerate() {
-                    let first = element(row);
-                    for (offset, x) in x.iter_mut().enumerate() {
-                        let drop = draw(key, first + offset as u64) < self.limit;
-                        *x = if drop { 0.0 } else { *x * self.factor };
-                    }
+        vectorized!({
+            for (row, x) in x.chunks_mut(width).enumerate() {
+                let first = element(row);
+                for (offset, x) in x.iter_mut().enumerate() {
+                    let drop = draw(key, first + offset as u64) < self.limit;
+                    *x = if drop { 0.0 } else { *x * self.factor };
                 }
-            },
-        );
+            }
+        });
     }
 }
 

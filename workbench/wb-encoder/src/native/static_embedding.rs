@@ -70,14 +70,11 @@ impl NativeStatic {
 
     fn mean(&self, shares: &Shares, row: &mut [f32]) {
         let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
-        vectorized(
-            #[inline(always)]
-            || {
-                for (id, share) in shares {
-                    add_scaled(row, *share, &vectors[*id as usize * dim..][..dim]);
-                }
-            },
-        );
+        vectorized!({
+            for (id, share) in shares {
+                add_scaled(row, *share, &vectors[*id as usize * dim..][..dim]);
+            }
+        });
     }
 
     /// Gradients of the position weights from a text's occurrences.
@@ -86,15 +83,12 @@ impl NativeStatic {
         let counts = self.counts(text);
         let total: f32 = counts.iter().map(|(_, count)| count).sum();
         let mut gradient = vec![0.0; self.config.positions];
-        vectorized(
-            #[inline(always)]
-            || {
-                for (place, (id, count)) in counts.iter().enumerate() {
-                    let felt = dot(g, &vectors[*id as usize * dim..][..dim]) - along;
-                    gradient[self.config.bucket(place)] += count / total * felt;
-                }
-            },
-        );
+        vectorized!({
+            for (place, (id, count)) in counts.iter().enumerate() {
+                let felt = dot(g, &vectors[*id as usize * dim..][..dim]) - along;
+                gradient[self.config.bucket(place)] += count / total * felt;
+            }
+        });
         gradient
     }
 
@@ -229,15 +223,12 @@ impl NativeStatic {
             let vectors = &self.parameters.at(self.vectors).values;
             gradients.at_mut(place).par_iter_mut().enumerate().with_min_len(256).for_each(|(id, gradient)| {
                 let vector = &vectors[id * dim..][..dim];
-                vectorized(
-                    #[inline(always)]
-                    || {
-                        for (text, share) in of_token(id) {
-                            let text = *text as usize;
-                            *gradient += share * (dot(&g[text * dim..][..dim], vector) - along[text]);
-                        }
-                    },
-                );
+                vectorized!({
+                    for (text, share) in of_token(id) {
+                        let text = *text as usize;
+                        *gradient += share * (dot(&g[text * dim..][..dim], vector) - along[text]);
+                    }
+                });
             });
         }
         if let Some(place) = self.positions.filter(|place| self.parameters.at(*place).trainable) {
@@ -252,14 +243,11 @@ impl NativeStatic {
         if self.parameters.at(self.vectors).trainable {
             gradients.at_mut(self.vectors).par_chunks_mut(dim).enumerate().with_min_len(64).for_each(
                 |(id, gradient)| {
-                    vectorized(
-                        #[inline(always)]
-                        || {
-                            for (text, share) in of_token(id) {
-                                add_scaled(gradient, *share, &g[*text as usize * dim..][..dim]);
-                            }
-                        },
-                    );
+                    vectorized!({
+                        for (text, share) in of_token(id) {
+                            add_scaled(gradient, *share, &g[*text as usize * dim..][..dim]);
+                        }
+                    });
                 },
             );
         }

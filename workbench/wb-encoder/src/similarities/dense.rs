@@ -55,12 +55,7 @@ impl Similarity for DenseSimilarity {
     }
 
     fn own_scores(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32]) -> Vec<f32> {
-        rows::own_scores(left, right, owners, |left, right| {
-            vectorized(
-                #[inline(always)]
-                || dot(left, right),
-            )
-        })
+        rows::own_scores(left, right, owners, |left, right| vectorized!(dot(left, right)))
     }
 
     fn own_backward(&self, left: Matrix<'_>, right: Matrix<'_>, owners: &[u32], at_scores: &[f32]) -> SideGradients {
@@ -81,8 +76,5 @@ impl Similarity for DenseSimilarity {
 }
 
 fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
-    vectorized(
-        #[inline(always)]
-        || add_scaled(sum, factor, row),
-    );
+    vectorized!(add_scaled(sum, factor, row));
 }

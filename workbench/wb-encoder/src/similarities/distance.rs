@@ -22,13 +22,10 @@ pub enum Distance {
 
 impl Distance {
     fn score(self, a: &[f32], b: &[f32]) -> f32 {
-        vectorized(
-            #[inline(always)]
-            || match self {
-                Self::Euclidean => -reduce(a, b, |x| x * x).sqrt(),
-                Self::Manhattan => -reduce(a, b, f32::abs),
-            },
-        )
+        vectorized!(match self {
+            Self::Euclidean => -reduce(a, b, |x| x * x).sqrt(),
+            Self::Manhattan => -reduce(a, b, f32::abs),
+        })
     }
 
     /// Adds `at_score` times ∂s/∂a to `gradient`.
@@ -36,24 +33,21 @@ impl Distance {
         if at_score == 0.0 {
             return;
         }
-        vectorized(
-            #[inline(always)]
-            || match self {
-                Self::Euclidean => {
-                    let length = reduce(a, b, |x| x * x).sqrt();
-                    let factor = if length > 0.0 { at_score / length } else { 0.0 };
-                    for ((g, a), b) in gradient.iter_mut().zip(a).zip(b) {
-                        *g += factor * (b - a);
-                    }
+        vectorized!(match self {
+            Self::Euclidean => {
+                let length = reduce(a, b, |x| x * x).sqrt();
+                let factor = if length > 0.0 { at_score / length } else { 0.0 };
+                for ((g, a), b) in gradient.iter_mut().zip(a).zip(b) {
+                    *g += factor * (b - a);
                 }
-                Self::Manhattan => {
-                    for ((g, a), b) in gradient.iter_mut().zip(a).zip(b) {
-                        let sign = if b > a { 1.0 } else { 0.0 } - if a > b { 1.0 } else { 0.0 };
-                        *g += at_score * sign;
-                    }
+            }
+            Self::Manhattan => {
+                for ((g, a), b) in gradient.iter_mut().zip(a).zip(b) {
+                    let sign = if b > a { 1.0 } else { 0.0 } - if a > b { 1.0 } else { 0.0 };
+                    *g += at_score * sign;
                 }
-            },
-        );
+            }
+        });
     }
 }
 

@@ -54,16 +54,13 @@ fn first_maximum(products: &[f32]) -> (Option<usize>, f32) {
     if products.is_empty() {
         return (None, LEAST);
     }
-    vectorized(
-        #[inline(always)]
-        || {
-            let greatest = max(products);
-            match products.iter().position(|product| *product == greatest) {
-                Some(at) => (Some(at), greatest),
-                None => (Some(0), f32::NAN),
-            }
-        },
-    )
+    vectorized!({
+        let greatest = max(products);
+        match products.iter().position(|product| *product == greatest) {
+            Some(at) => (Some(at), greatest),
+            None => (Some(0), f32::NAN),
+        }
+    })
 }
 
 /// Maxima over the tokens that are retrieved: the nearest of all right tokens.

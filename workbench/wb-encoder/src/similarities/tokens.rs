@@ -236,33 +236,27 @@ impl TokenSimilarity {
         let mut at_left = Array2::zeros((left.tokens(), left.dim));
         rows::each(&mut at_left, |token, row| {
             let weights = at_scores.row(owner[token]);
-            vectorized(
-                #[inline(always)]
-                || {
-                    for (best, weight) in best(token).iter().zip(weights) {
-                        if *best != NONE && *weight != 0.0 {
-                            add_scaled(row, *weight, right.row(*best as usize));
-                        }
+            vectorized!({
+                for (best, weight) in best(token).iter().zip(weights) {
+                    if *best != NONE && *weight != 0.0 {
+                        add_scaled(row, *weight, right.row(*best as usize));
                     }
-                },
-            );
+                }
+            });
         });
         let mut at_right = Array2::zeros((right.tokens(), right.dim));
         let parts = text_rows(&mut at_right, right);
         parts.into_par_iter().enumerate().for_each(|(text, rows)| {
             let first = right.offsets[text];
-            vectorized(
-                #[inline(always)]
-                || {
-                    for token in 0..left.tokens() {
-                        let (best, weight) = (best(token)[text], at_scores[[owner[token], text]]);
-                        if best != NONE && weight != 0.0 {
-                            let at = (best as usize - first) * right.dim;
-                            add_scaled(&mut rows[at..at + right.dim], weight, left.row(token));
-                        }
+            vectorized!({
+                for token in 0..left.tokens() {
+                    let (best, weight) = (best(token)[text], at_scores[[owner[token], text]]);
+                    if best != NONE && weight != 0.0 {
+                        let at = (best as usize - first) * right.dim;
+                        add_scaled(&mut rows[at..at + right.dim], weight, left.row(token));
                     }
-                },
-            );
+                }
+            });
         });
         [at_left, at_right]
     }
@@ -322,10 +316,7 @@ pub enum OwnMatches {
 }
 
 fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
-    vectorized(
-        #[inline(always)]
-        || add_scaled(sum, factor, row),
-    );
+    vectorized!(add_scaled(sum, factor, row));
 }
 
 /// The text that each token belongs to.

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
 
-/// How weights are written.
+/// Type of numbers that weights are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeightType {

@@ -192,8 +192,5 @@ pub(super) fn longest(pass: GroupPass<'_>) -> usize {
 
 /// `x += y`.
 pub(super) fn add(x: &mut [f32], y: &[f32]) {
-    vectorized(
-        #[inline(always)]
-        || add_scaled(x, 1.0, y),
-    );
+    vectorized!(add_scaled(x, 1.0, y));
 }

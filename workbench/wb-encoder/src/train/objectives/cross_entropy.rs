@@ -64,10 +64,7 @@ pub fn cross_entropy(
             matmul(MatMut::new(&mut block.logits, n, bias.len()), true, Mat::new(x, n, width), right, 1.0);
             block.maxima.clear();
             let rows = block.logits.chunks_exact(bias.len());
-            vectorized(
-                #[inline(always)]
-                || block.maxima.extend(rows.map(max)),
-            );
+            vectorized!(block.maxima.extend(rows.map(max)));
         });
         let maxima: Vec<f32> = (0..n).map(|row| max_over(&blocks, row)).collect();
         let right: Vec<f32> = classes.iter().enumerate().map(|(row, class)| logit(&blocks, row, *class)).collect();
@@ -120,13 +117,10 @@ impl Block {
         let wide = self.wide();
         self.sums.clear();
         for (row, max) in self.logits.chunks_exact_mut(wide).zip(maxima) {
-            self.sums.push(vectorized(
-                #[inline(always)]
-                || {
-                    row.iter_mut().for_each(|x| *x = exp(*x - max));
-                    sum(row)
-                },
-            ));
+            self.sums.push(vectorized!({
+                row.iter_mut().for_each(|x| *x = exp(*x - max));
+                sum(row)
+            }));
         }
     }
 
