@@ -4,6 +4,8 @@
 
 use gemm::Parallelism;
 
+use super::{instructions::IS_LOWERED, packed};
+
 /// A matrix to read: `data[row * row_stride + column * column_stride]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Mat<'a> {
@@ -98,6 +100,9 @@ pub fn matmul(result: MatMut<'_>, add: bool, left: Mat<'_>, right: Mat<'_>, scal
             }
         }
         return;
+    }
+    if *IS_LOWERED {
+        return packed::pack_and_matmul(result, add, left, right, scale);
     }
     let stride = |stride: usize| stride as isize;
     // SAFETY: `check` proved at construction that every index below rows and columns lies inside each slice

@@ -6,6 +6,7 @@
 //! at run time.
 
 pub mod activation;
+mod instructions;
 pub mod matmul;
 pub mod normalize;
 pub mod packed;
@@ -13,5 +14,6 @@ pub mod rms;
 pub mod softmax;
 pub mod vector;
 
+pub use instructions::instruction_set;
 pub use matmul::{Mat, MatMut, matmul};
 pub use packed::{Packed, matmul_packed};

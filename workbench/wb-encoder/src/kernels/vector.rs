@@ -1,13 +1,9 @@
 //! Vectorized arithmetic: loops over lanes that the compiler turns into the processor's widest instructions.
 
-use std::sync::LazyLock;
-
-use pulp::Arch;
+use super::instructions::ARCH;
 
 /// Lanes of an accumulator; sums and maxima are kept per lane, so their order does not depend on the processor.
 pub const LANES: usize = 16;
-
-pub(super) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// Runs a loop compiled for the best instructions that this processor has.
 /// What it calls must be `#[inline(always)]`.

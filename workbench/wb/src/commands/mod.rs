@@ -38,6 +38,7 @@ pub enum End {
 
 /// Runs a command.
 pub fn run(command: Command) -> Result<End> {
+    wb_encoder::kernels::instruction_set()?;
     match command {
         Command::Run(arguments) => experiment::run(arguments),
         Command::Init(arguments) => init::init(&arguments),
