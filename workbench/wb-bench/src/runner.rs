@@ -1,6 +1,6 @@
 //! Runs a plan against a contestant, and gives the record that is written to `bench/NAME.json`.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, collections::HashSet, path::Path};
 
 use wb_core::{
     Progress, Seed,
@@ -14,7 +14,10 @@ use crate::{
     benchmarks::Plan,
     contestant::Scorer,
     examples::best_and_worst,
-    protocols::{Context, Measured, Planned, ranked::Ranked},
+    protocols::{
+        Context, Measured, Planned,
+        ranked::{Part, Ranked},
+    },
 };
 
 /// Documents of a query in a run file.
@@ -91,25 +94,51 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Duplicates and leaks. One look at the texts is enough for all protocols on the same language and split.
+/// The texts that one protocol measures, by their numbers.
+struct AuditedTexts<'p> {
+    language: &'p str,
+    split: &'p str,
+    queries: HashSet<u32>,
+    documents: HashSet<u32>,
+}
+
+impl<'p> AuditedTexts<'p> {
+    fn new(language: &'p str, split: &'p str, parts: &[Part]) -> Self {
+        let queries = parts.iter().flat_map(|part| part.queries.iter().map(|query| query.text)).collect();
+        let documents = parts.iter().flat_map(|part| part.texts.iter().copied()).collect();
+        Self { language, split, queries, documents }
+    }
+
+    /// True where another protocol of the same language and split has all of these texts.
+    fn are_in(&self, other: &Self) -> bool {
+        (self.language, self.split) == (other.language, other.split)
+            && self.queries.is_subset(&other.queries)
+            && self.documents.is_subset(&other.documents)
+    }
+}
+
+/// Duplicates and leaks, each line named after its protocol. A protocol whose texts are among those of an earlier one,
+/// as the chunks of pairs-1000 are among pairs-full, has no lines of its own.
 fn audits(plan: &Plan, training: Option<&TrainingTexts>) -> Vec<AuditLine> {
-    let mut seen = Vec::new();
+    let mut audited: Vec<AuditedTexts<'_>> = Vec::new();
     let mut lines = Vec::new();
     for planned in &plan.protocols {
-        let (place, parts) = match planned {
-            Planned::Ranked(ranked) => ((ranked.language.as_str(), ranked.split.as_str()), Cow::from(&ranked.parts)),
-            Planned::CsnNdcg(ndcg) => ((ndcg.language.as_str(), "annotated"), Cow::from(vec![ndcg.as_part()])),
-            // Its texts are those of csn-full.
+        let (language, split, parts) = match planned {
+            Planned::Ranked(ranked) => (&ranked.language, ranked.split.as_str(), Cow::from(&ranked.parts)),
+            Planned::CsnNdcg(ndcg) => (&ndcg.language, "annotated", Cow::from(vec![ndcg.as_part()])),
+            // Its functions are those of csn-full.
             Planned::Csn1000(_) => continue,
         };
-        if !seen.contains(&place) {
-            seen.push(place);
-            let title = planned.protocol().title();
-            lines.extend(audit::inside(&plan.texts, &title, &parts));
-            lines.extend(
-                training.iter().flat_map(|training| audit::against_training(&plan.texts, &title, &parts, training)),
-            );
+        let texts = AuditedTexts::new(language, split, &parts);
+        if audited.iter().any(|earlier| texts.are_in(earlier)) {
+            continue;
         }
+        let title = planned.protocol().title();
+        lines.extend(audit::inside(&plan.texts, &title, &parts));
+        lines.extend(
+            training.iter().flat_map(|training| audit::against_training(&plan.texts, &title, &parts, training)),
+        );
+        audited.push(texts);
     }
     lines
 }

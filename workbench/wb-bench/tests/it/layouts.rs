@@ -121,6 +121,34 @@ fn advtest_and_the_cleaned_release_are_recognised() {
 }
 
 #[test]
+fn every_body_of_texts_is_audited_under_its_protocol() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    write(&at("python/test.jsonl"), &rows(0..5, "python"));
+    write(&at("python/codebase.jsonl"), &rows(0..50, "python"));
+    write(&at("AdvTest/test.jsonl"), &rows(60..67, "python"));
+    for collection in ["coir-one", "coir-two"] {
+        write(&at(collection).join("corpus.jsonl"), &format!("{{\"_id\": \"d\", \"text\": \"of {collection}\"}}\n"));
+        write(&at(collection).join("queries.jsonl"), "{\"_id\": \"q\", \"text\": \"what is there\"}\n");
+        write(&at(collection).join("qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq\td\t1\n");
+    }
+    let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
+    let outcome = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let what = "documents equal to an earlier one in the pool: ";
+    let audited: Vec<(&str, u64)> =
+        outcome.audit.iter().filter_map(|line| Some((line.what.strip_prefix(what)?, line.of))).collect();
+    // The rules of MTEB and of sentence-transformers measure the very texts of CoIR's.
+    let expected = [
+        ("csn-full python test", 5),
+        ("csn-clean-full python test", 50),
+        ("advtest python test", 7),
+        ("coir-one all test", 1),
+        ("coir-two all test", 1),
+    ];
+    assert_eq!(audited, expected);
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let config = CodeSearchNetConfig::default();
