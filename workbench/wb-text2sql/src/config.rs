@@ -147,6 +147,13 @@ impl Default for NearestConfig {
     }
 }
 
+impl NearestConfig {
+    /// The predictor's settings, with so many examples a question.
+    pub fn with_top_k(self, top_k: usize) -> PredictConfig {
+        PredictConfig { top_k, retrieval_weight: self.retrieval_weight, execution_guided: self.execution_guided }
+    }
+}
+
 /// How a language model is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -265,12 +272,7 @@ impl RagConfig {
         }
         match &self.generator {
             GeneratorChoice::Nearest(nearest) => {
-                let of = PredictConfig {
-                    top_k: self.top_k,
-                    retrieval_weight: nearest.retrieval_weight,
-                    execution_guided: nearest.execution_guided,
-                };
-                of.validate(&format!("{key}.generator.nearest"))
+                nearest.with_top_k(self.top_k).validate(&format!("{key}.generator.nearest"))
             }
             GeneratorChoice::Model(model) => model.validate(&format!("{key}.generator.model")),
         }

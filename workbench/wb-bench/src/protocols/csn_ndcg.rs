@@ -180,10 +180,12 @@ impl CsnNdcg {
         let matched = |position: &usize| floor.is_none_or(|floor| scores[*position] > floor);
         let all = sorted((0..scores.len()).filter(matched).map(hit).collect());
         let (distinct, distinct_relevance) = self.distinct(query, scores, &matched);
-        let of_judged = |held: &[f64]| ideal(held) / ideal(held.iter().chain(&query.unheld));
+        let ideals = |held: &[f64]| {
+            let of_held = ideal(held);
+            (of_held, of_held / ideal(held.iter().chain(&query.unheld)))
+        };
         let held: Vec<f64> = query.relevance.values().copied().collect();
-        let (whole, distinct_ideal) = (ideal(&held), ideal(&distinct_relevance));
-        let (share, distinct_share) = (of_judged(&held), of_judged(&distinct_relevance));
+        let ((whole, share), (distinct_ideal, distinct_share)) = (ideals(&held), ideals(&distinct_relevance));
         let tied = all.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
         let mut values = [Value::default(); 2];
         for (value, mode) in values.iter_mut().zip(Mode::BOTH) {

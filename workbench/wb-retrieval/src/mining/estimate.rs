@@ -7,7 +7,7 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use wb_core::{
-    Encoder, Interaction, Seed, Side,
+    Encoder, Seed, Side,
     progress::silent,
     statistics::{Interval, wilson},
 };
@@ -146,39 +146,16 @@ pub fn above_positive_by_vectors(
     encoder: &dyn Encoder,
     progress: &mut dyn FnMut(wb_core::Progress),
 ) -> Result<Judged> {
-    if encoder.interaction() == Interaction::MaxSim {
-        return above_positive_by_tokens(texts, sample, encoder, progress);
-    }
-    let mut encode = |texts: &[&str], side: Side| {
-        let vectors = encoder.encode(texts, side, progress);
-        let vectors =
-            vectors.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })?;
-        Ok::<_, Error>(vectors.normalized())
+    let documents = documents_of(texts, sample);
+    let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
+    let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
+    let mut vectors_of = |texts: &[&str], side: Side| {
+        let vectors = encode(encoder, texts, side, progress)?;
+        // Tokens are compared as the encoder makes them.
+        Ok::<_, Error>(if vectors.offsets().is_some() { vectors } else { vectors.normalized() })
     };
-    let documents = documents_of(texts, sample);
-    let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
-    let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
-    let queries = encode(&of_queries, Side::Query)?;
-    let vectors = encode(&of_documents, Side::Document)?;
-    let mut row = 0;
-    Ok(above_positive(texts, sample, |_, wanted| {
-        let query = queries.row(row);
-        row += 1;
-        wanted.map(|document| query.dot(&vectors.row(documents.binary_search(&document).unwrap_or_default())))
-    }))
-}
-
-fn above_positive_by_tokens(
-    texts: &Texts<'_>,
-    sample: &[Sampled],
-    encoder: &dyn Encoder,
-    progress: &mut dyn FnMut(wb_core::Progress),
-) -> Result<Judged> {
-    let documents = documents_of(texts, sample);
-    let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
-    let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
-    let queries = encode(encoder, &of_queries, Side::Query, progress)?;
-    let vectors = encode(encoder, &of_documents, Side::Document, progress)?;
+    let queries = vectors_of(&of_queries, Side::Query)?;
+    let vectors = vectors_of(&of_documents, Side::Document)?;
     let mut row = 0;
     let mut failed = None;
     let judged = above_positive(texts, sample, |_, wanted| {

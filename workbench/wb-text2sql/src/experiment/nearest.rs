@@ -10,7 +10,7 @@ use super::{answers::Answered, inputs::Inputs};
 use crate::{
     RagConfig, Result,
     config::NearestConfig,
-    predict::{PredictConfig, Prediction, Predictor, Ran},
+    predict::{Prediction, Predictor, Ran},
 };
 
 /// A query for each question, with these examples or without any.
@@ -22,11 +22,7 @@ pub fn answers(
     pool: &Pool,
     progress: &mut SendProgress<'_>,
 ) -> Result<Vec<Answered>> {
-    let how = PredictConfig {
-        top_k: config.top_k,
-        retrieval_weight: nearest.retrieval_weight,
-        execution_guided: nearest.execution_guided,
-    };
+    let how = nearest.with_top_k(config.top_k);
     let work = |seat: &mut Seat<'_>, (): &mut (), at: &usize| {
         let (asked, source) = (&inputs.asked[*at], inputs.source(*at));
         let cells = &inputs.cells[&asked.db_id];
