@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wb_core::{Pair, fingerprint::Fingerprint, records::outcome::AuditLine};
+use wb_core::{Pair, fingerprint::text_key, records::outcome::AuditLine};
 
 use crate::{protocols::ranked::Part, texts::Texts};
 
@@ -65,7 +65,7 @@ pub fn inside(texts: &Texts, place: &str, parts: &[Part]) -> Vec<AuditLine> {
     let mut contained = Line::new(format!("queries whose words stand in a row in their answer: {place}"));
     for part in parts {
         let mut numbers: HashMap<u32, usize> = HashMap::new();
-        let mut near: HashMap<Fingerprint, usize> = HashMap::new();
+        let mut near: HashMap<LetterKey, usize> = HashMap::new();
         for (position, number) in part.texts.iter().enumerate() {
             let pair = |first: usize| format!("{} = {}", part.ids[position], part.ids[first]);
             let first = *numbers.entry(*number).or_insert(position);
@@ -89,17 +89,19 @@ pub fn inside(texts: &Texts, place: &str, parts: &[Part]) -> Vec<AuditLine> {
     [equal_documents, near_documents, equal_queries, contained].map(Line::done).into()
 }
 
-/// Equal letters and digits, equal key.
-fn key(text: &str) -> Fingerprint {
-    Fingerprint::of_bytes(words(text).replace(' ', "").as_bytes())
+/// A short hash of a text's letters and digits: equal ones, equal key.
+type LetterKey = [u64; 2];
+
+fn key(text: &str) -> LetterKey {
+    text_key(&words(text).replace(' ', ""))
 }
 
 /// Texts of training pairs by their letters and digits, to look for leaks; pairs may be added one by one.
 #[derive(Debug, Clone, Default)]
 pub struct TrainingTexts {
-    anchors: HashSet<Fingerprint>,
-    /// With the id of the last pair that has it.
-    positives: HashMap<Fingerprint, String>,
+    anchors: HashSet<LetterKey>,
+    /// Ids of the last pairs that have them.
+    positives: HashMap<LetterKey, Box<str>>,
     /// Pairs that were added.
     pub n_pairs: usize,
 }
@@ -108,7 +110,7 @@ impl TrainingTexts {
     /// Adds a pair's anchor and positive.
     pub fn add(&mut self, pair: &Pair) {
         self.anchors.insert(key(&pair.anchor));
-        self.positives.insert(key(&pair.positive), pair.id.clone());
+        self.positives.insert(key(&pair.positive), pair.id.as_str().into());
         self.n_pairs += 1;
     }
 }
@@ -131,7 +133,7 @@ pub fn against_training(texts: &Texts, place: &str, parts: &[Part], training: &T
         let trained: Vec<Option<&str>> = part
             .texts
             .iter()
-            .map(|number| positives.get(&key(texts.documents.text(*number))).map(String::as_str))
+            .map(|number| positives.get(&key(texts.documents.text(*number))).map(AsRef::as_ref))
             .collect();
         for (id, trained) in part.ids.iter().zip(&trained) {
             documents.add(trained.is_some(), || format!("{id} = {}", trained.unwrap_or_default()));

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use wb_bench::TrainingTexts;
-use wb_core::{RunDir, run_dir};
+use wb_core::{Progress, RunDir, run_dir};
 use wb_encoder::{BiEncoder, DeviceConfig};
 
 use crate::{config::Experiment, encoder, output, session::Folders, test_pairs};
@@ -47,7 +47,7 @@ pub struct TrainedRun {
 }
 
 impl TrainedRun {
-    fn read(folder: RunDir, wanted: WantedContestants<'_>) -> Self {
+    fn read(folder: RunDir, wanted: WantedContestants<'_>, progress: &mut dyn FnMut(Progress)) -> Self {
         let base = match wb_core::config::load::<Experiment>(&folder.config(), &[]) {
             Ok(experiment) => experiment.pretrained().map(|base| base.id.clone()),
             Err(error) => {
@@ -55,7 +55,7 @@ impl TrainedRun {
                 None
             }
         };
-        let trained_on = test_pairs::trained_on(&folder, wanted.folders.datasets)
+        let trained_on = test_pairs::trained_on(&folder, wanted.folders.datasets, progress)
             .map_err(|error| format!("not compared with the training pairs of {}: {error:#}", folder.id()));
         Self { folder, base, trained_on }
     }
@@ -67,14 +67,14 @@ impl Contestants {
     /// # Errors
     ///
     /// If an encoder is not there or cannot be opened.
-    pub fn open(wanted: WantedContestants<'_>) -> Result<Self> {
+    pub fn open(wanted: WantedContestants<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         if wanted.bm25 {
             return Ok(Self::bm25_alone(None));
         }
         match wanted.encoder {
-            Some(name) => Self::encoder(wanted, name),
-            None if wanted.encoder_alone => Self::encoder(wanted, "latest"),
-            None => Self::by_default(wanted),
+            Some(name) => Self::encoder(wanted, name, progress),
+            None if wanted.encoder_alone => Self::encoder(wanted, "latest", progress),
+            None => Self::by_default(wanted, progress),
         }
     }
 
@@ -87,16 +87,16 @@ impl Contestants {
         Self { bm25: true, encoder: None, run: None, line }
     }
 
-    fn encoder(wanted: WantedContestants<'_>, name: &str) -> Result<Self> {
+    fn encoder(wanted: WantedContestants<'_>, name: &str, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         let (encoder, run) = encoder::open(&name.into(), wanted.folders.runs, wanted.max_tokens, wanted.device)?;
         let Some(folder) = run else { return Ok(Self { bm25: false, encoder: Some(encoder), run: None, line: None }) };
         // The folder of a fine-tuned encoder has its base's name.
         let encoder = encoder.named(folder.id());
-        let run = TrainedRun::read(folder, wanted);
+        let run = TrainedRun::read(folder, wanted, progress);
         Ok(Self { bm25: false, encoder: Some(encoder), run: Some(run), line: None })
     }
 
-    fn by_default(wanted: WantedContestants<'_>) -> Result<Self> {
+    fn by_default(wanted: WantedContestants<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         let runs = wanted.folders.runs;
         let alone =
             |why: String| Ok(Self::bm25_alone(Some(format!("measuring bm25 alone, as {why}; --encoder names one"))));
@@ -107,7 +107,7 @@ impl Contestants {
             }
             Some(run) => {
                 let line = format!("measuring bm25 and {} (the latest run); --encoder names another", run.id());
-                Ok(Self { bm25: true, line: Some(line), ..Self::encoder(wanted, "latest")? })
+                Ok(Self { bm25: true, line: Some(line), ..Self::encoder(wanted, "latest", progress)? })
             }
         }
     }

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::data;
 use anyhow::{Context, Result, bail};
 use wb_bench::TrainingTexts;
-use wb_core::{PairSet, RunDir, run_dir::read_json};
+use wb_core::{PairSet, Progress, RunDir, run_dir::read_json};
+
+/// Training pairs between two reports of progress.
+const REPORT_EVERY: usize = 1000;
 
 /// The test pairs of a run.
 ///
@@ -23,12 +26,23 @@ pub fn of_run(run: &RunDir, datasets: &Path) -> Result<PairSet> {
 /// # Errors
 ///
 /// If the pairs are no longer there, or cannot be read.
-pub fn trained_on(run: &RunDir, datasets: &Path) -> Result<TrainingTexts> {
+pub fn trained_on(run: &RunDir, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<TrainingTexts> {
+    let folder = folder(run, datasets)?;
+    // The card tells how many they are; without one they are read all the same.
+    let total = data::card(&folder)
+        .ok()
+        .and_then(|card| card.splits.get("train").map(|split| split.pairs as usize))
+        .unwrap_or(0);
     let mut texts = TrainingTexts::default();
-    wb_data::store::each_pair(&folder(run, datasets)?.join("train.parquet"), &mut |pair| {
+    let mut report = |n_pairs: usize| progress(Progress::new("reading training pairs", n_pairs, total));
+    wb_data::store::each_pair(&folder.join("train.parquet"), &mut |pair| {
+        if texts.n_pairs.is_multiple_of(REPORT_EVERY) {
+            report(texts.n_pairs);
+        }
         texts.add(&pair);
         Ok(())
     })?;
+    report(texts.n_pairs);
     Ok(texts)
 }
 

@@ -52,7 +52,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         None => external::folders(&benchmarks, &arguments.external, &data_get::bring)?,
     };
     let mut bars = Bars::new();
-    let contestants = Contestants::open(wanted(arguments))?;
+    let contestants = Contestants::open(wanted(arguments), &mut |p| bars.report(p))?;
     if let Some(line) = &contestants.line {
         output::line(line);
     }
