@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
+    io::{self, Read, Seek, Write},
     path::Path,
 };
 
@@ -22,7 +22,7 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => {
                 Err(Error::Locked { path: place.to_path_buf(), holder: holder(&mut file), hint: None })
             }
-            Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
+            Err(TryLockError::Error(source)) => Err(refused(path, source)),
         }
     }
 
@@ -33,9 +33,9 @@ impl FileLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 waiting(&holder(&mut file));
-                file.lock().map_err(Error::io("lock", path))?;
+                file.lock().map_err(|source| refused(path, source))?;
             }
-            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
+            Err(TryLockError::Error(source)) => return Err(refused(path, source)),
         }
         Self::signed(file, path)
     }
@@ -63,6 +63,23 @@ fn open(path: &Path) -> Result<File> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     }
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(Error::io("lock", path))
+}
+
+/// The system's numbers for a file system without locks: `ENOLCK`, and the names of `EOPNOTSUPP`.
+const NO_LOCKS: &[i32] = if cfg!(target_os = "linux") { &[37, 95] } else { &[77, 45, 102] };
+
+/// The error of a lock that the system does not give. Without one, two processes would write one file, so nothing goes
+/// on without.
+fn refused(path: &Path, source: io::Error) -> Error {
+    let no_locks = source.kind() == io::ErrorKind::Unsupported
+        || cfg!(unix) && source.raw_os_error().is_some_and(|number| NO_LOCKS.contains(&number));
+    if !no_locks {
+        return Error::io("lock", path)(source);
+    }
+    let message = format!("cannot be locked, as its file system has no locks ({source})");
+    Error::data(path.display().to_string(), message).with_hint(
+        "use a folder on a disk of this machine (HF_HOME moves the hub's cache), or mount the shared one with locks",
+    )
 }
 
 /// Who holds the file, as far as it tells.
@@ -95,5 +112,19 @@ mod tests {
             drop(second.join().unwrap().unwrap());
         });
         drop(FileLock::wait(&path, |holder| panic!("{holder} holds it")).unwrap());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_system_without_locks_is_told_with_a_way_out() {
+        let path = Path::new("/shared/lock");
+        // ENOLCK and EOPNOTSUPP.
+        for number in [37, 95] {
+            let error = refused(path, io::Error::from_raw_os_error(number));
+            assert!(error.to_string().starts_with("/shared/lock: cannot be locked, as its file system"), "{error}");
+            assert!(error.hint().unwrap().contains("a disk of this machine"), "{error:?}");
+        }
+        let other = refused(path, io::ErrorKind::PermissionDenied.into());
+        assert!(matches!(other, Error::Io { action: "lock", .. }), "{other}");
     }
 }

@@ -85,11 +85,12 @@ impl Cache {
         self.of(repo).join("wb-listings").join(format!("{}.json", repo.commit))
     }
 
-    /// Holds a file's content for this process, as Python's client does, so that two never write one part.
+    /// Holds a file's content for this process, as Python's client does, so that two never write one part. `waiting` is
+    /// told which process holds it already.
     #[cfg(feature = "network")]
-    pub(crate) fn hold(&self, repo: &Pinned, hash: &str) -> Result<FileLock> {
+    pub(crate) fn hold(&self, repo: &Pinned, hash: &str, waiting: impl FnOnce(&str)) -> Result<FileLock> {
         let folder = self.0.join(".locks").join(repo.of_hub().folder_name());
-        Ok(FileLock::wait(&folder.join(format!("{hash}.lock")), |_| {})?)
+        Ok(FileLock::wait(&folder.join(format!("{hash}.lock")), waiting)?)
     }
 
     /// Names a content as a file of a commit.

@@ -132,7 +132,9 @@ impl Hub {
             None => self.ask_commit(repo)?,
         };
         match &self.lock {
-            Some(lock) if keep => lock.take(&repo.key(), &asked),
+            Some(lock) if keep => lock.take(&repo.key(), &asked, |holder| {
+                self.observer.note(&format!("{}: waiting for {holder}", lock.path().display()));
+            }),
             _ => Ok(asked),
         }
     }
@@ -308,7 +310,8 @@ impl Hub {
     }
 
     fn ask_listing(&self, repo: &Pinned, cache: &Cache) -> Result<Listing> {
-        let _held = cache.hold(repo, &format!("listing-{}", repo.commit))?;
+        let waiting = |holder: &str| self.observer.note(&format!("{repo}: waiting for {holder}"));
+        let _held = cache.hold(repo, &format!("listing-{}", repo.commit), waiting)?;
         // Another thread or process may have asked while this one waited.
         if let Some(listing) = cache.listing(repo) {
             return Ok(listing);

@@ -54,9 +54,10 @@ impl LockFile {
     }
 
     /// Takes a name's commit, unless another process has done so before: then that one's. Gives the one that holds.
-    pub fn take(&self, key: &str, commit: &str) -> Result<String> {
+    /// `waiting` is told which process writes the file meanwhile.
+    pub fn take(&self, key: &str, commit: &str, waiting: impl FnOnce(&str)) -> Result<String> {
         // Several processes may learn names at once, and none of them may be forgotten.
-        let _guard = FileLock::wait(&self.path.with_file_name(".hub.lock.guard"), |_| {})?;
+        let _guard = FileLock::wait(&self.path.with_file_name(".hub.lock.guard"), waiting)?;
         let mut content = self.read()?;
         let resolved = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let entry = content.repositories.entry(key.to_owned());
@@ -93,9 +94,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lock = LockFile::of_runs(&folder.path().join("runs"));
         assert_eq!(lock.get("models/o/n@main").unwrap(), None);
-        assert_eq!(lock.take("models/o/n@main", ONE).unwrap(), ONE);
-        assert_eq!(lock.take("models/o/n@main", TWO).unwrap(), ONE);
-        assert_eq!(lock.take("datasets/o/n@main", TWO).unwrap(), TWO);
+        let take = |key: &str, commit: &str| lock.take(key, commit, |_| {}).unwrap();
+        assert_eq!(take("models/o/n@main", ONE), ONE);
+        assert_eq!(take("models/o/n@main", TWO), ONE);
+        assert_eq!(take("datasets/o/n@main", TWO), TWO);
         assert_eq!(lock.get("models/o/n@main").unwrap().as_deref(), Some(ONE));
     }
 
@@ -108,7 +110,7 @@ mod tests {
                 let lock = &lock;
                 scope.spawn(move || {
                     for n in 0..8 {
-                        lock.take(&format!("models/o/n{at}-{n}@main"), ONE).unwrap();
+                        lock.take(&format!("models/o/n{at}-{n}@main"), ONE, |_| {}).unwrap();
                     }
                 });
             }

@@ -107,15 +107,30 @@ impl<'a> Online<'a> {
     /// Fetches listed files into the cache.
     pub(crate) fn files(&self, repo: &Pinned, files: &[RemoteFile], cache: &Cache) -> Result<()> {
         let mut meter = Meter::new(self.observer, files.iter().map(|file| file.size).sum());
-        let result = files.iter().try_for_each(|file| self.file(repo, file, cache, &mut meter));
+        // Who fetches the same files is told of once, not at each of them.
+        let mut waited_for = String::new();
+        let result = files.iter().try_for_each(|file| self.file(repo, file, cache, &mut meter, &mut waited_for));
         self.observer.finished();
         result
     }
 
-    fn file(&self, repo: &Pinned, file: &RemoteFile, cache: &Cache, meter: &mut Meter<'_>) -> Result<()> {
+    fn file(
+        &self,
+        repo: &Pinned,
+        file: &RemoteFile,
+        cache: &Cache,
+        meter: &mut Meter<'_>,
+        waited_for: &mut String,
+    ) -> Result<()> {
         meter.file(&file.path);
         let hash = file.digest.hex();
-        let _held = cache.hold(repo, hash)?;
+        let waiting = |holder: &str| {
+            if waited_for != holder {
+                self.observer.note(&format!("{repo}: {}: waiting for {holder}", file.path));
+                holder.clone_into(waited_for);
+            }
+        };
+        let _held = cache.hold(repo, hash, waiting)?;
         let blob = cache.blob(repo, hash);
         // Another process may have brought it while this one waited, or another commit has the same content.
         if std::fs::metadata(&blob).is_ok_and(|found| found.len() == file.size) {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use wb_core::Progress;
+use wb_core::{Progress, lock::FileLock};
 use wb_hub::{Demand, Observer, RepoKind, RepoRef, Settings, Why};
 
 use crate::{Model, repo, wanted};
@@ -64,6 +64,26 @@ fn a_renamed_repository_is_found_and_told() {
     let pinned = model.client().observed(notes.clone()).pin(&repo("old/n")).unwrap();
     assert_eq!(pinned.commit, model.commit);
     assert_eq!(*notes.0.lock().unwrap(), ["old/n is called o/n on the hub now; name it so"]);
+}
+
+#[test]
+fn a_wait_for_another_process_is_told_with_its_name() {
+    let model = Model::new();
+    let locks = model.home.path().join("hub/.locks/models--o--n");
+    let held = FileLock::take(&locks.join(format!("listing-{}.lock", model.commit)), &locks).unwrap();
+    let notes = Notes(Arc::default(), u64::MAX);
+    let hub = model.client().observed(notes.clone());
+    std::thread::scope(|scope| {
+        let fetched = scope.spawn(|| model.fetched(&hub).unwrap());
+        let told = || notes.0.lock().unwrap().first().cloned();
+        let note = std::iter::repeat_with(|| std::thread::sleep(std::time::Duration::from_millis(5)))
+            .find_map(|()| told().or_else(|| fetched.is_finished().then(String::new)));
+        let holder = format!("o/n@{}: waiting for pid {} on ", &model.commit[..12], std::process::id());
+        assert!(note.as_ref().is_some_and(|note| note.starts_with(&holder)), "{note:?}");
+        drop(held);
+        assert_eq!(fetched.join().unwrap(), model.large);
+    });
+    assert_eq!(notes.0.lock().unwrap().len(), 1);
 }
 
 #[test]
