@@ -1,4 +1,4 @@
-//! What is measured: an encoder, BM25, or the sum of both, behind one question: how do these texts score those?
+//! The contestants of a benchmark: an encoder, BM25, or the sum of both, each of which scores texts for texts.
 //!
 //! Every distinct text is embedded once, by [`Contestant::prepare`]; all protocols then read the same vectors.
 //! Similarity is the cosine: vectors are divided by their length, then multiplied, in `f32`. (`csn-1000` computes its
@@ -24,8 +24,6 @@ pub enum Contestant<'a> {
     Encoder(&'a dyn Encoder),
     /// Words. Each pool is an index of its own, so that a protocol's word statistics are those of its pool.
     Bm25(Bm25Config),
-    /// Both, joined over the pool of each query.
-    Fusion(Bm25Config, &'a dyn Encoder, FusionConfig),
 }
 
 impl Contestant<'_> {
@@ -34,7 +32,6 @@ impl Contestant<'_> {
         match self {
             Self::Encoder(encoder) => encoder.name(),
             Self::Bm25(_) => "bm25".to_owned(),
-            Self::Fusion(_, encoder, _) => format!("bm25+{}", encoder.name()),
         }
     }
 
@@ -43,36 +40,29 @@ impl Contestant<'_> {
         match self {
             Self::Encoder(_) => ContestantRole::Other,
             Self::Bm25(_) => ContestantRole::Bm25,
-            Self::Fusion(..) => ContestantRole::Fused,
         }
     }
 
     /// Everything that decides the scores but the data.
     pub fn fingerprint(&self) -> Fingerprint {
-        let words = |config: &Bm25Config| Fingerprint::of_json(&("bm25", config));
         match self {
             Self::Encoder(encoder) => encoder.fingerprint(),
-            Self::Bm25(config) => words(config),
-            Self::Fusion(config, encoder, fusion) => {
-                Fingerprint::of_json(&("fusion", config, encoder.fingerprint().as_str(), fusion))
-            }
+            Self::Bm25(config) => Fingerprint::of_json(&("bm25", config)),
         }
     }
 
     /// Embeds every text once.
     pub fn prepare<'t>(&self, texts: &'t Texts, progress: &mut dyn FnMut(Progress)) -> Result<Scorer<'t>> {
-        let (bm25, encoder, fusion) = match self {
-            Self::Encoder(encoder) => (None, Some(encoder), None),
-            Self::Bm25(config) => (Some(*config), None, None),
-            Self::Fusion(config, encoder, fusion) => (Some(*config), Some(encoder), Some(fusion.clone())),
-        };
-        let embedded = match encoder {
-            Some(encoder) => Some(Arc::new(EncodedTexts {
-                interaction: encoder.interaction(),
-                queries: encode(*encoder, texts, Side::Query, progress)?,
-                documents: encode(*encoder, texts, Side::Document, progress)?,
-            })),
-            None => None,
+        let (bm25, embedded) = match self {
+            Self::Bm25(config) => (Some(*config), None),
+            Self::Encoder(encoder) => {
+                let embedded = EncodedTexts {
+                    interaction: encoder.interaction(),
+                    queries: encode(*encoder, texts, Side::Query, progress)?,
+                    documents: encode(*encoder, texts, Side::Document, progress)?,
+                };
+                (None, Some(Arc::new(embedded)))
+            }
         };
         Ok(Scorer {
             name: self.name(),
@@ -82,7 +72,7 @@ impl Contestant<'_> {
             texts,
             bm25,
             embedded,
-            fusion: fusion.unwrap_or_default(),
+            fusion: FusionConfig::default(),
         })
     }
 }

@@ -194,17 +194,21 @@ fn bootstrap_means(values: &[f64], resamples: usize, seed: Seed) -> Vec<f64> {
     (0..resamples).into_par_iter().map(resample).collect()
 }
 
-/// The middle `level` of some numbers, between two of them by linear interpolation.
+/// The quantile of ascending numbers, between two of them by linear interpolation, as NumPy and PyTorch have it; nothing
+/// of none.
+pub fn quantile<T: Copy + Into<f64>>(ascending: &[T], share: f64) -> Option<f64> {
+    let last = ascending.len().checked_sub(1)?;
+    let place = share * last as f64;
+    let below: f64 = ascending[place as usize].into();
+    let above: f64 = ascending[(place as usize + 1).min(last)].into();
+    Some(below + (above - below) * place.fract())
+}
+
+/// The middle `level` of some numbers.
 fn percentiles(mut numbers: Vec<f64>, level: f64) -> Option<Interval> {
     numbers.sort_by(f64::total_cmp);
-    let last = numbers.len().checked_sub(1)?;
-    let at = |share: f64| {
-        let place = share * last as f64;
-        let below = numbers[place as usize];
-        let above = numbers[(place as usize + 1).min(last)];
-        below + (above - below) * place.fract()
-    };
-    Some(Interval { low: at((1.0 - level) / 2.0), high: at((1.0 + level) / 2.0) })
+    let low = quantile(&numbers, (1.0 - level) / 2.0)?;
+    Some(Interval { low, high: quantile(&numbers, (1.0 + level) / 2.0)? })
 }
 
 fn mean(values: &[f64]) -> f64 {

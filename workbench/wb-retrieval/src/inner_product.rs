@@ -78,13 +78,15 @@ fn inner_products_on(machine: Machine, rows: ArrayView2<'_, f32>, columns: Array
 }
 
 /// Writes tiles into a matrix.
-struct Matrix<'a> {
-    out: &'a mut [f32],
-    n_columns: usize,
+pub(crate) struct Matrix<'a> {
+    /// Rows of the matrix, one after the other.
+    pub(crate) out: &'a mut [f32],
+    /// Length of a row.
+    pub(crate) n_columns: usize,
     /// The column of the first vector of the panels.
-    first: usize,
-    /// How many vectors the panels hold without padding.
-    n: usize,
+    pub(crate) first: usize,
+    /// Number of vectors in the panels without padding.
+    pub(crate) n: usize,
 }
 
 impl Sink for Matrix<'_> {

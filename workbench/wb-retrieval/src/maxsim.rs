@@ -7,14 +7,15 @@
 use std::{cell::RefCell, ops::Range};
 
 use ndarray::{Array2, ArrayView2};
-use pulp::{Arch, Simd};
+use pulp::Arch;
 use rayon::prelude::*;
 use wb_core::{Embeddings, Ranking};
 
 use crate::{
     Error, Result,
     flat::LONGEST,
-    kernel::{Machine, PANEL_REGISTERS, Panels, Sink},
+    inner_product::Matrix,
+    kernel::{Machine, Panels},
     retriever::block_of,
     top_k::top_k,
 };
@@ -113,7 +114,7 @@ fn score_group(
         products.clear();
         products.resize(rows.len() * width, 0.0);
         if width > 0 {
-            machine.tiles(&left, 0, &right, &mut Products { out: products, width });
+            machine.tiles(&left, 0, &right, &mut Matrix { out: products, n_columns: width, first: 0, n: width });
         }
         for (text, scores) in group.clone().zip(scores.chunks_exact_mut(n)) {
             let tokens = within(queries.rows(text..text + 1), rows.start);
@@ -149,30 +150,6 @@ fn greatest(numbers: &[f32]) -> f32 {
         }
     }
     lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |greatest, x| if *x > greatest { *x } else { greatest })
-}
-
-/// Writes tiles into a matrix.
-struct Products<'a> {
-    out: &'a mut [f32],
-    width: usize,
-}
-
-impl Sink for Products<'_> {
-    #[inline(always)]
-    fn take<S: Simd, const R: usize>(
-        &mut self,
-        simd: S,
-        tile: &[[S::f32s; PANEL_REGISTERS]; R],
-        row: usize,
-        column: usize,
-    ) {
-        let n = (self.width - column).min(S::F32_LANES * PANEL_REGISTERS);
-        for (sums, out) in tile.iter().zip(self.out[row * self.width..].chunks_exact_mut(self.width)) {
-            for (sum, out) in sums.iter().zip(out[column..][..n].chunks_mut(S::F32_LANES)) {
-                simd.partial_store_f32s(out, *sum);
-            }
-        }
-    }
 }
 
 /// Refuses vectors with a number that is not finite, or that are longer than exact search can add up.

@@ -414,7 +414,8 @@ mod tests {
             let tied = Metric::Mrr(None).of(&Judged::by_score(&scores, &[(answer, 1.0)]));
             let rank = crate::ties::rank_of(&scores, answer);
             assert_eq!((tied.best, tied.worst), (1.0 / rank.best as f64, 1.0 / rank.worst as f64));
-            assert!((tied.expected - rank.expected_reciprocal()).abs() < 1e-15);
+            let reciprocals = (rank.best..=rank.worst).map(|rank| 1.0 / rank as f64).sum::<f64>();
+            assert!((tied.expected - reciprocals / (rank.worst - rank.best + 1) as f64).abs() < 1e-15);
         }
     }
 }

@@ -90,20 +90,6 @@ pub fn rank_of(scores: &[f32], document: usize) -> Rank {
     Rank { best: greater + 1, worst: greater + equal }
 }
 
-impl Rank {
-    /// The mean of 1/rank where all orders of equal scores are equally likely:
-    /// `(1/best + … + 1/worst) / (worst − best + 1)`.
-    pub fn expected_reciprocal(self) -> f64 {
-        // Summed from the least, so that long ties keep their last digits.
-        (self.best..=self.worst).rev().map(|rank| 1.0 / rank as f64).sum::<f64>() / (self.worst - self.best + 1) as f64
-    }
-
-    /// The mean rank.
-    pub fn expected(self) -> f64 {
-        (self.best + self.worst) as f64 / 2.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,10 +123,8 @@ mod tests {
         let scores = [0.5, 0.9, 0.5, 0.5, 0.1];
         let rank = rank_of(&scores, 2);
         assert_eq!((rank.best, rank.worst), (2, 4));
-        assert!((rank.expected_reciprocal() - (1.0 / 2.0 + 1.0 / 3.0 + 1.0 / 4.0) / 3.0).abs() < 1e-15);
-        assert_eq!(rank.expected(), 3.0);
         let alone = rank_of(&scores, 1);
-        assert_eq!((alone.best, alone.worst, alone.expected_reciprocal()), (1, 1, 1.0));
+        assert_eq!((alone.best, alone.worst), (1, 1));
         let lost = rank_of(&[f32::NAN, 1.0, f32::NAN], 0);
         assert_eq!((lost.best, lost.worst), (2, 3));
         assert_eq!(TieRule::LastPosition.rank_of(&[f32::NAN, 1.0, f32::NAN], 0, |_| ""), 3);

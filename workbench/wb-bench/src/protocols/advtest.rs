@@ -6,7 +6,7 @@
 use wb_retrieval::{Metric, TieRule};
 
 use super::{
-    csn_full::{docstrings_search_code, ranked},
+    csn_full::docstrings_search_code,
     ranked::{Ranked, Ties},
 };
 use crate::{
@@ -22,5 +22,12 @@ const DESCRIPTION: &str = "text to code with the identifiers of the test functio
 pub fn advtest(texts: &mut Texts, functions: &[&Function], split: &str, mode: TextMode) -> Result<Ranked> {
     let part = docstrings_search_code(texts, functions, functions, mode)?;
     let metrics = vec![("mrr".to_owned(), Metric::Mrr(None))];
-    Ok(ranked(("advtest", DESCRIPTION), "python", split, part, Ties::Ordered(TieRule::LastPosition), metrics))
+    Ok(Ranked::new(
+        ("advtest", DESCRIPTION),
+        "python",
+        split,
+        vec![part],
+        Ties::Ordered(TieRule::LastPosition),
+        metrics,
+    ))
 }

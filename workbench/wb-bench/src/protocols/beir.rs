@@ -130,16 +130,11 @@ pub fn beir(texts: &mut Texts, data: &Beir, name: &str, language: &str, split: &
         let text = texts.queries.number(&query.text);
         part.queries.push(PartQuery { id: query.id.clone(), text, relevant: found, missing });
     }
-    Ranked {
-        id: rules.id(name),
-        description: rules.description(name),
-        language: language.to_owned(),
-        split: split.to_owned(),
-        parts: vec![part],
-        ties: Ties::Ordered(if st { TieRule::SentenceTransformers } else { TieRule::TrecEval }),
-        ignore_identical_ids: rules == Rules::Coir,
-        metrics: rules.metrics().into_iter().map(|metric| (rules.name(&metric), metric)).collect(),
-    }
+    let ties = Ties::Ordered(if st { TieRule::SentenceTransformers } else { TieRule::TrecEval });
+    let metrics = rules.metrics().into_iter().map(|metric| (rules.name(&metric), metric)).collect();
+    let named = (&*rules.id(name), rules.description(name));
+    let ranked = Ranked::new(named, language, split, vec![part], ties, metrics);
+    Ranked { ignore_identical_ids: rules == Rules::Coir, ..ranked }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use wb_retrieval::TieRule;
 
 use super::{
-    csn_full::{UniqueIds, ranked},
+    csn_full::UniqueIds,
     ranked::{Part, PartQuery, Ranked, Ties, usual_metrics},
 };
 use crate::{
@@ -37,5 +37,12 @@ pub fn cosqa_6267(texts: &mut Texts, cosqa: &Cosqa, split: &str, queries: &[Cosq
             missing: Vec::new(),
         });
     }
-    ranked(("cosqa-6267", DESCRIPTION), "python", split, part, Ties::Ordered(TieRule::LastPosition), usual_metrics())
+    Ranked::new(
+        ("cosqa-6267", DESCRIPTION),
+        "python",
+        split,
+        vec![part],
+        Ties::Ordered(TieRule::LastPosition),
+        usual_metrics(),
+    )
 }

@@ -9,7 +9,7 @@
 use wb_retrieval::{Metric, TieRule};
 
 use super::{
-    csn_full::{docstrings_search_code, ranked},
+    csn_full::docstrings_search_code,
     ranked::{Ranked, Ties},
 };
 use crate::{
@@ -40,5 +40,12 @@ pub fn csn_clean_full(
 ) -> Result<Ranked> {
     let part = docstrings_search_code(texts, queries, candidates, mode)?;
     let metrics = vec![("mrr".to_owned(), Metric::Mrr(Some(LOOKED_AT)))];
-    Ok(ranked(("csn-clean-full", DESCRIPTION), language, split, part, Ties::Ordered(TieRule::LastPosition), metrics))
+    Ok(Ranked::new(
+        ("csn-clean-full", DESCRIPTION),
+        language,
+        split,
+        vec![part],
+        Ties::Ordered(TieRule::LastPosition),
+        metrics,
+    ))
 }

@@ -4,8 +4,6 @@
 //! give; a great distance between `tie_best` and `tie_worst` says that this flatters the contestant.
 //! MRR over the whole pool, Recall@{1,5,10}, nDCG@10.
 
-use wb_retrieval::Metric;
-
 use super::ranked::{Part, PartQuery, Ranked, Ties, usual_metrics};
 use crate::{
     Result,
@@ -26,7 +24,7 @@ pub fn csn_full(
     mode: TextMode,
 ) -> Result<Ranked> {
     let part = docstrings_search_code(texts, functions, functions, mode)?;
-    Ok(ranked(("csn-full", DESCRIPTION), language, split, part, Ties::Best, usual_metrics()))
+    Ok(Ranked::new(("csn-full", DESCRIPTION), language, split, vec![part], Ties::Best, usual_metrics()))
 }
 
 /// Docstrings of `queries` search the code of `candidates`; a candidate with the query's URL is an answer.
@@ -68,26 +66,5 @@ impl UniqueIds {
         let count = self.0.entry(id.to_owned()).or_insert(0);
         *count += 1;
         if *count == 1 { id.to_owned() } else { format!("{id}#{count}") }
-    }
-}
-
-/// A protocol of one pool, by its id and description.
-pub(super) fn ranked(
-    (id, description): (&str, &'static str),
-    language: &str,
-    split: &str,
-    part: Part,
-    ties: Ties,
-    metrics: Vec<(String, Metric)>,
-) -> Ranked {
-    Ranked {
-        id: id.to_owned(),
-        description,
-        language: language.to_owned(),
-        split: split.to_owned(),
-        parts: vec![part],
-        ties,
-        ignore_identical_ids: false,
-        metrics,
     }
 }

@@ -19,7 +19,7 @@ pub const CHUNK: usize = 1000;
 /// Every anchor over all positives.
 pub fn pairs_full(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &str) -> Ranked {
     let description = "each held-out anchor searches the code of all held-out pairs; a tie counts against the answer";
-    ranked(("pairs-full", description), language, split, vec![part(texts, pairs)])
+    Ranked::new(("pairs-full", description), language, split, vec![part(texts, pairs)], Ties::Worst, usual_metrics())
 }
 
 /// Every anchor over the positives of its chunk.
@@ -30,7 +30,7 @@ pub fn pairs_1000(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &st
     let description = "as pairs-full, in pools cut from a fixed shuffle, a last partial pool left out; a tie counts \
                        against the answer";
     let parts = order.chunks_exact(chunk).map(|pairs| part(texts, pairs)).collect();
-    ranked(("pairs-1000", description), language, split, parts)
+    Ranked::new(("pairs-1000", description), language, split, parts, Ties::Worst, usual_metrics())
 }
 
 fn part(texts: &mut Texts, pairs: &[&Pair]) -> Part {
@@ -46,17 +46,4 @@ fn part(texts: &mut Texts, pairs: &[&Pair]) -> Part {
         });
     }
     part
-}
-
-fn ranked((id, description): (&str, &'static str), language: &str, split: &str, parts: Vec<Part>) -> Ranked {
-    Ranked {
-        id: id.to_owned(),
-        description,
-        language: language.to_owned(),
-        split: split.to_owned(),
-        parts,
-        ties: Ties::Worst,
-        ignore_identical_ids: false,
-        metrics: usual_metrics(),
-    }
 }

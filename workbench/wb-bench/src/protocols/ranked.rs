@@ -149,6 +149,27 @@ impl Distinct {
 }
 
 impl Ranked {
+    /// A protocol by its id and description, in which no document is left out.
+    pub(super) fn new(
+        (id, description): (&str, &'static str),
+        language: &str,
+        split: &str,
+        parts: Vec<Part>,
+        ties: Ties,
+        metrics: Vec<(String, Metric)>,
+    ) -> Self {
+        Self {
+            id: id.to_owned(),
+            description,
+            language: language.to_owned(),
+            split: split.to_owned(),
+            parts,
+            ties,
+            ignore_identical_ids: false,
+            metrics,
+        }
+    }
+
     /// Measures every query, in order.
     pub fn place(&self, scorer: &Scorer<'_>) -> Result<Vec<Placed>> {
         let mut placed = Vec::new();

@@ -47,19 +47,16 @@ impl CandidateSource for LexicalSearch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use wb_core::{Pair, progress::silent};
+    use wb_core::progress::silent;
 
     use super::*;
-    use crate::{Bm25Config, mining::Texts};
+    use crate::{
+        Bm25Config,
+        mining::{Texts, texts::tests::pair},
+    };
 
     #[test]
     fn documents_without_a_common_word_are_no_candidates() {
-        let pair = |id: &str, anchor: &str, positive: &str| Pair {
-            id: id.into(),
-            anchor: anchor.into(),
-            positive: positive.into(),
-            ..Pair::default()
-        };
         let pairs = [
             pair("a", "read a file", "fn read_file()"),
             pair("b", "close the file", "fn close_file()"),

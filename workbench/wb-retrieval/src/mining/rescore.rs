@@ -108,18 +108,11 @@ impl Rescorer for Rescored {
 
 #[cfg(test)]
 mod tests {
-    use wb_core::Pair;
-
     use super::*;
+    use crate::mining::texts::tests::pair;
 
     #[test]
     fn scores_are_found_by_ids_and_bad_lines_are_named() {
-        let pair = |id: &str, anchor: &str, positive: &str| Pair {
-            id: id.into(),
-            anchor: anchor.into(),
-            positive: positive.into(),
-            ..Pair::default()
-        };
         let pairs = [pair("a", "x", "1"), pair("b", "y", "2"), pair("c", "x", "2")];
         let texts = Texts::new(&pairs, &[]).unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! The usual numbers about many scores.
 
 use serde::{Deserialize, Serialize};
+use wb_core::statistics::quantile;
 
 /// Count, mean, sample deviation and quartiles; zeros for no scores.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of scores in any order. Quantiles between two scores are interpolated in a straight line, as NumPy and PyTorch do.
+    /// Those of scores in any order, with the quantiles of [`quantile`].
     pub fn of(mut scores: Vec<f32>) -> Self {
         let n = scores.len();
         if n == 0 {
@@ -33,12 +34,7 @@ impl Distribution {
         scores.sort_unstable_by(f32::total_cmp);
         let mean = scores.iter().map(|score| f64::from(*score)).sum::<f64>() / n as f64;
         let squares: f64 = scores.iter().map(|score| (f64::from(*score) - mean).powi(2)).sum();
-        let quantile = |share: f64| {
-            let place = share * (n - 1) as f64;
-            let (below, part) = (place.floor() as usize, place.fract());
-            let (low, high) = (f64::from(scores[below]), f64::from(scores[(below + 1).min(n - 1)]));
-            low + (high - low) * part
-        };
+        let quantile = |share: f64| quantile(&scores, share).unwrap_or_default();
         Self {
             count: n as u64,
             mean,

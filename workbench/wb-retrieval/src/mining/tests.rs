@@ -3,21 +3,22 @@
 use wb_core::{Document, Pair, Seed, progress::silent};
 
 use super::*;
-use crate::dense::tests::Letters;
+use crate::{
+    dense::tests::Letters,
+    mining::texts::tests::{document, pair},
+};
 
 fn pairs() -> Vec<Pair> {
-    let pair = |id: &str, anchor: &str, positive: &str| Pair {
-        id: id.into(),
-        anchor: anchor.into(),
-        positive: positive.into(),
-        negatives: vec!["an old one".into()],
-        ..Pair::default()
-    };
-    vec![
+    let pairs = [
         pair("a", "aab", "aaab = a + a + a + b;"),
         pair("b", "ccd", "cccd = c + c + c + d;"),
         pair("c", "eef", "eeef = e + e + e + f;"),
-    ]
+    ];
+    pairs.map(|pair| Pair { negatives: vec!["an old one".into()], ..pair }).into()
+}
+
+fn documents(texts: &[&str]) -> Vec<Document> {
+    texts.iter().enumerate().map(|(at, text)| document(&format!("k{at}"), text)).collect()
 }
 
 fn corpus() -> Vec<Document> {
@@ -32,11 +33,7 @@ fn corpus() -> Vec<Document> {
         "eefz",
         "aaab = a + a + a + b; # aaab",
     ];
-    texts
-        .iter()
-        .enumerate()
-        .map(|(at, text)| Document { id: format!("k{at}"), text: (*text).into(), title: String::new() })
-        .collect()
+    documents(&texts)
 }
 
 fn mined(config: &MiningConfig, seed: u64, round: u64) -> Vec<Pair> {
@@ -106,17 +103,8 @@ fn what_cannot_be_mined_with_again_is_refused() {
 /// Documents of the same letters in another order: their scores are equal to the last bit.
 #[test]
 fn ties_at_the_cuts_are_counted() {
-    let pair = |id: &str, anchor: &str, positive: &str| Pair {
-        id: id.into(),
-        anchor: anchor.into(),
-        positive: positive.into(),
-        ..Pair::default()
-    };
     let pairs = [pair("a", "aab", "aab;"), pair("b", "aab", "baa"), pair("c", "xyz", "xyyz")];
-    let texts = ["ab", "ba", "a b", "aac", "xyz;", "zz"];
-    let corpus: Vec<Document> = (texts.iter().enumerate())
-        .map(|(at, text)| Document { id: format!("k{at}"), text: (*text).into(), title: String::new() })
-        .collect();
+    let corpus = documents(&["ab", "ba", "a b", "aac", "xyz;", "zz"]);
     let account = |per_pair, ranks, sampling| {
         let config = MiningConfig {
             mode: Mode::SentenceTransformers,
@@ -141,39 +129,6 @@ fn ties_at_the_cuts_are_counted() {
     assert_eq!(ties(drawn.at_places), (2, 1, 2), "{drawn:?}");
     let behind = account(1, (1, Some(3)), Sampling::Random);
     assert_eq!(behind.at_places.tied, 2, "{behind:?}");
-}
-
-/// Rankings that are there already.
-struct Given(Vec<Ranked>);
-
-impl CandidateSource for Given {
-    fn at_once(&self) -> usize {
-        self.0.len()
-    }
-
-    fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<Ranked>> {
-        Ok(std::mem::take(&mut self.0))
-    }
-}
-
-/// The ranking's own end is the cut where the rules throw so much away that the places are not filled.
-#[test]
-fn ties_at_the_end_of_a_ranking_are_counted() {
-    let pairs = pairs();
-    let texts = Texts::new(&pairs, &[]).unwrap();
-    let config = MiningConfig { mode: Mode::FlagEmbedding, ranks: Some((0, Some(2))), ..MiningConfig::default() };
-    let rules = Rules { per_pair: 1, ..config.rules() };
-    let ranked = |scores: [f32; 3]| Ranked::from_scores((0..3).zip(scores), vec![0.9]);
-    let of = |scores| {
-        let ranked = vec![ranked(scores), ranked([0.9, 0.5, 0.1]), ranked([0.9, 0.5, 0.1])];
-        let account =
-            mine_from(&texts, &mut Given(ranked), &Mining::new(&rules, Seed(1)), None, &mut silent).unwrap().account;
-        (account.at_places.cuts, account.at_places.tied, account.at_places.candidates)
-    };
-    assert_eq!(of([0.9, 0.5, 0.1]), (3, 0, 0));
-    assert_eq!(of([0.9, 0.5, 0.5]), (3, 1, 2));
-    assert_eq!(of([0.9, 0.5, 0.499_999_9]), (3, 1, 2));
-    assert_eq!(of([0.9, 0.9, 0.9]), (3, 1, 3));
 }
 
 #[test]

@@ -214,14 +214,14 @@ fn never(queries: &[&str], documents: &[&str], positives: &[Vec<u32>]) -> Vec<Ve
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn pair(id: &str, anchor: &str, positive: &str) -> Pair {
+    pub(crate) fn pair(id: &str, anchor: &str, positive: &str) -> Pair {
         Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), ..Pair::default() }
     }
 
-    fn document(id: &str, text: &str) -> Document {
+    pub(crate) fn document(id: &str, text: &str) -> Document {
         Document { id: id.into(), text: text.into(), title: String::new() }
     }
 

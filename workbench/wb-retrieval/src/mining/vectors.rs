@@ -207,13 +207,8 @@ mod tests {
     use crate::inner_product::tests::random;
 
     /// A `.npy` file as NumPy writes it.
-    fn npy(kind: &str, shape: &str, numbers: &[f32]) -> Vec<u8> {
-        let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
-        header += &" ".repeat(117 - header.len());
-        header.push('\n');
-        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-        bytes.extend((header.len() as u16).to_le_bytes());
-        bytes.extend(header.as_bytes());
+    fn npy(kind: &str, shape: &[usize], numbers: &[f32]) -> Vec<u8> {
+        let mut bytes = NpyHeader::new(kind, shape).encode();
         bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         bytes
     }
@@ -238,7 +233,7 @@ mod tests {
         let matrix = random(5, 7, 3);
         let numbers: Vec<f32> = matrix.iter().copied().collect();
         let (one, other) = (folder.path().join("a.npy"), folder.path().join("a.safetensors"));
-        std::fs::write(&one, npy("<f4", "(7, 3)", &numbers)).unwrap();
+        std::fs::write(&one, npy("<f4", &[7, 3], &numbers)).unwrap();
         let header =
             "{\"__metadata__\":{\"a\":\"b\"},\"v\":{\"dtype\":\"F32\",\"shape\":[7,3],\"data_offsets\":[0,84]}}";
         std::fs::write(&other, safetensors(header, &numbers)).unwrap();
@@ -271,9 +266,9 @@ mod tests {
             )
         };
         let rows: [(&str, Vec<u8>, &str); 10] = [
-            ("a.npy", npy("<f8", "(2, 2)", &[0.0; 8]), "holds '<f8', expected little-endian 32-bit floats, '<f4'"),
-            ("a.npy", npy("<f4", "(4,)", &[0.0; 4]), "has the shape (4,), expected rows and dimensions"),
-            ("a.npy", npy("<f4", "(2, 3)", &[0.0; 5]), "148 bytes are too few for 2 × 3 numbers"),
+            ("a.npy", npy("<f8", &[2, 2], &[0.0; 8]), "holds '<f8', expected little-endian 32-bit floats, '<f4'"),
+            ("a.npy", npy("<f4", &[4], &[0.0; 4]), "has the shape (4,), expected rows and dimensions"),
+            ("a.npy", npy("<f4", &[2, 3], &[0.0; 5]), "148 bytes are too few for 2 × 3 numbers"),
             ("a.npy", b"\x93NUMPY\x01".to_vec(), "ends inside its header"),
             ("a.npy", b"PK\x03\x04 something else".to_vec(), "does not begin as a .npy file does"),
             ("a.safetensors", tensor("F16", "[2,2]", 8), "tensor `v` holds F16, expected F32"),

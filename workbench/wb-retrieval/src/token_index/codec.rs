@@ -4,6 +4,7 @@
 //! are equally full, and each stands for its middle quantile. One set of buckets for all dimensions.
 
 use ndarray::ArrayView1;
+use wb_core::statistics::quantile;
 
 /// Buckets, and how codes are packed: `8 / bits` of them in a byte, the first in the lowest bits.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +22,9 @@ impl Codec {
     pub(super) fn train(bits: u8, dim: usize, mut numbers: Vec<f32>) -> Self {
         numbers.sort_unstable_by(f32::total_cmp);
         let buckets = 1usize << bits;
-        let cuts = (1..buckets).map(|at| quantile(&numbers, at as f64 / buckets as f64)).collect();
-        let values = (0..buckets).map(|at| quantile(&numbers, (at as f64 + 0.5) / buckets as f64)).collect();
+        let quantile = |share: f64| quantile(&numbers, share).unwrap_or_default() as f32;
+        let cuts = (1..buckets).map(|at| quantile(at as f64 / buckets as f64)).collect();
+        let values = (0..buckets).map(|at| quantile((at as f64 + 0.5) / buckets as f64)).collect();
         Self { bits: u32::from(bits), dim, cuts, values }
     }
 
@@ -113,14 +115,6 @@ pub(super) fn scale(code: u8) -> f32 {
 /// Bytes of a residual of so many numbers.
 pub(super) fn bytes_of(dim: usize, bits: u8) -> usize {
     (dim * usize::from(bits)).div_ceil(8)
-}
-
-/// NumPy's and PyTorch's quantile: a straight line between neighbors. Zero of nothing.
-fn quantile(sorted: &[f32], share: f64) -> f32 {
-    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    let place = share * last as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    (f64::from(low) + (f64::from(high) - f64::from(low)) * place.fract()) as f32
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use wb_core::{Document, Embeddings, Pair, Seed, progress::silent};
 use wb_retrieval::{
     Result,
     mining::{
-        Batch, Blocks, CandidateSource, Mined, Mining, MiningConfig, Mode, Ranked, Sampling, Seen, Softmax, Texts,
-        VectorSearch, mine_from,
+        Batch, Blocks, CandidateSource, Mined, Mining, MiningConfig, Mode, Ranked, Rules, Sampling, Seen, Softmax,
+        Texts, VectorSearch, mine_from,
     },
 };
 
@@ -167,4 +167,24 @@ fn vectors_and_texts_must_be_as_many() {
     let (queries, few) = (vectors(1, 4, 5), vectors(1, 6, 5));
     let error = VectorSearch::new(&texts, &queries, &few, blocks).err().unwrap();
     assert_eq!(error.to_string(), "document vectors and documents: 6 and 7 given, expected the same");
+}
+
+/// The ranking's own end is the cut where the rules throw so much away that the places are not filled.
+#[test]
+fn ties_at_the_end_of_a_ranking_are_counted() {
+    let (pairs, _) = inputs(3, 0);
+    let texts = Texts::new(&pairs, &[]).unwrap();
+    let config = MiningConfig { mode: Mode::FlagEmbedding, ranks: Some((0, Some(2))), ..MiningConfig::default() };
+    let rules = Rules { per_pair: 1, ..config.rules() };
+    let ranked = |scores: [f32; 3]| Ranked::from_scores((0..3).zip(scores), vec![0.9]);
+    let of = |scores| {
+        let ranked = vec![ranked(scores), ranked([0.9, 0.5, 0.1]), ranked([0.9, 0.5, 0.1])];
+        let account =
+            mine_from(&texts, &mut Given(ranked), &Mining::new(&rules, Seed(1)), None, &mut silent).unwrap().account;
+        (account.at_places.cuts, account.at_places.tied, account.at_places.candidates)
+    };
+    assert_eq!(of([0.9, 0.5, 0.1]), (3, 0, 0));
+    assert_eq!(of([0.9, 0.5, 0.5]), (3, 1, 2));
+    assert_eq!(of([0.9, 0.5, 0.499_999_9]), (3, 1, 2));
+    assert_eq!(of([0.9, 0.9, 0.9]), (3, 1, 3));
 }

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, io::Write, path::PathBuf};
 
+use ndarray::ArrayView1;
 use serde_json::Value;
 use wb_core::progress::silent;
 use wb_core::statistics::bootstrap_interval;
-use wb_retrieval::{Bm25Config, Retriever, ties::rank_of};
+use wb_retrieval::{Bm25Config, Judged, Metric, Retriever};
 
 fn shared(test: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
@@ -22,9 +23,11 @@ fn shared(test: &str) -> Option<PathBuf> {
 fn mrr(documents: &[String], queries: &[&str], answers: &[usize]) -> (f64, f64) {
     let bm25 = Bm25Config::default().init(documents, &mut silent).unwrap();
     let scores = bm25.scores(queries, &mut silent).unwrap();
-    let ranks = scores.rows().into_iter().zip(answers).map(|(row, answer)| rank_of(row.to_slice().unwrap(), *answer));
-    let (best, expected): (Vec<f64>, Vec<f64>) =
-        ranks.map(|rank| (1.0 / rank.best as f64, rank.expected_reciprocal())).unzip();
+    let of_query = |(row, answer): (ArrayView1<'_, f32>, &usize)| {
+        let tied = Metric::Mrr(None).of(&Judged::by_score(row.to_slice().unwrap(), &[(*answer, 1.0)]));
+        (tied.best, tied.expected)
+    };
+    let (best, expected): (Vec<f64>, Vec<f64>) = scores.rows().into_iter().zip(answers).map(of_query).unzip();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let interval = bootstrap_interval(&best, 0.95, 1000, wb_core::Seed(1));
     assert!(interval.low < mean(&best) && mean(&best) < interval.high);
