@@ -4,13 +4,8 @@ use ndarray::{Array2, ArrayViewMut1, Zip};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Progress, Ranking, fingerprint::Fingerprint};
 
-use crate::{
-    Error, Result, Retriever,
-    retriever::block_of,
-    top_k::{key, top_k},
-};
+use crate::{Error, Result, top_k::key};
 
 /// How the scores of `a` and `b` become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -142,66 +137,11 @@ fn reciprocal_ranks(config: &ReciprocalRankConfig, mut row: ArrayViewMut1<'_, f3
     }
 }
 
-/// Two retrievers over one corpus, searched as one.
-pub struct Fusion<'a> {
-    config: FusionConfig,
-    a: &'a dyn Retriever,
-    b: &'a dyn Retriever,
-}
-
-impl<'a> Fusion<'a> {
-    /// Joins two retrievers of corpora of one size, which must be the same corpus.
-    pub fn new(config: FusionConfig, a: &'a dyn Retriever, b: &'a dyn Retriever) -> Result<Self> {
-        if a.n_documents() != b.n_documents() {
-            let what = "documents of the two retrievers";
-            return Err(Error::Lengths { what, given: a.n_documents(), expected: b.n_documents() });
-        }
-        Ok(Self { config, a, b })
-    }
-}
-
-impl Retriever for Fusion<'_> {
-    fn name(&self) -> String {
-        format!("{}+{}", self.a.name(), self.b.name())
-    }
-
-    fn fingerprint(&self) -> Fingerprint {
-        let mut fingerprint = Fingerprint::builder();
-        fingerprint.text("fusion").text(Fingerprint::of_json(&self.config).as_str());
-        fingerprint.text(self.a.fingerprint().as_str()).text(self.b.fingerprint().as_str());
-        fingerprint.finish()
-    }
-
-    fn n_documents(&self) -> usize {
-        self.a.n_documents()
-    }
-
-    fn scores(&self, queries: &[&str], progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>> {
-        self.config.fuse(self.a.scores(queries, progress)?, self.b.scores(queries, progress)?)
-    }
-
-    fn rank(&self, queries: &[&str], k: usize, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ranking>> {
-        let mut rankings = Vec::with_capacity(queries.len());
-        for block in queries.chunks(block_of(self.n_documents())) {
-            let scores = self.scores(block, progress)?;
-            let first = rankings.len();
-            rankings.par_extend((0..block.len()).into_par_iter().map(|index| {
-                let row = scores.row(index);
-                let hits = row.as_slice().map_or_else(|| top_k(&row.to_vec(), k), |row| top_k(row, k));
-                Ranking { query: first + index, hits }
-            }));
-        }
-        Ok(rankings)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ndarray::array;
-    use wb_core::progress::silent;
 
     use super::*;
-    use crate::{Bm25Config, DenseRetriever, dense::tests::Letters};
 
     #[test]
     fn sums_by_hand() {
@@ -231,20 +171,6 @@ mod tests {
             assert!(fused[[0, 1]] > fused[[0, 0]]);
             assert!(fused.iter().all(|x| x.is_finite()));
         }
-    }
-
-    #[test]
-    fn two_retrievers_as_one() {
-        let texts = ["read a file", "write it", "dear flea"];
-        let bm25 = Bm25Config::default().init(&texts, &mut silent).unwrap();
-        let dense = DenseRetriever::new(&Letters, &texts, &mut silent).unwrap();
-        let fusion = Fusion::new(FusionConfig::default(), &bm25, &dense).unwrap();
-        assert_eq!(fusion.name(), "bm25+letters");
-        let ranking = &fusion.rank(&["read file"], 3, &mut silent).unwrap()[0];
-        assert_eq!(ranking.hits[0].document, 0);
-        assert_eq!(ranking.hits.len(), 3);
-        let small = Bm25Config::default().init(&texts[..1], &mut silent).unwrap();
-        assert!(Fusion::new(FusionConfig::default(), &small, &dense).is_err());
     }
 
     #[test]

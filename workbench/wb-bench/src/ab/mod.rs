@@ -15,7 +15,7 @@ use wb_core::{
     Qrels, Seed,
     statistics::{self, RESAMPLES},
 };
-use wb_retrieval::{EvaluateConfig, Metric, evaluate::evaluate_ordered};
+use wb_retrieval::{Metric, evaluate_ordered};
 
 pub use arm::{Arm, ArmTexts};
 
@@ -98,22 +98,19 @@ impl Experiment<'_> {
     pub fn run(&self, seed: Seed) -> Result<Ab> {
         self.check()?;
         let arms = [self.baseline, self.candidate];
-        let config = EvaluateConfig {
-            metrics: vec![Metric::Precision(FIRST), Metric::Precision(DEPTH), Metric::Mrr(Some(DEPTH))],
-            ..EvaluateConfig::default()
-        };
+        let of_experiment = [Metric::Precision(FIRST), Metric::Precision(DEPTH), Metric::Mrr(Some(DEPTH))];
         let values: Vec<[Vec<f64>; 2]> = {
             let measured = arms.map(|arm| {
                 let ranked = self.queries.iter().map(|query| (query.id.as_str(), self.found(arm, query)));
-                evaluate_ordered(ranked, self.qrels, &config)
+                evaluate_ordered(ranked, self.qrels, &of_experiment)
             });
             let of = |arm: usize, metric: &Metric| {
-                measured[arm].scores.per_query.get(&metric.to_string()).cloned().unwrap_or_default()
+                measured[arm].per_query.get(&metric.to_string()).cloned().unwrap_or_default()
             };
-            config.metrics.iter().map(|metric| [of(0, metric), of(1, metric)]).collect()
+            of_experiment.iter().map(|metric| [of(0, metric), of(1, metric)]).collect()
         };
         let mut metrics = Vec::new();
-        for (metric, values) in config.metrics.iter().zip(&values) {
+        for (metric, values) in of_experiment.iter().zip(&values) {
             metrics.push(compared(metric.to_string(), values, seed)?);
         }
         let row = |(at, query): (usize, &AbQuery)| {

@@ -16,23 +16,17 @@ use crate::{Error, Result};
 pub struct Files {
     root: PathBuf,
     fingerprint: FingerprintBuilder,
-    n_read: usize,
 }
 
 impl Files {
     /// Files under a folder.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), fingerprint: Fingerprint::builder(), n_read: 0 }
+        Self { root: root.to_path_buf(), fingerprint: Fingerprint::builder() }
     }
 
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
-    }
-
-    /// How many files were read.
-    pub fn n_read(&self) -> usize {
-        self.n_read
     }
 
     /// Of every file read so far: its place under the folder and its (unpacked) content.
@@ -52,7 +46,6 @@ impl Files {
         read.map_err(wb_core::Error::io("read", path))?;
         let place = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
         self.fingerprint.text(&place).bytes(&bytes);
-        self.n_read += 1;
         let mut text = String::from_utf8(bytes).map_err(|error| {
             let upto = error.utf8_error().valid_up_to();
             let line = 1 + error.as_bytes()[..upto].iter().filter(|byte| **byte == b'\n').count();
@@ -68,7 +61,6 @@ impl Files {
     pub fn note(&mut self, path: &Path) -> Result<()> {
         let place = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
         self.fingerprint.text(&place).text(Fingerprint::of_file(path)?.as_str());
-        self.n_read += 1;
         Ok(())
     }
 
@@ -170,6 +162,5 @@ mod tests {
         let records: Vec<(usize, serde_json::Value)> = files.json_lines(&path).unwrap();
         assert_eq!(records.len(), 2);
         assert_eq!(records[1], (2, serde_json::json!({"a": 2})));
-        assert_eq!(files.n_read(), 1);
     }
 }

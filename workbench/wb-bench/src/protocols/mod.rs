@@ -11,7 +11,7 @@ pub mod csn_ndcg;
 pub mod pairs;
 mod protocol;
 pub mod ranked;
-pub mod relevanceeval;
+mod relevanceeval;
 
 pub use protocol::{Context, Measured, Protocol};
 

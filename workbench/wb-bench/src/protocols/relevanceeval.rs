@@ -1,9 +1,7 @@
 //! The arithmetic of github/CodeSearchNet's `src/relevanceeval.py`: gains, discounts, ideals, by its letter.
 
-use std::collections::BTreeMap;
-
-/// URLs of a ranking that count.
-pub const CUT: usize = 300;
+/// Number of a ranking's URLs that count.
+pub(super) const CUT: usize = 300;
 
 /// Whose ranks advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,19 +52,42 @@ pub(super) fn ideal<'r>(relevances: impl IntoIterator<Item = &'r f64>) -> f64 {
     sorted.iter().zip(1usize..).map(|(relevance, rank)| (relevance.exp2() - 1.0) / ((rank + 1) as f64).log2()).sum()
 }
 
-/// The mean NDCG *within* and *all* of rankings given as URLs, by the letter of `relevanceeval.py`: relevance and
-/// predictions of one language, by lower-case query. `None` where no query has a relevant URL.
-pub fn relevanceeval(
-    relevance: &BTreeMap<String, BTreeMap<String, f64>>,
-    predictions: &BTreeMap<String, Vec<String>>,
-) -> Option<[f64; 2]> {
-    let judged: Vec<_> = relevance.iter().filter(|(_, urls)| ideal(urls.values()) > 0.0).collect();
-    let mean = |mode: Mode| {
-        let value = |(query, urls): &(&String, &BTreeMap<String, f64>)| {
-            let ranking = predictions.get(*query).map(Vec::as_slice).unwrap_or_default();
-            dcg(ranking.iter().map(|url| urls.get(url).copied()), mode) / ideal(urls.values())
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// Judgements (language, query, URL, grade) and rankings, with what the reference script makes of them.
+    #[derive(Deserialize)]
+    struct Case {
+        rows: Vec<(String, String, String, f64)>,
+        predictions: BTreeMap<String, Vec<String>>,
+        within: f64,
+        all: f64,
+    }
+
+    #[test]
+    fn ndcg_of_rankings_equals_the_reference_script() {
+        let case: Case = serde_json::from_str(include_str!("../../tests/golden/csn-ndcg.json")).unwrap();
+        let mut grades: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+        for (_, query, url, grade) in case.rows {
+            grades.entry(query.to_lowercase()).or_default().entry(url).or_default().push(grade);
+        }
+        let means = |urls: BTreeMap<String, Vec<f64>>| -> BTreeMap<String, f64> {
+            urls.into_iter().map(|(url, grades)| (url, grades.iter().sum::<f64>() / grades.len() as f64)).collect()
         };
-        judged.iter().map(value).sum::<f64>() / judged.len() as f64
-    };
-    (!judged.is_empty()).then(|| [mean(Mode::Within), mean(Mode::All)])
+        let relevance = grades.into_iter().map(|(query, urls)| (query, means(urls)));
+        let judged: Vec<_> = relevance.filter(|(_, urls)| ideal(urls.values()) > 0.0).collect();
+        for (mode, expected) in [(Mode::Within, case.within), (Mode::All, case.all)] {
+            let value = |(query, urls): &(String, BTreeMap<String, f64>)| {
+                let ranking = case.predictions.get(query).map(Vec::as_slice).unwrap_or_default();
+                dcg(ranking.iter().map(|url| urls.get(url).copied()), mode) / ideal(urls.values())
+            };
+            let mean = judged.iter().map(value).sum::<f64>() / judged.len() as f64;
+            assert!((mean - expected).abs() <= 1e-12, "{mode:?}: got {mean}, expected {expected}");
+        }
+    }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use wb_core::{Hit, Qrels};
-use wb_retrieval::{EvaluateConfig, Judged, Metric, TieRule, evaluate_ordered};
+use wb_core::{Hit, Qrels, Scores};
+use wb_retrieval::{Judged, Metric, TieRule, evaluate_ordered};
 
 #[derive(Deserialize)]
 struct Case {
@@ -24,25 +24,20 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn evaluate(&self, metrics: Vec<Metric>, ties: TieRule, ignore_identical_ids: bool) -> wb_retrieval::Evaluation {
+    fn evaluate(&self, metrics: &[Metric], ties: TieRule, ignore_identical_ids: bool) -> Scores {
         self.evaluate_with(&self.qrels(), metrics, ties, ignore_identical_ids)
     }
 
-    fn evaluate_with(
-        &self,
-        qrels: &Qrels,
-        metrics: Vec<Metric>,
-        ties: TieRule,
-        ignore_identical_ids: bool,
-    ) -> wb_retrieval::Evaluation {
+    fn evaluate_with(&self, qrels: &Qrels, metrics: &[Metric], ties: TieRule, ignore_identical_ids: bool) -> Scores {
         let id = |document: usize| self.documents[document].as_str();
         let ranked = self.queries.iter().zip(&self.scores).map(|(query, scores)| {
             let hits = scores.iter().enumerate().map(|(document, &score)| Hit { document, score });
             let mut hits: Vec<Hit> = hits.collect();
             ties.sort(&mut hits, id);
-            (query.as_str(), hits.into_iter().map(move |hit| id(hit.document)))
+            let counts = move |id: &&str| !(ignore_identical_ids && *id == query.as_str());
+            (query.as_str(), hits.into_iter().map(move |hit| id(hit.document)).filter(counts))
         });
-        evaluate_ordered(ranked, qrels, &EvaluateConfig { metrics, ignore_identical_ids })
+        evaluate_ordered(ranked, qrels, metrics)
     }
 
     fn qrels(&self) -> Qrels {
@@ -64,10 +59,10 @@ fn parse<'a>(names: impl Iterator<Item = &'a String>) -> Vec<Metric> {
 fn trec_eval_query_by_query() {
     for case in cases() {
         for (golden, ignore) in [(&case.trec, false), (&case.trec_without_identical_ids, true)] {
-            let evaluation = case.evaluate(parse(golden.keys()), TieRule::TrecEval, ignore);
-            assert_eq!(evaluation.queries, case.queries);
+            let scores = case.evaluate(&parse(golden.keys()), TieRule::TrecEval, ignore);
             for (metric, values) in golden {
-                for (query, (seen, expected)) in evaluation.scores.per_query[metric].iter().zip(values).enumerate() {
+                assert_eq!(scores.per_query[metric].len(), case.queries.len());
+                for (query, (seen, expected)) in scores.per_query[metric].iter().zip(values).enumerate() {
                     assert!(
                         (seen - expected).abs() < 1e-9,
                         "{}, {metric}, query {query}: {seen} {expected}",
@@ -90,9 +85,9 @@ fn sentence_transformers_in_the_mean() {
                 binary.set(query, document, f64::from(u8::from(*grade > 0.0)));
             }
         }
-        let evaluation = case.evaluate_with(&binary, parse(golden.keys()), TieRule::SentenceTransformers, false);
+        let scores = case.evaluate_with(&binary, &parse(golden.keys()), TieRule::SentenceTransformers, false);
         for (metric, expected) in golden {
-            let seen = evaluation.scores.get(metric).unwrap();
+            let seen = scores.get(metric).unwrap();
             assert!((seen - expected).abs() < 1e-9, "{}, {metric}: {seen} {expected}", case.name);
         }
     }
@@ -103,7 +98,7 @@ fn the_golden_cases_tell_the_rules_apart() {
     let golden = cases();
     let case = &golden[0];
     let metric = "mrr".parse::<Metric>().unwrap();
-    let mean = |ties| case.evaluate(vec![metric], ties, false).scores.get("mrr").unwrap();
+    let mean = |ties| case.evaluate(&[metric], ties, false).get("mrr").unwrap();
     assert_ne!(mean(TieRule::TrecEval), mean(TieRule::SentenceTransformers));
     let dropped = golden.iter().any(|case| case.trec["mrr"] != case.trec_without_identical_ids["mrr"]);
     assert!(dropped);
@@ -118,10 +113,8 @@ fn every_rule_lies_in_the_tie_interval() {
             for ties in
                 [TieRule::TrecEval, TieRule::SentenceTransformers, TieRule::FirstPosition, TieRule::LastPosition]
             {
-                let evaluation = case.evaluate(vec![metric], ties, false);
-                for ((query, scores), value) in
-                    case.queries.iter().zip(&case.scores).zip(&evaluation.scores.per_query[name])
-                {
+                let of_case = case.evaluate(&[metric], ties, false);
+                for ((query, scores), value) in case.queries.iter().zip(&case.scores).zip(&of_case.per_query[name]) {
                     let grades = qrels.of(query).unwrap();
                     let place = |id: &String| case.documents.iter().position(|document| document == id);
                     let found: Vec<(usize, f64)> =

@@ -1,7 +1,7 @@
 //! The order of queries changes no mean.
 
 use wb_core::{Qrels, Seed, progress::silent};
-use wb_retrieval::{Bm25Config, EvaluateConfig, Retriever, evaluate_ordered};
+use wb_retrieval::{Bm25Config, Metric, Retriever, evaluate_ordered, metric::Gain};
 
 #[test]
 fn means_do_not_depend_on_the_order_of_queries() {
@@ -23,7 +23,8 @@ fn means_do_not_depend_on_the_order_of_queries() {
             let found = ranking.hits.iter().map(|hit| documents[hit.document].as_str());
             (ids[ranking.query].as_str(), found)
         });
-        evaluate_ordered(ranked, &qrels, &EvaluateConfig::default()).scores.mean
+        let metrics = [Metric::Mrr(None), Metric::Ndcg(Some(10), Gain::Linear), Metric::Recall(Some(5))];
+        evaluate_ordered(ranked, &qrels, &metrics).mean
     };
     let in_order: Vec<usize> = (0..60).collect();
     let shuffled = Seed(4).permutation_at("queries", 0, 60);
@@ -34,12 +35,11 @@ fn means_do_not_depend_on_the_order_of_queries() {
 }
 
 #[test]
-fn queries_without_judgements_are_counted() {
+fn queries_without_judgements_are_not_measured() {
     let mut qrels = Qrels::default();
     qrels.set("judged", "d", 1.0);
     qrels.set("nothing relevant", "d", 0.0);
     let ranked = ["judged", "nothing relevant", "not judged"].map(|query| (query, ["d"]));
-    let evaluation = evaluate_ordered(ranked, &qrels, &EvaluateConfig::default());
-    assert_eq!((evaluation.not_judged, evaluation.without_relevant, evaluation.queries.len()), (1, 1, 2));
-    assert_eq!(evaluation.scores.get("mrr"), Some(0.5));
+    let scores = evaluate_ordered(ranked, &qrels, &[Metric::Mrr(None)]);
+    assert_eq!((&scores.per_query["mrr"], scores.get("mrr")), (&vec![1.0, 0.0], Some(0.5)));
 }
