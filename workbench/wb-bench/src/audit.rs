@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use wb_core::{Pair, fingerprint::text_key, records::outcome::AuditLine};
 
-use crate::{protocols::ranked::Part, texts::Texts};
+use crate::{protocols::ranked::QueryPool, texts::BenchmarkTexts};
 
 /// Examples kept for each line.
 const EXAMPLES: usize = 5;
@@ -58,7 +58,7 @@ impl Line {
 
 /// What stands more than once inside of a protocol's data, and queries that stand in their own answers.
 /// `place` ends every line: `csn-full ruby valid`.
-pub fn inside(texts: &Texts, place: &str, parts: &[Part]) -> Vec<AuditLine> {
+pub fn inside(texts: &BenchmarkTexts, place: &str, parts: &[QueryPool]) -> Vec<AuditLine> {
     let mut equal_documents = Line::new(format!("documents equal to an earlier one in the pool: {place}"));
     let mut near_documents = Line::new(format!("documents nearly equal to an earlier one in the pool: {place}"));
     let mut equal_queries = Line::new(format!("queries equal to an earlier one: {place}"));
@@ -124,7 +124,12 @@ impl<'p> FromIterator<&'p Pair> for TrainingTexts {
 }
 
 /// What a protocol's data shares with training pairs.
-pub fn against_training(texts: &Texts, place: &str, parts: &[Part], training: &TrainingTexts) -> Vec<AuditLine> {
+pub fn against_training(
+    texts: &BenchmarkTexts,
+    place: &str,
+    parts: &[QueryPool],
+    training: &TrainingTexts,
+) -> Vec<AuditLine> {
     let TrainingTexts { anchors, positives, .. } = training;
     let mut queries = Line::new(format!("queries nearly equal to a training anchor: {place}"));
     let mut documents = Line::new(format!("documents nearly equal to a training positive: {place}"));
@@ -171,7 +176,7 @@ mod tests {
             pair("3", "Opens a socket to the host", "# opens a Socket to the host\nsock()"),
             pair("4", "sock", "def a(): pass"),
         ];
-        let mut texts = Texts::default();
+        let mut texts = BenchmarkTexts::default();
         let ranked = pairs_full(&mut texts, &pairs.iter().collect::<Vec<_>>(), "all", "test");
         let counts = |lines: Vec<AuditLine>| lines.iter().map(|line| (line.count, line.of)).collect::<Vec<_>>();
         // Equal documents: 4 = 1; nearly: 2 = 1 and 4 = 1; queries: 2 = 1; contained: 3 (4 is too short).

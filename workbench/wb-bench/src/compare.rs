@@ -15,7 +15,7 @@ use crate::{Error, Result, runner::CONTESTANT_SETTING};
 
 /// A candidate against a baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct OutcomeComparison {
     /// Every protocol and metric that both have; never empty.
     pub rows: Vec<PairedTest>,
     /// The position in `rows` of what the verdict is about.
@@ -34,7 +34,12 @@ fn key(score: &ProtocolScore) -> Key<'_> {
 
 /// Compares a candidate with a baseline. `main` lists protocol and metric of the verdict, the first that both have;
 /// a protocol that ends with `-` stands for all that begin so. See [`crate::benchmarks::Card::main`].
-pub fn compare(baseline: &Outcome, candidate: &Outcome, main: &[(&str, &str)], seed: Seed) -> Result<Comparison> {
+pub fn compare(
+    baseline: &Outcome,
+    candidate: &Outcome,
+    main: &[(&str, &str)],
+    seed: Seed,
+) -> Result<OutcomeComparison> {
     refuse_unlike(baseline, candidate)?;
     let of_baseline: HashMap<Key<'_>, &ProtocolScore> =
         baseline.protocols.iter().map(|score| (key(score), score)).collect();
@@ -66,7 +71,7 @@ pub fn compare(baseline: &Outcome, candidate: &Outcome, main: &[(&str, &str)], s
         return Err(Error::Incomparable { differences: vec!["no protocol and metric that both have".into()] });
     };
     let verdict = CompareVerdict::of(rows[position].low, rows[position].high);
-    Ok(Comparison { main: position, verdict, rows, remarks })
+    Ok(OutcomeComparison { main: position, verdict, rows, remarks })
 }
 
 fn refuse_unlike(a: &Outcome, b: &Outcome) -> Result<()> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use wb_core::{Embeddings, Progress, Seed};
 use wb_retrieval::{
     TokenIndex, TokenIndexBuilder, maxsim,
-    token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
+    token_index::{PlaidSearch, TokenIndexConfig, TokenIndexPlan, TokenIndexSearch, XtrSearch, recall},
 };
 
 use crate::{Result, Scorer};
@@ -78,7 +78,7 @@ pub fn compressed(
     let folder = tempfile::tempdir().map_err(wb_core::Error::io("create", &std::env::temp_dir()))?;
     let started = Instant::now();
     let tokens = documents.view().nrows();
-    let plan = Plan { config: config.clone(), tokens, made_with: [].into(), seed };
+    let plan = TokenIndexPlan { config: config.clone(), tokens, made_with: [].into(), seed };
     let sample = sample(documents, SAMPLE * config.centroids_for(tokens, usize::MAX), seed);
     let mut builder = TokenIndexBuilder::create(folder.path(), &sample, plan, progress)?;
     for first in (0..documents.texts()).step_by(BLOCK) {
@@ -104,15 +104,15 @@ pub fn compressed(
     })
 }
 
-fn ways() -> Vec<(String, TokenSearch)> {
+fn ways() -> Vec<(String, TokenIndexSearch)> {
     let mut ways = Vec::new();
     for (probes, candidates) in [(4, 256), (8, 256), (16, 1024)] {
         let name = format!("PLAID, {probes} probes, {candidates} candidates");
-        ways.push((name, TokenSearch::Plaid(PlaidSearch { probes, candidates })));
+        ways.push((name, TokenIndexSearch::Plaid(PlaidSearch { probes, candidates })));
     }
     for (probes, tokens) in [(16, 1000), (64, 1000), (64, 40_000)] {
         let name = format!("XTR, {probes} probes, {tokens} tokens");
-        ways.push((name, TokenSearch::Xtr(XtrSearch { probes, tokens })));
+        ways.push((name, TokenIndexSearch::Xtr(XtrSearch { probes, tokens })));
     }
     ways
 }

@@ -1,6 +1,6 @@
 //! The contestants of a benchmark: an encoder, BM25, or the sum of both, each of which scores texts for texts.
 //!
-//! Every distinct text is embedded once, by [`Contestant::prepare`]; all protocols then read the same vectors.
+//! Every distinct text is embedded once, by [`BenchContestant::prepare`]; all protocols then read the same vectors.
 //! Similarity is the cosine: vectors are divided by their length, then multiplied, in `f32`. (`csn-1000` computes its
 //! own distances in `f64`, from the vectors as the encoder gave them.) An encoder of one vector a token is compared by
 //! MaxSim: the sum, over the tokens of the text that searches, of the greatest cosine with a token of the other.
@@ -16,17 +16,17 @@ use wb_retrieval::{
     Bm25Config, FusionConfig, Retriever, inner_product::inner_products, maxsim::max_sim, retriever::block_of,
 };
 
-use crate::{Error, Result, texts::Texts};
+use crate::{Error, Result, texts::BenchmarkTexts};
 
 /// A way to score documents for queries.
-pub enum Contestant<'a> {
+pub enum BenchContestant<'a> {
     /// One vector a text, or one a token.
     Encoder(&'a dyn Encoder),
     /// Words. Each pool is an index of its own, so that a protocol's word statistics are those of its pool.
     Bm25(Bm25Config),
 }
 
-impl Contestant<'_> {
+impl BenchContestant<'_> {
     /// A short name for tables and files.
     pub fn name(&self) -> String {
         match self {
@@ -52,7 +52,7 @@ impl Contestant<'_> {
     }
 
     /// Embeds every text once.
-    pub fn prepare<'t>(&self, texts: &'t Texts, progress: &mut dyn FnMut(Progress)) -> Result<Scorer<'t>> {
+    pub fn prepare<'t>(&self, texts: &'t BenchmarkTexts, progress: &mut dyn FnMut(Progress)) -> Result<Scorer<'t>> {
         let (bm25, embedded) = match self {
             Self::Bm25(config) => (Some(*config), None),
             Self::Encoder(encoder) => {
@@ -115,7 +115,12 @@ impl EncodedTexts {
     }
 }
 
-fn encode(encoder: &dyn Encoder, texts: &Texts, side: Side, progress: &mut dyn FnMut(Progress)) -> Result<Embeddings> {
+fn encode(
+    encoder: &dyn Encoder,
+    texts: &BenchmarkTexts,
+    side: Side,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Embeddings> {
     let list = texts.side(side).as_strs();
     if list.is_empty() {
         return Ok(Embeddings::dense(Array2::zeros((0, encoder.dim()))));
@@ -153,7 +158,7 @@ pub struct Scorer<'t> {
     role: ContestantRole,
     base: Option<String>,
     fingerprint: Fingerprint,
-    texts: &'t Texts,
+    texts: &'t BenchmarkTexts,
     bm25: Option<Bm25Config>,
     embedded: Option<Arc<EncodedTexts>>,
     fusion: FusionConfig,
@@ -190,7 +195,7 @@ impl<'t> Scorer<'t> {
     }
 
     /// All texts.
-    pub fn texts(&self) -> &'t Texts {
+    pub fn texts(&self) -> &'t BenchmarkTexts {
         self.texts
     }
 
@@ -293,10 +298,10 @@ mod tests {
 
     #[test]
     fn words_search_in_either_direction() {
-        let mut texts = Texts::default();
+        let mut texts = BenchmarkTexts::default();
         let queries = [texts.queries.number("read a file"), texts.queries.number("open socket")];
         let documents = [texts.documents.number("def open_socket"), texts.documents.number("def read_file")];
-        let scorer = Contestant::Bm25(Bm25Config::default()).prepare(&texts, &mut |_| ()).unwrap();
+        let scorer = BenchContestant::Bm25(Bm25Config::default()).prepare(&texts, &mut |_| ()).unwrap();
         let queries = Chosen { side: Side::Query, numbers: &queries };
         let documents = Chosen { side: Side::Document, numbers: &documents };
         let best = |_: usize, row: &[f32]| usize::from(row[1] > row[0]);

@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        contestant::{Chosen, Contestant},
-        texts::Texts,
+        contestant::{BenchContestant, Chosen},
+        texts::BenchmarkTexts,
     };
 
     /// Counts of the letters a, b and c.
@@ -145,10 +145,10 @@ mod tests {
     }
 
     fn scores(encoder: &dyn Encoder) -> Vec<Vec<f32>> {
-        let mut texts = Texts::default();
+        let mut texts = BenchmarkTexts::default();
         let queries: Vec<u32> = ["a", "b"].iter().map(|text| texts.queries.number(text)).collect();
         let documents: Vec<u32> = ["aac", "c"].iter().map(|text| texts.documents.number(text)).collect();
-        let scorer = Contestant::Encoder(encoder).prepare(&texts, &mut |_| ()).unwrap();
+        let scorer = BenchContestant::Encoder(encoder).prepare(&texts, &mut |_| ()).unwrap();
         let chosen = |side, numbers| Chosen { side, numbers };
         scorer
             .scores(chosen(Side::Query, &queries), chosen(Side::Document, &documents), |_, scores| scores.to_vec())

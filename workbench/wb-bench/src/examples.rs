@@ -5,7 +5,7 @@ use wb_core::records::outcome::{QueryExample, ReturnedDocument};
 use crate::{
     Result,
     contestant::Scorer,
-    protocols::ranked::{Placed, Ranked},
+    protocols::ranked::{Placed, RankedProtocol},
 };
 
 /// Documents shown for each query.
@@ -15,7 +15,12 @@ const RETURNED: usize = 3;
 ///
 /// Best: the answer stands first by the widest margin. Worst: the answer has the highest rank or was not found, by the
 /// narrowest margin first among equals. No query is shown twice.
-pub fn best_and_worst(ranked: &Ranked, placed: &[Placed], scorer: &Scorer<'_>, n: usize) -> Result<Vec<QueryExample>> {
+pub fn best_and_worst(
+    ranked: &RankedProtocol,
+    placed: &[Placed],
+    scorer: &Scorer<'_>,
+    n: usize,
+) -> Result<Vec<QueryExample>> {
     let rank = |index: usize| if placed[index].rank == 0 { usize::MAX } else { placed[index].rank };
     let mut order: Vec<usize> = (0..placed.len()).collect();
     order.sort_by(|a, b| rank(*a).cmp(&rank(*b)).then(placed[*b].margin.total_cmp(&placed[*a].margin)).then(a.cmp(b)));

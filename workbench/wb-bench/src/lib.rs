@@ -1,7 +1,7 @@
 //! Benchmarks of code search under exact protocols, and comparisons of what they measured.
 //!
-//! A [`benchmarks::Benchmark`] reads data into a [`benchmarks::Plan`]: every text once, and the
-//! [`protocols`] that the data allows. A [`contestant::Contestant`] embeds the texts once and becomes a
+//! A [`benchmarks::Benchmark`] reads data into a [`benchmarks::BenchmarkPlan`]: every text once, and the
+//! [`protocols`] that the data allows. A [`contestant::BenchContestant`] embeds the texts once and becomes a
 //! [`contestant::Scorer`]; [`runner::run`] measures it under every protocol; [`compare::compare`] sets two such
 //! outcomes against each other. Nothing here knows a model or a terminal.
 
@@ -20,12 +20,12 @@ pub mod protocols;
 pub mod runner;
 pub mod texts;
 
-pub use ab::{AbQuery, Arm, ArmTexts, Experiment};
+pub use ab::{AbArm, AbExperiment, AbQuery, ArmTexts};
 pub use audit::TrainingTexts;
-pub use benchmarks::{Benchmark, BenchmarkConfig, Card, Dataset, Plan};
-pub use compare::{Comparison, compare};
+pub use benchmarks::{Benchmark, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Card};
+pub use compare::{OutcomeComparison, compare};
 pub use compressed::{Compressed, compressed};
-pub use contestant::{Contestant, Scorer};
+pub use contestant::{BenchContestant, Scorer};
 pub use document_texts::DocumentTexts;
 pub use error::{Error, Result};
 pub use runner::{Options, run, write_trec};

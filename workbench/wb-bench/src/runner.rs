@@ -6,17 +6,17 @@ use wb_core::{
     Progress, Seed,
     records::outcome::{AuditLine, Outcome},
 };
-use wb_retrieval::trec::{Run, write_runs};
+use wb_retrieval::trec::{TrecRanking, write_runs};
 
 use crate::{
     Error, Result,
     audit::{self, TrainingTexts},
-    benchmarks::Plan,
+    benchmarks::BenchmarkPlan,
     contestant::Scorer,
     examples::best_and_worst,
     protocols::{
-        Context, Measured, Planned,
-        ranked::{Part, Ranked},
+        Context, PlannedProtocol, ProtocolNumbers,
+        ranked::{QueryPool, RankedProtocol},
     },
 };
 
@@ -44,7 +44,7 @@ impl Default for Options<'_> {
 ///
 /// `settings` are the contestant's, to be shown beside the numbers: maximum lengths, prompts.
 pub fn run(
-    plan: &Plan,
+    plan: &BenchmarkPlan,
     scorer: &Scorer<'_>,
     settings: &[(String, String)],
     options: Options<'_>,
@@ -75,12 +75,12 @@ pub fn run(
         let protocol = planned.protocol();
         progress(Progress::new("measuring", index, plan.protocols.len()).note(protocol.title()));
         let measured = match planned {
-            Planned::Ranked(ranked) => {
+            PlannedProtocol::Ranked(ranked) => {
                 let placed = ranked.place(scorer)?;
                 if shown == Some(index) {
                     outcome.examples = best_and_worst(ranked, &placed, scorer, options.examples)?;
                 }
-                Measured { scores: ranked.summarize(&placed, context), ..Measured::default() }
+                ProtocolNumbers { scores: ranked.summarize(&placed, context), ..ProtocolNumbers::default() }
             }
             other => other.protocol().measure(scorer, context)?,
         };
@@ -103,7 +103,7 @@ struct AuditedTexts<'p> {
 }
 
 impl<'p> AuditedTexts<'p> {
-    fn new(language: &'p str, split: &'p str, parts: &[Part]) -> Self {
+    fn new(language: &'p str, split: &'p str, parts: &[QueryPool]) -> Self {
         let queries = parts.iter().flat_map(|part| part.queries.iter().map(|query| query.text)).collect();
         let documents = parts.iter().flat_map(|part| part.texts.iter().copied()).collect();
         Self { language, split, queries, documents }
@@ -119,15 +119,15 @@ impl<'p> AuditedTexts<'p> {
 
 /// Duplicates and leaks, each line named after its protocol. A protocol whose texts are among those of an earlier one,
 /// as the chunks of pairs-1000 are among pairs-full, has no lines of its own.
-fn audits(plan: &Plan, training: Option<&TrainingTexts>) -> Vec<AuditLine> {
+fn audits(plan: &BenchmarkPlan, training: Option<&TrainingTexts>) -> Vec<AuditLine> {
     let mut audited: Vec<AuditedTexts<'_>> = Vec::new();
     let mut lines = Vec::new();
     for planned in &plan.protocols {
         let (language, split, parts) = match planned {
-            Planned::Ranked(ranked) => (&ranked.language, ranked.split.as_str(), Cow::from(&ranked.parts)),
-            Planned::CsnNdcg(ndcg) => (&ndcg.language, "annotated", Cow::from(vec![ndcg.as_part()])),
+            PlannedProtocol::Ranked(ranked) => (&ranked.language, ranked.split.as_str(), Cow::from(&ranked.parts)),
+            PlannedProtocol::CsnNdcg(ndcg) => (&ndcg.language, "annotated", Cow::from(vec![ndcg.as_part()])),
             // Its functions are those of csn-full.
-            Planned::Csn1000(_) => continue,
+            PlannedProtocol::Csn1000(_) => continue,
         };
         let texts = AuditedTexts::new(language, split, &parts);
         if audited.iter().any(|earlier| texts.are_in(earlier)) {
@@ -161,21 +161,21 @@ fn warn_of_ties(outcome: &mut Outcome) {
 }
 
 /// Whose queries are shown and written to run files: the first protocol in which queries rank a whole pool.
-fn main_ranked(plan: &Plan) -> Option<usize> {
-    plan.protocols.iter().position(|planned| matches!(planned, Planned::Ranked(_)))
+fn main_ranked(plan: &BenchmarkPlan) -> Option<usize> {
+    plan.protocols.iter().position(|planned| matches!(planned, PlannedProtocol::Ranked(_)))
 }
 
 /// Writes the rankings of the plan's main ranked protocol, of all its languages in one split, as a TREC run file.
 /// Its tag is the contestant's name, with `_from_BASE` where it was trained from a pretrained encoder.
 /// Returns the protocol and the number of queries. Spaces in ids become `_`.
-pub fn write_trec(plan: &Plan, scorer: &Scorer<'_>, path: &Path) -> Result<(String, usize)> {
-    let Some(Planned::Ranked(main)) = main_ranked(plan).map(|index| &plan.protocols[index]) else {
+pub fn write_trec(plan: &BenchmarkPlan, scorer: &Scorer<'_>, path: &Path) -> Result<(String, usize)> {
+    let Some(PlannedProtocol::Ranked(main)) = main_ranked(plan).map(|index| &plan.protocols[index]) else {
         let message = "no protocol was run in which queries rank a pool, so there is no run to write";
         return Err(Error::Core(wb_core::Error::data(path.display().to_string(), message)));
     };
     let mut runs = Vec::new();
     for planned in &plan.protocols {
-        if let Planned::Ranked(ranked) = planned
+        if let PlannedProtocol::Ranked(ranked) = planned
             && (&ranked.id, &ranked.split) == (&main.id, &main.split)
             && (plan.card.name != "pairs" || ranked.language == main.language)
         {
@@ -191,12 +191,12 @@ pub fn write_trec(plan: &Plan, scorer: &Scorer<'_>, path: &Path) -> Result<(Stri
     Ok((main.id.clone(), runs.len()))
 }
 
-fn runs_of(ranked: &Ranked, scorer: &Scorer<'_>) -> Result<Vec<Run>> {
+fn runs_of(ranked: &RankedProtocol, scorer: &Scorer<'_>) -> Result<Vec<TrecRanking>> {
     let word = |id: &str| id.replace(char::is_whitespace, "_");
     let tops = ranked.top(scorer, &|_| true, RUN_DEPTH)?;
     let runs = tops.into_iter().map(|top| {
         let part = &ranked.parts[top.part];
-        Run {
+        TrecRanking {
             query: word(&part.queries[top.query].id),
             hits: top.hits.iter().map(|hit| (word(&part.ids[hit.document]), f64::from(hit.score))).collect(),
         }

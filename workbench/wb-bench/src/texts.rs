@@ -47,14 +47,14 @@ impl UniqueTexts {
 
 /// The texts of both sides. A text that stands on both is encoded twice, because prompts and lengths may differ.
 #[derive(Debug, Clone, Default)]
-pub struct Texts {
+pub struct BenchmarkTexts {
     /// What is searched with.
     pub queries: UniqueTexts,
     /// What is searched in.
     pub documents: UniqueTexts,
 }
 
-impl Texts {
+impl BenchmarkTexts {
     /// One side.
     pub fn side(&self, side: Side) -> &UniqueTexts {
         match side {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::http::{Answer, Request};
+use crate::http::{Answer, HubRequest};
 
 /// Something that goes wrong with requests whose path holds `of`, `times` times (0 for always).
 #[derive(Debug, Clone)]
@@ -66,13 +66,13 @@ impl Fault {
     }
 
     /// Whether answers to this request ignore its range.
-    pub(crate) fn ignores_ranges(&self, request: &Request) -> bool {
+    pub(crate) fn ignores_ranges(&self, request: &HubRequest) -> bool {
         matches!(self.kind, Kind::WholeFile) && request.path.contains(&self.of)
     }
 }
 
 /// Does the first fault that fits.
-pub(crate) fn apply(faults: &mut Vec<Fault>, request: &Request, answer: &mut Answer) {
+pub(crate) fn apply(faults: &mut Vec<Fault>, request: &HubRequest, answer: &mut Answer) {
     let Some(at) = faults.iter().position(|fault| request.path.contains(&fault.of)) else { return };
     let fault = &mut faults[at];
     match &fault.kind {

@@ -8,7 +8,7 @@ use std::{
 
 /// A request that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct HubRequest {
     /// Whether it went to the host of large files.
     pub to_store: bool,
     /// `GET`.
@@ -47,12 +47,13 @@ impl Answer {
 }
 
 /// Reads a request; none where the client has gone.
-pub(crate) fn read(stream: &TcpStream, to_store: bool) -> io::Result<Option<Request>> {
+pub(crate) fn read(stream: &TcpStream, to_store: bool) -> io::Result<Option<HubRequest>> {
     let mut lines = BufReader::new(stream).lines();
     let Some(first) = lines.next().transpose()? else { return Ok(None) };
     let mut words = first.split(' ');
     let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(None) };
-    let mut request = Request { to_store, method: method.to_owned(), path: path.to_owned(), from: None, token: None };
+    let mut request =
+        HubRequest { to_store, method: method.to_owned(), path: path.to_owned(), from: None, token: None };
     for line in lines {
         let line = line?;
         let Some((name, value)) = line.split_once(':') else { break };

@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use fault::Fault;
-pub use http::Request;
+pub use http::HubRequest;
 pub use repository::Access;
 
 use repository::{File, Repository};
@@ -37,7 +37,7 @@ pub(crate) struct State {
     pub(crate) renamed: Vec<(String, String)>,
     pub(crate) web: Vec<(String, Vec<u8>)>,
     pub(crate) faults: Vec<Fault>,
-    pub(crate) requests: Vec<Request>,
+    pub(crate) requests: Vec<HubRequest>,
     /// Entries on a page of a list.
     pub(crate) page: usize,
     /// The address of large files.
@@ -140,7 +140,7 @@ impl FakeHub {
     }
 
     /// Every request since the last call, oldest first.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<HubRequest> {
         std::mem::take(&mut self.state().requests)
     }
 

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use crate::{
     State,
-    http::{Answer, Request},
+    http::{Answer, HubRequest},
     repository::{Access, File, Repository},
 };
 
 /// Answers a request as the real hub does.
-pub(crate) fn answer(state: &State, request: &Request) -> Answer {
+pub(crate) fn answer(state: &State, request: &HubRequest) -> Answer {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let path = unescaped(path);
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
@@ -58,7 +58,7 @@ pub(crate) fn answer(state: &State, request: &Request) -> Answer {
 /// The repository at a revision, for who may read it.
 fn with(
     state: &State,
-    request: &Request,
+    request: &HubRequest,
     (kind, id): (&str, &str),
     revision: &str,
     then: impl FnOnce(&Repository) -> Answer,
@@ -115,7 +115,7 @@ fn tree(state: &State, repository: &Repository, (kind, revision): (&str, &str), 
 }
 
 /// A file: its content, or for a large one the place that has it.
-fn resolve(state: &State, request: &Request, repository: &Repository, path: &str) -> Answer {
+fn resolve(state: &State, request: &HubRequest, repository: &Repository, path: &str) -> Answer {
     let Some(file) = repository.files.iter().find(|file| file.path == path) else {
         return refused(404, "EntryNotFound", "Entry not found").header("x-repo-commit", &repository.commit);
     };
@@ -134,7 +134,7 @@ fn of_content<'a>(state: &'a State, sha: &str) -> Option<&'a File> {
 }
 
 /// A content from the byte on that was asked for.
-fn ranged(state: &State, request: &Request, bytes: &[u8]) -> Answer {
+fn ranged(state: &State, request: &HubRequest, bytes: &[u8]) -> Answer {
     let whole = state.faults.iter().any(|fault| fault.ignores_ranges(request));
     match request.from.filter(|_| !whole) {
         None => Answer::new(200, bytes),

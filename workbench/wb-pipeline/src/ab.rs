@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use wb_bench::{AbQuery, Arm, ArmTexts, Contestant, Experiment};
+use wb_bench::{AbArm, AbExperiment, AbQuery, ArmTexts, BenchContestant};
 use wb_core::{
     Error, Progress, Qrels, Seed, atomic,
     records::ab::{Ab, ErrorClass},
@@ -98,16 +98,16 @@ pub fn asked(config: &AbConfig) -> Result<Asked> {
 pub fn search(
     config: &AbConfig,
     asked: &Asked,
-    contestant: &Contestant<'_>,
+    contestant: &BenchContestant<'_>,
     snippets: &[Snippet],
     annotations: &[Option<wb_synth::annotate::Annotation>],
     progress: &mut dyn FnMut(Progress),
-) -> Result<[Arm; 2]> {
+) -> Result<[AbArm; 2]> {
     let ids: Vec<String> = snippets.iter().map(|snippet| snippet.id.clone()).collect();
-    let mut arm = |embed: EmbedText| -> Result<Arm> {
+    let mut arm = |embed: EmbedText| -> Result<AbArm> {
         let all = embed.all(snippets, annotations);
         let corpus = ArmTexts { ids: &ids, texts: &all.texts, documents: &all.chunks };
-        Ok(Arm::search(embed.as_str(), contestant, &asked.queries, corpus, progress)?)
+        Ok(AbArm::search(embed.as_str(), contestant, &asked.queries, corpus, progress)?)
     };
     Ok([arm(config.arms[0])?, arm(config.arms[1])?])
 }
@@ -115,7 +115,7 @@ pub fn search(
 /// Measures both arms and writes `ab.json`, the page with its chart, and what is to be judged.
 pub fn measure(
     asked: &Asked,
-    [baseline, candidate]: &[Arm; 2],
+    [baseline, candidate]: &[AbArm; 2],
     snippets: &[Snippet],
     (title, facts): (&str, Vec<String>),
     seed: Seed,
@@ -152,7 +152,7 @@ pub fn measure(
         );
         return Err(Error::data("ab", message).with_hint(hint).into());
     }
-    let experiment = Experiment {
+    let experiment = AbExperiment {
         queries: &asked.queries,
         qrels: &asked.qrels,
         baseline,
@@ -175,7 +175,7 @@ pub fn strangers(asked: &Asked, snippets: &[Snippet]) -> usize {
 }
 
 /// What was found and nobody judged, query by query, the baseline's first.
-fn to_judge(asked: &Asked, arms: [&Arm; 2], texts: &HashMap<&str, &str>) -> Vec<Judgement> {
+fn to_judge(asked: &Asked, arms: [&AbArm; 2], texts: &HashMap<&str, &str>) -> Vec<Judgement> {
     let mut open = Vec::new();
     for query in &asked.queries {
         let grades = asked.qrels.of(&query.id);

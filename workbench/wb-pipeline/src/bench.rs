@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use wb_bench::{
-    BenchmarkConfig, Compressed, Contestant, Dataset, Options, Plan, Scorer, TrainingTexts, benchmarks::NAMES,
+    BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Compressed, Options, Scorer, TrainingTexts,
+    benchmarks::NAMES,
 };
 use wb_core::{
     Encoder, PairSet, Progress,
@@ -113,7 +114,7 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
 /// All that decides the numbers of a benchmark, with the encoder that was trained and the annotations of documents.
 fn inputs(
     experiment: &Experiment,
-    plan: &Plan,
+    plan: &BenchmarkPlan,
     entry: &BenchEntry,
     (of_encoder, of_annotations): (&Fingerprint, Option<&Fingerprint>),
 ) -> Result<Fingerprint> {
@@ -131,15 +132,20 @@ fn inputs(
     Ok(all.finish())
 }
 
-fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Plan> {
+fn plan(
+    experiment: &Experiment,
+    entry: &BenchEntry,
+    data: &Data,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BenchmarkPlan> {
     let benchmark = entry.benchmark.benchmark();
     if !entry.sources.is_empty() {
         let tolerance = experiment.data()?.tolerance();
-        return Ok(benchmark.plan(Dataset::Pairs(&pairs_of(&entry.sources, tolerance, progress)?))?);
+        return Ok(benchmark.plan(BenchmarkData::Pairs(&pairs_of(&entry.sources, tolerance, progress)?))?);
     }
     let dataset = match &entry.dataset {
-        Some(folder) => Dataset::Folder(folder),
-        None => Dataset::Pairs(&data.prepared.test),
+        Some(folder) => BenchmarkData::Folder(folder),
+        None => BenchmarkData::Pairs(&data.prepared.test),
     };
     Ok(benchmark.plan(dataset)?)
 }
@@ -172,7 +178,7 @@ impl Encoders<'_> {
     fn measure<'t>(
         &mut self,
         contestant: ContestantName,
-        plan: &'t Plan,
+        plan: &'t BenchmarkPlan,
         options: Options<'_>,
         of_trained: &mut Option<(Scorer<'t>, Vec<(String, String)>)>,
         progress: &mut dyn FnMut(Progress),
@@ -187,7 +193,7 @@ impl Encoders<'_> {
             }
             (ContestantName::Fused, Some((scorer, settings))) => (scorer.with_bm25(bm25, fusion), settings.clone()),
             (ContestantName::Untrained, _) => self.prepare(false, plan, progress)?,
-            _ => (Contestant::Bm25(bm25).prepare(&plan.texts, progress)?, Vec::new()),
+            _ => (BenchContestant::Bm25(bm25).prepare(&plan.texts, progress)?, Vec::new()),
         };
         Ok(wb_bench::run(plan, &scorer, &settings, options, progress)?)
     }
@@ -196,7 +202,7 @@ impl Encoders<'_> {
     fn prepare<'t>(
         &mut self,
         trained: bool,
-        plan: &'t Plan,
+        plan: &'t BenchmarkPlan,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(Scorer<'t>, Vec<(String, String)>)> {
         self.open(trained)?;
@@ -208,10 +214,10 @@ impl Encoders<'_> {
         };
         let mut settings = settings(encoder);
         let scorer = match &self.documents {
-            None => Contestant::Encoder(encoder).prepare(&plan.texts, progress)?,
+            None => BenchContestant::Encoder(encoder).prepare(&plan.texts, progress)?,
             Some(documents) => {
                 settings.push(documents.setting());
-                Contestant::Encoder(&documents.over(encoder)?).prepare(&plan.texts, progress)?
+                BenchContestant::Encoder(&documents.over(encoder)?).prepare(&plan.texts, progress)?
             }
         };
         Ok((scorer.known_as(role, base), settings))

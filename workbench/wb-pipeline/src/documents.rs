@@ -1,7 +1,7 @@
 //! What is embedded of documents: their own text, what a language model said of them, or both.
 
 use anyhow::{Context, Result, bail};
-use wb_bench::{DocumentTexts, texts::Texts};
+use wb_bench::{DocumentTexts, texts::BenchmarkTexts};
 use wb_core::{Encoder, fingerprint::Fingerprint};
 use wb_synth::annotate::{Annotations, EmbedText};
 
@@ -37,7 +37,7 @@ impl Documents {
     }
 
     /// Says how many documents of a benchmark have no annotation; that none has one is an error.
-    pub fn check(&self, texts: &Texts) -> Result<()> {
+    pub fn check(&self, texts: &BenchmarkTexts) -> Result<()> {
         let all = texts.documents.as_strs();
         let without = all.iter().filter(|text| self.annotations.of(text).is_none()).count();
         if without == all.len() && self.embed != EmbedText::Code {

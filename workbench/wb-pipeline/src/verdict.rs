@@ -1,7 +1,7 @@
 //! The verdict: the trained encoder against BM25, in one line.
 
 use anyhow::Result;
-use wb_bench::{Comparison, compare};
+use wb_bench::{OutcomeComparison, compare};
 use wb_core::{
     Seed,
     records::{
@@ -42,13 +42,13 @@ pub fn verdict(run: &Run, measured: &[Measured], seed: Seed) -> Result<Option<St
 }
 
 /// Every row, or only those of the main metric: dozens of rows would hide the few that people ask about.
-fn shown(comparison: Comparison, every: bool) -> impl Iterator<Item = PairedTest> {
+fn shown(comparison: OutcomeComparison, every: bool) -> impl Iterator<Item = PairedTest> {
     let main = comparison.rows[comparison.main].metric.clone();
     comparison.rows.into_iter().filter(move |row| every || row.metric == main)
 }
 
 /// `VERDICT: WIN mrr .5121 of trained against .3710 of bm25 ...`
-pub fn one_line(comparison: &Comparison) -> String {
+pub fn one_line(comparison: &OutcomeComparison) -> String {
     let row = &comparison.rows[comparison.main];
     let p = if row.p_value < 0.001 { "p < .001".to_owned() } else { format!("p = {:.3}", row.p_value) };
     format!(
@@ -68,7 +68,7 @@ pub fn one_line(comparison: &Comparison) -> String {
 }
 
 /// Two outcomes of one benchmark.
-pub fn of_outcomes(baseline: &Outcome, candidate: &Outcome, seed: Seed) -> Result<Comparison> {
+pub fn of_outcomes(baseline: &Outcome, candidate: &Outcome, seed: Seed) -> Result<OutcomeComparison> {
     let main = wb_bench::BenchmarkConfig::named(&candidate.benchmark)?;
     Ok(compare(baseline, candidate, main.benchmark().card().main, seed)?)
 }

@@ -14,7 +14,9 @@ use std::{
 
 use rand::RngExt;
 use wb_core::{Document, Pair, Seed, progress::silent};
-use wb_retrieval::mining::{Blocks, ByteSize, Mining, MiningConfig, Texts, VectorFile, VectorSearch, mine_from};
+use wb_retrieval::mining::{
+    Blocks, ByteSize, MiningConfig, MiningSetup, MiningTexts, VectorFile, VectorSearch, mine_from,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let corpus: Vec<Document> = (0..documents)
         .map(|at| Document { id: format!("d{at}"), text: text("document", at), title: String::new() })
         .collect();
-    let texts = Texts::new(&pairs, &corpus)?;
+    let texts = MiningTexts::new(&pairs, &corpus)?;
     println!("with texts: {} MB", peak());
     let config = MiningConfig::default();
     let rules = config.rules();
@@ -51,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let (of_queries, of_documents) = (VectorFile::open(&of_queries)?, VectorFile::open(&of_documents)?);
     let mut search = VectorSearch::new(&texts, of_queries, of_documents, blocks)?;
-    let mined = mine_from(&texts, &mut search, &Mining::new(&rules, Seed(17)), None, &mut silent)?;
+    let mined = mine_from(&texts, &mut search, &MiningSetup::new(&rules, Seed(17)), None, &mut silent)?;
     println!("{:.2} s, {} negatives, at most {} MB", started.elapsed().as_secs_f64(), mined.account.chosen, peak());
     if let [out] = rest {
         let mut file = BufWriter::new(fs::File::create(out)?);

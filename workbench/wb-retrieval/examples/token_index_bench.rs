@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use wb_core::{Embeddings, Ranking, Seed, progress::silent};
 use wb_retrieval::{
     TokenIndex, TokenIndexBuilder,
-    token_index::{PlaidSearch, Plan, TokenIndexConfig, TokenSearch, XtrSearch, recall},
+    token_index::{PlaidSearch, TokenIndexConfig, TokenIndexPlan, TokenIndexSearch, XtrSearch, recall},
     top_k::top_k,
 };
 
@@ -70,7 +70,7 @@ fn main() {
     let wanted = config.centroids_for(documents * tokens, usize::MAX);
     let sampled = (16 * wanted / tokens).clamp(1, documents);
     let sample = maker.block((0..sampled).map(|at| at * documents / sampled).collect::<Vec<_>>());
-    let plan = Plan { config, tokens: documents * tokens, made_with: [].into(), seed: Seed(3) };
+    let plan = TokenIndexPlan { config, tokens: documents * tokens, made_with: [].into(), seed: Seed(3) };
     let started = Instant::now();
     let sample = Embeddings::ragged(sample, maker.offsets(sampled)).unwrap();
     let mut builder = TokenIndexBuilder::create(folder.path(), &sample, plan, &mut silent).unwrap();
@@ -122,8 +122,8 @@ fn main() {
     let queries = Embeddings::ragged(queries, query_offsets).unwrap();
     for probes in [4, 8, 16, 32] {
         for how in [
-            TokenSearch::Plaid(PlaidSearch { probes, candidates: 256 }),
-            TokenSearch::Xtr(XtrSearch { tokens: 1000, probes }),
+            TokenIndexSearch::Plaid(PlaidSearch { probes, candidates: 256 }),
+            TokenIndexSearch::Xtr(XtrSearch { tokens: 1000, probes }),
         ] {
             let started = Instant::now();
             let found = index.search(&queries, 100, &how, &mut silent).unwrap();

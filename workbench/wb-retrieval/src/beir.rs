@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// A data set of retrieval.
 #[derive(Debug, Clone, Default)]
-pub struct Beir {
+pub struct BeirData {
     /// The documents in file order.
     pub corpus: Corpus,
     /// The queries in file order, judged in this split or not.
@@ -43,7 +43,7 @@ struct QueryLine {
 }
 
 /// Reads a folder with the judgements of one split: `test`, `dev`, `train`.
-pub fn read(folder: &Path, split: &str) -> Result<Beir> {
+pub fn read(folder: &Path, split: &str) -> Result<BeirData> {
     let corpus = read_corpus(&folder.join("corpus.jsonl"))?;
     let queries = read_queries(&folder.join("queries.jsonl"))?;
     let qrels = read_qrels(&folder.join("qrels").join(format!("{split}.tsv")))?;
@@ -54,7 +54,7 @@ pub fn read(folder: &Path, split: &str) -> Result<Beir> {
         .flat_map(|(query, grades)| grades.keys().map(move |d| (query, d)))
         .filter(|(q, d)| missing(q, d))
         .count();
-    Ok(Beir { dangling, corpus, queries, qrels })
+    Ok(BeirData { dangling, corpus, queries, qrels })
 }
 
 /// The splits that a folder has judgements for, sorted.

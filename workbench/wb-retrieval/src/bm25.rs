@@ -22,7 +22,7 @@ use wb_core::{Progress, Ranking, fingerprint::Fingerprint};
 
 use crate::{
     Error, Result, Retriever,
-    code_tokens::{CodeTokens, CodeTokensConfig},
+    code_tokens::{CodeTokenizer, CodeTokensConfig},
     top_k::top_k,
 };
 
@@ -50,7 +50,7 @@ pub enum Repeated {
 /// An index in memory. Searching is parallel over queries and does not depend on the number of threads.
 pub struct Bm25 {
     config: Bm25Config,
-    tokens: CodeTokens,
+    tokens: CodeTokenizer,
     field: Field,
     postings: Arc<InvertedIndexReader>,
     lengths: FieldNormReader,
@@ -93,7 +93,7 @@ impl Bm25Config {
 
     fn write(
         self,
-        tokens: &CodeTokens,
+        tokens: &CodeTokenizer,
         documents: &[impl AsRef<str>],
         progress: &mut dyn FnMut(Progress),
     ) -> tantivy::Result<(Index, Field, Fingerprint)> {
@@ -127,7 +127,7 @@ impl Bm25Config {
 
 impl Bm25 {
     /// The words of a query with their counts, in the order in which they first stand there.
-    fn query_words(&self, tokens: &mut CodeTokens, query: &str) -> Vec<(String, f32)> {
+    fn query_words(&self, tokens: &mut CodeTokenizer, query: &str) -> Vec<(String, f32)> {
         let mut words: Vec<(String, f32)> = Vec::new();
         let mut position: HashMap<String, usize> = HashMap::new();
         tokens.each_word(query, |word| match (position.get(word), self.config.repeated) {
@@ -142,7 +142,7 @@ impl Bm25 {
     }
 
     /// Adds the score of every matching document to `scores`, which must be zeros, one for each document.
-    fn add_scores(&self, tokens: &mut CodeTokens, query: &str, scores: &mut [f32]) -> std::io::Result<()> {
+    fn add_scores(&self, tokens: &mut CodeTokenizer, query: &str, scores: &mut [f32]) -> std::io::Result<()> {
         for (word, count) in self.query_words(tokens, query) {
             let Some(info) = self.postings.get_term_info(&Term::from_field_text(self.field, &word))? else { continue };
             let weight = Bm25Weight::for_one_term_without_explain(

@@ -59,21 +59,21 @@ impl Default for CodeTokensConfig {
     }
 }
 
-/// The tokenizer; it is one of tantivy's, and [`CodeTokens::words`] serves everyone else.
+/// The tokenizer; it is one of tantivy's, and [`CodeTokenizer::words`] serves everyone else.
 #[derive(Debug, Clone, Default)]
-pub struct CodeTokens {
+pub struct CodeTokenizer {
     config: CodeTokensConfig,
     found: Found,
 }
 
 impl CodeTokensConfig {
     /// The tokenizer.
-    pub fn init(self) -> CodeTokens {
-        CodeTokens { config: self, found: Found::default() }
+    pub fn init(self) -> CodeTokenizer {
+        CodeTokenizer { config: self, found: Found::default() }
     }
 }
 
-impl CodeTokens {
+impl CodeTokenizer {
     /// The tokens of a text, in order, repeated as they are repeated.
     pub fn words(&mut self, text: &str) -> Vec<String> {
         self.find(text);
@@ -261,7 +261,7 @@ pub struct CodeTokenStream<'a> {
     token: Token,
 }
 
-impl Tokenizer for CodeTokens {
+impl Tokenizer for CodeTokenizer {
     type TokenStream<'a> = CodeTokenStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> CodeTokenStream<'a> {

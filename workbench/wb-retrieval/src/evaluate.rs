@@ -2,7 +2,7 @@
 
 use wb_core::{Qrels, Scores};
 
-use crate::{Judged, Metric};
+use crate::{JudgedRanking, Metric};
 
 /// Measures rankings whose order is settled: query ids, each with its document ids, best first. A query that nobody
 /// judged is not measured; one for which no document is relevant counts 0, as in trec_eval.
@@ -18,7 +18,7 @@ where
     for (query, hits) in rankings {
         let Some(grades) = qrels.of(query) else { continue };
         let found = hits.into_iter().map(|id| grades.get(id).copied().unwrap_or(0.0));
-        let judged = Judged::in_order(found, grades.values().copied());
+        let judged = JudgedRanking::in_order(found, grades.values().copied());
         for (metric, values) in metrics.iter().zip(&mut values) {
             values.push(metric.of(&judged).best);
         }

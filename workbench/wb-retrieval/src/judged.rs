@@ -2,7 +2,7 @@
 
 /// Where the relevant documents of one query stand in its ranking, and which there are in all.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Judged {
+pub struct JudgedRanking {
     /// Groups with a relevant document, best first.
     pub(crate) groups: Vec<Group>,
     /// Grades of all relevant documents, found or not, descending.
@@ -20,7 +20,7 @@ pub(crate) struct Group {
     pub(crate) grades: Vec<f64>,
 }
 
-impl Judged {
+impl JudgedRanking {
     /// Of a ranking whose order is settled: the grade of each hit, best first (0 where it is not relevant), and the
     /// grades of all documents judged for the query.
     pub fn in_order(hits: impl IntoIterator<Item = f64>, judged: impl IntoIterator<Item = f64>) -> Self {

@@ -37,7 +37,7 @@ pub use error::{Error, Result};
 pub use evaluate::evaluate_ordered;
 pub use flat::Flat;
 pub use fuse::FusionConfig;
-pub use judged::Judged;
+pub use judged::JudgedRanking;
 pub use metric::{Metric, Tied};
 pub use remembered::Remembered;
 pub use retriever::Retriever;

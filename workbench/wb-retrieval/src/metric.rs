@@ -10,29 +10,29 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use wb_core::suggest;
 
-use crate::judged::{Group, Judged};
+use crate::judged::{Group, JudgedRanking};
 
 /// A metric of one query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Metric {
     /// `mrr`, `mrr@10`: 1 / rank of the first relevant document; 0 where it is not among the first `k`.
-    Mrr(Cut),
+    Mrr(RankCut),
     /// `ndcg`, `ndcg@10`, `ndcg_exp@10`: `Σ gain(grade) / log2(rank + 1)`, divided by that of the best order of all
     /// relevant documents (Järvelin and Kekäläinen 2002, with Burges' discount).
-    Ndcg(Cut, Gain),
+    Ndcg(RankCut, Gain),
     /// `recall@10`: relevant documents among the first `k`, divided by all relevant documents.
-    Recall(Cut),
+    Recall(RankCut),
     /// `precision@10`: relevant documents among the first `k`, divided by `k`.
     Precision(usize),
     /// `hit_rate@10`: 1 where a relevant document is among the first `k`; sentence-transformers says accuracy@k.
     HitRate(usize),
     /// `map`, `map@100`, `map_min@100`: the precision at the rank of each relevant document, summed and divided.
-    Map(Cut, Divisor),
+    Map(RankCut, Divisor),
 }
 
 /// How many places count; none is all.
-pub type Cut = Option<usize>;
+pub type RankCut = Option<usize>;
 
 /// What a grade is worth in nDCG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ pub struct Tied {
 
 impl Metric {
     /// The value for one query; 0 where no document is relevant.
-    pub fn of(&self, judged: &Judged) -> Tied {
+    pub fn of(&self, judged: &JudgedRanking) -> Tied {
         if judged.grades.is_empty() {
             return Tied::default();
         }
@@ -77,7 +77,7 @@ impl Metric {
 
     /// The value where relevant documents stand at these ranks, ascending.
     fn at(&self, places: &[(usize, f64)], grades: &[f64]) -> f64 {
-        let within = |cut: Cut| places.iter().take_while(move |(rank, _)| cut.is_none_or(|k| *rank <= k));
+        let within = |cut: RankCut| places.iter().take_while(move |(rank, _)| cut.is_none_or(|k| *rank <= k));
         match *self {
             Self::Mrr(cut) => within(cut).next().map_or(0.0, |(rank, _)| 1.0 / *rank as f64),
             Self::HitRate(k) => within(Some(k)).next().map_or(0.0, |_| 1.0),
@@ -95,11 +95,11 @@ impl Metric {
     }
 
     /// The mean over all orders of equal scores.
-    fn expected(&self, judged: &Judged) -> f64 {
+    fn expected(&self, judged: &JudgedRanking) -> f64 {
         let grades = &judged.grades;
         // How many places of a group are among the first k.
         let reach =
-            |group: &Group, cut: Cut| cut.map_or(group.size, |k| k.saturating_sub(group.before).min(group.size));
+            |group: &Group, cut: RankCut| cut.map_or(group.size, |k| k.saturating_sub(group.before).min(group.size));
         let found = |cut| {
             let share = |group: &Group| group.grades.len() as f64 * reach(group, cut) as f64 / group.size as f64;
             judged.groups.iter().map(share).sum::<f64>()
@@ -138,7 +138,7 @@ impl Metric {
 
 /// The mean of a value of the first relevant document's rank. Of n documents of one score with r relevant, the first
 /// relevant one stands at place j with probability C(n − j, r − 1) / C(n, r).
-fn first_relevant(judged: &Judged, cut: Cut, value: impl Fn(usize) -> f64) -> f64 {
+fn first_relevant(judged: &JudgedRanking, cut: RankCut, value: impl Fn(usize) -> f64) -> f64 {
     let Some(group) = judged.groups.first() else { return 0.0 };
     let (n, r) = (group.size, group.grades.len());
     let mut probability = r as f64 / n as f64;
@@ -160,7 +160,7 @@ fn discount(rank: usize) -> f64 {
     1.0 / (rank as f64 + 1.0).log2()
 }
 
-fn ideal(grades: &[f64], cut: Cut, gain: Gain) -> f64 {
+fn ideal(grades: &[f64], cut: RankCut, gain: Gain) -> f64 {
     let places = grades.iter().take(cut.unwrap_or(usize::MAX));
     places.zip(1..).map(|(grade, rank)| gain.of(*grade) * discount(rank)).sum()
 }
@@ -175,7 +175,7 @@ impl Gain {
 }
 
 impl Divisor {
-    fn of(self, n_relevant: usize, cut: Cut) -> f64 {
+    fn of(self, n_relevant: usize, cut: RankCut) -> f64 {
         match self {
             Self::Relevant => n_relevant as f64,
             Self::Reachable => cut.map_or(n_relevant, |k| k.min(n_relevant)) as f64,
@@ -280,7 +280,7 @@ mod tests {
 
     /// Documents in order with their grades, then `metric=value` words.
     fn check(hits: &[f64], judged: &[f64], expected: &str) {
-        let judged = Judged::in_order(hits.iter().copied(), judged.iter().copied());
+        let judged = JudgedRanking::in_order(hits.iter().copied(), judged.iter().copied());
         for word in expected.split_whitespace() {
             let (name, value) = word.split_once('=').unwrap();
             let measured = metric(name).of(&judged);
@@ -348,7 +348,8 @@ mod tests {
         let mut values = Vec::new();
         permutations(&mut (0..scores.len()).collect(), 0, &mut |order| {
             if order.is_sorted_by(|a, b| scores[*a] >= scores[*b]) {
-                let judged = Judged::in_order(order.iter().map(|document| grades[*document]), grades.iter().copied());
+                let judged =
+                    JudgedRanking::in_order(order.iter().map(|document| grades[*document]), grades.iter().copied());
                 values.push(metric.of(&judged).best);
             }
         });
@@ -382,7 +383,7 @@ mod tests {
         ) {
             let scores: Vec<f32> = pool.iter().map(|(score, _)| f32::from(*score)).collect();
             let grades: Vec<f64> = pool.iter().map(|(_, grade)| *grade).collect();
-            let judged = Judged::by_score(&scores, &grades.iter().copied().enumerate().collect::<Vec<_>>());
+            let judged = JudgedRanking::by_score(&scores, &grades.iter().copied().enumerate().collect::<Vec<_>>());
             for name in ALL {
                 let (seen, expected) = (metric(name).of(&judged), by_enumeration(&scores, &grades, metric(name)));
                 for (seen, expected) in [(seen.best, expected.best), (seen.expected, expected.expected), (seen.worst, expected.worst)] {
@@ -398,7 +399,7 @@ mod tests {
         ) {
             let scores: Vec<f32> = pool.iter().map(|(score, _)| f32::from(*score)).collect();
             let judged: Vec<(usize, f64)> = pool.iter().map(|(_, grade)| *grade).enumerate().collect();
-            let judged = Judged::by_score(&scores, &judged).with_missing(missing);
+            let judged = JudgedRanking::by_score(&scores, &judged).with_missing(missing);
             for name in ALL {
                 let tied = metric(name).of(&judged);
                 prop_assert!(tied.worst >= 0.0 && tied.best <= 1.0 + 1e-12, "{name}: {tied:?}");
@@ -411,7 +412,7 @@ mod tests {
     fn one_answer_in_a_pool_agrees_with_its_rank() {
         let scores = [0.5, 0.9, 0.5, 0.5, f32::NAN];
         for answer in 0..scores.len() {
-            let tied = Metric::Mrr(None).of(&Judged::by_score(&scores, &[(answer, 1.0)]));
+            let tied = Metric::Mrr(None).of(&JudgedRanking::by_score(&scores, &[(answer, 1.0)]));
             let rank = crate::ties::rank_of(&scores, answer);
             assert_eq!((tied.best, tied.worst), (1.0 / rank.best as f64, 1.0 / rank.worst as f64));
             let reciprocals = (rank.best..=rank.worst).map(|rank| 1.0 / rank as f64).sum::<f64>();

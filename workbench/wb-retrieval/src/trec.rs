@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// The hits of one query, by ids.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Run {
+pub struct TrecRanking {
     /// The query's id.
     pub query: String,
     /// Document ids with scores, in the file's order.
@@ -19,7 +19,7 @@ pub struct Run {
 }
 
 /// Writes rankings as a run file. Ids with spaces would shift the columns and are refused, as is an empty id.
-pub fn write_runs(path: &Path, runs: &[Run], tag: &str) -> Result<()> {
+pub fn write_runs(path: &Path, runs: &[TrecRanking], tag: &str) -> Result<()> {
     let word = |text: &str, what: &str| {
         if text.is_empty() || text.contains(char::is_whitespace) {
             let message = format!("{what} `{text}` cannot stand in a run file, expected a word without spaces");
@@ -55,7 +55,7 @@ mod tests {
         let path = folder.path().join("bm25.trec");
         let run = |document: &str| {
             let hits = vec![("d2".to_owned(), f64::from(0.1f32)), (document.to_owned(), f64::from(-1e-20f32))];
-            Run { query: "q".into(), hits }
+            TrecRanking { query: "q".into(), hits }
         };
         write_runs(&path, &[run("d1")], "bm25").unwrap();
         assert_eq!(

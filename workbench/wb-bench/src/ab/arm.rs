@@ -8,13 +8,13 @@ use wb_retrieval::top_k::top_k;
 use super::{AbQuery, DEPTH};
 use crate::{
     Error, Result,
-    contestant::{Chosen, Contestant},
-    texts::Texts,
+    contestant::{BenchContestant, Chosen},
+    texts::BenchmarkTexts,
 };
 
 /// One way to embed, with what it found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Arm {
+pub struct AbArm {
     /// What it is called: `code`, `annotation`.
     pub name: String,
     /// Ids of the documents found, best first, by query id.
@@ -32,12 +32,12 @@ pub struct ArmTexts<'a> {
     pub documents: &'a [usize],
 }
 
-impl Arm {
+impl AbArm {
     /// Searches the texts with all queries. Equal scores are ordered by position; what a contestant does not find at
     /// all (BM25: no word in common) is not in the ranking.
     pub fn search(
         name: impl Into<String>,
-        contestant: &Contestant<'_>,
+        contestant: &BenchContestant<'_>,
         queries: &[AbQuery],
         corpus: ArmTexts<'_>,
         progress: &mut dyn FnMut(Progress),
@@ -51,7 +51,7 @@ impl Arm {
         if let Some(document) = corpus.documents.iter().find(|document| **document >= corpus.ids.len()) {
             return Err(wrong(format!("a text of document {document}, there are {}", corpus.ids.len())));
         }
-        let mut texts = Texts::default();
+        let mut texts = BenchmarkTexts::default();
         let asked: Vec<u32> = queries.iter().map(|query| texts.queries.number(&query.text)).collect();
         let searched: Vec<u32> = corpus.texts.iter().map(|text| texts.documents.number(text)).collect();
         let scorer = contestant.prepare(&texts, progress)?;
@@ -86,16 +86,16 @@ mod tests {
         let ids = owned(&["a", "b", "c"]);
         let texts = owned(&["x.fit(y)", "oversample the rare class with smote", "smote smote", "plot(z)"]);
         let corpus = ArmTexts { ids: &ids, texts: &texts, documents: &[0, 0, 1, 2] };
-        let bm25 = Contestant::Bm25(Bm25Config::default());
-        let arm = Arm::search("both", &bm25, &queries, corpus, &mut |_| ()).unwrap();
+        let bm25 = BenchContestant::Bm25(Bm25Config::default());
+        let arm = AbArm::search("both", &bm25, &queries, corpus, &mut |_| ()).unwrap();
         assert_eq!(arm.rankings["q"], ["a", "b"]);
         assert_eq!(arm.rankings["r"], [""; 0]);
         let code = ArmTexts { texts: &texts[..1], documents: &[0], ..corpus };
-        assert_eq!(Arm::search("code", &bm25, &queries, code, &mut |_| ()).unwrap().rankings["q"], [""; 0]);
+        assert_eq!(AbArm::search("code", &bm25, &queries, code, &mut |_| ()).unwrap().rankings["q"], [""; 0]);
         let wrong = ArmTexts { documents: &[0, 0, 1, 3], ..corpus };
-        assert!(Arm::search("both", &bm25, &queries, wrong, &mut |_| ()).is_err());
+        assert!(AbArm::search("both", &bm25, &queries, wrong, &mut |_| ()).is_err());
         let short = ArmTexts { documents: &[0], ..corpus };
-        let error = Arm::search("both", &bm25, &queries, short, &mut |_| ()).unwrap_err().to_string();
+        let error = AbArm::search("both", &bm25, &queries, short, &mut |_| ()).unwrap_err().to_string();
         assert_eq!(error, "arm `both`: 4 texts of 1 documents, expected one document for each text");
     }
 }

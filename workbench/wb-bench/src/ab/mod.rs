@@ -17,7 +17,7 @@ use wb_core::{
 };
 use wb_retrieval::{Metric, evaluate_ordered};
 
-pub use arm::{Arm, ArmTexts};
+pub use arm::{AbArm, ArmTexts};
 
 use crate::{Error, Result};
 
@@ -49,7 +49,7 @@ pub struct AbQuery {
 /// there; the technique is absent though the theme is there; else other. Words are compared without case, whole
 /// (`gan` is not in `organ`, `partial_fit` not in `partial_fit_all`).
 ///
-/// That is a rule, and a person's word is better: see [`Experiment::classes`].
+/// That is a rule, and a person's word is better: see [`AbExperiment::classes`].
 pub fn error_class(query: &AbQuery, text: &str) -> ErrorClass {
     let text = text.to_lowercase();
     let has = |words: &[String]| words.iter().any(|word| holds(&text, &word.to_lowercase()));
@@ -77,22 +77,22 @@ fn holds(text: &str, word: &str) -> bool {
 }
 
 /// Everything that the experiment needs.
-pub struct Experiment<'a> {
+pub struct AbExperiment<'a> {
     /// The queries.
     pub queries: &'a [AbQuery],
     /// Which documents are of use for which query: a grade above 0. A document that nobody judged is of no use, and counted.
     pub qrels: &'a Qrels,
     /// The arm that is there already.
-    pub baseline: &'a Arm,
+    pub baseline: &'a AbArm,
     /// The arm that may be better.
-    pub candidate: &'a Arm,
+    pub candidate: &'a AbArm,
     /// A document's text, for the classes of errors; nothing where it is not known.
     pub text: &'a dyn Fn(&str) -> Option<&'a str>,
     /// Classes that a person gave, by query id and document id; they go before the rule.
     pub classes: &'a BTreeMap<(String, String), ErrorClass>,
 }
 
-impl Experiment<'_> {
+impl AbExperiment<'_> {
     /// Measures both arms. An arm without a ranking for a query, a ranking that names a document twice and a query
     /// that nobody judged are errors: a mean over fewer queries would compare other things.
     pub fn run(&self, seed: Seed) -> Result<Ab> {
@@ -165,11 +165,11 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    fn found<'q>(&'q self, arm: &'q Arm, query: &AbQuery) -> impl Iterator<Item = &'q str> {
+    fn found<'q>(&'q self, arm: &'q AbArm, query: &AbQuery) -> impl Iterator<Item = &'q str> {
         arm.rankings.get(&query.id).into_iter().flatten().take(DEPTH).map(String::as_str)
     }
 
-    fn judged(&self, arm: &Arm, query: &AbQuery) -> Vec<AbFound> {
+    fn judged(&self, arm: &AbArm, query: &AbQuery) -> Vec<AbFound> {
         let grades = self.qrels.of(&query.id);
         let class = |id: &str| {
             let given = self.classes.get(&(query.id.clone(), id.to_owned())).copied();

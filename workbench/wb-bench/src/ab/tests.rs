@@ -11,12 +11,12 @@ fn query(id: &str) -> AbQuery {
 }
 
 /// An arm whose rankings have useful documents (`u0`, `u1`, ...) where the pattern has a 1, others (`w0`, ...) at 0.
-fn arm(name: &str, patterns: &[&str]) -> Arm {
+fn arm(name: &str, patterns: &[&str]) -> AbArm {
     let ranking = |pattern: &str| {
         pattern.chars().enumerate().map(|(at, c)| format!("{}{at}", if c == '1' { "u" } else { "w" })).collect()
     };
     let rankings = patterns.iter().enumerate().map(|(at, pattern)| (format!("q{at}"), ranking(pattern)));
-    Arm { name: name.into(), rankings: rankings.collect() }
+    AbArm { name: name.into(), rankings: rankings.collect() }
 }
 
 fn judged(n: usize) -> (Vec<AbQuery>, Qrels) {
@@ -30,10 +30,10 @@ fn judged(n: usize) -> (Vec<AbQuery>, Qrels) {
     ((0..n).map(|at| query(&format!("q{at}"))).collect(), qrels)
 }
 
-fn run(queries: &[AbQuery], qrels: &Qrels, arms: [&Arm; 2]) -> Result<Ab> {
+fn run(queries: &[AbQuery], qrels: &Qrels, arms: [&AbArm; 2]) -> Result<Ab> {
     let none = BTreeMap::new();
     let [baseline, candidate] = arms;
-    Experiment { queries, qrels, baseline, candidate, text: &|_| None, classes: &none }.run(Seed(1))
+    AbExperiment { queries, qrels, baseline, candidate, text: &|_| None, classes: &none }.run(Seed(1))
 }
 
 /// The published counts: 14 of 30 useful results and 1 query with three of three, against 20 of 30 and 4 queries.
@@ -115,7 +115,7 @@ fn errors_are_counted_by_arm_and_a_person_goes_before_the_rule() {
     let arms = [arm("a", &["000"]), arm("b", &["110"])];
     let classes = BTreeMap::from([(("q0".into(), "w0".into()), ErrorClass::MissingFunction)]);
     let text = |id: &str| (id != "w1").then_some("fraud detection");
-    let experiment = Experiment {
+    let experiment = AbExperiment {
         queries: &queries,
         qrels: &qrels,
         baseline: &arms[0],

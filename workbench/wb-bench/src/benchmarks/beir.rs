@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_retrieval::beir as layout;
 
-use super::benchmark::{Benchmark, Card, Dataset, Plan};
+use super::benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card};
 use crate::{
     Error, Result,
     layouts::{
@@ -14,8 +14,8 @@ use crate::{
         files::{entries, lower_name},
     },
     protocols::{
-        Planned,
-        beir::{Rules, beir},
+        PlannedProtocol,
+        beir::{BeirRules, beir},
     },
 };
 
@@ -60,10 +60,10 @@ impl Benchmark for BeirConfig {
         Ok(!find(folder)?.is_empty())
     }
 
-    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
+    fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
         let folder = dataset.folder("beir")?;
         let mut files = Files::new(folder);
-        let mut plan = Plan::new(&CARD);
+        let mut plan = BenchmarkPlan::new(&CARD);
         let folders = find(folder)?;
         if folders.is_empty() {
             return Err(Error::Layout {
@@ -94,7 +94,7 @@ pub(super) fn find(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
 
 /// Adds the three protocols of one folder.
 pub(super) fn add(
-    plan: &mut Plan,
+    plan: &mut BenchmarkPlan,
     files: &mut Files,
     folder: &Path,
     language: &str,
@@ -125,8 +125,8 @@ pub(super) fn add(
             data.dangling
         ));
     }
-    for rules in Rules::ALL {
-        plan.protocols.push(Planned::Ranked(beir(&mut plan.texts, &data, &name, language, &split, rules)));
+    for rules in BeirRules::ALL {
+        plan.protocols.push(PlannedProtocol::Ranked(beir(&mut plan.texts, &data, &name, language, &split, rules)));
     }
     Ok(())
 }

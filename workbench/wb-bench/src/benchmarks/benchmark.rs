@@ -8,7 +8,7 @@ use wb_core::{
     records::outcome::{AuditLine, NotRun},
 };
 
-use crate::{Result, protocols::Planned, texts::Texts};
+use crate::{Result, protocols::PlannedProtocol, texts::BenchmarkTexts};
 
 /// What a benchmark is, for people and for `wb compare`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,14 +37,14 @@ pub struct Card {
 
 /// Where a benchmark's data is.
 #[derive(Debug, Clone, Copy)]
-pub enum Dataset<'a> {
+pub enum BenchmarkData<'a> {
     /// In a folder.
     Folder(&'a Path),
     /// In memory.
     Pairs(&'a PairSet),
 }
 
-impl<'a> Dataset<'a> {
+impl<'a> BenchmarkData<'a> {
     /// The folder, for a benchmark that needs one.
     pub fn folder(self, benchmark: &str) -> Result<&'a Path> {
         match self {
@@ -63,13 +63,13 @@ impl<'a> Dataset<'a> {
 
 /// Everything that is to be measured, ready for any number of contestants.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct BenchmarkPlan {
     /// The benchmark's card.
     pub card: &'static Card,
     /// Every text once.
-    pub texts: Texts,
+    pub texts: BenchmarkTexts,
     /// In the order in which they are measured.
-    pub protocols: Vec<Planned>,
+    pub protocols: Vec<PlannedProtocol>,
     /// What this data cannot give.
     pub not_run: Vec<NotRun>,
     /// What a reader must know.
@@ -82,12 +82,12 @@ pub struct Plan {
     pub dataset: Fingerprint,
 }
 
-impl Plan {
+impl BenchmarkPlan {
     /// An empty plan.
     pub fn new(card: &'static Card) -> Self {
         Self {
             card,
-            texts: Texts::default(),
+            texts: BenchmarkTexts::default(),
             protocols: Vec::new(),
             not_run: Vec::new(),
             warnings: Vec::new(),
@@ -120,5 +120,5 @@ pub trait Benchmark {
     fn is_in(&self, folder: &Path) -> Result<bool>;
 
     /// Reads the data and says what can be measured on it.
-    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan>;
+    fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan>;
 }

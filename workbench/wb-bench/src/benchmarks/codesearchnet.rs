@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     beir,
-    benchmark::{Benchmark, Card, Dataset, Plan},
+    benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card},
     cosqa,
 };
 use crate::{
     Error, Result,
     layouts::{
         Files, annotated,
-        annotated::Annotated,
-        codesearchnet::{self as layout, Function, Functions, Split, TextMode},
+        annotated::AnnotatedLayout,
+        codesearchnet::{self as layout, CodeSearchNetSplit, Function, Functions, TextMode},
         cosqa as cosqa_layout,
     },
     protocols::{
-        Planned,
+        PlannedProtocol,
         advtest::advtest,
         csn_1000::{self, BATCH, BatchFunction, Csn1000, batch_sizes},
         csn_clean_full::{PUBLISHED, csn_clean_full},
@@ -97,7 +97,7 @@ impl Benchmark for CodeSearchNetConfig {
             || !beir::find(folder)?.is_empty())
     }
 
-    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
+    fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
         let folder = dataset.folder(NAME)?;
         let mut files = Files::new(folder);
         let functions = layout::read(&mut files, &self.languages)?;
@@ -108,7 +108,7 @@ impl Benchmark for CodeSearchNetConfig {
         if functions.is_empty() && annotated.is_none() && cosqa.is_none() && beirs.is_empty() {
             return Err(Error::Layout { path: folder.to_path_buf(), benchmark: NAME, expected: EXPECTED.into() });
         }
-        let mut plan = Plan::new(&CARD);
+        let mut plan = BenchmarkPlan::new(&CARD);
         plan.set("text", if self.text == TextMode::Raw { "raw" } else { "tokens" });
         if self.text == TextMode::Raw {
             plan.warnings.push(
@@ -141,7 +141,7 @@ fn of<'f>(functions: &'f [Function], language: Option<&str>) -> Vec<&'f Function
 }
 
 impl CodeSearchNetConfig {
-    fn check_languages(&self, mut there: Vec<String>, annotated: Option<&Annotated>) -> Result<()> {
+    fn check_languages(&self, mut there: Vec<String>, annotated: Option<&AnnotatedLayout>) -> Result<()> {
         there.extend(annotated.map(|annotated| annotated.available.clone()).unwrap_or_default());
         there.sort();
         there.dedup();
@@ -159,7 +159,7 @@ impl CodeSearchNetConfig {
     }
 
     /// csn-1000 and csn-func1000 in the order of the reference: all languages, then each; test, names, validation.
-    fn add_1000(&self, plan: &mut Plan, functions: &Functions) -> Result<()> {
+    fn add_1000(&self, plan: &mut BenchmarkPlan, functions: &Functions) -> Result<()> {
         if functions.test.is_empty() && functions.valid.is_empty() {
             for id in ["csn-1000", "csn-func1000", "csn-full"] {
                 plan.skip(id, "no split found: needs LANGUAGE/test.jsonl or LANGUAGE/valid.jsonl with code_tokens and docstring_tokens");
@@ -170,7 +170,7 @@ impl CodeSearchNetConfig {
         let all = (languages.len() > 1).then_some(None);
         let mut evaluations = Vec::new();
         for language in all.into_iter().chain(languages.iter().map(|language| Some(language.as_str()))) {
-            let [test, valid] = Split::ALL.map(|split| of(functions.split(split), language));
+            let [test, valid] = CodeSearchNetSplit::ALL.map(|split| of(functions.split(split), language));
             let named = if test.is_empty() { ("valid", &valid) } else { ("test", &test) };
             let mut add = |id: &'static str, split: &'static str, rows: Vec<BatchFunction>| {
                 if !rows.is_empty() {
@@ -199,12 +199,19 @@ impl CodeSearchNetConfig {
             }
             let description = if id == "csn-1000" { csn_1000::DESCRIPTION } else { csn_func1000::DESCRIPTION };
             let (id, language, split) = (id.to_owned(), language.to_owned(), split.to_owned());
-            plan.protocols.push(Planned::Csn1000(Csn1000 { id, description, language, split, functions, batch }));
+            plan.protocols.push(PlannedProtocol::Csn1000(Csn1000 {
+                id,
+                description,
+                language,
+                split,
+                functions,
+                batch,
+            }));
         }
         Ok(())
     }
 
-    fn batch_functions(&self, plan: &mut Plan, functions: &[&Function]) -> Result<Vec<BatchFunction>> {
+    fn batch_functions(&self, plan: &mut BenchmarkPlan, functions: &[&Function]) -> Result<Vec<BatchFunction>> {
         let mut ids = UniqueIds::default();
         functions
             .iter()
@@ -219,20 +226,20 @@ impl CodeSearchNetConfig {
             .collect()
     }
 
-    fn add_full(&self, plan: &mut Plan, functions: &Functions) -> Result<()> {
-        for split in Split::ALL {
+    fn add_full(&self, plan: &mut BenchmarkPlan, functions: &Functions) -> Result<()> {
+        for split in CodeSearchNetSplit::ALL {
             for language in functions.languages() {
                 let chosen = of(functions.split(split), Some(&language));
                 if !chosen.is_empty() {
                     let planned = csn_full(&mut plan.texts, &chosen, &language, split.name(), self.text)?;
-                    plan.protocols.push(Planned::Ranked(planned));
+                    plan.protocols.push(PlannedProtocol::Ranked(planned));
                 }
             }
         }
         Ok(())
     }
 
-    fn add_clean(&self, plan: &mut Plan, functions: &Functions) -> Result<()> {
+    fn add_clean(&self, plan: &mut BenchmarkPlan, functions: &Functions) -> Result<()> {
         let languages = functions.languages();
         if languages.is_empty() {
             plan.skip(
@@ -241,7 +248,7 @@ impl CodeSearchNetConfig {
             );
         }
         for language in languages {
-            let [test, valid] = Split::ALL.map(|split| of(functions.split(split), Some(&language)));
+            let [test, valid] = CodeSearchNetSplit::ALL.map(|split| of(functions.split(split), Some(&language)));
             let mut candidates = of(&functions.codebase, Some(&language));
             if candidates.is_empty() && !test.is_empty() && !valid.is_empty() {
                 candidates = valid.iter().chain(&test).copied().collect();
@@ -265,14 +272,14 @@ impl CodeSearchNetConfig {
             for (split, queries) in [("test", &test), ("valid", &valid)] {
                 if !queries.is_empty() {
                     let planned = csn_clean_full(&mut plan.texts, queries, &candidates, &language, split, self.text)?;
-                    plan.protocols.push(Planned::Ranked(planned));
+                    plan.protocols.push(PlannedProtocol::Ranked(planned));
                 }
             }
         }
         Ok(())
     }
 
-    fn add_advtest(&self, plan: &mut Plan, functions: &Functions) -> Result<()> {
+    fn add_advtest(&self, plan: &mut BenchmarkPlan, functions: &Functions) -> Result<()> {
         let splits = [("test", &functions.advtest), ("valid", &functions.advtest_valid)];
         if splits.iter().all(|(_, functions)| functions.is_empty()) {
             plan.skip("advtest", "needs AdvTest/test.jsonl (functions with normalized identifiers, `function_tokens`)");
@@ -280,7 +287,7 @@ impl CodeSearchNetConfig {
         for (split, functions) in splits {
             let chosen = of(functions, None);
             if !chosen.is_empty() {
-                plan.protocols.push(Planned::Ranked(advtest(&mut plan.texts, &chosen, split, self.text)?));
+                plan.protocols.push(PlannedProtocol::Ranked(advtest(&mut plan.texts, &chosen, split, self.text)?));
             }
         }
         Ok(())
@@ -288,7 +295,7 @@ impl CodeSearchNetConfig {
 }
 
 /// Function names as queries; nothing where names or tokens are missing.
-fn batch_names(plan: &mut Plan, functions: &[&Function]) -> Vec<BatchFunction> {
+fn batch_names(plan: &mut BenchmarkPlan, functions: &[&Function]) -> Vec<BatchFunction> {
     if functions.iter().any(|function| function.name.is_empty() || function.tokens.is_none()) {
         return Vec::new();
     }
@@ -305,7 +312,7 @@ fn batch_names(plan: &mut Plan, functions: &[&Function]) -> Vec<BatchFunction> {
     functions.iter().map(numbered).collect()
 }
 
-fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>, wanted: &[String]) {
+fn add_annotated(plan: &mut BenchmarkPlan, annotated: Option<&AnnotatedLayout>, wanted: &[String]) {
     let Some(annotated) = annotated else {
         for id in ["csn-ndcg-within", "csn-ndcg-all"] {
             plan.skip(id, "needs annotated/corpus.jsonl with annotationStore.csv or qrels.jsonl, and queries.csv");
@@ -343,7 +350,7 @@ fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>, wanted: &[Strin
             }
         });
         let queries = queries.collect();
-        plan.protocols.push(Planned::CsnNdcg(CsnNdcg { language: language.clone(), documents, queries }));
+        plan.protocols.push(PlannedProtocol::CsnNdcg(CsnNdcg { language: language.clone(), documents, queries }));
     }
     let is_wanted = |language: &&String| wanted.is_empty() || wanted.contains(language);
     for language in annotated.relevance.keys().filter(is_wanted).filter(|language| !languages.contains(language)) {
@@ -358,7 +365,7 @@ fn add_annotated(plan: &mut Plan, annotated: Option<&Annotated>, wanted: &[Strin
     }
 }
 
-fn add_beir(plan: &mut Plan, files: &mut Files, found: Vec<(String, std::path::PathBuf)>) -> Result<()> {
+fn add_beir(plan: &mut BenchmarkPlan, files: &mut Files, found: Vec<(String, std::path::PathBuf)>) -> Result<()> {
     for (language, folder) in found {
         // A sub-folder is a language of this data, unless its name says whose data it is.
         let own = beir::data_name(&folder);

@@ -5,11 +5,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::benchmark::{Benchmark, Card, Dataset, Plan};
+use super::benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card};
 use crate::{
     Error, Result,
     layouts::{Files, cosqa},
-    protocols::{Planned, cosqa_6267::cosqa_6267},
+    protocols::{PlannedProtocol, cosqa_6267::cosqa_6267},
 };
 
 /// See [`crate::protocols::cosqa_6267`].
@@ -47,10 +47,10 @@ impl Benchmark for CosqaConfig {
         Ok(cosqa::is_in(folder))
     }
 
-    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
+    fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
         let folder = dataset.folder("cosqa")?;
         let mut files = Files::new(folder);
-        let mut plan = Plan::new(&CARD);
+        let mut plan = BenchmarkPlan::new(&CARD);
         let found = cosqa::read(&mut files)?.filter(|data| !data.splits.is_empty());
         let Some(data) = found else {
             return Err(Error::Layout {
@@ -71,13 +71,13 @@ impl Benchmark for CosqaConfig {
 }
 
 /// Adds every split that is there.
-pub(super) fn add(plan: &mut Plan, data: &cosqa::Cosqa) {
+pub(super) fn add(plan: &mut BenchmarkPlan, data: &cosqa::Cosqa) {
     if data.pool.len() != POOL {
         let n = data.pool.len();
         plan.warnings
             .push(format!("cosqa-6267: the pool has {n} functions, not {POOL}: not comparable with published numbers"));
     }
     for (split, queries) in &data.splits {
-        plan.protocols.push(Planned::Ranked(cosqa_6267(&mut plan.texts, data, split, queries)));
+        plan.protocols.push(PlannedProtocol::Ranked(cosqa_6267(&mut plan.texts, data, split, queries)));
     }
 }

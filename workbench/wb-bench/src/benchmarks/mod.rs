@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     beir::BeirConfig,
-    benchmark::{Benchmark, Card, Dataset, Plan},
+    benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card},
     codesearchnet::CodeSearchNetConfig,
     cosqa::CosqaConfig,
     pairs::PairsConfig,

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Pair;
 
-use super::benchmark::{Benchmark, Card, Dataset, Plan};
+use super::benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card};
 use crate::{
     Error, Result,
     protocols::{
-        Planned,
+        PlannedProtocol,
         pairs::{CHUNK, pairs_1000, pairs_full},
     },
 };
@@ -64,15 +64,15 @@ impl Benchmark for PairsConfig {
         Ok(false)
     }
 
-    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
-        let Dataset::Pairs(set) = dataset else {
+    fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
+        let BenchmarkData::Pairs(set) = dataset else {
             let message = "got a folder, expected pairs that were read before";
             return Err(wb_core::Error::value("bench.pairs.dataset", message).into());
         };
         if set.is_empty() {
             return Err(Error::Core(wb_core::Error::data("pairs", "no held-out pairs, expected at least one")));
         }
-        let mut plan = Plan::new(&CARD);
+        let mut plan = BenchmarkPlan::new(&CARD);
         plan.dataset = set.fingerprint();
         plan.set("split", &self.split);
         plan.set("chunk seed", self.seed);
@@ -98,11 +98,17 @@ impl Benchmark for PairsConfig {
 }
 
 impl PairsConfig {
-    fn add(&self, plan: &mut Plan, pairs: &[&Pair], language: &str) {
+    fn add(&self, plan: &mut BenchmarkPlan, pairs: &[&Pair], language: &str) {
         if pairs.len() < CHUNK {
             plan.warnings.push(format!("pairs-1000 {language}: {} pairs, so the pool is that small", pairs.len()));
         }
-        plan.protocols.push(Planned::Ranked(pairs_full(&mut plan.texts, pairs, language, &self.split)));
-        plan.protocols.push(Planned::Ranked(pairs_1000(&mut plan.texts, pairs, language, &self.split, self.seed)));
+        plan.protocols.push(PlannedProtocol::Ranked(pairs_full(&mut plan.texts, pairs, language, &self.split)));
+        plan.protocols.push(PlannedProtocol::Ranked(pairs_1000(
+            &mut plan.texts,
+            pairs,
+            language,
+            &self.split,
+            self.seed,
+        )));
     }
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     beir,
-    benchmark::{Benchmark, Card, Dataset, Plan},
+    benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card},
 };
-use crate::{Error, Result, layouts::Files, protocols::Planned};
+use crate::{Error, Result, layouts::Files, protocols::PlannedProtocol};
 
 /// See [`crate::protocols::beir`].
 pub const CARD: Card = Card {
@@ -46,7 +46,7 @@ impl Benchmark for StackoverflowQaConfig {
         Ok(beir::find(folder)?.iter().any(|(_, found)| found == folder))
     }
 
-    fn plan(&self, dataset: Dataset<'_>) -> Result<Plan> {
+    fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
         let folder = dataset.folder(CARD.name)?;
         if !self.is_in(folder)? {
             return Err(Error::Layout {
@@ -55,9 +55,9 @@ impl Benchmark for StackoverflowQaConfig {
                 expected: "corpus.jsonl with queries.jsonl and qrels/test.tsv".into(),
             });
         }
-        let (mut plan, mut files) = (Plan::new(&CARD), Files::new(folder));
+        let (mut plan, mut files) = (BenchmarkPlan::new(&CARD), Files::new(folder));
         beir::add(&mut plan, &mut files, folder, "all", CARD.name, "test")?;
-        if let Some(Planned::Ranked(first)) = plan.protocols.first() {
+        if let Some(PlannedProtocol::Ranked(first)) = plan.protocols.first() {
             let pool: usize = first.parts.iter().map(|part| part.ids.len()).sum();
             if pool != POOL {
                 let id = &first.id;
@@ -81,7 +81,7 @@ mod tests {
     fn one_collection_under_its_own_name() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("made");
-        let read = || StackoverflowQaConfig {}.plan(Dataset::Folder(&root));
+        let read = || StackoverflowQaConfig {}.plan(BenchmarkData::Folder(&root));
         fs::create_dir_all(root.join("qrels")).unwrap();
         assert!(matches!(read(), Err(Error::Layout { benchmark: "stackoverflow-qa", .. })));
         fs::write(root.join("corpus.jsonl"), "{\"_id\": \"d\", \"title\": \"\", \"text\": \"use `len(x)`\"}\n")

@@ -25,7 +25,7 @@ pub struct AnnotatedDocument {
 
 /// The annotated corpus.
 #[derive(Debug, Clone, Default)]
-pub struct Annotated {
+pub struct AnnotatedLayout {
     /// Of the languages that are wanted, in file order.
     pub documents: Vec<AnnotatedDocument>,
     /// Every language of the corpus, sorted, whether it is wanted or not.
@@ -80,7 +80,7 @@ fn folder(root: &Path) -> Option<PathBuf> {
 }
 
 /// Reads the layout from `annotated/` or from the folder itself; nothing where it is not there.
-pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<Annotated>> {
+pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<AnnotatedLayout>> {
     let Some(folder) = folder(files.root()) else { return Ok(None) };
     let documents: Vec<(usize, AnnotatedDocument)> = files.json_lines(&folder.join("corpus.jsonl"))?;
     let mut documents: Vec<AnnotatedDocument> = documents.into_iter().map(|(_, document)| document).collect();
@@ -106,7 +106,7 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<Annotated>
     let available: BTreeSet<String> = documents.iter().map(|document| document.language.clone()).collect();
     documents.retain(|document| languages.is_empty() || languages.contains(&document.language));
     let available = available.into_iter().collect();
-    let mut annotated = Annotated { documents, available, n_rows: rows.len(), ..Annotated::default() };
+    let mut annotated = AnnotatedLayout { documents, available, n_rows: rows.len(), ..AnnotatedLayout::default() };
     annotated.queries = read_queries(files, &folder, &rows)?;
     annotated.add(rows);
     Ok(Some(annotated))
@@ -122,7 +122,7 @@ fn read_queries(files: &mut Files, folder: &Path, rows: &[AnnotationRow]) -> Res
     Ok(rows.iter().filter(|row| seen.insert(row.query.to_lowercase())).map(|row| row.query.clone()).collect())
 }
 
-impl Annotated {
+impl AnnotatedLayout {
     /// Averages the judgements of each (query, language, URL).
     fn add(&mut self, rows: Vec<AnnotationRow>) {
         let mut judged: BTreeMap<(String, String, String), Vec<f64>> = BTreeMap::new();

@@ -65,14 +65,14 @@ impl Function {
 
 /// One split of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Split {
+pub enum CodeSearchNetSplit {
     /// Held out for measuring.
     Test,
     /// Held out for choosing.
     Valid,
 }
 
-impl Split {
+impl CodeSearchNetSplit {
     /// Both, in the order in which they are measured.
     pub const ALL: [Self; 2] = [Self::Test, Self::Valid];
 
@@ -102,10 +102,10 @@ pub struct Functions {
 
 impl Functions {
     /// One split.
-    pub fn split(&self, split: Split) -> &[Function] {
+    pub fn split(&self, split: CodeSearchNetSplit) -> &[Function] {
         match split {
-            Split::Test => &self.test,
-            Split::Valid => &self.valid,
+            CodeSearchNetSplit::Test => &self.test,
+            CodeSearchNetSplit::Valid => &self.valid,
         }
     }
 
@@ -131,7 +131,7 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Functions> {
     let mut folders: Vec<PathBuf> = entries(&root)?.into_iter().filter(|path| path.is_dir()).collect();
     // A language's own folder given as the data folder.
     folders.push(root);
-    for split in Split::ALL {
+    for split in CodeSearchNetSplit::ALL {
         for (path, folder) in sorted_files(&folders, split)? {
             let language = lower_name(&folder);
             let advtest = language == "advtest";
@@ -141,10 +141,10 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Functions> {
             let read = read_functions(files, &path, &language)?;
             for (function, normalized) in read {
                 let list = match (split, advtest || normalized) {
-                    (Split::Test, false) => &mut functions.test,
-                    (Split::Valid, false) => &mut functions.valid,
-                    (Split::Test, true) => &mut functions.advtest,
-                    (Split::Valid, true) => &mut functions.advtest_valid,
+                    (CodeSearchNetSplit::Test, false) => &mut functions.test,
+                    (CodeSearchNetSplit::Valid, false) => &mut functions.valid,
+                    (CodeSearchNetSplit::Test, true) => &mut functions.advtest,
+                    (CodeSearchNetSplit::Valid, true) => &mut functions.advtest_valid,
                 };
                 list.push(function);
             }
@@ -165,7 +165,7 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Functions> {
 pub fn is_in(root: &Path) -> Result<bool> {
     let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| path.is_dir()).collect();
     folders.push(root.to_path_buf());
-    for split in Split::ALL {
+    for split in CodeSearchNetSplit::ALL {
         if !sorted_files(&folders, split)?.is_empty() {
             return Ok(true);
         }
@@ -177,7 +177,7 @@ pub fn is_in(root: &Path) -> Result<bool> {
 pub fn available(root: &Path) -> Result<Vec<String>> {
     let folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| path.is_dir()).collect();
     let mut languages = Vec::new();
-    for split in Split::ALL {
+    for split in CodeSearchNetSplit::ALL {
         languages.extend(sorted_files(&folders, split)?.iter().map(|(_, folder)| lower_name(folder)));
     }
     languages.retain(|language| language != "advtest");
@@ -191,7 +191,7 @@ fn wanted(language: &str, languages: &[String], is_root: bool) -> bool {
 }
 
 /// The files of a split with their language folders, in the order of their paths.
-fn sorted_files(folders: &[PathBuf], split: Split) -> Result<Vec<(PathBuf, PathBuf)>> {
+fn sorted_files(folders: &[PathBuf], split: CodeSearchNetSplit) -> Result<Vec<(PathBuf, PathBuf)>> {
     let name = split.name();
     let mut found = Vec::new();
     for folder in folders {

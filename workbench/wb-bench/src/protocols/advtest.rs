@@ -7,27 +7,32 @@ use wb_retrieval::{Metric, TieRule};
 
 use super::{
     csn_full::docstrings_search_code,
-    ranked::{Ranked, Ties},
+    ranked::{RankedProtocol, TieTreatment},
 };
 use crate::{
     Result,
     layouts::codesearchnet::{Function, TextMode},
-    texts::Texts,
+    texts::BenchmarkTexts,
 };
 
 /// The protocol in words.
 const DESCRIPTION: &str = "text to code with the identifiers of the test functions replaced";
 
 /// One split of AdvTest.
-pub fn advtest(texts: &mut Texts, functions: &[&Function], split: &str, mode: TextMode) -> Result<Ranked> {
+pub fn advtest(
+    texts: &mut BenchmarkTexts,
+    functions: &[&Function],
+    split: &str,
+    mode: TextMode,
+) -> Result<RankedProtocol> {
     let part = docstrings_search_code(texts, functions, functions, mode)?;
     let metrics = vec![("mrr".to_owned(), Metric::Mrr(None))];
-    Ok(Ranked::new(
+    Ok(RankedProtocol::new(
         ("advtest", DESCRIPTION),
         "python",
         split,
         vec![part],
-        Ties::Ordered(TieRule::LastPosition),
+        TieTreatment::Ordered(TieRule::LastPosition),
         metrics,
     ))
 }

@@ -17,13 +17,13 @@
 
 use wb_retrieval::{
     Metric, TieRule,
-    beir::Beir,
+    beir::BeirData,
     metric::{Divisor, Gain},
     retriever::{Titles, document_texts},
 };
 
-use super::ranked::{Part, PartQuery, Ranked, Ties};
-use crate::texts::Texts;
+use super::ranked::{PoolQuery, QueryPool, RankedProtocol, TieTreatment};
+use crate::texts::BenchmarkTexts;
 
 /// Cuts of CoIR and MTEB.
 pub const CUTS: [usize; 6] = [1, 3, 5, 10, 100, 1000];
@@ -32,7 +32,7 @@ pub const ST_CUTS: [usize; 4] = [1, 3, 5, 10];
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rules {
+pub enum BeirRules {
     /// CoIR, as BEIR.
     Coir,
     /// MTEB.
@@ -41,7 +41,7 @@ pub enum Rules {
     SentenceTransformers,
 }
 
-impl Rules {
+impl BeirRules {
     /// All three.
     pub const ALL: [Self; 3] = [Self::Coir, Self::Mteb, Self::SentenceTransformers];
 
@@ -105,10 +105,17 @@ impl Rules {
 }
 
 /// A BEIR data set under one evaluator's rules. `name` is the data's: `csn`, `ccr`, `cosqa`.
-pub fn beir(texts: &mut Texts, data: &Beir, name: &str, language: &str, split: &str, rules: Rules) -> Ranked {
-    let st = rules == Rules::SentenceTransformers;
-    let titles = if rules == Rules::Mteb { Titles::Join } else { Titles::Leave };
-    let mut part = Part::default();
+pub fn beir(
+    texts: &mut BenchmarkTexts,
+    data: &BeirData,
+    name: &str,
+    language: &str,
+    split: &str,
+    rules: BeirRules,
+) -> RankedProtocol {
+    let st = rules == BeirRules::SentenceTransformers;
+    let titles = if rules == BeirRules::Mteb { Titles::Join } else { Titles::Leave };
+    let mut part = QueryPool::default();
     for (document, text) in data.corpus.documents().iter().zip(document_texts(&data.corpus, titles)) {
         part.ids.push(document.id.clone());
         part.texts.push(texts.documents.number(&text));
@@ -128,13 +135,13 @@ pub fn beir(texts: &mut Texts, data: &Beir, name: &str, language: &str, split: &
             continue;
         }
         let text = texts.queries.number(&query.text);
-        part.queries.push(PartQuery { id: query.id.clone(), text, relevant: found, missing });
+        part.queries.push(PoolQuery { id: query.id.clone(), text, relevant: found, missing });
     }
-    let ties = Ties::Ordered(if st { TieRule::SentenceTransformers } else { TieRule::TrecEval });
+    let ties = TieTreatment::Ordered(if st { TieRule::SentenceTransformers } else { TieRule::TrecEval });
     let metrics = rules.metrics().into_iter().map(|metric| (rules.name(&metric), metric)).collect();
     let named = (&*rules.id(name), rules.description(name));
-    let ranked = Ranked::new(named, language, split, vec![part], ties, metrics);
-    Ranked { ignore_identical_ids: rules == Rules::Coir, ..ranked }
+    let ranked = RankedProtocol::new(named, language, split, vec![part], ties, metrics);
+    RankedProtocol { ignore_identical_ids: rules == BeirRules::Coir, ..ranked }
 }
 
 #[cfg(test)]
@@ -143,7 +150,7 @@ mod tests {
 
     #[test]
     fn ids_say_data_and_rules() {
-        let ids = |name: &str| Rules::ALL.map(|rules| rules.id(name)).join(" ");
+        let ids = |name: &str| BeirRules::ALL.map(|rules| rules.id(name)).join(" ");
         assert_eq!(ids("cosqa"), "coir-cosqa mteb-cosqa st-cosqa");
         assert_eq!(ids("coir-csn"), "coir-csn mteb-coir-csn st-coir-csn");
     }

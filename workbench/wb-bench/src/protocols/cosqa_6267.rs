@@ -9,19 +9,19 @@ use wb_retrieval::TieRule;
 
 use super::{
     csn_full::UniqueIds,
-    ranked::{Part, PartQuery, Ranked, Ties, usual_metrics},
+    ranked::{PoolQuery, QueryPool, RankedProtocol, TieTreatment, usual_metrics},
 };
 use crate::{
     layouts::cosqa::{Cosqa, CosqaQuery},
-    texts::Texts,
+    texts::BenchmarkTexts,
 };
 
 /// The protocol in words.
 const DESCRIPTION: &str = "web queries against all 6,267 functions of CoSQA";
 
 /// One split's queries over the pool.
-pub fn cosqa_6267(texts: &mut Texts, cosqa: &Cosqa, split: &str, queries: &[CosqaQuery]) -> Ranked {
-    let mut part = Part::default();
+pub fn cosqa_6267(texts: &mut BenchmarkTexts, cosqa: &Cosqa, split: &str, queries: &[CosqaQuery]) -> RankedProtocol {
+    let mut part = QueryPool::default();
     let mut position_of = HashMap::new();
     for (position, (number, code)) in cosqa.pool.iter().enumerate() {
         position_of.insert(*number, position);
@@ -30,19 +30,19 @@ pub fn cosqa_6267(texts: &mut Texts, cosqa: &Cosqa, split: &str, queries: &[Cosq
     }
     let mut ids = UniqueIds::default();
     for query in queries {
-        part.queries.push(PartQuery {
+        part.queries.push(PoolQuery {
             id: ids.unique(&query.idx),
             text: texts.queries.number(&query.doc),
             relevant: position_of.get(&query.retrieval_idx).map(|position| (*position, 1.0)).into_iter().collect(),
             missing: Vec::new(),
         });
     }
-    Ranked::new(
+    RankedProtocol::new(
         ("cosqa-6267", DESCRIPTION),
         "python",
         split,
         vec![part],
-        Ties::Ordered(TieRule::LastPosition),
+        TieTreatment::Ordered(TieRule::LastPosition),
         usual_metrics(),
     )
 }

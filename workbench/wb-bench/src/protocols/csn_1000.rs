@@ -25,7 +25,7 @@ use wb_core::{
     statistics::Interval,
 };
 
-use super::protocol::{Context, Measured, Protocol};
+use super::protocol::{Context, Protocol, ProtocolNumbers};
 use crate::{
     Result,
     contestant::{Chosen, EncodedTexts, Scorer},
@@ -129,7 +129,7 @@ impl Protocol for Csn1000 {
         format!("{} {} {}", self.id, self.language, self.split)
     }
 
-    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<Measured> {
+    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers> {
         let mut random = NumpyRandom::seed(0);
         let mut order: Vec<usize> = (0..self.functions.len()).collect();
         random.shuffle(&mut order);
@@ -149,7 +149,8 @@ impl Protocol for Csn1000 {
             });
         }
         let ids = order[..in_full_batches].iter().map(|index| self.functions[*index].id.clone());
-        let mut measured = Measured { scores: vec![self.score(&places, ids, context)], ..Measured::default() };
+        let mut measured =
+            ProtocolNumbers { scores: vec![self.score(&places, ids, context)], ..ProtocolNumbers::default() };
         if missing > 0 {
             measured.warnings.push(format!(
                 "{}: {missing} functions without tokens in code or query; {}",

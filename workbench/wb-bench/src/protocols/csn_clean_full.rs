@@ -10,12 +10,12 @@ use wb_retrieval::{Metric, TieRule};
 
 use super::{
     csn_full::docstrings_search_code,
-    ranked::{Ranked, Ties},
+    ranked::{RankedProtocol, TieTreatment},
 };
 use crate::{
     Result,
     layouts::codesearchnet::{Function, TextMode},
-    texts::Texts,
+    texts::BenchmarkTexts,
 };
 
 /// Places of a ranking that are looked at.
@@ -31,21 +31,21 @@ pub const PUBLISHED: [(&str, usize); 6] =
 
 /// The queries of one split and the candidates of their language.
 pub fn csn_clean_full(
-    texts: &mut Texts,
+    texts: &mut BenchmarkTexts,
     queries: &[&Function],
     candidates: &[&Function],
     language: &str,
     split: &str,
     mode: TextMode,
-) -> Result<Ranked> {
+) -> Result<RankedProtocol> {
     let part = docstrings_search_code(texts, queries, candidates, mode)?;
     let metrics = vec![("mrr".to_owned(), Metric::Mrr(Some(LOOKED_AT)))];
-    Ok(Ranked::new(
+    Ok(RankedProtocol::new(
         ("csn-clean-full", DESCRIPTION),
         language,
         split,
         vec![part],
-        Ties::Ordered(TieRule::LastPosition),
+        TieTreatment::Ordered(TieRule::LastPosition),
         metrics,
     ))
 }

@@ -4,11 +4,11 @@
 //! give; a great distance between `tie_best` and `tie_worst` says that this flatters the contestant.
 //! MRR over the whole pool, Recall@{1,5,10}, nDCG@10.
 
-use super::ranked::{Part, PartQuery, Ranked, Ties, usual_metrics};
+use super::ranked::{PoolQuery, QueryPool, RankedProtocol, TieTreatment, usual_metrics};
 use crate::{
     Result,
     layouts::codesearchnet::{Function, TextMode},
-    texts::Texts,
+    texts::BenchmarkTexts,
 };
 
 /// The protocol in words.
@@ -17,24 +17,24 @@ const DESCRIPTION: &str = "each docstring of the split searches all functions of
 
 /// The functions of one language and split, in file order.
 pub fn csn_full(
-    texts: &mut Texts,
+    texts: &mut BenchmarkTexts,
     functions: &[&Function],
     language: &str,
     split: &str,
     mode: TextMode,
-) -> Result<Ranked> {
+) -> Result<RankedProtocol> {
     let part = docstrings_search_code(texts, functions, functions, mode)?;
-    Ok(Ranked::new(("csn-full", DESCRIPTION), language, split, vec![part], Ties::Best, usual_metrics()))
+    Ok(RankedProtocol::new(("csn-full", DESCRIPTION), language, split, vec![part], TieTreatment::Best, usual_metrics()))
 }
 
 /// Docstrings of `queries` search the code of `candidates`; a candidate with the query's URL is an answer.
 pub(super) fn docstrings_search_code(
-    texts: &mut Texts,
+    texts: &mut BenchmarkTexts,
     queries: &[&Function],
     candidates: &[&Function],
     mode: TextMode,
-) -> Result<Part> {
-    let mut part = Part::default();
+) -> Result<QueryPool> {
+    let mut part = QueryPool::default();
     let mut by_url: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
     let mut ids = UniqueIds::default();
     for (position, function) in candidates.iter().enumerate() {
@@ -46,7 +46,7 @@ pub(super) fn docstrings_search_code(
     for function in queries {
         let relevant = by_url.get(function.url.as_str()).map(|at| at.iter().map(|position| (*position, 1.0)).collect());
         let relevant: Vec<(usize, f64)> = relevant.unwrap_or_default();
-        part.queries.push(PartQuery {
+        part.queries.push(PoolQuery {
             id: ids.unique(&function.url),
             text: texts.queries.number(&function.docstring),
             missing: if relevant.is_empty() { vec![1.0] } else { Vec::new() },

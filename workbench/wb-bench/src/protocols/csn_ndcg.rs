@@ -25,8 +25,8 @@ use wb_core::{
 };
 
 use super::{
-    protocol::{Context, Measured, Protocol},
-    ranked::{Part, PartQuery},
+    protocol::{Context, Protocol, ProtocolNumbers},
+    ranked::{PoolQuery, QueryPool},
     relevanceeval::{CUT, Mode, dcg, ideal},
 };
 use crate::{
@@ -244,18 +244,18 @@ impl CsnNdcg {
 
 impl CsnNdcg {
     /// The same data as queries over a pool, for audits: every URL that is relevant to a query answers it.
-    pub fn as_part(&self) -> Part {
+    pub fn as_part(&self) -> QueryPool {
         let queries = self.queries.iter().map(|query| {
             let grade = |url: &str| query.relevance.get(url).copied().filter(|grade| *grade > 0.0);
             let found = self.documents.iter().enumerate();
-            PartQuery {
+            PoolQuery {
                 id: query.text.clone(),
                 text: query.number,
                 relevant: found.filter_map(|(position, (url, _))| Some((position, grade(url)?))).collect(),
                 missing: Vec::new(),
             }
         });
-        Part {
+        QueryPool {
             queries: queries.collect(),
             ids: self.documents.iter().map(|(url, _)| url.clone()).collect(),
             texts: self.documents.iter().map(|(_, text)| *text).collect(),
@@ -272,7 +272,7 @@ impl Protocol for CsnNdcg {
         format!("csn-ndcg {} annotated", self.language)
     }
 
-    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<Measured> {
+    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers> {
         let numbers: Vec<u32> = self.queries.iter().map(|query| query.number).collect();
         let texts: Vec<u32> = self.documents.iter().map(|(_, text)| *text).collect();
         let sources = Chosen { side: Side::Query, numbers: &numbers };
@@ -284,7 +284,7 @@ impl Protocol for CsnNdcg {
             (values, self.coverage(query, scores, floor))
         })?;
         let (values, coverage): (Vec<[Value; 2]>, Vec<Coverage>) = found.into_iter().unzip();
-        let mut result = Measured { audit: self.audit(&coverage), ..Measured::default() };
+        let mut result = ProtocolNumbers { audit: self.audit(&coverage), ..ProtocolNumbers::default() };
         for mode in Mode::BOTH {
             result.scores.push(self.score(mode, Ideal::Judged, &values, context));
             if self.queries.iter().any(|query| !query.unheld.is_empty()) {

@@ -13,20 +13,20 @@ mod protocol;
 pub mod ranked;
 mod relevanceeval;
 
-pub use protocol::{Context, Measured, Protocol};
+pub use protocol::{Context, Protocol, ProtocolNumbers};
 
 /// A protocol with its data.
 #[derive(Debug, Clone)]
-pub enum Planned {
+pub enum PlannedProtocol {
     /// Queries rank a pool: `csn-full`, `csn-clean-full`, `advtest`, `cosqa-6267`, `coir-*`, `mteb-*`, `pairs-*`.
-    Ranked(ranked::Ranked),
+    Ranked(ranked::RankedProtocol),
     /// Code ranks the queries of its batch: `csn-1000`, `csn-func1000`.
     Csn1000(csn_1000::Csn1000),
     /// Graded judgements: `csn-ndcg-within`, `csn-ndcg-all`.
     CsnNdcg(csn_ndcg::CsnNdcg),
 }
 
-impl Planned {
+impl PlannedProtocol {
     /// The protocol behind it.
     pub fn protocol(&self) -> &dyn Protocol {
         match self {

@@ -10,35 +10,48 @@
 
 use wb_core::Pair;
 
-use super::ranked::{Part, PartQuery, Ranked, Ties, usual_metrics};
-use crate::{numpy_random::NumpyRandom, texts::Texts};
+use super::ranked::{PoolQuery, QueryPool, RankedProtocol, TieTreatment, usual_metrics};
+use crate::{numpy_random::NumpyRandom, texts::BenchmarkTexts};
 
 /// Pairs of a chunk.
 pub const CHUNK: usize = 1000;
 
 /// Every anchor over all positives.
-pub fn pairs_full(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &str) -> Ranked {
+pub fn pairs_full(texts: &mut BenchmarkTexts, pairs: &[&Pair], language: &str, split: &str) -> RankedProtocol {
     let description = "each held-out anchor searches the code of all held-out pairs; a tie counts against the answer";
-    Ranked::new(("pairs-full", description), language, split, vec![part(texts, pairs)], Ties::Worst, usual_metrics())
+    RankedProtocol::new(
+        ("pairs-full", description),
+        language,
+        split,
+        vec![part(texts, pairs)],
+        TieTreatment::Worst,
+        usual_metrics(),
+    )
 }
 
 /// Every anchor over the positives of its chunk.
-pub fn pairs_1000(texts: &mut Texts, pairs: &[&Pair], language: &str, split: &str, seed: u32) -> Ranked {
+pub fn pairs_1000(
+    texts: &mut BenchmarkTexts,
+    pairs: &[&Pair],
+    language: &str,
+    split: &str,
+    seed: u32,
+) -> RankedProtocol {
     let mut order = pairs.to_vec();
     NumpyRandom::seed(seed).shuffle(&mut order);
     let chunk = CHUNK.min(order.len()).max(1);
     let description = "as pairs-full, in pools cut from a fixed shuffle, a last partial pool left out; a tie counts \
                        against the answer";
     let parts = order.chunks_exact(chunk).map(|pairs| part(texts, pairs)).collect();
-    Ranked::new(("pairs-1000", description), language, split, parts, Ties::Worst, usual_metrics())
+    RankedProtocol::new(("pairs-1000", description), language, split, parts, TieTreatment::Worst, usual_metrics())
 }
 
-fn part(texts: &mut Texts, pairs: &[&Pair]) -> Part {
-    let mut part = Part::default();
+fn part(texts: &mut BenchmarkTexts, pairs: &[&Pair]) -> QueryPool {
+    let mut part = QueryPool::default();
     for (position, pair) in pairs.iter().enumerate() {
         part.ids.push(pair.id.clone());
         part.texts.push(texts.documents.number(&pair.positive));
-        part.queries.push(PartQuery {
+        part.queries.push(PoolQuery {
             id: pair.id.clone(),
             text: texts.queries.number(&pair.anchor),
             relevant: vec![(position, 1.0)],

@@ -17,7 +17,7 @@ pub trait Protocol {
     fn title(&self) -> String;
 
     /// Measures a contestant.
-    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<Measured>;
+    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers>;
 }
 
 /// What every protocol is told.
@@ -36,7 +36,7 @@ impl Context {
 
 /// What a protocol found.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct ProtocolNumbers {
     /// Its numbers, one for each metric, the main one first.
     pub scores: Vec<ProtocolScore>,
     /// What a reader must know about them.

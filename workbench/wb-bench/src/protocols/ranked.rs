@@ -2,7 +2,7 @@
 //!
 //! Every document of the pool is scored for every query, so ranks are exact at any depth.
 //!
-//! - **Ties.** The value follows the protocol's rule ([`Ties`]); beside it stand the value with every tie broken in
+//! - **Ties.** The value follows the protocol's rule ([`TieTreatment`]); beside it stand the value with every tie broken in
 //!   favour of the answer, against it, and the mean over all orders.
 //! - **Not found.** A document that a lexical contestant does not match at all (no word in common) is not ranked: an
 //!   answer among those counts 0 and has rank 0.
@@ -16,9 +16,9 @@ use wb_core::{
     records::outcome::{ProtocolScore, QueryRank},
     statistics::Interval,
 };
-use wb_retrieval::{Judged, Metric, TieRule, metric::Tied};
+use wb_retrieval::{JudgedRanking, Metric, TieRule, metric::Tied};
 
-use super::protocol::{Context, Measured, Protocol};
+use super::protocol::{Context, Protocol, ProtocolNumbers};
 use crate::{
     Result,
     contestant::{Chosen, Scorer},
@@ -26,7 +26,7 @@ use crate::{
 
 /// How a protocol ranks documents with equal scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ties {
+pub enum TieTreatment {
     /// Rank = 1 + documents that are strictly better.
     Best,
     /// Rank = documents that are as good or better: ties count against the answer.
@@ -37,7 +37,7 @@ pub enum Ties {
 
 /// A protocol in which queries rank pools.
 #[derive(Debug, Clone)]
-pub struct Ranked {
+pub struct RankedProtocol {
     /// `csn-full`, `cosqa-6267`, ...
     pub id: String,
     /// What it does, in words for people.
@@ -47,9 +47,9 @@ pub struct Ranked {
     /// `test`, `valid`, ...
     pub split: String,
     /// Queries with the pool that they rank; one for most protocols, one for each chunk of 1-of-1,000.
-    pub parts: Vec<Part>,
+    pub parts: Vec<QueryPool>,
     /// Equal scores.
-    pub ties: Ties,
+    pub ties: TieTreatment,
     /// Leave out the document whose id is the query's.
     pub ignore_identical_ids: bool,
     /// Names and metrics, the main one first.
@@ -58,9 +58,9 @@ pub struct Ranked {
 
 /// Queries and the pool that they rank.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct QueryPool {
     /// The queries.
-    pub queries: Vec<PartQuery>,
+    pub queries: Vec<PoolQuery>,
     /// Ids of the pool's documents, by position.
     pub ids: Vec<String>,
     /// Numbers of their texts among the documents, by position.
@@ -69,7 +69,7 @@ pub struct Part {
 
 /// A query of a part.
 #[derive(Debug, Clone, Default)]
-pub struct PartQuery {
+pub struct PoolQuery {
     /// Unique in the protocol.
     pub id: String,
     /// The number of its text among the queries.
@@ -103,7 +103,7 @@ struct Distinct {
 }
 
 impl Distinct {
-    fn new(part: &Part, with_positions: bool) -> Self {
+    fn new(part: &QueryPool, with_positions: bool) -> Self {
         let mut seen: HashMap<u32, usize> = HashMap::new();
         let (mut firsts, mut texts) = (Vec::new(), Vec::new());
         let of_position = part
@@ -136,7 +136,7 @@ impl Distinct {
         self.of_position.iter().map(|distinct| scores[*distinct]).collect()
     }
 
-    fn query(&self, query: &PartQuery) -> PartQuery {
+    fn query(&self, query: &PoolQuery) -> PoolQuery {
         let mut grades: HashMap<usize, f64> = HashMap::new();
         for (position, grade) in &query.relevant {
             let kept = grades.entry(self.of_position[*position]).or_insert(0.0);
@@ -144,18 +144,18 @@ impl Distinct {
         }
         let mut relevant: Vec<(usize, f64)> = grades.into_iter().collect();
         relevant.sort_by_key(|(position, _)| *position);
-        PartQuery { relevant, ..query.clone() }
+        PoolQuery { relevant, ..query.clone() }
     }
 }
 
-impl Ranked {
+impl RankedProtocol {
     /// A protocol by its id and description, in which no document is left out.
     pub(super) fn new(
         (id, description): (&str, &'static str),
         language: &str,
         split: &str,
-        parts: Vec<Part>,
-        ties: Ties,
+        parts: Vec<QueryPool>,
+        ties: TieTreatment,
         metrics: Vec<(String, Metric)>,
     ) -> Self {
         Self {
@@ -194,8 +194,8 @@ impl Ranked {
     /// The first `k` documents of chosen queries (by their position over all parts), with ids and scores.
     pub fn top(&self, scorer: &Scorer<'_>, chosen: &dyn Fn(usize) -> bool, k: usize) -> Result<Vec<Top>> {
         let rule = match self.ties {
-            Ties::Ordered(rule) => rule,
-            Ties::Best | Ties::Worst => TieRule::FirstPosition,
+            TieTreatment::Ordered(rule) => rule,
+            TieTreatment::Best | TieTreatment::Worst => TieRule::FirstPosition,
         };
         let mut tops = Vec::new();
         let mut first = 0;
@@ -203,7 +203,7 @@ impl Ranked {
             let positions: Vec<usize> = (0..part.queries.len()).filter(|position| chosen(first + position)).collect();
             first += part.queries.len();
             let queries = positions.iter().map(|position| part.queries[*position].clone()).collect();
-            let few = Part { queries, ..part.clone() };
+            let few = QueryPool { queries, ..part.clone() };
             let distinct = Distinct::new(&few, self.ignore_identical_ids);
             let found = self.each_query(scorer, &few, &distinct, |query, scores| {
                 let mut all = distinct.spread(scores);
@@ -220,9 +220,9 @@ impl Ranked {
     fn each_query<T: Send>(
         &self,
         scorer: &Scorer<'_>,
-        part: &Part,
+        part: &QueryPool,
         distinct: &Distinct,
-        visit: impl Fn(&PartQuery, &[f32]) -> T + Sync,
+        visit: impl Fn(&PoolQuery, &[f32]) -> T + Sync,
     ) -> Result<Vec<T>> {
         let numbers: Vec<u32> = part.queries.iter().map(|query| query.text).collect();
         let sources = Chosen { side: Side::Query, numbers: &numbers };
@@ -232,7 +232,7 @@ impl Ranked {
 
     fn one(
         &self,
-        query: &PartQuery,
+        query: &PoolQuery,
         mut scores: Vec<f32>,
         ids: &[String],
         position: &HashMap<String, usize>,
@@ -248,7 +248,7 @@ impl Ranked {
                 found.push((*position, *grade));
             }
         }
-        let judged = Judged::by_score(&scores, &found).with_missing(missing.iter().copied());
+        let judged = JudgedRanking::by_score(&scores, &found).with_missing(missing.iter().copied());
         let mut ranks: Vec<(usize, f64)> = found
             .iter()
             .filter(|(_, grade)| *grade > 0.0)
@@ -262,10 +262,10 @@ impl Ranked {
             .map(|(_, metric)| {
                 let tied = metric.of(&judged);
                 let value = match self.ties {
-                    Ties::Best => tied.best,
-                    Ties::Worst => tied.worst,
-                    Ties::Ordered(_) if tied.best == tied.worst => tied.best,
-                    Ties::Ordered(_) => metric.of(ordered.get_or_init(|| in_order(&ranks, &missing))).best,
+                    TieTreatment::Best => tied.best,
+                    TieTreatment::Worst => tied.worst,
+                    TieTreatment::Ordered(_) if tied.best == tied.worst => tied.best,
+                    TieTreatment::Ordered(_) => metric.of(ordered.get_or_init(|| in_order(&ranks, &missing))).best,
                 };
                 (value, tied, value)
             })
@@ -277,22 +277,22 @@ impl Ranked {
     fn rank(&self, scores: &[f32], position: usize, ids: &[String]) -> usize {
         let possible = wb_retrieval::ties::rank_of(scores, position);
         match self.ties {
-            Ties::Best => possible.best,
-            Ties::Worst => possible.worst,
-            Ties::Ordered(rule) => rule.rank_of(scores, position, |position| ids[position].as_str()),
+            TieTreatment::Best => possible.best,
+            TieTreatment::Worst => possible.worst,
+            TieTreatment::Ordered(rule) => rule.rank_of(scores, position, |position| ids[position].as_str()),
         }
     }
 }
 
 /// Puts the document with the query's own id behind everything, where the protocol says so; its position.
-fn leave_out(query: &PartQuery, scores: &mut [f32], position: &HashMap<String, usize>) -> Option<usize> {
+fn leave_out(query: &PoolQuery, scores: &mut [f32], position: &HashMap<String, usize>) -> Option<usize> {
     let own = *position.get(&query.id)?;
     scores[own] = f32::NEG_INFINITY;
     Some(own)
 }
 
 /// The best relevant score less the best other one.
-fn margin(query: &PartQuery, mut scores: Vec<f32>) -> f32 {
+fn margin(query: &PoolQuery, mut scores: Vec<f32>) -> f32 {
     let mut answer = f32::NEG_INFINITY;
     for (position, _) in query.relevant.iter().filter(|(_, grade)| *grade > 0.0) {
         answer = answer.max(scores[*position]);
@@ -312,15 +312,15 @@ pub struct Top {
 }
 
 /// Judgements of a ranking in which relevant documents stand at these ranks.
-fn in_order(ranks: &[(usize, f64)], missing: &[f64]) -> Judged {
+fn in_order(ranks: &[(usize, f64)], missing: &[f64]) -> JudgedRanking {
     let mut grades = vec![0.0; ranks.last().map_or(0, |(rank, _)| *rank)];
     for (rank, grade) in ranks {
         grades[rank - 1] = *grade;
     }
-    Judged::in_order(grades, ranks.iter().map(|(_, grade)| *grade)).with_missing(missing.iter().copied())
+    JudgedRanking::in_order(grades, ranks.iter().map(|(_, grade)| *grade)).with_missing(missing.iter().copied())
 }
 
-impl Protocol for Ranked {
+impl Protocol for RankedProtocol {
     fn id(&self) -> &str {
         &self.id
     }
@@ -329,13 +329,13 @@ impl Protocol for Ranked {
         format!("{} {} {}", self.id, self.language, self.split)
     }
 
-    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<Measured> {
+    fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers> {
         let placed = self.place(scorer)?;
-        Ok(Measured { scores: self.summarize(&placed, context), ..Measured::default() })
+        Ok(ProtocolNumbers { scores: self.summarize(&placed, context), ..ProtocolNumbers::default() })
     }
 }
 
-impl Ranked {
+impl RankedProtocol {
     /// Every query's id, in the order in which they are placed.
     pub fn query_ids(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(|part| part.queries.iter().map(|query| query.id.as_str()))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ndarray::Array2;
-use wb_bench::{Benchmark, Contestant, Dataset, Options, Plan, benchmarks::PairsConfig};
+use wb_bench::{BenchContestant, Benchmark, BenchmarkData, BenchmarkPlan, Options, benchmarks::PairsConfig};
 use wb_core::{
     Embeddings, Encoder, Pair, PairSet, Progress, Side, fingerprint::Fingerprint, records::outcome::ContestantRole,
 };
@@ -22,8 +22,8 @@ fn pairs(n: usize) -> PairSet {
     PairSet::new((0..n).map(pair).collect()).unwrap()
 }
 
-fn plan(n: usize) -> Plan {
-    PairsConfig::default().plan(Dataset::Pairs(&pairs(n))).unwrap()
+fn plan(n: usize) -> BenchmarkPlan {
+    PairsConfig::default().plan(BenchmarkData::Pairs(&pairs(n))).unwrap()
 }
 
 /// Gives what it is told to.
@@ -56,7 +56,7 @@ impl Encoder for Broken {
 fn an_encoder_that_gives_one_vector_to_all_is_not_rewarded() {
     let plan = plan(50);
     let same = Broken(|n| Ok(Array2::ones((n, 2))));
-    let outcome = measure(&plan, &Contestant::Encoder(&same));
+    let outcome = measure(&plan, &BenchContestant::Encoder(&same));
     let mrr = score(&outcome, "pairs-full", "rust", "mrr");
     close(mrr.value, 0.02, 1e-12, "value");
     close(mrr.tie_worst, 0.02, 1e-12, "worst");
@@ -74,18 +74,18 @@ fn broken_encoders_are_refused_with_the_text() {
         (Broken(|n| Ok(Array2::zeros((n - 1, 2)))), "encoder broken: 2 vectors for 3 queries, expected one each"),
         (Broken(|n| Ok(Array2::from_elem((n, 2), f32::NAN))), "holds a number that is not finite"),
     ] {
-        let error = Contestant::Encoder(&broken).prepare(&plan.texts, &mut |_| ()).err().unwrap().to_string();
+        let error = BenchContestant::Encoder(&broken).prepare(&plan.texts, &mut |_| ()).err().unwrap().to_string();
         assert!(error.contains(message), "{error}");
     }
     // Vectors of zeros are nobody's neighbour, and nothing panics.
     let zeros = Broken(|n| Ok(Array2::zeros((n, 2))));
-    assert_eq!(score(&measure(&plan, &Contestant::Encoder(&zeros)), "pairs-full", "rust", "mrr").value, 1.0 / 3.0);
+    assert_eq!(score(&measure(&plan, &BenchContestant::Encoder(&zeros)), "pairs-full", "rust", "mrr").value, 1.0 / 3.0);
 }
 
 #[test]
 fn words_join_vectors_without_embedding_again() {
     let set = pairs(40);
-    let plan = PairsConfig::default().plan(Dataset::Pairs(&set)).unwrap();
+    let plan = PairsConfig::default().plan(BenchmarkData::Pairs(&set)).unwrap();
     // Vectors that know only whether the number is even.
     let mut vectors = HashMap::new();
     for (index, pair) in set.pairs().iter().enumerate() {
@@ -94,7 +94,7 @@ fn words_join_vectors_without_embedding_again() {
         vectors.insert(pair.positive.clone(), vector);
     }
     let known = Known { dim: 2, vectors };
-    let alone = Contestant::Encoder(&known).prepare(&plan.texts, &mut |_| ()).unwrap();
+    let alone = BenchContestant::Encoder(&known).prepare(&plan.texts, &mut |_| ()).unwrap();
     let joined = alone.with_bm25(Bm25Config::default(), FusionConfig::default());
     assert_eq!(joined.name(), "bm25+known");
     assert_eq!((alone.role(), joined.role()), (ContestantRole::Other, ContestantRole::Fused));
@@ -111,7 +111,7 @@ fn words_join_vectors_without_embedding_again() {
 #[test]
 fn training_pairs_in_the_test_set_are_reported() {
     let plan = plan(10);
-    let scorer = Contestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
+    let scorer = BenchContestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
     let training = pairs(4).pairs().iter().collect();
     let options = Options { training: Some(&training), ..Options::default() };
     let outcome = wb_bench::run(&plan, &scorer, &[], options, &mut |_| ()).unwrap();

@@ -4,7 +4,7 @@ use std::{fs, io::Write, path::Path};
 
 use serde_json::json;
 use wb_bench::{
-    Benchmark, BenchmarkConfig, Contestant, Dataset, Error,
+    BenchContestant, Benchmark, BenchmarkConfig, BenchmarkData, Error,
     benchmarks::{CodeSearchNetConfig, PairsConfig},
 };
 use wb_core::{Pair, PairSet};
@@ -46,7 +46,7 @@ fn native_files_original_shards_and_what_is_not_there() {
     write(&at("go/final/jsonl/test/go_test_1.jsonl.gz"), &rows(20..25, "go"));
     write(&at("go/final/jsonl/test/go_test_0.jsonl.gz"), &rows(0..20, "go"));
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
-    let outcome = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let outcome = measure(&plan, &BenchContestant::Bm25(Bm25Config::default()));
     let pool = |id: &str, language: &str| score(&outcome, id, language, "mrr").pool;
     // Sorted files: go before ruby; "all" first, and a reduced batch stays reduced: 55, then 10 for ruby's 10.
     assert_eq!(pool("csn-1000", "all"), 55);
@@ -114,7 +114,7 @@ fn advtest_and_the_cleaned_release_are_recognised() {
     write(&at("ruby/codebase.jsonl"), &rows(0..50, "ruby"));
     write(&at("AdvTest/test.jsonl"), &rows(0..7, "python").replace("code_tokens", "function_tokens"));
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
-    let outcome = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let outcome = measure(&plan, &BenchContestant::Bm25(Bm25Config::default()));
     assert_eq!(score(&outcome, "csn-clean-full", "ruby", "mrr").pool, 50);
     assert_eq!(score(&outcome, "advtest", "python", "mrr").pool, 7);
     assert!(outcome.protocols.iter().all(|score| score.id != "csn-full" || score.language == "ruby"));
@@ -133,7 +133,7 @@ fn every_body_of_texts_is_audited_under_its_protocol() {
         write(&at(collection).join("qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq\td\t1\n");
     }
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
-    let outcome = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let outcome = measure(&plan, &BenchContestant::Bm25(Bm25Config::default()));
     let what = "documents equal to an earlier one in the pool: ";
     let audited: Vec<(&str, u64)> =
         outcome.audit.iter().filter_map(|line| Some((line.what.strip_prefix(what)?, line.of))).collect();
@@ -152,23 +152,23 @@ fn every_body_of_texts_is_audited_under_its_protocol() {
 fn what_cannot_be_read_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let config = CodeSearchNetConfig::default();
-    let error = config.plan(Dataset::Folder(folder.path())).unwrap_err();
+    let error = config.plan(BenchmarkData::Folder(folder.path())).unwrap_err();
     assert!(matches!(error, Error::Layout { .. }) && error.hint().unwrap().contains("LANGUAGE/test.jsonl"), "{error}");
-    let gone = config.plan(Dataset::Folder(&folder.path().join("gone"))).unwrap_err();
+    let gone = config.plan(BenchmarkData::Folder(&folder.path().join("gone"))).unwrap_err();
     assert!(gone.to_string().contains("gone"), "{gone}");
     write(
         &folder.path().join("ruby/test.jsonl"),
         &(rows(0..2, "ruby") + "{\"url\": \"u\", \"docstring_tokens\": []}\n"),
     );
-    let error = config.plan(Dataset::Folder(folder.path())).unwrap_err();
+    let error = config.plan(BenchmarkData::Folder(folder.path())).unwrap_err();
     assert!(error.to_string().contains("test.jsonl:3: no `code_tokens`"), "{error}");
     write(&folder.path().join("ruby/test.jsonl"), &rows(0..2, "ruby"));
     let wanted = CodeSearchNetConfig { languages: vec!["rubi".into()], ..CodeSearchNetConfig::default() };
-    let error = wanted.plan(Dataset::Folder(folder.path())).unwrap_err();
+    let error = wanted.plan(BenchmarkData::Folder(folder.path())).unwrap_err();
     assert_eq!(error.to_string(), "no language `rubi`");
     let raw =
         CodeSearchNetConfig { text: wb_bench::layouts::codesearchnet::TextMode::Raw, ..CodeSearchNetConfig::default() };
-    let plan = raw.plan(Dataset::Folder(folder.path())).unwrap();
+    let plan = raw.plan(BenchmarkData::Folder(folder.path())).unwrap();
     assert!(plan.warnings[0].starts_with("text raw:") && plan.settings.contains(&("text".into(), "raw".into())));
 }
 
@@ -185,8 +185,8 @@ fn pairs_are_a_benchmark_of_their_own() {
         (0..1010).map(|index| pair(index, "rust")).chain((0..5).map(|index| pair(index + 5000, "go"))).collect();
     let set = PairSet::new(pairs).unwrap();
     let config = PairsConfig::default();
-    let plan = config.plan(Dataset::Pairs(&set)).unwrap();
-    let outcome = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let plan = config.plan(BenchmarkData::Pairs(&set)).unwrap();
+    let outcome = measure(&plan, &BenchContestant::Bm25(Bm25Config::default()));
     let row = |id: &str, language: &str| {
         let score = score(&outcome, id, language, "mrr");
         (score.pool, score.n_queries)
@@ -196,7 +196,7 @@ fn pairs_are_a_benchmark_of_their_own() {
     assert_eq!(row("pairs-1000", "rust"), (1000, 1000));
     assert_eq!(row("pairs-1000", "go"), (5, 5));
     assert!(score(&outcome, "pairs-full", "all", "mrr").value > 0.99);
-    assert!(config.plan(Dataset::Pairs(&PairSet::default())).is_err());
+    assert!(config.plan(BenchmarkData::Pairs(&PairSet::default())).is_err());
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn runs_are_written_for_other_tools() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("go/valid.jsonl"), &rows(0..12, "go"));
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
-    let scorer = Contestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
+    let scorer = BenchContestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
     let out = folder.path().join("run.txt");
     assert_eq!(wb_bench::write_trec(&plan, &scorer, &out).unwrap(), ("csn-full".to_owned(), 12));
     let text = fs::read_to_string(out).unwrap();

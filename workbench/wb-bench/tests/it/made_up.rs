@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, collections::HashMap, fs};
 use serde::Deserialize;
 use serde_json::json;
 use wb_bench::{
-    BenchmarkConfig, Contestant,
+    BenchContestant, BenchmarkConfig,
     benchmarks::BeirConfig,
     protocols::{
         Context, Protocol,
         csn_1000::{BatchFunction, Csn1000},
-        ranked::{Part, PartQuery, Ranked, Ties},
+        ranked::{PoolQuery, QueryPool, RankedProtocol, TieTreatment},
     },
-    texts::Texts,
+    texts::BenchmarkTexts,
 };
 use wb_core::Seed;
 use wb_retrieval::{Metric, TieRule};
@@ -31,7 +31,7 @@ struct Csn1000Case {
 #[test]
 fn csn_1000_equals_scipy_and_numpy_with_ties_and_missing_texts() {
     for (index, case) in golden::<Vec<Csn1000Case>>("csn-1000.json").into_iter().enumerate() {
-        let mut texts = Texts::default();
+        let mut texts = BenchmarkTexts::default();
         let mut vectors = HashMap::new();
         let mut functions = Vec::new();
         for (row, (code, query)) in case.code.iter().zip(&case.query).enumerate() {
@@ -48,7 +48,7 @@ fn csn_1000_equals_scipy_and_numpy_with_ties_and_missing_texts() {
             });
         }
         let known = Known { dim: 3, vectors };
-        let scorer = Contestant::Encoder(&known).prepare(&texts, &mut |_| ()).unwrap();
+        let scorer = BenchContestant::Encoder(&known).prepare(&texts, &mut |_| ()).unwrap();
         let (id, language, split) = ("csn-1000".to_owned(), "made-up".to_owned(), "test".to_owned());
         let protocol = Csn1000 { id, description: "", language, split, functions, batch: case.batch };
         let measured = protocol.measure(&scorer, Context { seed: Seed(0) }).unwrap();
@@ -74,9 +74,9 @@ struct ArgsortCase {
 #[test]
 fn ranks_equal_an_argsort_read_backwards() {
     for case in golden::<Vec<ArgsortCase>>("argsort.json") {
-        let mut texts = Texts::default();
+        let mut texts = BenchmarkTexts::default();
         let mut vectors = HashMap::new();
-        let mut part = Part::default();
+        let mut part = QueryPool::default();
         for (index, vector) in case.documents.iter().enumerate() {
             let text = format!("document {index}");
             part.ids.push(index.to_string());
@@ -86,7 +86,7 @@ fn ranks_equal_an_argsort_read_backwards() {
         for (index, (vector, answer)) in case.queries.iter().zip(&case.answers).enumerate() {
             let text = format!("query {index}");
             let number = texts.queries.number(&text);
-            part.queries.push(PartQuery {
+            part.queries.push(PoolQuery {
                 id: index.to_string(),
                 text: number,
                 relevant: vec![(*answer, 1.0)],
@@ -94,18 +94,18 @@ fn ranks_equal_an_argsort_read_backwards() {
             });
             vectors.insert(text, vector.clone());
         }
-        let ranked = Ranked {
+        let ranked = RankedProtocol {
             id: "argsort".into(),
             description: "",
             language: String::new(),
             split: String::new(),
             parts: vec![part],
-            ties: Ties::Ordered(TieRule::LastPosition),
+            ties: TieTreatment::Ordered(TieRule::LastPosition),
             ignore_identical_ids: false,
             metrics: vec![("mrr".into(), Metric::Mrr(Some(1000)))],
         };
         let known = Known { dim: 4, vectors };
-        let scorer = Contestant::Encoder(&known).prepare(&texts, &mut |_| ()).unwrap();
+        let scorer = BenchContestant::Encoder(&known).prepare(&texts, &mut |_| ()).unwrap();
         let scores = ranked.measure(&scorer, Context { seed: Seed(0) }).unwrap().scores;
         assert_eq!(scores[0].queries.iter().map(|query| query.rank).collect::<Vec<_>>(), case.ranks);
         close(scores[0].value, case.mrr, 1e-12, "mrr");
@@ -140,7 +140,7 @@ fn three_evaluators_rules_on_one_data_set() {
     let plan = plan(&config, folder.path());
     assert!(plan.warnings[0].contains("1 judgements"), "{:?}", plan.warnings);
     let known = Known { dim: 4, vectors: case.vectors };
-    let outcome = measure(&plan, &Contestant::Encoder(&known));
+    let outcome = measure(&plan, &BenchContestant::Encoder(&known));
     for (rules, expected) in [("coir", &case.coir), ("mteb", &case.mteb), ("st", &case.st)] {
         for (metric, value) in expected {
             let got = score(&outcome, &format!("{rules}-small"), "all", metric);
@@ -170,7 +170,7 @@ fn duplicates_are_taken_out_of_the_pool() {
     ];
     let known = Known { dim: 2, vectors: vectors.map(|(text, vector)| (text.to_owned(), vector)).into() };
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
-    let outcome = measure(&plan, &Contestant::Encoder(&known));
+    let outcome = measure(&plan, &BenchContestant::Encoder(&known));
     let mrr = score(&outcome, "csn-full", "go", "mrr");
     // Of the four documents, both `better` rank 1 and tie, both `answer` rank 3 and tie.
     assert_eq!(mrr.queries.iter().map(|query| query.rank).collect::<Vec<_>>(), [1, 3, 3, 1]);

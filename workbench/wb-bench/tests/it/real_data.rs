@@ -7,7 +7,7 @@ use std::{collections::HashMap, path::PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use wb_bench::{BenchmarkConfig, Contestant, benchmarks::CodeSearchNetConfig, layouts::codesearchnet::TextMode};
+use wb_bench::{BenchContestant, BenchmarkConfig, benchmarks::CodeSearchNetConfig, layouts::codesearchnet::TextMode};
 use wb_core::records::outcome::Outcome;
 use wb_retrieval::Bm25Config;
 
@@ -75,7 +75,7 @@ fn check_full(outcome: &Outcome, id: &str, language: &str, expected: &Value, pub
 fn codesearchnet_with_minilm() {
     let Some((data, known, expected)) = minilm("codesearchnet_with_minilm") else { return };
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), &data.join("codesearchnet"));
-    let outcome = measure(&plan, &Contestant::Encoder(&known));
+    let outcome = measure(&plan, &BenchContestant::Encoder(&known));
     check_full(&outcome, "csn-full", "ruby", &expected["csn-full"], [0.67955, 0.57143, 0.81500, 0.87571, 0.72415]);
     for (id, published) in [("csn-1000", Some(0.65548)), ("csn-func1000", None)] {
         let got = score(&outcome, id, "ruby", "mrr");
@@ -112,7 +112,7 @@ fn codesearchnet_raw_with_minilm() {
     let Some((data, known, expected)) = minilm("codesearchnet_raw_with_minilm") else { return };
     let config = CodeSearchNetConfig { languages: vec!["ruby".into()], text: TextMode::Raw };
     let plan = plan(&BenchmarkConfig::Codesearchnet(config), &data.join("codesearchnet"));
-    let outcome = measure(&plan, &Contestant::Encoder(&known));
+    let outcome = measure(&plan, &BenchContestant::Encoder(&known));
     check_full(&outcome, "csn-full", "ruby", &expected["csn-full-raw"], [0.67859, 0.56929, 0.81500, 0.87500, 0.72324]);
 }
 
@@ -120,7 +120,7 @@ fn codesearchnet_raw_with_minilm() {
 fn cosqa_with_minilm() {
     let Some((data, known, expected)) = minilm("cosqa_with_minilm") else { return };
     let plan = plan(&BenchmarkConfig::named("cosqa").unwrap(), &data.join("cosqa"));
-    let outcome = measure(&plan, &Contestant::Encoder(&known));
+    let outcome = measure(&plan, &BenchContestant::Encoder(&known));
     check_full(&outcome, "cosqa-6267", "python", &expected["cosqa"], [0.54117, 0.39600, 0.72600, 0.82200, 0.60312]);
     let mrr = score(&outcome, "cosqa-6267", "python", "mrr");
     assert_eq!((mrr.pool, mrr.n_queries, mrr.split.as_str()), (6267, 500, "dev"));
@@ -130,13 +130,13 @@ fn cosqa_with_minilm() {
 fn words_on_real_data() {
     let Some(shared) = shared("words_on_real_data") else { return };
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), &shared.join("data/codesearchnet"));
-    let outcome = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let outcome = measure(&plan, &BenchContestant::Bm25(Bm25Config::default()));
     let full = score(&outcome, "csn-full", "ruby", "mrr");
     assert!((0.35..0.65).contains(&full.value), "{}", full.value);
     // A query that shares no word with its answer has not found it.
     assert!(full.queries.iter().all(|query| (query.rank == 0) == (query.value == 0.0)));
     assert!(score(&outcome, "csn-1000", "ruby", "mrr").value > 0.3);
     assert!(score(&outcome, "csn-ndcg-all", "go", "ndcg").value > 0.5);
-    let again = measure(&plan, &Contestant::Bm25(Bm25Config::default()));
+    let again = measure(&plan, &BenchContestant::Bm25(Bm25Config::default()));
     assert_eq!(outcome, again);
 }

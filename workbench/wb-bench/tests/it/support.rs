@@ -4,7 +4,7 @@ use std::{collections::HashMap, io::Write, path::PathBuf};
 
 use ndarray::Array2;
 use serde::de::DeserializeOwned;
-use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options, Plan};
+use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options};
 use wb_core::{
     Embeddings, Encoder, Progress, Side,
     fingerprint::Fingerprint,
@@ -45,11 +45,11 @@ impl Encoder for Known {
     }
 }
 
-pub fn plan(config: &BenchmarkConfig, folder: &std::path::Path) -> Plan {
-    config.benchmark().plan(Dataset::Folder(folder)).unwrap_or_else(|error| panic!("{error} {:?}", error.hint()))
+pub fn plan(config: &BenchmarkConfig, folder: &std::path::Path) -> BenchmarkPlan {
+    config.benchmark().plan(BenchmarkData::Folder(folder)).unwrap_or_else(|error| panic!("{error} {:?}", error.hint()))
 }
 
-pub fn measure(plan: &Plan, contestant: &Contestant<'_>) -> Outcome {
+pub fn measure(plan: &BenchmarkPlan, contestant: &BenchContestant<'_>) -> Outcome {
     let scorer = contestant.prepare(&plan.texts, &mut |_| ()).unwrap();
     wb_bench::run(plan, &scorer, &[], Options::default(), &mut |_| ()).unwrap()
 }

@@ -6,9 +6,9 @@ use wb_core::{
     records::negatives::{EstimateRow, NegativesCard, ScoreRow, TieRow, Triple, TripleNegative},
 };
 use wb_retrieval::mining::{
-    Distribution, Mined, Rule, Texts, Ties,
+    CutTies, Distribution, MinedNegatives, MiningTexts, Rule,
     copies::{Copies, is_renamed},
-    estimate::{self, Judged},
+    estimate::{self, JudgedSample},
 };
 
 use super::{Search, ranker::Ranker};
@@ -26,7 +26,7 @@ const AT_TAKEN: &str = "between what is taken and what is left, a pair";
 /// The card of a mining.
 pub fn card(
     search: &Search<'_>,
-    mined: &Mined,
+    mined: &MinedNegatives,
     ranker: &mut Ranker,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<NegativesCard> {
@@ -60,7 +60,7 @@ fn rules(search: &Search<'_>) -> Vec<(String, String)> {
     rules
 }
 
-fn tie_row(cut: &str, ties: &Ties) -> TieRow {
+fn tie_row(cut: &str, ties: &CutTies) -> TieRow {
     TieRow { cut: cut.to_owned(), of: ties.cuts, tied: ties.tied, candidates: ties.candidates }
 }
 
@@ -75,7 +75,7 @@ fn row(name: &str, of: &Distribution) -> ScoreRow {
 /// Signs of false negatives, each counted on the same sample.
 fn estimates(
     search: &Search<'_>,
-    mined: &Mined,
+    mined: &MinedNegatives,
     ranker: &mut Ranker,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<EstimateRow>> {
@@ -107,7 +107,7 @@ fn estimates(
     Ok(rows)
 }
 
-fn estimate_row(measure: &str, Judged { mined, random }: Judged) -> EstimateRow {
+fn estimate_row(measure: &str, JudgedSample { mined, random }: JudgedSample) -> EstimateRow {
     EstimateRow {
         measure: measure.to_owned(),
         hits: mined.hits,
@@ -119,7 +119,7 @@ fn estimate_row(measure: &str, Judged { mined, random }: Judged) -> EstimateRow 
 }
 
 /// A sample of pairs: some at random, and those whose hardest negative comes nearest to the positive.
-fn triples(search: &Search<'_>, mined: &Mined) -> Vec<Triple> {
+fn triples(search: &Search<'_>, mined: &MinedNegatives) -> Vec<Triple> {
     let texts = search.texts;
     let n = mined.pairs.len();
     let margin = |pair: usize| {
@@ -138,7 +138,7 @@ fn triples(search: &Search<'_>, mined: &Mined) -> Vec<Triple> {
     shown.into_iter().map(|pair| triple(texts, mined, pair)).collect()
 }
 
-fn triple(texts: &Texts<'_>, mined: &Mined, at: usize) -> Triple {
+fn triple(texts: &MiningTexts<'_>, mined: &MinedNegatives, at: usize) -> Triple {
     let (pair, of_pair) = (&texts.pairs()[at], &mined.pairs[at]);
     let negatives = of_pair.negatives.iter().map(|negative| TripleNegative {
         id: texts.document_ids()[negative.document as usize].to_owned(),

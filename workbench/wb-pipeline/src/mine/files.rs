@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use wb_core::{Pair, atomic};
 use wb_data::store;
-use wb_retrieval::mining::{Candidate, Format, Mined, Texts, formats};
+use wb_retrieval::mining::{Format, MinedNegatives, MiningTexts, NegativeCandidate, formats};
 
 /// A file that the user asked for.
 pub struct Out {
@@ -66,7 +66,7 @@ impl Out {
 }
 
 /// Pairs with their negatives, one by one.
-pub fn pairs<'t>(texts: &'t Texts<'_>, mined: &'t Mined) -> impl Iterator<Item = Pair> + 't {
+pub fn pairs<'t>(texts: &'t MiningTexts<'_>, mined: &'t MinedNegatives) -> impl Iterator<Item = Pair> + 't {
     texts.pairs().iter().enumerate().map(|(at, pair)| Pair {
         negatives: mined.negatives(texts, at).map(str::to_owned).collect(),
         id: pair.id.clone(),
@@ -81,7 +81,7 @@ pub fn pairs<'t>(texts: &'t Texts<'_>, mined: &'t Mined) -> impl Iterator<Item =
 }
 
 /// Writes what the user asked for: the file beside it first.
-pub fn write_out(out: &Out, texts: &Texts<'_>, mined: &Mined, per_pair: usize) -> Result<()> {
+pub fn write_out(out: &Out, texts: &MiningTexts<'_>, mined: &MinedNegatives, per_pair: usize) -> Result<()> {
     write_scores(&out.scores_path(), texts, mined)?;
     match out.kind {
         Kind::Parquet => store::write_pairs_from(&out.path, pairs(texts, mined))?,
@@ -119,7 +119,7 @@ struct Scored<'a> {
 }
 
 /// One line for each pair: the scores of its positive and of its negatives, with their places in the ranking.
-pub fn write_scores(path: &Path, texts: &Texts<'_>, mined: &Mined) -> Result<()> {
+pub fn write_scores(path: &Path, texts: &MiningTexts<'_>, mined: &MinedNegatives) -> Result<()> {
     let id = |document: u32| texts.document_ids()[document as usize];
     lines(path, |lines| {
         for (at, of_pair) in mined.pairs.iter().enumerate() {
@@ -148,8 +148,8 @@ struct CandidateLine<'a> {
 /// is given what takes them.
 pub fn write_candidates(
     path: &Path,
-    texts: &Texts<'_>,
-    search: impl FnOnce(&mut dyn FnMut(usize, &[Candidate]) -> std::io::Result<()>) -> Result<()>,
+    texts: &MiningTexts<'_>,
+    search: impl FnOnce(&mut dyn FnMut(usize, &[NegativeCandidate]) -> std::io::Result<()>) -> Result<()>,
 ) -> Result<()> {
     let mut failed = None;
     let written = lines(path, |lines| {

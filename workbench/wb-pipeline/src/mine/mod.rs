@@ -20,7 +20,9 @@ use wb_core::{
     run_dir::{read_json, write_json},
 };
 use wb_data::store;
-use wb_retrieval::mining::{Candidate, Mined, Mining, MiningConfig, Rescorer, Texts, mine_from};
+use wb_retrieval::mining::{
+    MinedNegatives, MiningConfig, MiningSetup, MiningTexts, NegativeCandidate, Rescorer, mine_from,
+};
 
 use super::{data::Data, manifest::this_code};
 use crate::{config::Experiment, output, session::Folders};
@@ -77,7 +79,7 @@ pub fn mine(
     }
     let pairs = data.prepared.train.pairs();
     let corpus = corpus::read(&config, pairs)?;
-    let texts = Texts::new(pairs, &corpus)?;
+    let texts = MiningTexts::new(pairs, &corpus)?;
     let others = [&data.prepared.validation, &data.prepared.test];
     let taken = texts.bytes() + others.iter().flat_map(|set| set.pairs()).map(bytes_of).sum::<u64>();
     let search = Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref() };
@@ -160,7 +162,7 @@ fn bytes_of(pair: &wb_core::Pair) -> u64 {
 struct Search<'a> {
     experiment: &'a Experiment,
     config: &'a MiningConfig,
-    texts: &'a Texts<'a>,
+    texts: &'a MiningTexts<'a>,
     /// Bytes of memory that texts take.
     taken: u64,
     /// Whose scores decide in place of the ranker's.
@@ -174,7 +176,7 @@ impl Search<'_> {
         datasets: &Path,
         candidates: Option<&Path>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Mined> {
+    ) -> Result<MinedNegatives> {
         let (texts, config) = (self.texts, self.config);
         let rules = config.rules();
         let given = match self.stronger {
@@ -183,14 +185,14 @@ impl Search<'_> {
         };
         let rescore = given.as_ref().map(|given| given as &dyn Rescorer);
         let rescore = rescore.or_else(|| self.stronger?.cross_encoder());
-        let mining = Mining { rescore, ..Mining::new(&rules, self.experiment.seed) };
+        let mining = MiningSetup { rescore, ..MiningSetup::new(&rules, self.experiment.seed) };
         let (_, depth) = rules.depth(texts.most_pairs(), texts.most_never(), rescore.is_some());
         ranker.with_source(self, depth, datasets, progress, |source, progress| match candidates {
             None => Ok(mine_from(texts, source, &mining, None, progress)?),
             Some(path) => {
                 let mut mined = None;
                 files::write_candidates(path, texts, |each| {
-                    let mut watch = |query: usize, candidates: &[Candidate]| {
+                    let mut watch = |query: usize, candidates: &[NegativeCandidate]| {
                         Ok(each(query, candidates).map_err(wb_core::Error::io("write", path))?)
                     };
                     mined = Some(mine_from(texts, source, &mining, Some(&mut watch), progress)?);

@@ -12,8 +12,8 @@ use wb_encoder::BiEncoder;
 use wb_retrieval::{
     Bm25Config,
     mining::{
-        Blocks, CandidateSource, LexicalSearch, MiningConfig, MiningRetriever, Picked, Texts, TokenSearch, VectorFile,
-        VectorSearch, Vectors, VectorsConfig, encode_to_file,
+        Blocks, CandidateSource, LexicalSearch, MiningConfig, MiningRetriever, MiningTexts, Picked, TokenSearch,
+        VectorFile, VectorSearch, Vectors, VectorsConfig, encode_to_file,
     },
 };
 
@@ -135,7 +135,7 @@ fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> 
 }
 
 /// The name of all that decides an encoder's ranking of texts token by token.
-fn rankings(encoder: &dyn Encoder, texts: &Texts<'_>, device: &str) -> String {
+fn rankings(encoder: &dyn Encoder, texts: &MiningTexts<'_>, device: &str) -> String {
     let mut all = Fingerprint::builder();
     all.text(&this_code()).text(device).text(encoder.fingerprint().as_str());
     for (query, text) in texts.queries().iter().enumerate() {
@@ -169,7 +169,7 @@ fn encoded(
 }
 
 /// Vectors of another program, brought into the order of the texts by their ids.
-fn given(texts: &Texts<'_>, files: &VectorsConfig) -> Result<(Picked<VectorFile>, Picked<VectorFile>)> {
+fn given(texts: &MiningTexts<'_>, files: &VectorsConfig) -> Result<(Picked<VectorFile>, Picked<VectorFile>)> {
     let (queries, query_rows) = with_ids(&files.queries, &files.query_ids)?;
     let (documents, document_rows) = with_ids(&files.documents, &files.document_ids)?;
     let pairs = texts.pairs();

@@ -8,7 +8,9 @@ use std::{
 use anyhow::{Context, Result};
 use wb_core::{Reranker, fingerprint::Fingerprint};
 use wb_encoder::CrossEncoder;
-use wb_retrieval::mining::{CrossEncoderConfig, KeptScores, MiningConfig, RescoreConfig, Rescored, Rescorer, Texts};
+use wb_retrieval::mining::{
+    CrossEncoderConfig, KeptScores, MiningConfig, MiningTexts, RescoreConfig, Rescored, Rescorer,
+};
 
 use crate::{encoder, manifest::this_code, output};
 
@@ -88,7 +90,7 @@ impl<'a> Stronger<'a> {
     }
 
     /// The scores in a file, read for these texts; none of a cross-encoder.
-    pub fn read(&self, texts: &Texts<'_>) -> Result<Option<Rescored>> {
+    pub fn read(&self, texts: &MiningTexts<'_>) -> Result<Option<Rescored>> {
         let Self::File(file) = self else { return Ok(None) };
         let scores = Rescored::read(file, texts)?;
         if scores.unknown > 0 {

@@ -158,7 +158,7 @@ impl Default for MiningConfig {
 
 /// What a config comes to: the mode's values where none are given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rules {
+pub struct MiningRules {
     /// Negatives for each pair.
     pub per_pair: usize,
     /// The first place that is looked at, from 0.
@@ -267,7 +267,7 @@ impl MiningConfig {
     }
 
     /// The mode's values, and those that are given in their place.
-    pub fn rules(&self) -> Rules {
+    pub fn rules(&self) -> MiningRules {
         let (per_pair, ranks, whole_ranking, margin, sampling, fill) = match self.mode {
             Mode::NvRetriever => (4, (0, None), false, Some(0.05), Sampling::Top, false),
             Mode::SentenceTransformers => (3, (0, None), false, None, Sampling::Top, false),
@@ -275,7 +275,7 @@ impl MiningConfig {
             Mode::Naive => (15, (0, Some(100)), true, None, Sampling::Top, false),
         };
         let (from, to) = self.ranks.unwrap_or(ranks);
-        Rules {
+        MiningRules {
             per_pair: self.per_pair.unwrap_or(per_pair),
             from,
             to,
@@ -296,7 +296,7 @@ impl MiningConfig {
 /// Less than this holds no useful block.
 const SMALLEST_RAM: ByteSize = ByteSize(16_000_000);
 
-impl Rules {
+impl MiningRules {
     /// The first place that is not looked at, and how many documents are asked for. `most_pairs` is the greatest number
     /// of pairs with one anchor, `most_never` the greatest number of documents that no query's negatives may be.
     ///

@@ -10,21 +10,21 @@ use std::{
     sync::OnceLock,
 };
 
-use super::Texts;
+use super::MiningTexts;
 
 /// Tokens in a run; a shorter text is one run.
 const RUN: usize = 5;
 
-/// Compares documents of [`Texts`]; their sets are made when they are asked for, and kept.
+/// Compares documents of [`MiningTexts`]; their sets are made when they are asked for, and kept.
 pub struct Copies<'a> {
-    texts: &'a Texts<'a>,
+    texts: &'a MiningTexts<'a>,
     threshold: f64,
     sets: Vec<OnceLock<Vec<u64>>>,
 }
 
 impl<'a> Copies<'a> {
     /// At a Jaccard similarity, 0 for off.
-    pub fn new(texts: &'a Texts<'a>, threshold: f64) -> Self {
+    pub fn new(texts: &'a MiningTexts<'a>, threshold: f64) -> Self {
         let n = if threshold > 0.0 { texts.documents().len() } else { 0 };
         Self { texts, threshold, sets: (0..n).map(|_| OnceLock::new()).collect() }
     }
@@ -130,7 +130,7 @@ mod tests {
         let pairs: Vec<Pair> = (0..6)
             .map(|at| Pair { id: at.to_string(), anchor: at.to_string(), positive: text(at), ..Pair::default() })
             .collect();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let at = |threshold| {
             let copies = Copies::new(&texts, threshold);
             move |a, b| copies.are(a, b)

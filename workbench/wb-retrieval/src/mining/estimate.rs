@@ -12,19 +12,19 @@ use wb_core::{
     statistics::{Interval, wilson},
 };
 
-use super::{Mined, Texts};
+use super::{MinedNegatives, MiningTexts};
 use crate::{Bm25Config, Error, Result, Retriever, dense::encode, maxsim::max_sim};
 
 /// So many of so many, with Wilson's interval (E. Wilson, 1927) for the share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Share {
+pub struct HitShare {
     /// Those that have it.
     pub hits: u64,
     /// All.
     pub of: u64,
 }
 
-impl Share {
+impl HitShare {
     /// The share; 0 of none.
     pub fn value(self) -> f64 {
         self.hits as f64 / (self.of as f64).max(1.0)
@@ -51,7 +51,7 @@ pub struct Sampled {
 
 /// One negative and one random document for each of up to `n` pairs, drawn by the seed. One a pair, so that what is
 /// counted is not counted several times for one query.
-pub fn sample(texts: &Texts<'_>, mined: &Mined, n: usize, seed: Seed) -> Vec<Sampled> {
+pub fn sample(texts: &MiningTexts<'_>, mined: &MinedNegatives, n: usize, seed: Seed) -> Vec<Sampled> {
     let with: Vec<usize> = (0..mined.pairs.len()).filter(|pair| !mined.pairs[*pair].negatives.is_empty()).collect();
     let n_documents = texts.documents().len() as u32;
     let order = seed.permutation_at("estimated negatives", 0, with.len());
@@ -72,19 +72,19 @@ pub fn sample(texts: &Texts<'_>, mined: &Mined, n: usize, seed: Seed) -> Vec<Sam
 
 /// What a scorer made of the sample: mined negatives, and random documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Judged {
+pub struct JudgedSample {
     /// Of the mined negatives.
-    pub mined: Share,
+    pub mined: HitShare,
     /// Of documents drawn at random.
-    pub random: Share,
+    pub random: HitShare,
 }
 
 /// How many score above their pair's positive, by a function of query and documents that gives a score for each.
 pub fn above_positive(
-    texts: &Texts<'_>,
+    texts: &MiningTexts<'_>,
     sample: &[Sampled],
     mut scores: impl FnMut(usize, [u32; 3]) -> [f32; 3],
-) -> Judged {
+) -> JudgedSample {
     count(sample, |sampled| {
         let positive = texts.positive_of(sampled.pair);
         let [positive, negative, random] = scores(sampled.pair, [positive, sampled.negative, sampled.random]);
@@ -93,16 +93,16 @@ pub fn above_positive(
 }
 
 /// How many are what `is` says about a positive and a document.
-pub fn judge(texts: &Texts<'_>, sample: &[Sampled], mut is: impl FnMut(u32, u32) -> bool) -> Judged {
+pub fn judge(texts: &MiningTexts<'_>, sample: &[Sampled], mut is: impl FnMut(u32, u32) -> bool) -> JudgedSample {
     count(sample, |sampled| {
         let positive = texts.positive_of(sampled.pair);
         [is(positive, sampled.negative), is(positive, sampled.random)]
     })
 }
 
-fn count(sample: &[Sampled], mut hits: impl FnMut(&Sampled) -> [bool; 2]) -> Judged {
+fn count(sample: &[Sampled], mut hits: impl FnMut(&Sampled) -> [bool; 2]) -> JudgedSample {
     let of = sample.len() as u64;
-    let mut judged = Judged { mined: Share { hits: 0, of }, random: Share { hits: 0, of } };
+    let mut judged = JudgedSample { mined: HitShare { hits: 0, of }, random: HitShare { hits: 0, of } };
     for sampled in sample {
         let [mined, random] = hits(sampled);
         judged.mined.hits += u64::from(mined);
@@ -112,7 +112,7 @@ fn count(sample: &[Sampled], mut hits: impl FnMut(&Sampled) -> [bool; 2]) -> Jud
 }
 
 /// The sample's documents, each once, ascending.
-fn documents_of(texts: &Texts<'_>, sample: &[Sampled]) -> Vec<u32> {
+fn documents_of(texts: &MiningTexts<'_>, sample: &[Sampled]) -> Vec<u32> {
     let mut documents: Vec<u32> =
         sample.iter().flat_map(|s| [texts.positive_of(s.pair), s.negative, s.random]).collect();
     documents.sort_unstable();
@@ -121,7 +121,7 @@ fn documents_of(texts: &Texts<'_>, sample: &[Sampled]) -> Vec<u32> {
 }
 
 /// [`above_positive`] by BM25, whose word counts are those of the sample's documents.
-pub fn above_positive_by_words(texts: &Texts<'_>, sample: &[Sampled], bm25: Bm25Config) -> Result<Judged> {
+pub fn above_positive_by_words(texts: &MiningTexts<'_>, sample: &[Sampled], bm25: Bm25Config) -> Result<JudgedSample> {
     let documents = documents_of(texts, sample);
     let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
     let index = bm25.init(&of_documents, &mut silent)?;
@@ -141,11 +141,11 @@ pub fn above_positive_by_words(texts: &Texts<'_>, sample: &[Sampled], bm25: Bm25
 
 /// [`above_positive`] by the cosines of an encoder, or by MaxSim of one that gives one vector a token.
 pub fn above_positive_by_vectors(
-    texts: &Texts<'_>,
+    texts: &MiningTexts<'_>,
     sample: &[Sampled],
     encoder: &dyn Encoder,
     progress: &mut dyn FnMut(wb_core::Progress),
-) -> Result<Judged> {
+) -> Result<JudgedSample> {
     let documents = documents_of(texts, sample);
     let of_documents: Vec<&str> = documents.iter().map(|at| texts.documents()[*at as usize]).collect();
     let of_queries: Vec<&str> = sample.iter().map(|s| texts.queries()[texts.query_of(s.pair)]).collect();
@@ -185,14 +185,14 @@ mod tests {
     #[test]
     fn wilson_by_hand() {
         // p = 0.1, n = 100: (0.1 + 0.019207) / 1.038415 ± 1.96 / 1.038415 · √(0.0009 + 0.000096)
-        let [low, high] = Share { hits: 10, of: 100 }.interval();
+        let [low, high] = HitShare { hits: 10, of: 100 }.interval();
         assert!((low - 0.055_229).abs() < 1e-5 && (high - 0.174_366).abs() < 1e-5, "{low} {high}");
-        let [low, high] = Share { hits: 0, of: 50 }.interval();
+        let [low, high] = HitShare { hits: 0, of: 50 }.interval();
         assert!(low == 0.0 && (high - 0.071_35).abs() < 1e-4, "{low} {high}");
-        let all = Share { hits: 50, of: 50 };
+        let all = HitShare { hits: 50, of: 50 };
         assert!((all.interval()[0] - 0.928_65).abs() < 1e-4 && all.interval()[1] == 1.0);
-        assert_eq!(Share::default().interval(), [0.0, 1.0]);
-        assert_eq!(Share::default().value(), 0.0);
+        assert_eq!(HitShare::default().interval(), [0.0, 1.0]);
+        assert_eq!(HitShare::default().value(), 0.0);
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
             ));
         }
         let found = mine(&pairs, &[], &Letters, &MiningConfig::default(), (Seed(1), 0), None, &mut silent).unwrap();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let mut mined = found.mined;
         for at in 0..10 {
             let twin = Negative { document: 2 * at as u32 + 1, score: None, rank: None };
@@ -221,7 +221,7 @@ mod tests {
         let sample = sample(&texts, &mined, 100, Seed(3));
         assert_eq!(sample.len(), 10, "pairs without negatives are none of the sample");
         let judged = above_positive_by_words(&texts, &sample, Bm25Config::default()).unwrap();
-        assert_eq!(judged.mined, Share { hits: 10, of: 10 });
+        assert_eq!(judged.mined, HitShare { hits: 10, of: 10 });
         assert!(judged.random.hits <= 2, "{judged:?}");
         let same = judge(&texts, &sample, |positive, document| document == positive + 1);
         assert_eq!(same.mined.hits, 10);

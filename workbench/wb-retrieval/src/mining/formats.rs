@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Mined, MinedPair, Texts};
+use super::{MinedNegatives, MinedPair, MiningTexts};
 
 /// How rows are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl Format {
 /// Hands every row to `each`; gives the number of pairs that were left out because they are short.
 pub fn rows<E>(
     format: Format,
-    texts: &Texts<'_>,
-    mined: &Mined,
+    texts: &MiningTexts<'_>,
+    mined: &MinedNegatives,
     per_pair: usize,
     scores: bool,
     mut each: impl FnMut(Value) -> Result<(), E>,
@@ -103,8 +103,8 @@ pub fn rows<E>(
 /// A query's positives, then the negatives of its pairs, each once.
 fn labeled_pairs<E>(
     anchor: &str,
-    texts: &Texts<'_>,
-    mined: &Mined,
+    texts: &MiningTexts<'_>,
+    mined: &MinedNegatives,
     pairs: &[usize],
     scores: bool,
     each: &mut impl FnMut(Value) -> Result<(), E>,
@@ -130,7 +130,7 @@ fn labeled_pairs<E>(
 }
 
 /// For each query the first pair of each of its positives, in the positives' order.
-fn by_query(texts: &Texts<'_>) -> Vec<Vec<usize>> {
+fn by_query(texts: &MiningTexts<'_>) -> Vec<Vec<usize>> {
     let mut found = vec![Vec::new(); texts.queries().len()];
     for pair in 0..texts.pairs().len() {
         let of_query: &mut Vec<usize> = &mut found[texts.query_of(pair)];

@@ -11,7 +11,7 @@ use std::{
 
 use wb_core::{Error as CoreError, atomic, fingerprint::Fingerprint};
 
-use super::Ranked;
+use super::RankedQuery;
 use crate::Result;
 
 /// What the file begins with.
@@ -33,7 +33,7 @@ impl KeptRankings {
     }
 
     /// How many documents were seen, and what was found among them by queries with so many positives each.
-    pub fn read(&self, positives: &[usize]) -> Result<Option<(usize, Vec<Ranked>)>> {
+    pub fn read(&self, positives: &[usize]) -> Result<Option<(usize, Vec<RankedQuery>)>> {
         match fs::read(&self.path) {
             Ok(bytes) => Ok(parse(&bytes, positives)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -42,7 +42,7 @@ impl KeptRankings {
     }
 
     /// Keeps what was found among the first documents, where it is time to, or where they are `all`.
-    pub fn keep(&mut self, seen: usize, all: bool, ranked: &[Ranked]) -> Result<()> {
+    pub fn keep(&mut self, seen: usize, all: bool, ranked: &[RankedQuery]) -> Result<()> {
         if !all && self.written.elapsed() < self.every {
             return Ok(());
         }
@@ -53,10 +53,10 @@ impl KeptRankings {
     }
 }
 
-fn bytes(seen: usize, ranked: &[Ranked]) -> Vec<u8> {
+fn bytes(seen: usize, ranked: &[RankedQuery]) -> Vec<u8> {
     let mut bytes = HEADER.to_vec();
     bytes.extend((seen as u64).to_le_bytes());
-    for Ranked { keys, positives } in ranked {
+    for RankedQuery { keys, positives } in ranked {
         bytes.extend((keys.len() as u64).to_le_bytes());
         keys.iter().for_each(|key| bytes.extend(key.to_le_bytes()));
         positives.iter().for_each(|score| bytes.extend(score.to_le_bytes()));
@@ -66,7 +66,7 @@ fn bytes(seen: usize, ranked: &[Ranked]) -> Vec<u8> {
     bytes
 }
 
-fn parse(bytes: &[u8], positives: &[usize]) -> Option<(usize, Vec<Ranked>)> {
+fn parse(bytes: &[u8], positives: &[usize]) -> Option<(usize, Vec<RankedQuery>)> {
     let (body, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
     if !body.starts_with(HEADER) || Fingerprint::of_bytes(body).as_str().as_bytes().get(..HASH) != Some(hash) {
         return None;
@@ -85,7 +85,7 @@ fn parse(bytes: &[u8], positives: &[usize]) -> Option<(usize, Vec<Ranked>)> {
         let (scores, after) = rest.split_at_checked(4 * positives)?;
         rest = after;
         let scores = scores.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
-        ranked.push(Ranked { keys, positives: scores.collect() });
+        ranked.push(RankedQuery { keys, positives: scores.collect() });
     }
     rest.is_empty().then_some((seen, ranked))
 }
@@ -99,8 +99,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("inside/a");
         let ranked = vec![
-            Ranked { keys: vec![7, u64::MAX], positives: vec![0.5, f32::NEG_INFINITY] },
-            Ranked { keys: Vec::new(), positives: vec![-0.25] },
+            RankedQuery { keys: vec![7, u64::MAX], positives: vec![0.5, f32::NEG_INFINITY] },
+            RankedQuery { keys: Vec::new(), positives: vec![-0.25] },
         ];
         let mut kept = KeptRankings::new(path.clone(), Duration::from_secs(3600));
         assert!(kept.read(&[2, 1]).unwrap().is_none());

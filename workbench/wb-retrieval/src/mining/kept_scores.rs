@@ -17,7 +17,7 @@ use std::{
 
 use wb_core::{Error as CoreError, Reranker, fingerprint::text_key};
 
-use super::{Asked, Rescorer, Texts};
+use super::{MiningTexts, RescoreRequest, Rescorer};
 use crate::{Error, Result};
 
 /// Pairs that are scored and written together: some seconds of work.
@@ -130,8 +130,8 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
 impl<R: Reranker> Rescorer for KeptScores<'_, R> {
     fn rescore(
         &self,
-        texts: &Texts<'_>,
-        asked: &[Asked],
+        texts: &MiningTexts<'_>,
+        asked: &[RescoreRequest],
         done: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<Option<f32>>>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +163,7 @@ impl<R: Reranker> Rescorer for KeptScores<'_, R> {
 }
 
 /// The keys of a query with each document.
-fn keys(texts: &Texts<'_>, asked: &Asked) -> Vec<u128> {
+fn keys(texts: &MiningTexts<'_>, asked: &RescoreRequest) -> Vec<u128> {
     let number = |text| {
         let [low, high] = text_key(text);
         u128::from(high) << 64 | u128::from(low)
@@ -291,15 +291,15 @@ mod tests {
         (0..40).map(pair).collect()
     }
 
-    fn all(texts: &Texts<'_>) -> Vec<Asked> {
+    fn all(texts: &MiningTexts<'_>) -> Vec<RescoreRequest> {
         let documents: Vec<u32> = (0..texts.documents().len() as u32).chain([3]).collect();
-        (0..texts.queries().len()).map(|query| Asked { query, documents: documents.clone() }).collect()
+        (0..texts.queries().len()).map(|query| RescoreRequest { query, documents: documents.clone() }).collect()
     }
 
     #[test]
     fn what_was_scored_is_not_scored_again_and_comes_to_the_same() {
         let pairs = pairs();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scores/a.bin");
         let asked = all(&texts);
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn several_processes_add_to_one_file() {
         let pairs = pairs();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let asked = all(&texts);
         let expected = KeptScores::in_memory(Lengths::default()).rescore(&texts, &asked, &mut |_| {}).unwrap();
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn broken_records_and_other_files_are_not_believed() {
         let pairs = pairs();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.bin");
         fs::write(&path, "something else").unwrap();
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn it_gives_up_when_it_is_told_to() {
         let pairs = pairs();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let stop = AtomicBool::new(true);
         let kept = KeptScores::in_memory(Lengths::default()).until(&stop);
         let error = kept.rescore(&texts, &all(&texts), &mut |_| {}).unwrap_err();

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use wb_core::progress::silent;
 
-use super::{Batch, ByteSize, CandidateSource, Ranked, Seen};
+use super::{Batch, ByteSize, CandidateSource, RankedQuery, Seen};
 use crate::{Error, Result, Retriever, top_k};
 
 /// Ranks documents by a retriever's scores. A document without a score above 0 shares no word with the query, and is no
@@ -27,7 +27,7 @@ impl CandidateSource for LexicalSearch<'_> {
         self.at_once
     }
 
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<RankedQuery>> {
         let Batch { texts, queries, depth } = batch;
         let (given, expected) = (self.retriever.n_documents(), texts.documents().len());
         if given != expected {
@@ -39,7 +39,10 @@ impl CandidateSource for LexicalSearch<'_> {
         let ranked = queries.into_par_iter().zip(rows.par_chunks(expected.max(1))).map(|(query, row)| {
             let hits = top_k::top_k(row, depth).into_iter().filter(|hit| hit.score > 0.0);
             let hits = hits.map(|hit| (hit.document as u32, hit.score));
-            Ranked::from_scores(hits, texts.positives(query).iter().map(|document| row[*document as usize]).collect())
+            RankedQuery::from_scores(
+                hits,
+                texts.positives(query).iter().map(|document| row[*document as usize]).collect(),
+            )
         });
         Ok(ranked.collect())
     }
@@ -52,7 +55,7 @@ mod tests {
     use super::*;
     use crate::{
         Bm25Config,
-        mining::{Texts, texts::tests::pair},
+        mining::{MiningTexts, texts::tests::pair},
     };
 
     #[test]
@@ -62,7 +65,7 @@ mod tests {
             pair("b", "close the file", "fn close_file()"),
             pair("c", "draw", "fn circle()"),
         ];
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let bm25 = Bm25Config::default().init(texts.documents(), &mut silent).unwrap();
         let mut search = LexicalSearch::new(&bm25, ByteSize(1 << 30));
         let ranked = search.rank(Batch { texts: &texts, queries: 0..3, depth: 10 }, &mut |_| Ok(())).unwrap();

@@ -2,12 +2,12 @@
 
 use wb_core::Pair;
 
-use super::{Candidate, OfQuery, Texts, Thrown, Ties};
+use super::{CutTies, MiningTexts, NegativeCandidate, OfQuery, Thrown};
 
 /// A document that was taken as a negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Negative {
-    /// Position of the document in [`Texts`].
+    /// Position of the document in [`MiningTexts`].
     pub document: u32,
     /// Its score; none for one that was drawn from all documents.
     pub score: Option<f32>,
@@ -15,8 +15,8 @@ pub struct Negative {
     pub rank: Option<u32>,
 }
 
-impl From<Candidate> for Negative {
-    fn from(candidate: Candidate) -> Self {
+impl From<NegativeCandidate> for Negative {
+    fn from(candidate: NegativeCandidate) -> Self {
         Self { document: candidate.document, score: Some(candidate.score), rank: Some(candidate.rank) }
     }
 }
@@ -38,7 +38,7 @@ pub struct MinedPair {
 
 /// How much was looked at, and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Account {
+pub struct MiningAccount {
     /// Pairs.
     pub pairs: u64,
     /// Different anchors.
@@ -60,18 +60,18 @@ pub struct Account {
     /// Pairs without any.
     pub without: u64,
     /// Ties at the ends of the places that are looked at, one cut or two a query.
-    pub at_places: Ties,
+    pub at_places: CutTies,
     /// Ties between what was taken from the best down and what was left, one cut a pair; none where negatives are drawn.
-    pub at_taken: Ties,
+    pub at_taken: CutTies,
 }
 
 /// What was mined, pair by pair.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mined {
+pub struct MinedNegatives {
     /// One a pair, in the order of the pairs.
     pub pairs: Vec<MinedPair>,
     /// The account.
-    pub account: Account,
+    pub account: MiningAccount,
     per_pair: usize,
 }
 
@@ -81,16 +81,16 @@ pub struct MinedPairs {
     /// The pairs in order; the negatives that they had are replaced.
     pub pairs: Vec<Pair>,
     /// Scores, places and the account.
-    pub mined: Mined,
+    pub mined: MinedNegatives,
 }
 
-impl Mined {
-    pub(super) fn of(texts: &Texts<'_>, per_pair: usize) -> Self {
-        let account = Account {
+impl MinedNegatives {
+    pub(super) fn of(texts: &MiningTexts<'_>, per_pair: usize) -> Self {
+        let account = MiningAccount {
             pairs: texts.pairs().len() as u64,
             queries: texts.queries().len() as u64,
             documents: texts.documents().len() as u64,
-            ..Account::default()
+            ..MiningAccount::default()
         };
         Self { pairs: vec![MinedPair::default(); texts.pairs().len()], account, per_pair }
     }
@@ -113,12 +113,12 @@ impl Mined {
     }
 
     /// The texts of a pair's negatives.
-    pub fn negatives<'t>(&'t self, texts: &'t Texts<'_>, pair: usize) -> impl Iterator<Item = &'t str> {
+    pub fn negatives<'t>(&'t self, texts: &'t MiningTexts<'_>, pair: usize) -> impl Iterator<Item = &'t str> {
         self.pairs[pair].negatives.iter().map(|negative| texts.documents()[negative.document as usize])
     }
 
     /// The pairs with these negatives in place of those that they had.
-    pub fn pairs_with_negatives(&self, texts: &Texts<'_>) -> Vec<Pair> {
+    pub fn pairs_with_negatives(&self, texts: &MiningTexts<'_>) -> Vec<Pair> {
         let with = |(at, pair): (usize, &Pair)| Pair {
             negatives: self.negatives(texts, at).map(str::to_owned).collect(),
             // Not cloned with the others.

@@ -1,6 +1,6 @@
 //! Hard negatives: documents that rank high for a query and are not its answers.
 //!
-//! [`Texts`] says which queries and documents there are, a [`CandidateSource`] ranks documents for queries
+//! [`MiningTexts`] says which queries and documents there are, a [`CandidateSource`] ranks documents for queries
 //! ([`VectorSearch`] by vectors, [`TokenSearch`] token by token, [`LexicalSearch`] by words), [`select`] decides what of a ranking may be a negative and
 //! what is taken, and [`mine_from`] does it for all of them, a block of queries at a time, so that memory is bounded.
 //!
@@ -37,37 +37,37 @@ use rayon::prelude::*;
 use wb_core::{Document, Encoder, Pair, Progress, Seed, Side};
 
 pub use byte_size::ByteSize;
-pub use config::{MiningConfig, MiningRetriever, Mode, Rules, Sampling, Softmax, VectorsConfig};
+pub use config::{MiningConfig, MiningRetriever, MiningRules, Mode, Sampling, Softmax, VectorsConfig};
 pub use formats::Format;
 pub use kept_scores::KeptScores;
 pub use lexical::LexicalSearch;
-pub use mined::{Account, Mined, MinedPair, MinedPairs, Negative};
+pub use mined::{MinedNegatives, MinedPair, MinedPairs, MiningAccount, Negative};
 pub use rescore::Rescored;
 pub use rescore_config::{CrossEncoderConfig, RescoreConfig};
-pub use rescorer::{Asked, Rescorer};
+pub use rescorer::{RescoreRequest, Rescorer};
 pub use search::{Blocks, VectorSearch};
-pub use select::{Candidate, Rule, Thrown};
-pub use source::{Batch, CandidateSource, Ranked, Seen};
+pub use select::{NegativeCandidate, Rule, Thrown};
+pub use source::{Batch, CandidateSource, RankedQuery, Seen};
 pub use statistics::Distribution;
 pub use store::encode_to_file;
-pub use texts::Texts;
-pub use ties::{ROUNDING, Ties};
+pub use texts::MiningTexts;
+pub use ties::{CutTies, ROUNDING};
 pub use tokens::TokenSearch;
 pub use vectors::{Picked, VectorFile, Vectors};
 
 use crate::{Error, Result};
 use copies::Copies;
 use rescorer::{Listed, rescore};
-use select::{Allowed, Draw, ScoreList};
+use select::{Allowed, NegativeDraw, ScoreList};
 
 /// Is told the candidates of each query, before any rule.
-pub type Watch<'a> = &'a mut dyn FnMut(usize, &[Candidate]) -> Result<()>;
+pub type CandidateWatch<'a> = &'a mut dyn FnMut(usize, &[NegativeCandidate]) -> Result<()>;
 
 /// What decides which negatives there are, beside texts and scores.
 #[derive(Clone, Copy)]
-pub struct Mining<'a> {
+pub struct MiningSetup<'a> {
     /// Which documents may be negatives, and which of them are taken.
-    pub rules: &'a Rules,
+    pub rules: &'a MiningRules,
     /// Decides what is drawn, together with the round and the pair's id.
     pub seed: Seed,
     /// How often it was mined before in this training; 0 outside of one.
@@ -85,7 +85,7 @@ pub struct Round<'a> {
     pub seed: Seed,
     /// How often it was mined before.
     pub number: u64,
-    /// See [`Mining::stop`].
+    /// See [`MiningSetup::stop`].
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -96,9 +96,9 @@ impl From<(Seed, u64)> for Round<'_> {
     }
 }
 
-impl<'a> Mining<'a> {
+impl<'a> MiningSetup<'a> {
     /// By these rules alone, the first time.
-    pub fn new(rules: &'a Rules, seed: Seed) -> Self {
+    pub fn new(rules: &'a MiningRules, seed: Seed) -> Self {
         Self { rules, seed, round: 0, rescore: None, stop: None }
     }
 }
@@ -122,7 +122,7 @@ pub fn mine<'a>(
         let message = "are those of other weights, and cannot be mined with again during training";
         return Err(wb_core::Error::value("negatives.vectors", message).into());
     }
-    let texts = Texts::new(pairs, corpus)?;
+    let texts = MiningTexts::new(pairs, corpus)?;
     let rules = config.rules();
     let file = config.rescore.as_ref().and_then(RescoreConfig::file);
     let rescored = file.map(|file| Rescored::read(file, &texts)).transpose()?;
@@ -132,7 +132,7 @@ pub fn mine<'a>(
         return Err(wb_core::Error::value("negatives.rescore.cross_encoder", message).into());
     }
     let Round { seed, number, stop } = round.into();
-    let mining = Mining { round: number, rescore, stop, ..Mining::new(&rules, seed) };
+    let mining = MiningSetup { round: number, rescore, stop, ..MiningSetup::new(&rules, seed) };
     if let Some(mut source) = TokenSearch::new(encoder, config.ram) {
         let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
         return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
@@ -155,12 +155,12 @@ const BETWEEN_LOOKS: usize = 8192;
 
 /// Mines from whatever ranks the documents, a block of queries at a time.
 pub fn mine_from(
-    texts: &Texts<'_>,
+    texts: &MiningTexts<'_>,
     source: &mut dyn CandidateSource,
-    mining: &Mining<'_>,
-    mut watch: Option<Watch<'_>>,
+    mining: &MiningSetup<'_>,
+    mut watch: Option<CandidateWatch<'_>>,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Mined> {
+) -> Result<MinedNegatives> {
     let stage = if mining.rescore.is_some() { "rescoring negatives" } else { "searching negatives" };
     let (n_queries, n_documents) = (texts.queries().len(), texts.documents().len());
     let (to, depth) = mining.rules.depth(texts.most_pairs(), texts.most_never(), mining.rescore.is_some());
@@ -171,7 +171,7 @@ pub fn mine_from(
     };
     let pairs_of = pairs_of(texts);
     let copies = Copies::new(texts, mining.rules.near_duplicates);
-    let mut mined = Mined::of(texts, mining.rules.per_pair);
+    let mut mined = MinedNegatives::of(texts, mining.rules.per_pair);
     progress(Progress::new(stage, 0, n_queries));
     let step = source.at_once().max(1);
     for first in (0..n_queries).step_by(step) {
@@ -216,14 +216,14 @@ pub(crate) struct OfQuery {
     thrown: Thrown,
     left: u64,
     /// At the ends of the places that are looked at.
-    at_places: Ties,
+    at_places: CutTies,
     /// At what is taken for each pair.
-    at_taken: Ties,
+    at_taken: CutTies,
     pairs: Vec<(usize, MinedPair)>,
 }
 
 /// The pairs of each query, by position.
-fn pairs_of(texts: &Texts<'_>) -> Vec<Vec<u32>> {
+fn pairs_of(texts: &MiningTexts<'_>) -> Vec<Vec<u32>> {
     let mut pairs = vec![Vec::new(); texts.queries().len()];
     (0..texts.pairs().len()).for_each(|pair| pairs[texts.query_of(pair)].push(pair as u32));
     pairs
@@ -233,11 +233,11 @@ fn pairs_of(texts: &Texts<'_>) -> Vec<Vec<u32>> {
 const RESCORED_TOGETHER: usize = 64;
 
 fn of_query(
-    texts: &Texts<'_>,
+    texts: &MiningTexts<'_>,
     query: usize,
     Listed { candidates, positive_scores, at_end }: &Listed,
     to: usize,
-    mining: &Mining<'_>,
+    mining: &MiningSetup<'_>,
     copies: &Copies<'_>,
     pairs: &[u32],
 ) -> OfQuery {
@@ -257,7 +257,7 @@ fn of_query(
     let at_taken = select::ties(&left, rules);
     let of_pair = |pair: &u32| {
         let pair = *pair as usize;
-        let draw = Draw { seed: mining.seed, round: mining.round, pair: &texts.pairs()[pair].id };
+        let draw = NegativeDraw { seed: mining.seed, round: mining.round, pair: &texts.pairs()[pair].id };
         let mut negatives: Vec<Negative> =
             select::choose(&left, rules, &draw).into_iter().map(Negative::from).collect();
         if rules.fill && negatives.len() < rules.per_pair {
@@ -278,7 +278,7 @@ fn of_query(
         thrown,
         left: left.len() as u64,
         at_places,
-        at_taken: Ties { cuts: at_taken.cuts * n, tied: at_taken.tied * n, candidates: at_taken.candidates * n },
+        at_taken: CutTies { cuts: at_taken.cuts * n, tied: at_taken.tied * n, candidates: at_taken.candidates * n },
         pairs: pairs.iter().map(of_pair).collect(),
     }
 }

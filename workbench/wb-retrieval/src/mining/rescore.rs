@@ -11,7 +11,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Asked, Rescorer, Texts};
+use super::{MiningTexts, RescoreRequest, Rescorer};
 use crate::{Error, Result};
 
 /// Scores by query and document.
@@ -40,7 +40,7 @@ struct Line {
 impl Rescored {
     /// Reads a file. A query is named by the id of any of its pairs, a document by its own id or that of a pair whose
     /// positive it is. Two different scores for the same two are an error.
-    pub fn read(path: &Path, texts: &Texts<'_>) -> Result<Self> {
+    pub fn read(path: &Path, texts: &MiningTexts<'_>) -> Result<Self> {
         let pairs = texts.pairs().iter().enumerate();
         let mut queries = HashMap::with_capacity(texts.pairs().len());
         let mut documents = HashMap::with_capacity(texts.documents().len());
@@ -101,7 +101,12 @@ impl Rescored {
 }
 
 impl Rescorer for Rescored {
-    fn rescore(&self, _: &Texts<'_>, asked: &[Asked], _: &mut dyn FnMut(usize)) -> Result<Vec<Vec<Option<f32>>>> {
+    fn rescore(
+        &self,
+        _: &MiningTexts<'_>,
+        asked: &[RescoreRequest],
+        _: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<Option<f32>>>> {
         Ok(asked.iter().map(|asked| self.scores(asked.query, &asked.documents)).collect())
     }
 }
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn scores_are_found_by_ids_and_bad_lines_are_named() {
         let pairs = [pair("a", "x", "1"), pair("b", "y", "2"), pair("c", "x", "2")];
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scores.jsonl");
         let read = |text: &str| {

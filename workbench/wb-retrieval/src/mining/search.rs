@@ -8,7 +8,7 @@ use std::ops::Range;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use super::{Batch, ByteSize, CandidateSource, Ranked, Seen, Texts, Vectors};
+use super::{Batch, ByteSize, CandidateSource, MiningTexts, RankedQuery, Seen, Vectors};
 use crate::{
     Error, Result,
     flat::{LONGEST, search_rows},
@@ -73,7 +73,7 @@ impl Blocks {
 impl<'a> VectorSearch<'a> {
     /// Takes one vector for each query and for each document of the texts.
     pub fn new(
-        texts: &Texts<'_>,
+        texts: &MiningTexts<'_>,
         queries: impl Vectors + 'a,
         documents: impl Vectors + 'a,
         blocks: Blocks,
@@ -97,13 +97,14 @@ impl CandidateSource for VectorSearch<'_> {
         self.blocks.queries
     }
 
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<RankedQuery>> {
         let Batch { texts, queries, depth } = batch;
         let (dim, n_documents) = (self.documents.dim(), self.documents.len());
         let mut vectors = Vec::new();
         self.queries.read(queries.clone(), &mut vectors)?;
         normalize("query", &mut vectors, dim, queries.start)?;
-        let mut ranked: Vec<Ranked> = queries.clone().map(|query| Ranked::new(texts.positives(query).len())).collect();
+        let mut ranked: Vec<RankedQuery> =
+            queries.clone().map(|query| RankedQuery::new(texts.positives(query).len())).collect();
         // Positives in the order in which their vectors pass.
         let mut wanted: Vec<(u32, usize, usize)> = Vec::new();
         for (row, query) in queries.clone().enumerate() {
@@ -130,7 +131,14 @@ impl CandidateSource for VectorSearch<'_> {
 }
 
 /// Merges the best of one block of documents into what was the best before.
-fn search_block(vectors: &[f32], block: &[f32], dim: usize, rows: &Range<usize>, depth: usize, ranked: &mut [Ranked]) {
+fn search_block(
+    vectors: &[f32],
+    block: &[f32],
+    dim: usize,
+    rows: &Range<usize>,
+    depth: usize,
+    ranked: &mut [RankedQuery],
+) {
     let view = |numbers| ArrayView2::from_shape((rows_of(numbers, dim), dim), numbers);
     let Ok(documents) = view(block) else { return };
     for (part, ranked) in vectors.chunks((AT_ONCE * dim).max(1)).zip(ranked.chunks_mut(AT_ONCE)) {

@@ -8,11 +8,11 @@
 use rand::{Rng, RngExt};
 use wb_core::Seed;
 
-use super::{Rules, Sampling, Softmax, Ties};
+use super::{CutTies, MiningRules, Sampling, Softmax};
 
 /// A document that a query's ranking holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate {
+pub struct NegativeCandidate {
     /// Position of the document.
     pub document: u32,
     /// Its score: the retriever's, or that of a rescoring.
@@ -103,7 +103,7 @@ impl Thrown {
 pub struct ScoreList<'a> {
     /// Candidates by their places in the ranking, with the retriever's scores or those of a rescoring; a score that is
     /// not a number is that of a candidate that the rescoring left out.
-    pub candidates: &'a [Candidate],
+    pub candidates: &'a [NegativeCandidate],
     /// Whether scores are those of a rescoring, which puts candidates into another order.
     pub rescored: bool,
     /// The scores of the query's positives; without any, margins throw nothing away.
@@ -118,25 +118,25 @@ pub struct ScoreList<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allowed {
     /// The candidates that may be negatives, best first.
-    pub left: Vec<Candidate>,
+    pub left: Vec<NegativeCandidate>,
     /// What became of the others.
     pub thrown: Thrown,
     /// Ties at the ends of the places that are looked at.
-    pub at_places: Ties,
+    pub at_places: CutTies,
     /// Whether there was something behind those places, so that they and not the ranking were the end.
     pub reached: bool,
 }
 
 /// The candidates that may be negatives, best first, and an account of the others. `is_copy` says whether a document is
 /// nearly the text of a positive; it is asked last, and not where the rules do not look for copies.
-pub fn allowed(list: &ScoreList<'_>, rules: &Rules, to: usize, is_copy: impl Fn(u32, u32) -> bool) -> Allowed {
+pub fn allowed(list: &ScoreList<'_>, rules: &MiningRules, to: usize, is_copy: impl Fn(u32, u32) -> bool) -> Allowed {
     let least_positive = list.positive_scores.iter().copied().fold(f32::INFINITY, f32::min);
     let above_margin = |score: f32, margin: Option<f32>| margin.is_some_and(|margin| score + margin > least_positive);
     let above_share = |score: f32, share: Option<f32>| {
         share.is_some_and(|share| score > least_positive - least_positive.abs() * share)
     };
-    let thrown_by = |place: usize, candidate: &Candidate| {
-        let Candidate { document, score, .. } = *candidate;
+    let thrown_by = |place: usize, candidate: &NegativeCandidate| {
+        let NegativeCandidate { document, score, .. } = *candidate;
         let stays = rules.include_positives;
         if !stays && list.positives.contains(&document) {
             Some(Rule::Positive)
@@ -171,11 +171,11 @@ pub fn allowed(list: &ScoreList<'_>, rules: &Rules, to: usize, is_copy: impl Fn(
     if list.rescored {
         left.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.rank.cmp(&b.rank)));
     }
-    let all: &[Candidate] = if rules.whole_ranking { list.candidates } else { &left };
+    let all: &[NegativeCandidate] = if rules.whole_ranking { list.candidates } else { &left };
     let reached = all.len() > to;
-    let mut at_places = Ties::default();
+    let mut at_places = CutTies::default();
     for end in [rules.from, to] {
-        at_places.add(&Ties::at(|place| all[place].score, all.len(), end));
+        at_places.add(&CutTies::at(|place| all[place].score, all.len(), end));
     }
     if !rules.whole_ranking {
         let kept = left.len().min(to).saturating_sub(rules.from);
@@ -187,16 +187,16 @@ pub fn allowed(list: &ScoreList<'_>, rules: &Rules, to: usize, is_copy: impl Fn(
 }
 
 /// Ties between what [`choose`] takes and what it leaves, where it takes the best.
-pub fn ties(left: &[Candidate], rules: &Rules) -> Ties {
+pub fn ties(left: &[NegativeCandidate], rules: &MiningRules) -> CutTies {
     match rules.sampling {
-        Sampling::Top => Ties::at(|place| left[place].score, left.len(), rules.per_pair),
-        Sampling::Random | Sampling::Softmax(_) => Ties::default(),
+        Sampling::Top => CutTies::at(|place| left[place].score, left.len(), rules.per_pair),
+        Sampling::Random | Sampling::Softmax(_) => CutTies::default(),
     }
 }
 
 /// A pair's negatives among the documents that are left, best first. What is drawn depends on the seed, the round and
 /// the pair's id alone.
-pub fn choose(left: &[Candidate], rules: &Rules, draw: &Draw<'_>) -> Vec<Candidate> {
+pub fn choose(left: &[NegativeCandidate], rules: &MiningRules, draw: &NegativeDraw<'_>) -> Vec<NegativeCandidate> {
     let n = rules.per_pair.min(left.len());
     let mut places: Vec<usize> = match rules.sampling {
         Sampling::Top => (0..n).collect(),
@@ -234,7 +234,7 @@ fn gumbel(rng: &mut impl Rng) -> f64 {
 }
 
 /// Any `n` documents that are not taken, fewer where there are no more.
-pub fn fill(n: usize, n_documents: usize, is_taken: impl Fn(u32) -> bool, draw: &Draw<'_>) -> Vec<u32> {
+pub fn fill(n: usize, n_documents: usize, is_taken: impl Fn(u32) -> bool, draw: &NegativeDraw<'_>) -> Vec<u32> {
     let mut rng = draw.stream("random negatives");
     let mut found: Vec<u32> = Vec::with_capacity(n);
     if n_documents <= 4096 {
@@ -260,7 +260,7 @@ pub fn fill(n: usize, n_documents: usize, is_taken: impl Fn(u32) -> bool, draw: 
 
 /// Whose draw it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Draw<'a> {
+pub struct NegativeDraw<'a> {
     /// The experiment's.
     pub seed: Seed,
     /// How often it was mined before; another round is another draw.
@@ -269,7 +269,7 @@ pub struct Draw<'a> {
     pub pair: &'a str,
 }
 
-impl Draw<'_> {
+impl NegativeDraw<'_> {
     fn stream(&self, purpose: &str) -> impl Rng + use<> {
         self.seed.stream_at(&format!("{purpose} of {}", self.pair), self.round)
     }
@@ -282,22 +282,22 @@ mod tests {
     use super::*;
     use crate::mining::{MiningConfig, Mode};
 
-    fn candidates(scores: &[f32]) -> Vec<Candidate> {
+    fn candidates(scores: &[f32]) -> Vec<NegativeCandidate> {
         let numbered = scores.iter().zip(0u32..);
-        numbered.map(|(score, at)| Candidate { document: at, score: *score, rank: at + 1 }).collect()
+        numbered.map(|(score, at)| NegativeCandidate { document: at, score: *score, rank: at + 1 }).collect()
     }
 
-    fn rules(change: impl FnOnce(&mut MiningConfig)) -> Rules {
+    fn rules(change: impl FnOnce(&mut MiningConfig)) -> MiningRules {
         let mut config = MiningConfig { mode: Mode::SentenceTransformers, ..MiningConfig::default() };
         change(&mut config);
         config.rules()
     }
 
-    fn documents(candidates: &[Candidate]) -> Vec<u32> {
+    fn documents(candidates: &[NegativeCandidate]) -> Vec<u32> {
         candidates.iter().map(|candidate| candidate.document).collect()
     }
 
-    fn left(scores: &[f32], positive_scores: &[f32], rules: &Rules) -> (Vec<u32>, Thrown) {
+    fn left(scores: &[f32], positive_scores: &[f32], rules: &MiningRules) -> (Vec<u32>, Thrown) {
         let candidates = candidates(scores);
         let list = ScoreList { candidates: &candidates, rescored: false, positive_scores, positives: &[], never: &[] };
         let Allowed { left, thrown, .. } = allowed(&list, rules, 100, |_, _| false);
@@ -382,8 +382,8 @@ mod tests {
         assert_eq!((left[0].rank, thrown.by(Rule::NotRescored)), (2, 1));
     }
 
-    fn draw(pair: &str, seed: u64, round: u64) -> Draw<'_> {
-        Draw { seed: Seed(seed), round, pair }
+    fn draw(pair: &str, seed: u64, round: u64) -> NegativeDraw<'_> {
+        NegativeDraw { seed: Seed(seed), round, pair }
     }
 
     #[test]

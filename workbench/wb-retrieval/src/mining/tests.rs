@@ -117,7 +117,7 @@ fn ties_at_the_cuts_are_counted() {
     };
     // Of "aab", best first: ab, ba and "a b" alike, then aac, then what shares no letter. Of "xyz": "xyz;", zz, the rest.
     // To take one or two of the three that are alike is a tie, for each of the two pairs of "aab".
-    let ties = |ties: Ties| (ties.cuts, ties.tied, ties.candidates);
+    let ties = |ties: CutTies| (ties.cuts, ties.tied, ties.candidates);
     let top = |per_pair| account(per_pair, (0, Some(6)), Sampling::Top);
     assert_eq!(ties(top(1).at_taken), (3, 2, 6));
     assert_eq!(ties(top(2).at_taken), (3, 2, 6));

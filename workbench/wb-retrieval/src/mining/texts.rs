@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// Texts of pairs and of a corpus, by reference.
 #[derive(Debug)]
-pub struct Texts<'a> {
+pub struct MiningTexts<'a> {
     pairs: &'a [Pair],
     queries: Vec<&'a str>,
     documents: Vec<&'a str>,
@@ -29,7 +29,7 @@ pub struct Texts<'a> {
     text_bytes: usize,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> MiningTexts<'a> {
     /// Takes pairs and, before their positives, the documents of a separate corpus.
     pub fn new(pairs: &'a [Pair], corpus: &'a [Document]) -> Result<Self> {
         let limit = u32::MAX as usize;
@@ -229,7 +229,7 @@ pub(crate) mod tests {
     fn repeats_are_one_and_keep_their_first_place() {
         let pairs = [pair("a", "x", "1"), pair("b", "y", "2"), pair("c", "x", "3"), pair("d", "x", "1")];
         let corpus = [document("k", "9"), document("l", "2"), document("m", "9")];
-        let texts = Texts::new(&pairs, &corpus).unwrap();
+        let texts = MiningTexts::new(&pairs, &corpus).unwrap();
         assert_eq!(texts.queries(), ["x", "y"]);
         assert_eq!(texts.documents(), ["9", "2", "1", "3"]);
         assert_eq!(texts.document_ids(), ["k", "l", "a", "c"]);
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     fn white_space_makes_no_negative() {
         let pairs = [pair("a", "sort it", "f( a )"), pair("b", "sort  it", "g"), pair("c", "other", "h")];
         let corpus = [document("k", "f( a\t)"), document("l", " sort it\n"), document("m", "g h")];
-        let texts = Texts::new(&pairs, &corpus).unwrap();
+        let texts = MiningTexts::new(&pairs, &corpus).unwrap();
         // Documents: k, l, m, then the positives f( a ), g, h.
         assert_eq!(texts.never(0), [0, 1, 3, 4]);
         assert_eq!(texts.never(1), [0, 1, 3, 4]);
@@ -251,7 +251,7 @@ pub(crate) mod tests {
 
     #[test]
     fn nothing_is_fine() {
-        let texts = Texts::new(&[], &[]).unwrap();
+        let texts = MiningTexts::new(&[], &[]).unwrap();
         assert_eq!((texts.queries().len(), texts.most_pairs(), texts.most_never()), (0, 0, 0));
     }
 }

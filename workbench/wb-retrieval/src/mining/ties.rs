@@ -9,7 +9,7 @@ pub const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
 
 /// Cuts of one kind, and those of them that went through a tie.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ties {
+pub struct CutTies {
     /// Cuts that were made: something was kept, and something was not.
     pub cuts: u64,
     /// Cuts whose two sides are equal within rounding.
@@ -18,7 +18,7 @@ pub struct Ties {
     pub candidates: u64,
 }
 
-impl Ties {
+impl CutTies {
     /// Of a cut of scores, best first, before place `at`.
     pub fn at(scores: impl Fn(usize) -> f32, n: usize, at: usize) -> Self {
         if at == 0 || at >= n {
@@ -54,7 +54,7 @@ mod tests {
     fn cuts_by_hand() {
         let scores = [0.9f32, 0.5, 0.5, 0.5 - 4e-7, 0.5 - 1e-5, 0.1];
         let at = |place| {
-            let Ties { cuts, tied, candidates } = Ties::at(|place| scores[place], scores.len(), place);
+            let CutTies { cuts, tied, candidates } = CutTies::at(|place| scores[place], scores.len(), place);
             (cuts, tied, candidates)
         };
         // Between 0.9 and 0.5; within the three that are equal; behind them; where nothing is left out.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use rayon::prelude::*;
 use wb_core::{Embeddings, Encoder, Interaction, Side, progress::silent};
 
-use super::{Batch, ByteSize, CandidateSource, Ranked, Seen, kept_rankings::KeptRankings};
+use super::{Batch, ByteSize, CandidateSource, RankedQuery, Seen, kept_rankings::KeptRankings};
 use crate::{
     Result, dense,
     maxsim::max_sim,
@@ -56,7 +56,7 @@ impl CandidateSource for TokenSearch<'_> {
         self.at_once
     }
 
-    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, batch: Batch<'_, '_>, seen: Seen<'_>) -> Result<Vec<RankedQuery>> {
         let Batch { texts, queries, depth } = batch;
         let mut kept = self.kept.as_ref().map(|(folder, every)| {
             let name = format!("{}-{}-{depth}.rankings", queries.start, queries.end);
@@ -65,7 +65,7 @@ impl CandidateSource for TokenSearch<'_> {
         let positives: Vec<usize> = queries.clone().map(|query| texts.positives(query).len()).collect();
         let (done, mut ranked) = match kept.as_ref().map(|kept| kept.read(&positives)).transpose()?.flatten() {
             Some(found) => found,
-            None => (0, positives.into_iter().map(Ranked::new).collect()),
+            None => (0, positives.into_iter().map(RankedQuery::new).collect()),
         };
         let all = texts.documents().len();
         if done >= all && all > 0 {
@@ -108,7 +108,7 @@ mod tests {
     use wb_core::{Pair, Progress, encoder::EncodeError, fingerprint::Fingerprint};
 
     use super::*;
-    use crate::{dense::tests::LetterTokens, mining::Texts};
+    use crate::{dense::tests::LetterTokens, mining::MiningTexts};
 
     fn pairs() -> Vec<Pair> {
         let pair = |at: usize| Pair {
@@ -159,10 +159,10 @@ mod tests {
     #[test]
     fn a_search_that_broke_off_goes_on_and_finds_the_same() {
         let (pairs, folder) = (pairs(), tempfile::tempdir().unwrap());
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let batch = || Batch { texts: &texts, queries: 3..texts.queries().len(), depth: 20 };
         let sorted =
-            |ranked: Vec<Ranked>| ranked.into_iter().map(|r| (r.candidates(), r.positives)).collect::<Vec<_>>();
+            |ranked: Vec<RankedQuery>| ranked.into_iter().map(|r| (r.candidates(), r.positives)).collect::<Vec<_>>();
         let breaking = |at| Breaking { calls: AtomicUsize::new(0), at };
         let rank = |encoder: &Breaking| {
             let search = TokenSearch::new(encoder, ByteSize(1 << 30)).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn blocks_of_documents_are_one_ranking() {
         let pairs = pairs();
-        let texts = Texts::new(&pairs, &[]).unwrap();
+        let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let (queries, depth) = (3..texts.queries().len(), 20);
         let mut search = TokenSearch::new(&LetterTokens, ByteSize(1 << 30)).unwrap();
         let found = search.rank(Batch { texts: &texts, queries: queries.clone(), depth }, &mut |_| Ok(())).unwrap();

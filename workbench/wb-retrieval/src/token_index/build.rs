@@ -26,7 +26,7 @@ const BLOCK: usize = 1 << 15;
 
 /// What a new index is made for.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct TokenIndexPlan {
     /// How it is built.
     pub config: TokenIndexConfig,
     /// How many tokens all documents will have, roughly; it decides the number of centroids.
@@ -51,7 +51,12 @@ pub struct TokenIndexBuilder {
 impl TokenIndexBuilder {
     /// Begins an index in a folder that is not there or empty: learns centroids and buckets from token vectors of some
     /// documents, drawn at random by the caller; 16 tokens for each centroid are plenty.
-    pub fn create(folder: &Path, sample: &Embeddings, plan: Plan, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
+    pub fn create(
+        folder: &Path,
+        sample: &Embeddings,
+        plan: TokenIndexPlan,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self> {
         plan.config.validate("index")?;
         fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
         if folder.join(INDEX).exists() {

@@ -53,7 +53,7 @@ impl TokenIndexConfig {
 /// How a compressed index is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TokenSearch {
+pub enum TokenIndexSearch {
     /// XTR (Lee et al. 2023): every query token fetches its best document tokens; a document that a query token did
     /// not fetch counts with that query token's last score.
     Xtr(XtrSearch),
@@ -62,7 +62,7 @@ pub enum TokenSearch {
     Plaid(PlaidSearch),
 }
 
-impl Default for TokenSearch {
+impl Default for TokenIndexSearch {
     fn default() -> Self {
         Self::Plaid(PlaidSearch::default())
     }

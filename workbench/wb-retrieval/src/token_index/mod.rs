@@ -6,7 +6,7 @@
 //! segments, so an index can grow, and building needs memory for one segment at a time. Files are mapped, checked
 //! against their hashes when they are opened, and appear whole or not at all.
 //!
-//! Two ways to search it: [`TokenSearch::Xtr`] fetches tokens and fills in what it did not fetch, [`TokenSearch::Plaid`]
+//! Two ways to search it: [`TokenIndexSearch::Xtr`] fetches tokens and fills in what it did not fetch, [`TokenIndexSearch::Plaid`]
 //! narrows down to candidates and computes their MaxSim from decompressed vectors.
 
 mod build;
@@ -33,8 +33,8 @@ use codec::Codec;
 use layout::{CENTROIDS, Layout};
 use segment::Segment;
 
-pub use build::{Plan, TokenIndexBuilder};
-pub use config::{PlaidSearch, TokenIndexConfig, TokenSearch, XtrSearch};
+pub use build::{TokenIndexBuilder, TokenIndexPlan};
+pub use config::{PlaidSearch, TokenIndexConfig, TokenIndexSearch, XtrSearch};
 pub use xtr::imputed;
 
 /// A compressed index, open for searching.
@@ -104,7 +104,7 @@ impl TokenIndex {
         &self,
         queries: &Embeddings,
         k: usize,
-        how: &TokenSearch,
+        how: &TokenIndexSearch,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Ranking>> {
         if queries.dim() != self.dim() {
@@ -125,14 +125,14 @@ impl TokenIndex {
         Ok(rankings)
     }
 
-    fn search_one(&self, query: ArrayView2<'_, f32>, k: usize, how: &TokenSearch) -> Vec<Hit> {
+    fn search_one(&self, query: ArrayView2<'_, f32>, k: usize, how: &TokenIndexSearch) -> Vec<Hit> {
         if query.nrows() == 0 || k == 0 {
             return Vec::new();
         }
         let scores = inner_products(query, self.centroids.view());
         match how {
-            TokenSearch::Xtr(how) => self.xtr(query, scores.view(), k, how),
-            TokenSearch::Plaid(how) => self.plaid(query, scores.view(), k, how),
+            TokenIndexSearch::Xtr(how) => self.xtr(query, scores.view(), k, how),
+            TokenIndexSearch::Plaid(how) => self.plaid(query, scores.view(), k, how),
         }
     }
 

@@ -53,8 +53,8 @@ impl Made {
         Self { documents: Embeddings::ragged(vectors, offsets).unwrap(), queries }
     }
 
-    fn plan(&self, bits: u8) -> Plan {
-        Plan {
+    fn plan(&self, bits: u8) -> TokenIndexPlan {
+        TokenIndexPlan {
             config: TokenIndexConfig { bits, ..TokenIndexConfig::default() },
             tokens: self.documents.view().nrows(),
             made_with: [("encoder".to_owned(), "a".to_owned())].into(),
@@ -93,7 +93,7 @@ impl Made {
     }
 }
 
-fn search(index: &TokenIndex, made: &Made, how: &TokenSearch) -> Vec<Ranking> {
+fn search(index: &TokenIndex, made: &Made, how: &TokenIndexSearch) -> Vec<Ranking> {
     index.search(&made.queries, 10, how, &mut silent).unwrap()
 }
 
@@ -101,8 +101,8 @@ fn search(index: &TokenIndex, made: &Made, how: &TokenSearch) -> Vec<Ranking> {
 fn more_bits_find_more_of_the_exact_ranking() {
     let made = Made::new(1500, 32);
     let exact = made.exact(10);
-    let plaid = TokenSearch::Plaid(PlaidSearch { probes: 16, candidates: 256 });
-    let xtr = TokenSearch::Xtr(XtrSearch { tokens: 2000, probes: 64 });
+    let plaid = TokenIndexSearch::Plaid(PlaidSearch { probes: 16, candidates: 256 });
+    let xtr = TokenIndexSearch::Xtr(XtrSearch { tokens: 2000, probes: 64 });
     let mut last = 0.0;
     for bits in [1, 2, 4, 8] {
         let folder = TempDir::new().unwrap();
@@ -136,8 +136,8 @@ fn xtr_with_all_tokens_is_max_sim() {
     let folder = TempDir::new().unwrap();
     made.build(folder.path(), 8, &[300]);
     let index = TokenIndex::open(folder.path()).unwrap();
-    let all = TokenSearch::Xtr(XtrSearch { tokens: usize::MAX / 4, probes: usize::MAX });
-    let plaid = TokenSearch::Plaid(PlaidSearch { probes: usize::MAX, candidates: usize::MAX });
+    let all = TokenIndexSearch::Xtr(XtrSearch { tokens: usize::MAX / 4, probes: usize::MAX });
+    let plaid = TokenIndexSearch::Plaid(PlaidSearch { probes: usize::MAX, candidates: usize::MAX });
     for (xtr, plaid) in search(&index, &made, &all).iter().zip(search(&index, &made, &plaid)) {
         let tokens = made.queries.of(xtr.query).nrows() as f32;
         for (a, b) in xtr.hits.iter().zip(&plaid.hits) {
@@ -161,7 +161,7 @@ fn xtr_with_few_tokens_imputes_the_last_score() {
         })
         .collect();
     let k = 25;
-    let how = TokenSearch::Xtr(XtrSearch { tokens: k, probes: usize::MAX });
+    let how = TokenIndexSearch::Xtr(XtrSearch { tokens: k, probes: usize::MAX });
     let mut unseen = 0;
     for ranking in search(&index, &made, &how) {
         let query = made.queries.of(ranking.query);
@@ -209,7 +209,7 @@ fn an_index_grown_in_parts_finds_the_same() {
     made.add(&mut builder, 251, 400).unwrap();
     let (whole, parts) = (TokenIndex::open(whole.path()).unwrap(), TokenIndex::open(parts.path()).unwrap());
     assert_eq!((whole.len(), whole.tokens()), (parts.len(), parts.tokens()));
-    for how in [TokenSearch::default(), TokenSearch::Xtr(XtrSearch::default())] {
+    for how in [TokenIndexSearch::default(), TokenIndexSearch::Xtr(XtrSearch::default())] {
         assert_eq!(search(&whole, &made, &how), search(&parts, &made, &how));
     }
     assert_eq!(whole.decompressed(300), parts.decompressed(300));
@@ -227,7 +227,7 @@ fn the_result_does_not_depend_on_threads() {
             let files: Vec<Vec<u8>> = [CENTROIDS, "segment-000000.bin", layout::INDEX]
                 .map(|name| std::fs::read(folder.path().join(name)).unwrap())
                 .into();
-            (files, search(&index, &made, &TokenSearch::default()))
+            (files, search(&index, &made, &TokenIndexSearch::default()))
         })
     };
     assert!(run(1) == run(3));
@@ -314,14 +314,14 @@ fn empty_queries_and_documents_are_no_trouble() {
     let mut builder = made.build(folder.path(), 2, &[]);
     let index = TokenIndex::open(folder.path()).unwrap();
     assert!(index.is_empty());
-    assert!(search(&index, &made, &TokenSearch::default()).iter().all(|ranking| ranking.hits.is_empty()));
+    assert!(search(&index, &made, &TokenIndexSearch::default()).iter().all(|ranking| ranking.hits.is_empty()));
     // A document without tokens is never found, and moves no other.
     let rows = made.documents.view().slice(ndarray::s![..2, ..]).to_owned();
     let two = Embeddings::ragged(rows, vec![0, 0, 2]).unwrap();
     builder.add(&two, &mut silent).unwrap();
     builder.add(&Embeddings::ragged(Array2::zeros((0, 16)), vec![0]).unwrap(), &mut silent).unwrap();
     let index = TokenIndex::open(folder.path()).unwrap();
-    for how in [TokenSearch::default(), TokenSearch::Xtr(XtrSearch::default())] {
+    for how in [TokenIndexSearch::default(), TokenIndexSearch::Xtr(XtrSearch::default())] {
         let found = index.search(&two, 10, &how, &mut silent).unwrap();
         assert!(found[0].hits.is_empty());
         assert_eq!(found[1].hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [1]);

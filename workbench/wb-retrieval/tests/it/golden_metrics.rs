@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use wb_core::{Hit, Qrels, Scores};
-use wb_retrieval::{Judged, Metric, TieRule, evaluate_ordered};
+use wb_retrieval::{JudgedRanking, Metric, TieRule, evaluate_ordered};
 
 #[derive(Deserialize)]
 struct Case {
@@ -120,7 +120,7 @@ fn every_rule_lies_in_the_tie_interval() {
                     let found: Vec<(usize, f64)> =
                         grades.iter().filter_map(|(id, grade)| Some((place(id)?, *grade))).collect();
                     let missing = grades.iter().filter(|(id, _)| place(id).is_none()).map(|(_, grade)| *grade);
-                    let tied = metric.of(&Judged::by_score(scores, &found).with_missing(missing));
+                    let tied = metric.of(&JudgedRanking::by_score(scores, &found).with_missing(missing));
                     assert!(
                         tied.worst - 1e-12 <= *value && *value <= tied.best + 1e-12,
                         "{}, {name}: {value} {tied:?}",

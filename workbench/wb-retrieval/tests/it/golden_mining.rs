@@ -6,8 +6,8 @@ use wb_core::{Document, Embeddings, Pair, Seed, progress::silent};
 use wb_retrieval::{
     Result,
     mining::{
-        Asked, Blocks, Distribution, Format, Mined, Mining, MiningConfig, Mode, Rescorer, Rule, Sampling, Texts,
-        VectorSearch, formats, mine_from,
+        Blocks, Distribution, Format, MinedNegatives, MiningConfig, MiningSetup, MiningTexts, Mode, RescoreRequest,
+        Rescorer, Rule, Sampling, VectorSearch, formats, mine_from,
     },
 };
 
@@ -71,8 +71,13 @@ fn inputs(case: &Value) -> (Vec<Pair>, Vec<Document>) {
 struct Cross(Value);
 
 impl Rescorer for Cross {
-    fn rescore(&self, texts: &Texts<'_>, asked: &[Asked], _: &mut dyn FnMut(usize)) -> Result<Vec<Vec<Option<f32>>>> {
-        let of_query = |asked: &Asked| {
+    fn rescore(
+        &self,
+        texts: &MiningTexts<'_>,
+        asked: &[RescoreRequest],
+        _: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<Option<f32>>>> {
+        let of_query = |asked: &RescoreRequest| {
             let row = &self.0[number(texts.queries()[asked.query])];
             let score = |document: &u32| row[number(texts.documents()[*document as usize])].as_f64().unwrap() as f32;
             asked.documents.iter().map(|document| Some(score(document))).collect()
@@ -81,13 +86,13 @@ impl Rescorer for Cross {
     }
 }
 
-fn mined(golden: &Value, case: &Value, texts: &Texts<'_>, config: &MiningConfig) -> Mined {
+fn mined(golden: &Value, case: &Value, texts: &MiningTexts<'_>, config: &MiningConfig) -> MinedNegatives {
     let (queries, documents) =
         (matrix(&golden["queries"], texts.queries()), matrix(&golden["documents"], texts.documents()));
     let rules = config.rules();
     let mut search = VectorSearch::new(texts, &queries, &documents, Blocks { queries: 4, documents: 7 }).unwrap();
     let cross = Cross(golden["cross"].clone());
-    let mut mining = Mining::new(&rules, Seed(1));
+    let mut mining = MiningSetup::new(&rules, Seed(1));
     if case["cross"] == true {
         mining.rescore = Some(&cross);
     }
@@ -117,7 +122,7 @@ fn rows_are_those_of_the_reference() {
     for case in cases {
         let (name, options) = (case["name"].as_str().unwrap(), case["options"].as_object().unwrap());
         let (pairs, corpus) = inputs(case);
-        let texts = Texts::new(&pairs, &corpus).unwrap();
+        let texts = MiningTexts::new(&pairs, &corpus).unwrap();
         let config = config(options);
         config.validate("negatives").unwrap();
         let mined = mined(&golden, case, &texts, &config);
@@ -145,7 +150,7 @@ fn rows_are_those_of_the_reference() {
 }
 
 /// The automatic end of the places, and what each rule threw away.
-fn accounts(name: &str, case: &Value, texts: &Texts<'_>, mined: &Mined, config: &MiningConfig) {
+fn accounts(name: &str, case: &Value, texts: &MiningTexts<'_>, mined: &MinedNegatives, config: &MiningConfig) {
     let rules = config.rules();
     let (to, depth) = rules.depth(texts.most_pairs(), texts.most_never(), case["cross"] == true);
     if let Some(automatic) = case["range_max"].as_u64() {
@@ -166,7 +171,7 @@ fn accounts(name: &str, case: &Value, texts: &Texts<'_>, mined: &Mined, config: 
 }
 
 /// The table that the reference prints: four digits.
-fn statistics(name: &str, case: &Value, rows: &[Value], texts: &Texts<'_>, mined: &Mined) {
+fn statistics(name: &str, case: &Value, rows: &[Value], texts: &MiningTexts<'_>, mined: &MinedNegatives) {
     let of_rows = |at: usize| rows.iter().map(move |row| row["scores"][at].as_f64().unwrap() as f32);
     let mut seen = Vec::new();
     let mut positives = Vec::new();
@@ -228,13 +233,13 @@ fn a_document_with_the_text_of_the_query_is_no_negative() {
         .iter()
         .map(|(id, text)| Document { id: (*id).into(), text: (*text).into(), title: String::new() })
         .collect();
-    let texts = Texts::new(&pairs, &corpus).unwrap();
+    let texts = MiningTexts::new(&pairs, &corpus).unwrap();
     let same = |n: usize| Embeddings::dense(Array2::from_shape_fn((n, 2), |(row, at)| (row * 2 + at) as f32 + 1.0));
     let (queries, documents) = (same(texts.queries().len()), same(texts.documents().len()));
     let blocks = Blocks { queries: 10, documents: 10 };
     let mut search = VectorSearch::new(&texts, &queries, &documents, blocks).unwrap();
     let config = MiningConfig { mode: Mode::SentenceTransformers, per_pair: Some(9), ..MiningConfig::default() };
-    let mined = mine_from(&texts, &mut search, &Mining::new(&config.rules(), Seed(1)), None, &mut silent).unwrap();
+    let mined = mine_from(&texts, &mut search, &MiningSetup::new(&config.rules(), Seed(1)), None, &mut silent).unwrap();
     let negatives = |pair| {
         let mut found: Vec<&str> = mined.negatives(&texts, pair).collect();
         found.sort_unstable();

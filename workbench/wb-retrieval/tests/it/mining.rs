@@ -7,8 +7,8 @@ use wb_core::{Document, Embeddings, Pair, Seed, progress::silent};
 use wb_retrieval::{
     Result,
     mining::{
-        Batch, Blocks, CandidateSource, Mined, Mining, MiningConfig, Mode, Ranked, Rules, Sampling, Seen, Softmax,
-        Texts, VectorSearch, mine_from,
+        Batch, Blocks, CandidateSource, MinedNegatives, MiningConfig, MiningRules, MiningSetup, MiningTexts, Mode,
+        RankedQuery, Sampling, Seen, Softmax, VectorSearch, mine_from,
     },
 };
 
@@ -31,22 +31,22 @@ fn vectors(seed: u64, rows: usize, dim: usize) -> Embeddings {
     Embeddings::dense(Array2::from_shape_fn((rows, dim), |_| rng.random_range(-2..=2) as f32))
 }
 
-fn mined(texts: &Texts<'_>, config: &MiningConfig, seed: u64, blocks: Blocks) -> Mined {
+fn mined(texts: &MiningTexts<'_>, config: &MiningConfig, seed: u64, blocks: Blocks) -> MinedNegatives {
     let queries = vectors(seed, texts.queries().len(), 5);
     let documents = vectors(seed ^ 1, texts.documents().len(), 5);
     let mut search = VectorSearch::new(texts, &queries, &documents, blocks).unwrap();
-    mine_from(texts, &mut search, &Mining::new(&config.rules(), Seed(seed)), None, &mut silent).unwrap()
+    mine_from(texts, &mut search, &MiningSetup::new(&config.rules(), Seed(seed)), None, &mut silent).unwrap()
 }
 
 /// Rankings that are there already.
-struct Given(Vec<Ranked>);
+struct Given(Vec<RankedQuery>);
 
 impl CandidateSource for Given {
     fn at_once(&self) -> usize {
         self.0.len()
     }
 
-    fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<Ranked>> {
+    fn rank(&mut self, _: Batch<'_, '_>, _: Seen<'_>) -> Result<Vec<RankedQuery>> {
         Ok(std::mem::take(&mut self.0))
     }
 }
@@ -84,7 +84,7 @@ proptest! {
         seed: u64,
     ) {
         let (pairs, corpus) = inputs(n_pairs, n_corpus);
-        let texts = Texts::new(&pairs, &corpus).unwrap();
+        let texts = MiningTexts::new(&pairs, &corpus).unwrap();
         let whole = Blocks { queries: 1000, documents: 1000 };
         let expected = mined(&texts, &config, seed, whole);
         prop_assert_eq!(&mined(&texts, &config, seed, Blocks { queries, documents }), &expected);
@@ -105,14 +105,14 @@ proptest! {
             ..MiningConfig::default()
         };
         let of = |pairs: &[Pair]| {
-            let texts = Texts::new(pairs, &corpus).unwrap();
+            let texts = MiningTexts::new(pairs, &corpus).unwrap();
             let ranked = (0..texts.queries().len()).map(|query| {
                 let mut rng = Seed(seed).stream_at("scores", query as u64);
                 let scores: Vec<f32> = (0..n_corpus).map(|_| rng.random_range(-1.0..1.0)).collect();
-                Ranked::from_scores((0..n_corpus).zip(scores), vec![1.0; texts.positives(query).len()])
+                RankedQuery::from_scores((0..n_corpus).zip(scores), vec![1.0; texts.positives(query).len()])
             });
             let (rules, mut given) = (config.rules(), Given(ranked.collect()));
-            mine_from(&texts, &mut given, &Mining::new(&rules, Seed(seed)), None, &mut silent).unwrap().pairs
+            mine_from(&texts, &mut given, &MiningSetup::new(&rules, Seed(seed)), None, &mut silent).unwrap().pairs
         };
         let (all, few) = (of(&pairs), of(&pairs[..2]));
         prop_assert_eq!(&all[..2], &few[..]);
@@ -124,7 +124,7 @@ proptest! {
 #[test]
 fn filling_gives_every_pair_its_number() {
     let (pairs, corpus) = inputs(20, 30);
-    let texts = Texts::new(&pairs, &corpus).unwrap();
+    let texts = MiningTexts::new(&pairs, &corpus).unwrap();
     let config = MiningConfig { mode: Mode::FlagEmbedding, ..MiningConfig::default() };
     let mined = mined(&texts, &config, 4, Blocks { queries: 7, documents: 11 });
     let account = mined.account;
@@ -147,14 +147,14 @@ fn filling_gives_every_pair_its_number() {
 #[test]
 fn nothing_to_search_is_no_error() {
     let config = MiningConfig::default();
-    let texts = Texts::new(&[], &[]).unwrap();
+    let texts = MiningTexts::new(&[], &[]).unwrap();
     let empty = Embeddings::dense(Array2::zeros((0, 5)));
     let mut search = VectorSearch::new(&texts, &empty, &empty, Blocks { queries: 9, documents: 9 }).unwrap();
-    let none = mine_from(&texts, &mut search, &Mining::new(&config.rules(), Seed(1)), None, &mut silent).unwrap();
+    let none = mine_from(&texts, &mut search, &MiningSetup::new(&config.rules(), Seed(1)), None, &mut silent).unwrap();
     assert!(none.pairs.is_empty());
     // One pair alone: its positive is all that there is.
     let (pairs, _) = inputs(1, 0);
-    let texts = Texts::new(&pairs, &[]).unwrap();
+    let texts = MiningTexts::new(&pairs, &[]).unwrap();
     let alone = mined(&texts, &config, 3, Blocks { queries: 9, documents: 9 });
     assert_eq!((alone.account.without, alone.account.candidates), (1, 1));
 }
@@ -162,7 +162,7 @@ fn nothing_to_search_is_no_error() {
 #[test]
 fn vectors_and_texts_must_be_as_many() {
     let (pairs, corpus) = inputs(4, 3);
-    let texts = Texts::new(&pairs, &corpus).unwrap();
+    let texts = MiningTexts::new(&pairs, &corpus).unwrap();
     let blocks = Blocks { queries: 9, documents: 9 };
     let (queries, few) = (vectors(1, 4, 5), vectors(1, 6, 5));
     let error = VectorSearch::new(&texts, &queries, &few, blocks).err().unwrap();
@@ -173,14 +173,15 @@ fn vectors_and_texts_must_be_as_many() {
 #[test]
 fn ties_at_the_end_of_a_ranking_are_counted() {
     let (pairs, _) = inputs(3, 0);
-    let texts = Texts::new(&pairs, &[]).unwrap();
+    let texts = MiningTexts::new(&pairs, &[]).unwrap();
     let config = MiningConfig { mode: Mode::FlagEmbedding, ranks: Some((0, Some(2))), ..MiningConfig::default() };
-    let rules = Rules { per_pair: 1, ..config.rules() };
-    let ranked = |scores: [f32; 3]| Ranked::from_scores((0..3).zip(scores), vec![0.9]);
+    let rules = MiningRules { per_pair: 1, ..config.rules() };
+    let ranked = |scores: [f32; 3]| RankedQuery::from_scores((0..3).zip(scores), vec![0.9]);
     let of = |scores| {
         let ranked = vec![ranked(scores), ranked([0.9, 0.5, 0.1]), ranked([0.9, 0.5, 0.1])];
-        let account =
-            mine_from(&texts, &mut Given(ranked), &Mining::new(&rules, Seed(1)), None, &mut silent).unwrap().account;
+        let account = mine_from(&texts, &mut Given(ranked), &MiningSetup::new(&rules, Seed(1)), None, &mut silent)
+            .unwrap()
+            .account;
         (account.at_places.cuts, account.at_places.tied, account.at_places.candidates)
     };
     assert_eq!(of([0.9, 0.5, 0.1]), (3, 0, 0));

@@ -6,7 +6,7 @@ use ndarray::ArrayView1;
 use serde_json::Value;
 use wb_core::progress::silent;
 use wb_core::statistics::bootstrap_interval;
-use wb_retrieval::{Bm25Config, Judged, Metric, Retriever};
+use wb_retrieval::{Bm25Config, JudgedRanking, Metric, Retriever};
 
 fn shared(test: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
@@ -24,7 +24,7 @@ fn mrr(documents: &[String], queries: &[&str], answers: &[usize]) -> (f64, f64) 
     let bm25 = Bm25Config::default().init(documents, &mut silent).unwrap();
     let scores = bm25.scores(queries, &mut silent).unwrap();
     let of_query = |(row, answer): (ArrayView1<'_, f32>, &usize)| {
-        let tied = Metric::Mrr(None).of(&Judged::by_score(row.to_slice().unwrap(), &[(*answer, 1.0)]));
+        let tied = Metric::Mrr(None).of(&JudgedRanking::by_score(row.to_slice().unwrap(), &[(*answer, 1.0)]));
         (tied.best, tied.expected)
     };
     let (best, expected): (Vec<f64>, Vec<f64>) = scores.rows().into_iter().zip(answers).map(of_query).unzip();

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::Path};
 
 use ndarray::Array2;
-use wb_bench::{Contestant, contestant::Chosen, texts::Texts};
+use wb_bench::{BenchContestant, contestant::Chosen, texts::BenchmarkTexts};
 use wb_core::{Encoder, Hit, Interaction, Progress, Ranking, Seed, Side};
 use wb_retrieval::{inner_product::inner_products, top_k::top_k};
 use wb_sql::exact::{component_f1, parts};
@@ -63,7 +63,7 @@ impl Retrieval<'_> {
             RetrieverChoice::Oracle {} => (oracle(inputs, predictor, depth), "the gold query's form".to_owned()),
             RetrieverChoice::Bm25(arm) => {
                 let texts = self.texts()?;
-                let contestant = Contestant::Bm25(arm.bm25);
+                let contestant = BenchContestant::Bm25(arm.bm25);
                 let by = format!("bm25 {}", contestant.fingerprint());
                 (scored(&contestant, inputs, &texts, depth, progress)?, by)
             }
@@ -111,7 +111,7 @@ impl Retrieval<'_> {
                 let (name, index) = (retriever.name(), index.display());
                 notes.push(format!("{name}: one vector a token, which {index} cannot hold: the examples are embedded"));
             }
-            return Ok((scored(&Contestant::Encoder(encoder), inputs, &texts, depth, progress)?, by));
+            return Ok((scored(&BenchContestant::Encoder(encoder), inputs, &texts, depth, progress)?, by));
         }
         let index = match &arm.index {
             Some(folder) => Index::read(folder, &inputs.examples, &texts, encoder.dim())?,
@@ -171,13 +171,13 @@ fn oracle(inputs: &Inputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ranki
 
 /// By any contestant of the benchmarks.
 fn scored(
-    contestant: &Contestant<'_>,
+    contestant: &BenchContestant<'_>,
     inputs: &Inputs,
     examples: &[String],
     depth: usize,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Ranking>> {
-    let mut texts = Texts::default();
+    let mut texts = BenchmarkTexts::default();
     let queries: Vec<u32> = inputs.asked.iter().map(|one| texts.queries.number(&one.question)).collect();
     let documents: Vec<u32> = examples.iter().map(|text| texts.documents.number(text)).collect();
     let scorer = contestant.prepare(&texts, progress)?;

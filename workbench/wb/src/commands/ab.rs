@@ -1,7 +1,7 @@
 //! `wb ab`: whether what a language model said of code is found better than the code.
 
 use anyhow::Result;
-use wb_bench::Contestant;
+use wb_bench::BenchContestant;
 use wb_core::{EncoderRef, records::ab::Ab};
 use wb_encoder::BiEncoder;
 use wb_pipeline::{
@@ -50,8 +50,8 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
         _ => Annotated::default(),
     };
     let contestant = match &encoder {
-        Some(encoder) => Contestant::Encoder(encoder),
-        None => Contestant::Bm25(Bm25Config::default()),
+        Some(encoder) => BenchContestant::Encoder(encoder),
+        None => BenchContestant::Bm25(Bm25Config::default()),
     };
     let arms = experiment::search(&config, &asked, &contestant, &snippets, &annotated.annotations, &mut progress)?;
     bars.finish();

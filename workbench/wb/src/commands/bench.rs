@@ -1,7 +1,7 @@
 //! `wb bench`: an encoder, a run or BM25 under every protocol that the data can give.
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchmarkConfig, Contestant, Dataset, Options, benchmarks::NAMES};
+use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Options, benchmarks::NAMES};
 use wb_core::{
     Encoder, Error, PairSet, RunDir, Seed,
     records::outcome::{ContestantRole, Outcome},
@@ -61,8 +61,8 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     for (benchmark, folder) in benchmarks.iter().zip(&folders) {
         let pairs = pairs(benchmark, arguments, run.map(|run| &run.folder), &mut bars)?;
         let dataset = match (&pairs, folder) {
-            (Some(pairs), _) => Dataset::Pairs(pairs),
-            (None, Some(folder)) => Dataset::Folder(folder),
+            (Some(pairs), _) => BenchmarkData::Pairs(pairs),
+            (None, Some(folder)) => BenchmarkData::Folder(folder),
             (None, None) => bail!("{} needs its data: --dataset DIR", bench::name_of(benchmark)),
         };
         let plan = benchmark.benchmark().plan(dataset)?;
@@ -83,16 +83,16 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
             (Some(encoder), None) => Some(encoder as &dyn Encoder),
             (None, None) => None,
         };
-        let words = contestants.bm25.then(|| Contestant::Bm25(Bm25Config::default()));
-        for contestant in words.into_iter().chain(embedding.map(Contestant::Encoder)) {
+        let words = contestants.bm25.then(|| BenchContestant::Bm25(Bm25Config::default()));
+        for contestant in words.into_iter().chain(embedding.map(BenchContestant::Encoder)) {
             let mut settings = match (&contestant, encoder) {
-                (Contestant::Encoder(_), Some(encoder)) => bench::settings(encoder),
+                (BenchContestant::Encoder(_), Some(encoder)) => bench::settings(encoder),
                 _ => Vec::new(),
             };
             settings.extend(documents.as_ref().map(Documents::setting));
             let mut scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
             let mut options = Options { seed: Seed(17), ..Options::default() };
-            let run = run.filter(|_| matches!(contestant, Contestant::Encoder(_)));
+            let run = run.filter(|_| matches!(contestant, BenchContestant::Encoder(_)));
             if let Some(run) = run {
                 scorer = scorer.known_as(ContestantRole::Trained, run.base.clone());
                 options.training = run.trained_on.as_ref().ok();

@@ -1,7 +1,7 @@
 //! `wb compare`: two runs, or two files of `wb bench --json`.
 
 use anyhow::{Result, bail};
-use wb_bench::Comparison;
+use wb_bench::OutcomeComparison;
 use wb_core::{Seed, records::compare::CompareVerdict};
 use wb_pipeline::{
     compare::{in_pairs, outcomes},
@@ -33,7 +33,7 @@ pub fn compare(arguments: &args::Compare) -> Result<End> {
     Ok(end)
 }
 
-fn print(comparison: &Comparison) {
+fn print(comparison: &OutcomeComparison) {
     let rows: Vec<Vec<String>> = comparison
         .rows
         .iter()
