@@ -56,7 +56,7 @@ impl Line {
     }
 }
 
-/// What stands more than once inside of a protocol's data, and queries that stand in their own answers.
+/// Counts texts that stand more than once inside of a protocol's data, and queries that stand in their own answers.
 /// `place` ends every line: `csn-full ruby valid`.
 pub fn inside(texts: &BenchmarkTexts, place: &str, parts: &[QueryPool]) -> Vec<AuditLine> {
     let mut equal_documents = Line::new(format!("documents equal to an earlier one in the pool: {place}"));
@@ -123,7 +123,7 @@ impl<'p> FromIterator<&'p Pair> for TrainingTexts {
     }
 }
 
-/// What a protocol's data shares with training pairs.
+/// Counts texts of a protocol's data that training pairs have too.
 pub fn against_training(
     texts: &BenchmarkTexts,
     place: &str,

@@ -20,7 +20,7 @@ pub struct OutcomeComparison {
     pub rows: Vec<PairedTest>,
     /// The position in `rows` of what the verdict is about.
     pub main: usize,
-    /// What the main row says.
+    /// Verdict of the main row.
     pub verdict: CompareVerdict,
     /// Protocols that only one of the two has, and queries that are not common.
     pub remarks: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a compressed token index would cost a late-interaction encoder: recall against exact search, size, speed.
+//! Recall against exact search, size and speed of a compressed token index for a late-interaction encoder.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ const QUERIES: usize = 500;
 const SAMPLE: usize = 16;
 /// Documents that are added together.
 const BLOCK: usize = 20_000;
-/// How deep rankings are compared.
+/// Depths at which rankings are compared.
 const DEPTHS: [usize; 2] = [10, 100];
 
 /// An index of a benchmark's documents, measured with its queries.
@@ -43,11 +43,11 @@ pub struct Compressed {
 /// One way to search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Searched {
-    /// Which way.
+    /// Name of the way.
     pub name: String,
     /// Share of the exact 10 and of the exact 100 best documents that it found.
     pub recall: [f64; 2],
-    /// How many queries a second, without encoding them.
+    /// Number of queries a second, without encoding them.
     pub queries_per_second: f64,
 }
 

@@ -93,8 +93,8 @@ impl EncodedTexts {
         }
     }
 
-    /// Some texts of a side as they are compared: one vector a text divided by its length, or as many as there are, which
-    /// are not copied where all are asked for in order.
+    /// Some texts of a side as they are compared: one vector a text divided by its length, or as many as there are,
+    /// which are not copied where all are asked for in order.
     fn some(&self, side: Side, numbers: &[u32]) -> Cow<'_, Embeddings> {
         let all = self.side(side);
         let chosen = || all.select(numbers.iter().map(|number| *number as usize));
@@ -146,7 +146,7 @@ fn encode(
 /// Some texts of one side, by their numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen<'a> {
-    /// Which side's texts.
+    /// Side whose texts they are.
     pub side: Side,
     /// Their numbers.
     pub numbers: &'a [u32],
@@ -164,7 +164,7 @@ pub struct Scorer<'t> {
     fusion: FusionConfig,
 }
 
-/// How many sources are scored at once, at most.
+/// Number of sources that are scored at once, at most.
 const BLOCK: usize = 512;
 
 impl<'t> Scorer<'t> {
@@ -183,7 +183,7 @@ impl<'t> Scorer<'t> {
         self.base.as_deref()
     }
 
-    /// The same contestant with the role that an encoder has in a run, and the pretrained encoder that it began with.
+    /// Sets the role that an encoder has in a run, and the pretrained encoder that it began with.
     #[must_use]
     pub fn known_as(self, role: ContestantRole, base: Option<String>) -> Self {
         Self { role, base, ..self }
@@ -199,7 +199,7 @@ impl<'t> Scorer<'t> {
         self.texts
     }
 
-    /// The same vectors joined with BM25, without embedding anything again.
+    /// Joins these vectors with BM25, without embedding anything again.
     #[must_use]
     pub fn with_bm25(&self, bm25: Bm25Config, fusion: FusionConfig) -> Self {
         Self {
@@ -214,7 +214,7 @@ impl<'t> Scorer<'t> {
         }
     }
 
-    /// What embeddings are compared by, where the contestant is an encoder and nothing else.
+    /// Similarity that embeddings are compared by, where the contestant is an encoder and nothing else.
     pub fn similarity(&self) -> Option<&'static str> {
         match (&self.bm25, self.interaction()?) {
             (None, Interaction::InnerProduct) => Some("cosine"),

@@ -43,7 +43,7 @@ impl<'a> DocumentTexts<'a> {
         Ok(Self { encoder, name: encoder.name(), fingerprint: all.finish(), texts: Box::new(texts), several })
     }
 
-    /// The same under another name.
+    /// Sets another name.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }

@@ -23,12 +23,12 @@ use crate::{
 /// Documents of a query in a run file.
 const RUN_DEPTH: usize = 1000;
 
-/// How a plan is run.
+/// Options of a run of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// For bootstrap intervals.
+    /// Seed of bootstrap intervals.
     pub seed: Seed,
-    /// How many of the best and of the worst queries are kept with texts.
+    /// Number of the best and of the worst queries that are kept with texts.
     pub examples: usize,
     /// Pairs that the contestant was trained on, to look for leaks.
     pub training: Option<&'a TrainingTexts>,
@@ -160,7 +160,7 @@ fn warn_of_ties(outcome: &mut Outcome) {
     }
 }
 
-/// Whose queries are shown and written to run files: the first protocol in which queries rank a whole pool.
+/// Finds the first protocol in which queries rank a whole pool: its queries are shown, and written to run files.
 fn main_ranked(plan: &BenchmarkPlan) -> Option<usize> {
     plan.protocols.iter().position(|planned| matches!(planned, PlannedProtocol::Ranked(_)))
 }

@@ -29,12 +29,12 @@ impl UniqueTexts {
         &self.list[number as usize]
     }
 
-    /// How many.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -48,9 +48,9 @@ impl UniqueTexts {
 /// The texts of both sides. A text that stands on both is encoded twice, because prompts and lengths may differ.
 #[derive(Debug, Clone, Default)]
 pub struct BenchmarkTexts {
-    /// What is searched with.
+    /// Texts that are searched with.
     pub queries: UniqueTexts,
-    /// What is searched in.
+    /// Texts that are searched in.
     pub documents: UniqueTexts,
 }
 

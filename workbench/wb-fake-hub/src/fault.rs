@@ -65,7 +65,7 @@ impl Fault {
         self
     }
 
-    /// Whether answers to this request ignore its range.
+    /// True where answers to this request ignore its range.
     pub(crate) fn ignores_ranges(&self, request: &HubRequest) -> bool {
         matches!(self.kind, Kind::WholeFile) && request.path.contains(&self.of)
     }

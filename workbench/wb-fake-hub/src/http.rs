@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a client of the hub meets.
+//! The part of HTTP/1.1 that a client of the hub meets.
 
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -9,7 +9,7 @@ use std::{
 /// A request that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubRequest {
-    /// Whether it went to the host of large files.
+    /// True where it went to the host of large files.
     pub to_store: bool,
     /// `GET`.
     pub method: String,

@@ -8,14 +8,14 @@ use sha2::{Digest, Sha256};
 /// Files of at least so many bytes are large: they have a SHA-256 and come from another host.
 const LARGE: usize = 4096;
 
-/// Who may read a repository.
+/// Access to a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     /// Everybody.
     Open,
-    /// Who has this token; to all others it does not exist.
+    /// Readers have this token; to all others it does not exist.
     Private(String),
-    /// Who has this token; all others are told of the terms.
+    /// Readers have this token; all others are told of the terms.
     Gated(String),
 }
 

@@ -29,7 +29,7 @@ impl About {
         self.repo.as_ref().map_or("fetch it by other means and put it in its place", |(kind, _)| kind.elsewhere())
     }
 
-    /// Where a person looks at the repository.
+    /// Address at which a person looks at the repository.
     fn page(&self, settings: &Settings) -> String {
         match &self.repo {
             Some((RepoKind::Model, id)) => format!("{}/{id}", settings.endpoint),

@@ -36,13 +36,13 @@ impl Cache {
         Some(self.snapshot(repo).join(path)).filter(|path| path.is_file())
     }
 
-    /// Whether a listed file is there, with its size.
+    /// True where a listed file is there, with its size.
     pub(crate) fn has(&self, repo: &Pinned, file: &RemoteFile) -> bool {
         let found = self.file(repo, &file.path).and_then(|path| fs::metadata(path).ok());
         found.is_some_and(|found| found.len() == file.size)
     }
 
-    /// Where a file's content is kept, named by its hash.
+    /// Path of a file's content, named by its hash.
     pub(crate) fn blob(&self, repo: &Pinned, hash: &str) -> PathBuf {
         self.of(repo).join("blobs").join(hash)
     }
@@ -129,7 +129,7 @@ fn link(relative: &Path, _: &Path, path: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(relative, path)
 }
 
-/// Where links need a privilege, the file has two names.
+/// Gives the file two names, as links need a privilege here.
 #[cfg(all(not(unix), feature = "network"))]
 fn link(_: &Path, blob: &Path, path: &Path) -> std::io::Result<()> {
     fs::hard_link(blob, path).or_else(|_| fs::copy(blob, path).map(|_| ()))

@@ -88,7 +88,7 @@ impl<'a> Client<'a> {
         request.call().map_err(|error| self.unanswered(error, url, about))
     }
 
-    /// Whether an address is one of the endpoint's own: only these see the key.
+    /// True where an address is one of the endpoint's own: only these see the key.
     fn is_endpoint(&self, url: &str) -> bool {
         let place = |url: &str| {
             let uri: Uri = url.parse().ok()?;
@@ -97,7 +97,8 @@ impl<'a> Client<'a> {
         place(url).is_some_and(|of| place(&self.settings.endpoint) == Some(of))
     }
 
-    /// Where a redirect leads: to another place of the same server, or to another server, but never from TLS to none.
+    /// Address to which a redirect leads: to another place of the same server, or to another server, but never from
+    /// TLS to none.
     fn next(&self, url: &str, headers: &HeaderMap, about: &About) -> Result<String, Trouble> {
         let nonsense = || about.error(Why::Nonsense, "redirects to an address that is none");
         let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).ok_or_else(nonsense)?;
@@ -143,7 +144,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Whether nobody is there at all: no name, no way, or a machine that refuses.
+/// True where nobody is there at all: no name, no way, or a machine that refuses.
 fn is_nobody(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
     let by_kind = matches!(

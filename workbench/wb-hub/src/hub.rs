@@ -57,7 +57,7 @@ impl Look {
 static SESSION: OnceLock<Hub> = OnceLock::new();
 
 impl Hub {
-    /// With these settings, without a lock file, watched by nobody.
+    /// Makes a hub of settings, without a lock file, watched by nobody.
     pub fn new(settings: Settings) -> Self {
         Self { settings, lock: None, observer: Box::new(Silent), used: Mutex::default(), room }
     }
@@ -330,7 +330,7 @@ impl Hub {
     }
 }
 
-/// This build cannot ask.
+/// Refusals in place of questions, in a build that cannot ask.
 #[cfg(not(feature = "network"))]
 impl Hub {
     fn ask_commit(&self, repo: &RepoRef) -> Result<String> {

@@ -18,7 +18,7 @@ pub struct RemoteFile {
 /// All files of a repository at a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// In the order of their paths.
+    /// Files in the order of their paths.
     pub files: Vec<RemoteFile>,
 }
 
@@ -28,7 +28,7 @@ impl Listing {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
-    /// Those of these paths that are there.
+    /// Listed files of these paths.
     pub(crate) fn chosen(&self, paths: &[String]) -> Vec<RemoteFile> {
         self.files.iter().filter(|file| paths.contains(&file.path)).cloned().collect()
     }

@@ -19,7 +19,7 @@ pub const LOCK_FILE: &str = "hub.lock";
 pub struct Locked {
     /// 40 hex digits.
     pub commit: String,
-    /// When it was asked for, RFC 3339, UTC.
+    /// Time at which it was asked for, RFC 3339, UTC.
     pub resolved: String,
 }
 
@@ -43,7 +43,7 @@ impl LockFile {
         Self { path: runs.join(LOCK_FILE) }
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! How far a download of several files is: megabytes, rate, time left.
+//! Progress of a download of several files: megabytes, rate, time left.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Of so many bytes in all; 0 where that is not known.
+    /// Begins with a total of bytes; 0 where that is not known.
     pub(crate) fn new(observer: &'a dyn Observer, total: u64) -> Self {
         let recent = [(Instant::now(), 0)].into();
         Self { observer, file: String::new(), done: 0, total, reported: None, recent }

@@ -1,4 +1,4 @@
-//! Who watches downloads, and may forbid large ones.
+//! Observers of downloads, which may forbid large ones.
 
 use wb_core::Progress;
 
@@ -15,13 +15,13 @@ pub struct Demand {
 
 /// Sees how far downloads are, and is asked before large ones.
 pub trait Observer: Send + Sync {
-    /// How far it is, in megabytes.
+    /// Takes the progress of a download, in megabytes.
     fn progress(&self, progress: Progress);
-    /// No download is under way any more.
+    /// Learns that no download is under way any more.
     fn finished(&self);
-    /// A remark: a wait, a new name.
+    /// Takes a remark: a wait, a new name.
     fn note(&self, text: &str);
-    /// A refusal in one sentence with its hint, where so much may not be fetched.
+    /// Gives a refusal in one sentence with its hint, where so much may not be fetched.
     fn refuses(&self, demand: &Demand) -> Option<(String, String)>;
 }
 

@@ -17,9 +17,9 @@ use crate::{
     transfer::{self, Coming},
 };
 
-/// No answer of the interface is longer.
+/// Limit of an answer's bytes: none of the interface is longer.
 const MAX_BYTES: u64 = 64 << 20;
-/// A repository has fewer pages of files.
+/// Limit of a list's pages: repositories have fewer.
 const MAX_PAGES: usize = 1000;
 
 /// Asks the hub.

@@ -1,4 +1,4 @@
-//! How often a server is asked again, and how long is waited in between.
+//! Repeated questions to a server, and the waits in between.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) enum Trouble {
         /// Attempts that it counts for: where no server is at all, few will do.
         counts: u32,
     },
-    /// No attempt will do.
+    /// Failure that no other attempt will mend.
     Final(Box<Error>),
 }
 

@@ -89,7 +89,7 @@ impl RepoRef {
         format!("{}/{}@{}", self.kind.plural(), self.id, self.revision())
     }
 
-    /// The same repository at a commit.
+    /// Pins the repository to a commit.
     pub(crate) fn at(&self, commit: &str) -> Pinned {
         Pinned { kind: self.kind, id: self.id.clone(), commit: commit.to_owned() }
     }
@@ -131,7 +131,7 @@ impl fmt::Display for Pinned {
     }
 }
 
-/// Whether a text is a commit's name: 40 lower-case hex digits, as git writes them.
+/// True where a text is a commit's name: 40 lower-case hex digits, as git writes them.
 pub(crate) fn is_commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

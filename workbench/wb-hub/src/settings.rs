@@ -1,4 +1,4 @@
-//! Where files are kept, whom to ask for them, and with which key: the environment's word, as Python's client takes it.
+//! Settings of the hub (cache, server, key, patience) out of the environment, as Python's client takes it.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -11,17 +11,17 @@ pub struct Settings {
     pub endpoint: String,
     /// The cache that all of the hub's clients share; none where there is no home folder.
     pub cache: Option<PathBuf>,
-    /// For repositories that are not open to everybody; only ever sent to the endpoint.
+    /// Key for repositories that are not open to everybody; only ever sent to the endpoint.
     pub key: Option<Key>,
     /// The variable that forbids to ask anybody.
     pub offline: Option<&'static str>,
     /// Names that the lock file does not know are refused.
     pub locked: bool,
-    /// How long to try.
+    /// Limits of attempts and waits.
     pub patience: Patience,
 }
 
-/// How long a server is tried before it counts as not reachable.
+/// Limits after which a server counts as not reachable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Patience {
     /// Attempts in a row that bring nothing.
@@ -46,12 +46,12 @@ impl Default for Patience {
 }
 
 impl Settings {
-    /// Those of this process's environment.
+    /// Reads this process's environment.
     pub fn of_environment() -> Self {
         Self::of(&|name| std::env::var_os(name))
     }
 
-    /// Those of an environment, asked variable by variable.
+    /// Reads an environment, asked variable by variable.
     pub fn of(get: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let set = |name: &str| get(name).filter(|value| !value.is_empty());
         let path = |name: &str| set(name).map(PathBuf::from);

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct Coming<'a> {
     /// Its address.
     pub(crate) url: &'a str,
-    /// In words.
+    /// Description of it for messages.
     pub(crate) about: About,
     /// Its bytes, where they are known.
     pub(crate) size: Option<u64>,
@@ -30,9 +30,9 @@ pub(crate) struct Coming<'a> {
     pub(crate) digest: Option<&'a Digest>,
     /// The commit that the server has to answer with.
     pub(crate) commit: Option<&'a str>,
-    /// Where the unfinished file is.
+    /// Path of the unfinished file.
     pub(crate) part: &'a Path,
-    /// Where it is when it is whole.
+    /// Path of the whole file.
     pub(crate) to: &'a Path,
 }
 
@@ -167,7 +167,7 @@ fn more(
     }
 }
 
-/// Whether the endpoint answers with the commit and the content that it lists.
+/// Checks that the endpoint answers with the commit and the content that it lists.
 fn agrees(headers: &HeaderMap, coming: &Coming<'_>) -> Result<(), Trouble> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if let (Some(expected), Some(got)) = (coming.commit, header("x-repo-commit"))
@@ -212,7 +212,7 @@ fn cut(coming: &Coming<'_>, length: u64, expected: Option<u64>, source: Option<s
     Trouble::again(error.with_hint("give the same command again: what came is kept"), None)
 }
 
-/// Whether the file that came is the one that was listed.
+/// Checks that the file that came is the one that was listed.
 fn check(coming: &Coming<'_>) -> Result<(), Error> {
     let Some(digest) = coming.digest else { return Ok(()) };
     let found = digest.of_same_kind(coming.part)?;

@@ -133,7 +133,7 @@ impl CodeTokenizer {
     }
 }
 
-/// What a character is to the splitter.
+/// Class of a character for the splitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Upper,

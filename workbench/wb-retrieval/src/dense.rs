@@ -13,8 +13,8 @@ pub struct DenseRetriever<'a> {
 }
 
 impl<'a> DenseRetriever<'a> {
-    /// Encodes documents in the order given. One vector a text is compared as the encoder makes it (inner product), so an
-    /// encoder that is meant for cosine normalizes; one vector a token by MaxSim.
+    /// Encodes documents in the order given. One vector a text is compared as the encoder makes it (inner product), so
+    /// an encoder that is meant for cosine normalizes; one vector a token by MaxSim.
     pub fn new(encoder: &'a dyn Encoder, documents: &[&str], progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         let vectors = encode(encoder, documents, Side::Document, progress)?;
         let mut fingerprint = Fingerprint::builder();

@@ -19,36 +19,36 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why a file is no index that can be read.
+/// An error of an index's file or vectors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] wb_core::Error),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's answer.
         #[source]
         source: std::io::Error,
     },
-    /// Its bytes are not what they should be.
+    /// Bytes that contradict the layout.
     #[error("{}: byte {at}: {what}", path.display())]
     Layout {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Place of the byte.
         at: u64,
-        /// What was found and what was expected.
+        /// Found and expected, in words.
         what: String,
     },
     /// Vectors that make no index.
     #[error("{values} floats are no vectors of {dimension}")]
     Shape {
-        /// How many floats there are.
+        /// Number of floats.
         values: usize,
         /// The dimension.
         dimension: usize,
@@ -80,12 +80,12 @@ impl FlatIp {
         if fits { Ok(Self { dimension, values }) } else { Err(Error::Shape { values: values.len(), dimension }) }
     }
 
-    /// How many vectors there are.
+    /// Number of vectors.
     pub fn len(&self) -> usize {
         self.values.len().checked_div(self.dimension).unwrap_or(0)
     }
 
-    /// Whether there is none.
+    /// True where there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// What faiss 1.15 writes for the three vectors (0, 1), (2, 3), (4, 5).
+    /// Bytes that faiss 1.15 writes for the three vectors (0, 1), (2, 3), (4, 5).
     const REAL: &str = "4978464902000000030000000000000000001000000000000000100000000000010000000006000000000000000000\
                         00000000803f0000004000004040000080400000a040";
 

@@ -26,8 +26,8 @@ const BUFFER_BYTES: usize = 64 << 20;
 /// Queries in a batch: few enough for their panels to come back from the shared cache, enough to read documents rarely.
 const BATCH: usize = 2048;
 
-/// The embeddings of all documents, searched exactly: by inner product (cosine, where vectors have length 1), or by MaxSim
-/// where documents or queries have several vectors. Memory: 4 bytes for each number of each vector.
+/// The embeddings of all documents, searched exactly: by inner product (cosine, where vectors have length 1), or by
+/// MaxSim where documents or queries have several vectors. Memory: 4 bytes for each number of each vector.
 #[derive(Debug)]
 pub struct Flat {
     documents: Embeddings,
@@ -44,12 +44,12 @@ impl Flat {
         Ok(Self { documents })
     }
 
-    /// How many documents.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.documents.texts()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }

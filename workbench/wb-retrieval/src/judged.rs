@@ -1,6 +1,6 @@
-//! Where the relevant documents of one query stand among equal and unequal scores: all that a metric looks at.
+//! Places of one query's relevant documents among equal and unequal scores: all that a metric looks at.
 
-/// Where the relevant documents of one query stand in its ranking, and which there are in all.
+/// Places of one query's relevant documents in its ranking, with the grades of all that are relevant.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JudgedRanking {
     /// Groups with a relevant document, best first.
@@ -21,14 +21,14 @@ pub(crate) struct Group {
 }
 
 impl JudgedRanking {
-    /// Of a ranking whose order is settled: the grade of each hit, best first (0 where it is not relevant), and the
+    /// Takes a ranking whose order is settled: the grade of each hit, best first (0 where it is not relevant), and the
     /// grades of all documents judged for the query.
     pub fn in_order(hits: impl IntoIterator<Item = f64>, judged: impl IntoIterator<Item = f64>) -> Self {
         let group = |(before, grade)| (grade > 0.0).then(|| Group { before, size: 1, grades: vec![grade] });
         Self { groups: hits.into_iter().enumerate().filter_map(group).collect(), grades: descending(judged) }
     }
 
-    /// Of the scores of a whole pool: `judged` are positions in it with their grades. A score that is not a number
+    /// Takes the scores of a whole pool: `judged` are positions in it with their grades. A score that is not a number
     /// counts as negative infinity.
     pub fn by_score(scores: &[f32], judged: &[(usize, f64)]) -> Self {
         let score = |position: usize| if scores[position].is_nan() { f32::NEG_INFINITY } else { scores[position] };
@@ -58,14 +58,14 @@ impl JudgedRanking {
         }
     }
 
-    /// The same with grades of judged documents that are not in the pool; they count as not found.
+    /// Adds grades of judged documents that are not in the pool; they count as not found.
     #[must_use]
     pub fn with_missing(mut self, grades: impl IntoIterator<Item = f64>) -> Self {
         self.grades = descending(self.grades.into_iter().chain(grades));
         self
     }
 
-    /// How many documents are relevant, found or not.
+    /// Number of relevant documents, found or not.
     pub fn n_relevant(&self) -> usize {
         self.grades.len()
     }
@@ -85,7 +85,7 @@ impl JudgedRanking {
     }
 }
 
-/// How many scores are greater, and how many equal.
+/// Numbers of scores that are greater, and that are equal.
 pub(crate) fn count(scores: &[f32], than: f32) -> (usize, usize) {
     let mut counts = [0usize; 2];
     for &score in scores {

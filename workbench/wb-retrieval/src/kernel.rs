@@ -19,7 +19,7 @@ pub(crate) const PANEL_REGISTERS: usize = 2;
 const ROWS_WIDE: usize = 12;
 const ROWS_NARROW: usize = 6;
 
-/// What this machine's registers make of tiles.
+/// Sizes of tiles, as this machine's registers make them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Machine {
     arch: Arch,
@@ -30,7 +30,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// With the best instructions that this machine has.
+    /// Takes the best instructions that this machine has.
     pub(crate) fn here() -> Self {
         Self::of(Arch::new())
     }
@@ -67,7 +67,7 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 /// Vectors regrouped: `width` of them side by side, dimension after dimension; the last panel is filled up with zeros.
 pub(crate) struct Panels {
     numbers: Vec<f32>,
-    /// Where the first number stands, so that a register's worth never crosses a cache line.
+    /// Place of the first number, so that a register's worth never crosses a cache line.
     start: usize,
     dim: usize,
     width: usize,
@@ -82,7 +82,7 @@ impl Panels {
         panels
     }
 
-    /// Without vectors yet.
+    /// Makes panels without vectors yet.
     pub(crate) fn empty(dim: usize, width: usize) -> Self {
         Self { numbers: Vec::new(), start: 0, dim, width, n: 0 }
     }
@@ -110,7 +110,7 @@ impl Panels {
         }
     }
 
-    /// How many panels.
+    /// Number of panels.
     fn len(&self) -> usize {
         self.n.div_ceil(self.width)
     }
@@ -120,7 +120,7 @@ impl Panels {
         self.dim
     }
 
-    /// How many vectors, with those that fill up the last panel.
+    /// Number of vectors, with those that fill up the last panel.
     pub(crate) fn padded(&self) -> usize {
         self.len() * self.width
     }
@@ -132,7 +132,7 @@ impl Panels {
     }
 }
 
-/// What is done with the scores of a tile.
+/// A receiver of the scores of a tile.
 pub(crate) trait Sink {
     /// The inner products of `R` rows from `row` on with the panel that begins at vector `column`.
     /// Rows and vectors beyond the last are padding.

@@ -2,8 +2,8 @@
 //! result is; hard negatives.
 //!
 //! A [`retriever::Retriever`] ranks a corpus for queries; [`metric`] measures rankings and [`ties`] says how much of
-//! a number is luck with equal scores; [`wb_core::statistics`] says how much of it is luck with queries. [`mining`] turns
-//! rankings into hard negatives.
+//! a number is luck with equal scores; [`wb_core::statistics`] says how much of it is luck with queries. [`mining`]
+//! turns rankings into hard negatives.
 //! Nothing here knows a model, a benchmark or a terminal.
 
 pub mod beir;

@@ -24,7 +24,7 @@ use crate::{
 const QUERY_TOKENS: usize = 96;
 /// Document tokens that meet them at once, in whole documents; both together are 400 KB.
 const DOCUMENT_TOKENS: usize = 1024;
-/// What each query token gets from a document without tokens: the least product of vectors of length 1.
+/// Score of each query token with a document without tokens: the least product of vectors of length 1.
 const LEAST: f32 = -1.0;
 
 /// MaxSim of every query with every document, `[queries, documents]`. A document without tokens comes last: each query

@@ -1,4 +1,4 @@
-//! What a ranking is worth: MRR, nDCG, recall, precision, MAP, hit rate, for one query.
+//! Metrics of one query's ranking: MRR, nDCG, recall, precision, MAP, hit rate.
 //!
 //! Values are those of trec_eval (9.0) and of sentence-transformers' information retrieval evaluator, which agree once
 //! the order of equal scores is settled, but for MAP with a cut ([`Divisor`]). A document with a grade above 0 is
@@ -31,10 +31,10 @@ pub enum Metric {
     Map(RankCut, Divisor),
 }
 
-/// How many places count; none is all.
+/// Number of places that count; none is all.
 pub type RankCut = Option<usize>;
 
-/// What a grade is worth in nDCG.
+/// Worth of a grade in nDCG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Gain {
     /// The grade itself, as trec_eval has it.
@@ -43,12 +43,12 @@ pub enum Gain {
     Exponential,
 }
 
-/// What the sum of precisions is divided by.
+/// Divisor of the sum of precisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Divisor {
-    /// All relevant documents, as trec_eval has it (`map_cut`).
+    /// Relevant documents, as trec_eval has it (`map_cut`).
     Relevant,
-    /// As many of them as fit into the first `k`, as sentence-transformers has it.
+    /// Relevant documents, `k` of them at most, as sentence-transformers has it.
     Reachable,
 }
 

@@ -10,13 +10,13 @@ pub struct NpyHeader {
     pub kind: String,
     /// Column after column instead of row after row.
     pub fortran_order: bool,
-    /// How many entries there are along each axis; none for a single entry.
+    /// Number of entries along each axis; none for a single entry.
     pub shape: Vec<u64>,
 }
 
-/// No header of ours or of NumPy is this long.
+/// Limit of a header's length: none of ours or of NumPy is so long.
 const LONGEST: u64 = 1 << 24;
-/// No array of NumPy has more.
+/// Greatest number of axes that NumPy has.
 const MOST_AXES: usize = 64;
 /// Heads are padded to a multiple of this; NumPy wants a multiple of 64 bytes before the first entry.
 const ALIGNMENT: usize = 128;

@@ -1,4 +1,4 @@
-//! Where each query's own document ranks, and which texts say the same as an earlier one.
+//! Ranks of each query's own document, and texts that say the same as an earlier one.
 
 use ndarray::s;
 use rayon::prelude::*;
@@ -6,8 +6,8 @@ use wb_core::{Embeddings, Progress};
 
 use crate::{Error, Result, Retriever, inner_product::inner_products, retriever::block_of};
 
-/// For each query the rank, from 1, of its own document: 1 + the number of other documents whose score is at least as
-/// high. Ties count against it, and so do scores that are not numbers. `own[i]` is the position of query i's document.
+/// Ranks, from 1, each query's own document: 1 + the number of other documents whose score is at least as high. Ties
+/// count against it, and so do scores that are not numbers. `own[i]` is the position of query i's document.
 ///
 /// Queries go in blocks whose scores fit 256 MiB; time grows with queries × documents.
 pub fn own_ranks(

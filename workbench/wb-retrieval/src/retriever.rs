@@ -13,24 +13,24 @@ pub trait Retriever {
     /// Everything that decides the scores: settings, weights, the corpus.
     fn fingerprint(&self) -> Fingerprint;
 
-    /// How many documents the corpus has.
+    /// Number of documents in the corpus.
     fn n_documents(&self) -> usize;
 
     /// The score of every document for every query, `[queries, documents]`. This is
     /// `4 × queries × documents` bytes, so give long lists of queries in blocks ([`block_of`]).
     fn scores(&self, queries: &[&str], progress: &mut dyn FnMut(Progress)) -> Result<Array2<f32>>;
 
-    /// At most `k` hits for each query, best first; equal scores are ordered by position, lower first.
+    /// Gives at most `k` hits for each query, best first; equal scores are ordered by position, lower first.
     /// A lexical retriever leaves out documents that share no word with the query.
     fn rank(&self, queries: &[&str], k: usize, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ranking>>;
 }
 
-/// How many queries make a block of scores of at most 256 MiB, at least one.
+/// Number of queries that make a block of scores of at most 256 MiB, at least one.
 pub fn block_of(n_documents: usize) -> usize {
     ((256 << 20) / 4 / n_documents.max(1)).max(1)
 }
 
-/// What is done with the titles that BEIR keeps apart.
+/// Use of the titles that BEIR keeps apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Titles {

@@ -5,7 +5,7 @@ use wb_core::Hit;
 
 use crate::{judged::count, top_k::top_k};
 
-/// Which of two documents with one score stands first.
+/// The order of two documents with one score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TieRule {
@@ -22,7 +22,7 @@ pub enum TieRule {
 }
 
 impl TieRule {
-    /// Whether of two documents of one score `a` stands before `b`; each is a position and an id.
+    /// The order of two documents `a` and `b` of one score; each is a position and an id.
     fn before(self, a: (usize, &str), b: (usize, &str)) -> std::cmp::Ordering {
         match self {
             Self::FirstPosition => a.0.cmp(&b.0),

@@ -15,7 +15,7 @@ use crate::{
 /// One way to embed, with what it found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AbArm {
-    /// What it is called: `code`, `annotation`.
+    /// Name of the arm: `code`, `annotation`.
     pub name: String,
     /// Ids of the documents found, best first, by query id.
     pub rankings: BTreeMap<String, Vec<String>>,
@@ -26,7 +26,7 @@ pub struct AbArm {
 pub struct ArmTexts<'a> {
     /// Ids of the documents.
     pub ids: &'a [String],
-    /// What is embedded.
+    /// Texts that are embedded.
     pub texts: &'a [String],
     /// The document of each text, as a position in `ids`; of several texts of one document the best one counts.
     pub documents: &'a [usize],

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 
 /// The cuts of the experiment.
 const FIRST: usize = 3;
-/// As far as anybody looks.
+/// Number of results that are looked at.
 const DEPTH: usize = 5;
 
 /// A query, and what a good answer to it shows. What is left empty is not asked about.
@@ -32,7 +32,7 @@ const DEPTH: usize = 5;
 pub struct AbQuery {
     /// Unique.
     pub id: String,
-    /// What is typed.
+    /// Text of the query, as it is typed.
     pub text: String,
     /// Words of the subject, which a wrong answer may have too: `fraud`, `imbalanced`, `detection`.
     pub theme: Vec<String>,
@@ -49,7 +49,7 @@ pub struct AbQuery {
 /// there; the technique is absent though the theme is there; else other. Words are compared without case, whole
 /// (`gan` is not in `organ`, `partial_fit` not in `partial_fit_all`).
 ///
-/// That is a rule, and a person's word is better: see [`AbExperiment::classes`].
+/// The rule gives way to a person's word: see [`AbExperiment::classes`].
 pub fn error_class(query: &AbQuery, text: &str) -> ErrorClass {
     let text = text.to_lowercase();
     let has = |words: &[String]| words.iter().any(|word| holds(&text, &word.to_lowercase()));
@@ -65,7 +65,7 @@ pub fn error_class(query: &AbQuery, text: &str) -> ErrorClass {
     }
 }
 
-/// Whether a word stands in a text with no letter, digit or underscore beside it.
+/// True where a word stands in a text with no letter, digit or underscore beside it.
 fn holds(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !word.is_empty()
@@ -80,7 +80,8 @@ fn holds(text: &str, word: &str) -> bool {
 pub struct AbExperiment<'a> {
     /// The queries.
     pub queries: &'a [AbQuery],
-    /// Which documents are of use for which query: a grade above 0. A document that nobody judged is of no use, and counted.
+    /// Judgements: a grade above 0 says that a document is of use for a query. A document that nobody judged is of no
+    /// use, and counted.
     pub qrels: &'a Qrels,
     /// The arm that is there already.
     pub baseline: &'a AbArm,

@@ -10,12 +10,12 @@ use wb_core::{
 
 use crate::{Result, protocols::PlannedProtocol, texts::BenchmarkTexts};
 
-/// What a benchmark is, for people and for `wb compare`.
+/// Description of a benchmark, for people and for `wb compare`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Card {
-    /// As on the command line: `codesearchnet`.
+    /// Name of the benchmark, as on the command line: `codesearchnet`.
     pub name: &'static str,
-    /// What it measures in a few words, for lists: `functions found by their documentation: MRR, NDCG`.
+    /// Measured quantity in a few words, for lists: `functions found by their documentation: MRR, NDCG`.
     pub measures: &'static str,
     /// Ids of its protocols, for lists; `*` ends one that stands for all that begin so.
     pub protocols: &'static [&'static str],
@@ -23,24 +23,25 @@ pub struct Card {
     pub version: u32,
     /// The data.
     pub dataset: &'static str,
-    /// Where `wb data get` puts it, below the folder of data of others: `cosqa`; empty where it has no place of its own.
+    /// Folder of `wb data get` for it, below the folder of data of others: `cosqa`; empty where it has no place of its
+    /// own.
     pub place: &'static str,
-    /// Its licence.
+    /// Licence of the data.
     pub licence: &'static str,
     /// The paper.
     pub paper: &'static str,
-    /// How to cite it.
+    /// Identifier to cite it by: `arXiv:...`, `doi:...`.
     pub citation: &'static str,
     /// Protocol and metric that a verdict is about, the first that was run.
     pub main: &'static [(&'static str, &'static str)],
 }
 
-/// Where a benchmark's data is.
+/// Place of a benchmark's data.
 #[derive(Debug, Clone, Copy)]
 pub enum BenchmarkData<'a> {
-    /// In a folder.
+    /// Data in a folder.
     Folder(&'a Path),
-    /// In memory.
+    /// Pairs in memory.
     Pairs(&'a PairSet),
 }
 
@@ -68,17 +69,17 @@ pub struct BenchmarkPlan {
     pub card: &'static Card,
     /// Every text once.
     pub texts: BenchmarkTexts,
-    /// In the order in which they are measured.
+    /// Protocols in the order in which they are measured.
     pub protocols: Vec<PlannedProtocol>,
-    /// What this data cannot give.
+    /// Protocols that this data cannot give, with reasons.
     pub not_run: Vec<NotRun>,
-    /// What a reader must know.
+    /// Remarks that a reader must know.
     pub warnings: Vec<String>,
     /// Counts that belong to the data itself.
     pub audit: Vec<AuditLine>,
-    /// What decides the numbers beside data and contestant: `text`, `split`.
+    /// Settings that decide the numbers beside data and contestant: `text`, `split`.
     pub settings: Vec<(String, String)>,
-    /// Of the data read.
+    /// Fingerprint of the data read.
     pub dataset: Fingerprint,
 }
 
@@ -110,7 +111,7 @@ impl BenchmarkPlan {
 
 /// Data to a plan.
 pub trait Benchmark {
-    /// What it is.
+    /// Description of the benchmark.
     fn card(&self) -> &'static Card;
 
     /// Refuses values that make no sense.

@@ -26,7 +26,7 @@ pub const CARD: Card = Card {
     main: &[("cosqa-6267", "mrr")],
 };
 
-/// What a full pool has.
+/// Number of functions in a full pool.
 const POOL: usize = 6267;
 
 /// Nothing can be set.

@@ -36,7 +36,7 @@ pub enum BenchmarkConfig {
     Pairs(PairsConfig),
 }
 
-/// As on the command line, in the order of lists.
+/// Names of benchmarks, as on the command line, in the order of lists.
 pub const NAMES: [&str; 5] =
     [codesearchnet::CARD.name, cosqa::CARD.name, stackoverflow_qa::CARD.name, beir::CARD.name, pairs::CARD.name];
 

@@ -17,7 +17,7 @@ pub struct AnnotatedDocument {
     pub id: String,
     /// Lower case.
     pub language: String,
-    /// What the annotations name it by.
+    /// URL that the annotations name it by.
     pub url: String,
     /// The function as it was written.
     pub code: String,
@@ -26,11 +26,11 @@ pub struct AnnotatedDocument {
 /// The annotated corpus.
 #[derive(Debug, Clone, Default)]
 pub struct AnnotatedLayout {
-    /// Of the languages that are wanted, in file order.
+    /// Documents of the languages that are wanted, in file order.
     pub documents: Vec<AnnotatedDocument>,
     /// Every language of the corpus, sorted, whether it is wanted or not.
     pub available: Vec<String>,
-    /// As they stand in `queries.csv`, else in the annotations.
+    /// Queries as they stand in `queries.csv`, else in the annotations.
     pub queries: Vec<String>,
     /// Language to query to URL to mean relevance (0 to 3); language and query in lower case.
     pub relevance: BTreeMap<String, BTreeMap<String, BTreeMap<String, f64>>>,

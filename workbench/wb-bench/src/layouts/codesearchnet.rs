@@ -73,10 +73,10 @@ pub enum CodeSearchNetSplit {
 }
 
 impl CodeSearchNetSplit {
-    /// Both, in the order in which they are measured.
+    /// The two splits, in the order in which they are measured.
     pub const ALL: [Self; 2] = [Self::Test, Self::Valid];
 
-    /// As files are named.
+    /// Name of the split in names of files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Test => "test",
@@ -85,7 +85,7 @@ impl CodeSearchNetSplit {
     }
 }
 
-/// What a folder holds.
+/// Functions that a folder holds.
 #[derive(Debug, Clone, Default)]
 pub struct Functions {
     /// The test split over all languages, in sorted file order.
@@ -118,7 +118,7 @@ impl Functions {
         languages
     }
 
-    /// Whether nothing was found.
+    /// True where nothing was found.
     pub fn is_empty(&self) -> bool {
         self.test.is_empty() && self.valid.is_empty() && self.advtest.is_empty() && self.advtest_valid.is_empty()
     }

@@ -29,7 +29,7 @@ impl Files {
         &self.root
     }
 
-    /// Of every file read so far: its place under the folder and its (unpacked) content.
+    /// Fingerprint of every file read so far: its place under the folder and its (unpacked) content.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint.finish()
     }

@@ -1,4 +1,4 @@
-//! How benchmark data lies in folders, one layout per file.
+//! Layouts of benchmark data in folders, one per file.
 
 pub mod annotated;
 pub mod codesearchnet;

@@ -30,7 +30,7 @@ pub const CUTS: [usize; 6] = [1, 3, 5, 10, 100, 1000];
 /// Cuts of sentence-transformers' evaluator.
 pub const ST_CUTS: [usize; 4] = [1, 3, 5, 10];
 
-/// Whose rules.
+/// Evaluator whose rules a collection is measured under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BeirRules {
     /// CoIR, as BEIR.
@@ -42,7 +42,7 @@ pub enum BeirRules {
 }
 
 impl BeirRules {
-    /// All three.
+    /// The three evaluators.
     pub const ALL: [Self; 3] = [Self::Coir, Self::Mteb, Self::SentenceTransformers];
 
     /// The protocol's id on data of this name.
@@ -51,7 +51,7 @@ impl BeirRules {
         if name.starts_with(&prefix) { name.to_owned() } else { prefix + name }
     }
 
-    /// As ids begin.
+    /// Beginning of the protocol's ids.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Coir => "coir",

@@ -1,7 +1,8 @@
 //! `cosqa-6267`: web queries search CoSQA's whole pool of functions; MRR over the full ranking.
 //!
 //! Query = `doc`, code = the key of `code_idx_map.txt`, docstrings inside, as published. Ties as in
-//! [`csn_clean_full`](super::csn_clean_full), over the pool in file order. Beside MRR stand Recall@{1,5,10} and nDCG@10.
+//! [`csn_clean_full`](super::csn_clean_full), over the pool in file order. Beside MRR stand Recall@{1,5,10} and
+//! nDCG@10.
 
 use std::collections::HashMap;
 

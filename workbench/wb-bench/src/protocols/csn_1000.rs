@@ -45,13 +45,13 @@ const DISPLAYED: usize = 50;
 pub struct Csn1000 {
     /// `csn-1000` or `csn-func1000`.
     pub id: String,
-    /// What it does, in words for people.
+    /// Description of the protocol, in words for people.
     pub description: &'static str,
     /// `ruby`, or `all`.
     pub language: String,
     /// `test` or `valid`.
     pub split: String,
-    /// In sorted file order.
+    /// Functions in sorted file order.
     pub functions: Vec<BatchFunction>,
     /// 1,000, or what an earlier evaluation reduced it to.
     pub batch: usize,
@@ -81,14 +81,14 @@ pub fn batch_sizes(n_functions: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Where a code's own query stands among the batch's.
+/// Place of a code's own query among the batch's.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     /// Queries strictly nearer.
     nearer: usize,
     /// Queries equally near, its own among them.
     tied: usize,
-    /// The same two over distinct query texts.
+    /// Queries nearer and tied, counted over distinct query texts.
     distinct: (usize, usize),
 }
 
@@ -203,7 +203,7 @@ impl Csn1000 {
     }
 }
 
-/// For each function, whether it is the first with its query text.
+/// Marks, for each function, the first with its query text.
 /// Missing queries are random vectors, so each is a text of its own.
 fn first_of_texts(functions: &[&BatchFunction]) -> Vec<bool> {
     let mut seen = HashSet::new();

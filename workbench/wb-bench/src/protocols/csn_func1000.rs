@@ -10,7 +10,7 @@ use crate::layouts::codesearchnet::Function;
 
 /// `csn-func1000` in words.
 pub const DESCRIPTION: &str = "as csn-1000, with the function’s name as the query";
-/// What stands for the name in the code.
+/// Token that stands for the name in the code.
 pub const HIDDEN: &str = "%UNK%";
 
 /// The name as a query.

@@ -1,19 +1,18 @@
 //! `csn-ndcg-within` and `csn-ndcg-all`: 99 human queries over a language's functions; NDCG of the first 300.
 //!
-//! After `src/relevanceeval.py` of github/CodeSearchNet. Relevance is the mean of a (query, language, URL)'s judgements,
-//! 0 to 3 and possibly fractional; language and query in lower case. Of each query's ranking only the first 300 URLs
-//! count. Gain is `2^relevance − 1`, discount `log2(rank + 1)`. In *within* the rank advances on annotated URLs only,
-//! in *all* on every URL. The ideal is over all annotated URLs of the query, without a cut. Queries whose ideal is 0
-//! are left out; the mean is over the other annotated queries of the language.
-//! A URL that the ranking holds twice is credited twice, as in the reference, with a warning.
+//! After `src/relevanceeval.py` of github/CodeSearchNet. Relevance is the mean of a (query, language, URL)'s
+//! judgements, 0 to 3 and possibly fractional; language and query in lower case. Of each query's ranking only the first
+//! 300 URLs count. Gain is `2^relevance − 1`, discount `log2(rank + 1)`. In *within* the rank advances on annotated
+//! URLs only, in *all* on every URL. The ideal is over all annotated URLs of the query, without a cut. Queries whose
+//! ideal is 0 are left out; the mean is over the other annotated queries of the language. A URL that the ranking holds
+//! twice is credited twice, as in the reference, with a warning.
 //!
 //! The pool is what the data holds: with the annotated corpus alone that is a few hundred judged functions of a
 //! language, not the whole language, so the numbers are for comparisons on the same data only. Where the corpus lacks
-//! judged URLs, which nobody can then return, the ideal of metric `ndcg` holds them all the same, as the reference script
-//! does with the same annotations; metric `ndcg_held_ideal` leaves their judgements out.
-//! Equal scores stand in corpus order. De-duplication keeps the first of equal texts, with the highest relevance of
-//! its copies; the others' judgements are dropped, from the ideal too. The expected value under ties is the mean of
-//! 32 seeded orders.
+//! judged URLs, which nobody can then return, the ideal of metric `ndcg` holds them all the same, as the reference
+//! script does with the same annotations; metric `ndcg_held_ideal` leaves their judgements out. Equal scores stand in
+//! corpus order. De-duplication keeps the first of equal texts, with the highest relevance of its copies; the others'
+//! judgements are dropped, from the ideal too. The expected value under ties is the mean of 32 seeded orders.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -51,7 +50,7 @@ pub struct CsnNdcg {
 /// A query with its judgements.
 #[derive(Debug, Clone)]
 pub struct HumanQuery {
-    /// As it stands in the list of queries; its id too.
+    /// Query as it stands in the list of queries; its id too.
     pub text: String,
     /// The number of its text.
     pub number: u32,
@@ -71,7 +70,7 @@ struct Value {
     distinct: f64,
     /// The ideal of held URLs as a share of that of all judged URLs; not a number where nothing is relevant.
     share: f64,
-    /// The same share without the judgements of duplicates.
+    /// Share of the held ideal without the judgements of duplicates.
     distinct_share: f64,
     rank: u64,
 }
@@ -95,12 +94,12 @@ impl Value {
     }
 }
 
-/// Which judgements the ideal is made of.
+/// Judgements that the ideal is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ideal {
-    /// Those about URLs of the corpus.
+    /// Judgements about URLs of the corpus.
     Held,
-    /// All, as the reference script has it.
+    /// Every judgement, as the reference script has it.
     Judged,
 }
 
@@ -112,7 +111,7 @@ impl Ideal {
         }
     }
 
-    /// Whether a query has an ideal above 0, from the share of its held ideal in the whole one.
+    /// True where a query has an ideal above 0, from the share of its held ideal in the whole one.
     fn measures(self, share: f64) -> bool {
         match self {
             Self::Held => share > 0.0,
@@ -121,7 +120,7 @@ impl Ideal {
     }
 }
 
-/// How much of a query's judgements its first 300 documents hold.
+/// Counts of a query's judgements among its first 300 documents.
 #[derive(Debug, Clone, Copy)]
 struct Coverage {
     judged: usize,
@@ -243,7 +242,7 @@ impl CsnNdcg {
 }
 
 impl CsnNdcg {
-    /// The same data as queries over a pool, for audits: every URL that is relevant to a query answers it.
+    /// Gives the data as queries over a pool, for audits: every URL that is relevant to a query answers it.
     pub fn as_part(&self) -> QueryPool {
         let queries = self.queries.iter().map(|query| {
             let grade = |url: &str| query.relevance.get(url).copied().filter(|grade| *grade > 0.0);

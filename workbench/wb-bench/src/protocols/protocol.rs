@@ -13,17 +13,17 @@ pub trait Protocol {
     /// `csn-1000`, `cosqa-6267`, ...
     fn id(&self) -> &str;
 
-    /// What it is measured on, for progress lines: `csn-1000 ruby valid`.
+    /// Name with language and split, for progress lines: `csn-1000 ruby valid`.
     fn title(&self) -> String;
 
     /// Measures a contestant.
     fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers>;
 }
 
-/// What every protocol is told.
+/// Settings of a measurement that every protocol is told.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
-    /// For bootstrap intervals and for shuffling ties.
+    /// Seed of bootstrap intervals and of shuffled ties.
     pub seed: Seed,
 }
 
@@ -34,12 +34,12 @@ impl Context {
     }
 }
 
-/// What a protocol found.
+/// Results of a protocol.
 #[derive(Debug, Clone, Default)]
 pub struct ProtocolNumbers {
     /// Its numbers, one for each metric, the main one first.
     pub scores: Vec<ProtocolScore>,
-    /// What a reader must know about them.
+    /// Remarks that a reader of the numbers must know.
     pub warnings: Vec<String>,
     /// Counts for the page on duplicates and leaks.
     pub audit: Vec<AuditLine>,

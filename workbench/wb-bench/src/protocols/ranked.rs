@@ -1,9 +1,9 @@
-//! What all protocols share in which queries rank a whole pool: ranks, metrics, ties, duplicates, intervals.
+//! The core of all protocols in which queries rank a whole pool: ranks, metrics, ties, duplicates, intervals.
 //!
 //! Every document of the pool is scored for every query, so ranks are exact at any depth.
 //!
-//! - **Ties.** The value follows the protocol's rule ([`TieTreatment`]); beside it stand the value with every tie broken in
-//!   favour of the answer, against it, and the mean over all orders.
+//! - **Ties.** The value follows the protocol's rule ([`TieTreatment`]); beside it stand the value with every tie broken
+//!   in favour of the answer, against it, and the mean over all orders.
 //! - **Not found.** A document that a lexical contestant does not match at all (no word in common) is not ranked: an
 //!   answer among those counts 0 and has rank 0.
 //! - **De-duplication.** Of documents with exactly the same text only the first in the pool is kept; it answers every
@@ -24,7 +24,7 @@ use crate::{
     contestant::{Chosen, Scorer},
 };
 
-/// How a protocol ranks documents with equal scores.
+/// Order of documents with equal scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TieTreatment {
     /// Rank = 1 + documents that are strictly better.
@@ -40,7 +40,7 @@ pub enum TieTreatment {
 pub struct RankedProtocol {
     /// `csn-full`, `cosqa-6267`, ...
     pub id: String,
-    /// What it does, in words for people.
+    /// Description of the protocol, in words for people.
     pub description: &'static str,
     /// `ruby`, `all`, ...
     pub language: String,
@@ -80,7 +80,7 @@ pub struct PoolQuery {
     pub missing: Vec<f64>,
 }
 
-/// What was found out about one query.
+/// Result of one query.
 #[derive(Debug, Clone)]
 pub struct Placed {
     /// Rank of the first relevant document under the protocol's rule; 0 where it was not found.
@@ -303,9 +303,9 @@ fn margin(query: &PoolQuery, mut scores: Vec<f32>) -> f32 {
 
 /// A query's first documents.
 pub struct Top {
-    /// Which part.
+    /// Number of the pool among the protocol's.
     pub part: usize,
-    /// Which query of the part.
+    /// Number of the query in its pool.
     pub query: usize,
     /// Best first, by position in the part's pool.
     pub hits: Vec<wb_core::Hit>,

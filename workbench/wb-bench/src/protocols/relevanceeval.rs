@@ -3,7 +3,7 @@
 /// Number of a ranking's URLs that count.
 pub(super) const CUT: usize = 300;
 
-/// Whose ranks advance.
+/// Results that take up a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Within,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
-/// In the order in which they are tried for writing.
+/// Units in the order in which they are tried for writing.
 const UNITS: [(&str, u64); 9] = [
     ("TB", 1_000_000_000_000),
     ("GB", 1_000_000_000),

@@ -156,7 +156,7 @@ impl Default for MiningConfig {
     }
 }
 
-/// What a config comes to: the mode's values where none are given.
+/// Rules that a config comes to, with the mode's values where none are given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MiningRules {
     /// Negatives for each pair.
@@ -165,9 +165,9 @@ pub struct MiningRules {
     pub from: usize,
     /// The first place that is not; none for the automatic one.
     pub to: Option<usize>,
-    /// So many places are looked at, where their end is automatic.
+    /// Least number of places that are looked at, where their end is automatic.
     pub fewest: usize,
-    /// Whether places are those of the whole ranking, positives and all, or of what the other rules leave.
+    /// Counts places in the whole ranking, positives and all, and not in what the other rules leave.
     pub whole_ranking: bool,
     /// Least score.
     pub min_score: Option<f32>,
@@ -175,15 +175,15 @@ pub struct MiningRules {
     pub max_score: Option<f32>,
     /// Least distance from the positive's score.
     pub absolute_margin: Option<f32>,
-    /// The same as a share of the positive's magnitude.
+    /// Least distance from the positive's score as a share of its magnitude.
     pub relative_margin: Option<f32>,
-    /// Which of those that are left.
+    /// Choice among those that are left.
     pub sampling: Sampling,
-    /// Whether random documents fill up what is short.
+    /// Fills up with random documents what is short.
     pub fill: bool,
     /// A document with this Jaccard similarity to a positive is its copy; 0 for off.
     pub near_duplicates: f64,
-    /// Whether positives stay among the candidates.
+    /// Keeps positives among the candidates.
     pub include_positives: bool,
 }
 
@@ -261,7 +261,7 @@ impl MiningConfig {
         Ok(())
     }
 
-    /// Whether documents are ranked by the encoder that the experiment begins with.
+    /// True where documents are ranked by the encoder that the experiment begins with.
     pub fn ranks_by_own_encoder(&self) -> bool {
         self.retriever == MiningRetriever::Encoder && self.encoder.is_none() && self.vectors.is_none()
     }
@@ -300,9 +300,9 @@ impl MiningRules {
     /// The first place that is not looked at, and how many documents are asked for. `most_pairs` is the greatest number
     /// of pairs with one anchor, `most_never` the greatest number of documents that no query's negatives may be.
     ///
-    /// The automatic end is sentence-transformers': `from + n + most_pairs`, or `from + 10 n + most_pairs` where a rule may
-    /// throw documents away; `nv_retriever` looks at 100 places at least. `most_pairs` more documents are asked for,
-    /// because positives are among them.
+    /// The automatic end is sentence-transformers': `from + n + most_pairs`, or `from + 10 n + most_pairs` where a rule
+    /// may throw documents away; `nv_retriever` looks at 100 places at least. `most_pairs` more documents are asked
+    /// for, because positives are among them.
     pub fn depth(&self, most_pairs: usize, most_never: usize, rescored: bool) -> (usize, usize) {
         let throws = self.absolute_margin.is_some()
             || self.relative_margin.is_some()

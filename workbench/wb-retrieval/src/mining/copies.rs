@@ -23,13 +23,13 @@ pub struct Copies<'a> {
 }
 
 impl<'a> Copies<'a> {
-    /// At a Jaccard similarity, 0 for off.
+    /// Compares at a Jaccard similarity, 0 for off.
     pub fn new(texts: &'a MiningTexts<'a>, threshold: f64) -> Self {
         let n = if threshold > 0.0 { texts.documents().len() } else { 0 };
         Self { texts, threshold, sets: (0..n).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Whether the similarity of two documents reaches the threshold.
+    /// True where the similarity of two documents reaches the threshold.
     pub fn are(&self, a: u32, b: u32) -> bool {
         match (self.set(a), self.set(b)) {
             (Some(a), Some(b)) => {
@@ -74,7 +74,7 @@ fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     both as f64 / (a.len() + b.len() - both) as f64
 }
 
-/// Whether two codes differ in names only: token by token, the same marks, and words that stand for one another
+/// True where two codes differ in names only: token by token, the same marks, and words that stand for one another
 /// throughout. A word that both have stands for itself, so keywords and common names must agree. Prose (fewer than a
 /// quarter of marks) and code of fewer than ten tokens is nobody's copy.
 pub fn is_renamed(a: &str, b: &str) -> bool {

@@ -1,4 +1,4 @@
-//! How many mined negatives are answers after all: estimates on a sample, by scorers that did not mine them.
+//! Estimates of how many mined negatives are answers after all, on a sample, by scorers that did not mine them.
 //!
 //! Nobody judged these documents, so there is no true count. What can be counted is how often a scorer of another kind
 //! puts a negative above the pair's own positive, or how often it is nearly the positive's text; and the same for
@@ -15,12 +15,12 @@ use wb_core::{
 use super::{MinedNegatives, MiningTexts};
 use crate::{Bm25Config, Error, Result, Retriever, dense::encode, maxsim::max_sim};
 
-/// So many of so many, with Wilson's interval (E. Wilson, 1927) for the share.
+/// A share of a sample, with Wilson's interval (E. Wilson, 1927) for the share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HitShare {
-    /// Those that have it.
+    /// Number of those that have it.
     pub hits: u64,
-    /// All.
+    /// Number in all.
     pub of: u64,
 }
 
@@ -70,16 +70,17 @@ pub fn sample(texts: &MiningTexts<'_>, mined: &MinedNegatives, n: usize, seed: S
     sampled
 }
 
-/// What a scorer made of the sample: mined negatives, and random documents.
+/// Shares that a scorer found in the sample, of mined negatives and of random documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JudgedSample {
-    /// Of the mined negatives.
+    /// Share of the mined negatives.
     pub mined: HitShare,
-    /// Of documents drawn at random.
+    /// Share of documents drawn at random.
     pub random: HitShare,
 }
 
-/// How many score above their pair's positive, by a function of query and documents that gives a score for each.
+/// Counts those that score above their pair's positive, by a function of query and documents that gives a score for
+/// each.
 pub fn above_positive(
     texts: &MiningTexts<'_>,
     sample: &[Sampled],
@@ -92,7 +93,7 @@ pub fn above_positive(
     })
 }
 
-/// How many are what `is` says about a positive and a document.
+/// Counts those of which `is` is true, asked about a positive and a document.
 pub fn judge(texts: &MiningTexts<'_>, sample: &[Sampled], mut is: impl FnMut(u32, u32) -> bool) -> JudgedSample {
     count(sample, |sampled| {
         let positive = texts.positive_of(sampled.pair);

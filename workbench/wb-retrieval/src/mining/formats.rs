@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{MinedNegatives, MinedPair, MiningTexts};
 
-/// How rows are made.
+/// Layouts of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `anchor, positive, negative[, scores]`: one row for each negative.
@@ -129,7 +129,7 @@ fn labeled_pairs<E>(
     Ok(())
 }
 
-/// For each query the first pair of each of its positives, in the positives' order.
+/// Finds, for each query, the first pair of each of its positives, in the positives' order.
 fn by_query(texts: &MiningTexts<'_>) -> Vec<Vec<usize>> {
     let mut found = vec![Vec::new(); texts.queries().len()];
     for pair in 0..texts.pairs().len() {

@@ -1,7 +1,8 @@
-//! What a search has found so far, kept in a file: a search that was stopped goes on after the last documents that are in it.
+//! Rankings of a search so far, in a file: a search that was stopped goes on after the last documents in it.
 //!
-//! The file is a line of letters, how many documents were seen, each query's best documents and the scores of its positives,
-//! and a hash of all that. It appears whole or not at all; one that does not fit, or is damaged, is as good as none.
+//! The file is a line of letters, how many documents were seen, each query's best documents and the scores of its
+//! positives, and a hash of all that. It appears whole or not at all; one that does not fit, or is damaged, is as good
+//! as none.
 
 use std::{
     fs,
@@ -14,7 +15,7 @@ use wb_core::{Error as CoreError, atomic, fingerprint::Fingerprint};
 use super::RankedQuery;
 use crate::Result;
 
-/// What the file begins with.
+/// Bytes that the file begins with.
 const HEADER: &[u8; 16] = b"wb rankings 1\n\0\0";
 /// Letters of the hash at its end.
 const HASH: usize = 32;
@@ -32,7 +33,7 @@ impl KeptRankings {
         Self { path, every, written: Instant::now() }
     }
 
-    /// How many documents were seen, and what was found among them by queries with so many positives each.
+    /// Reads the number of documents seen, and the rankings among them, of queries with so many positives each.
     pub fn read(&self, positives: &[usize]) -> Result<Option<(usize, Vec<RankedQuery>)>> {
         match fs::read(&self.path) {
             Ok(bytes) => Ok(parse(&bytes, positives)),

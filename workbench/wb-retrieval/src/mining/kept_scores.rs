@@ -1,8 +1,9 @@
 //! A cross-encoder's scores, kept in a file as they are made: what was scored once is not scored again.
 //!
 //! The file is a line of letters and then records of 24 bytes: 16 for the two texts, 4 for the score, 4 to see whether
-//! the record is whole. Records are appended in blocks; one that a stopped process left half written is cut off. Several
-//! processes may add to one file: each has it for itself while it reads or writes, and knows then what the others added.
+//! the record is whole. Records are appended in blocks; one that a stopped process left half written is cut off.
+//! Several processes may add to one file: each has it for itself while it reads or writes, and knows then what the
+//! others added.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +23,7 @@ use crate::{Error, Result};
 
 /// Pairs that are scored and written together: some seconds of work.
 const BLOCK: usize = 256;
-/// What the file begins with.
+/// Bytes that the file begins with.
 const HEADER: &[u8; 16] = b"wb pair scores 1";
 const RECORD: usize = 24;
 
@@ -79,8 +80,8 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
         Self { reranker, stop: None, kept: Mutex::default() }
     }
 
-    /// Reads the scores of a file, which is made where it is not there, and keeps new ones there. The path must be named
-    /// by all that decides the scores.
+    /// Reads the scores of a file, which is made where it is not there, and keeps new ones there. The path must be
+    /// named by all that decides the scores.
     pub fn open(reranker: R, path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
@@ -92,7 +93,7 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
         Ok(Self { reranker, stop: None, kept: Mutex::new(kept) })
     }
 
-    /// The same, which gives up soon after the flag is set; what was scored until then is kept.
+    /// Gives up soon after the flag is set; what was scored until then is kept.
     #[must_use]
     pub fn until(mut self, stop: &'a AtomicBool) -> Self {
         self.stop = Some(stop);
@@ -104,12 +105,12 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
         &self.reranker
     }
 
-    /// How many scores.
+    /// Number of scores.
     pub fn len(&self) -> usize {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).scores.len()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! What was mined: each pair's negatives with their scores and places, and an account of all that was looked at.
+//! The result of mining: each pair's negatives with their scores and places, and an account of all that was looked at.
 
 use wb_core::Pair;
 
@@ -36,7 +36,7 @@ pub struct MinedPair {
     pub negatives: Vec<Negative>,
 }
 
-/// How much was looked at, and what became of it.
+/// Counts of all that was looked at, by what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MiningAccount {
     /// Pairs.
@@ -61,11 +61,12 @@ pub struct MiningAccount {
     pub without: u64,
     /// Ties at the ends of the places that are looked at, one cut or two a query.
     pub at_places: CutTies,
-    /// Ties between what was taken from the best down and what was left, one cut a pair; none where negatives are drawn.
+    /// Ties between what was taken from the best down and what was left, one cut a pair; none where negatives are
+    /// drawn.
     pub at_taken: CutTies,
 }
 
-/// What was mined, pair by pair.
+/// The negatives that were mined, pair by pair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MinedNegatives {
     /// One a pair, in the order of the pairs.

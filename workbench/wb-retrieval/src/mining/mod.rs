@@ -1,8 +1,9 @@
 //! Hard negatives: documents that rank high for a query and are not its answers.
 //!
 //! [`MiningTexts`] says which queries and documents there are, a [`CandidateSource`] ranks documents for queries
-//! ([`VectorSearch`] by vectors, [`TokenSearch`] token by token, [`LexicalSearch`] by words), [`select`] decides what of a ranking may be a negative and
-//! what is taken, and [`mine_from`] does it for all of them, a block of queries at a time, so that memory is bounded.
+//! ([`VectorSearch`] by vectors, [`TokenSearch`] token by token, [`LexicalSearch`] by words), [`select`] decides what
+//! of a ranking may be a negative and what is taken, and [`mine_from`] does it for all of them, a block of queries at a
+//! time, so that memory is bounded.
 //!
 //! The reference is sentence-transformers' `mine_hard_negatives` (6.2), whose rows come out equal for equal options
 //! ([`formats`]). Where we differ: a document with the text of the query is no negative; texts are compared with white
@@ -63,14 +64,14 @@ use select::{Allowed, NegativeDraw, ScoreList};
 /// Is told the candidates of each query, before any rule.
 pub type CandidateWatch<'a> = &'a mut dyn FnMut(usize, &[NegativeCandidate]) -> Result<()>;
 
-/// What decides which negatives there are, beside texts and scores.
+/// Settings that decide which negatives there are, beside texts and scores.
 #[derive(Clone, Copy)]
 pub struct MiningSetup<'a> {
-    /// Which documents may be negatives, and which of them are taken.
+    /// Rules by which documents may be negatives, and are taken.
     pub rules: &'a MiningRules,
     /// Decides what is drawn, together with the round and the pair's id.
     pub seed: Seed,
-    /// How often it was mined before in this training; 0 outside of one.
+    /// Number of minings before in this training; 0 outside of one.
     pub round: u64,
     /// Scores of a stronger model in place of the retriever's.
     pub rescore: Option<&'a dyn Rescorer>,
@@ -78,12 +79,12 @@ pub struct MiningSetup<'a> {
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// Which mining of a training it is.
+/// A mining among those of a training.
 #[derive(Debug, Clone, Copy)]
 pub struct Round<'a> {
     /// The experiment's seed.
     pub seed: Seed,
-    /// How often it was mined before.
+    /// Number of minings before.
     pub number: u64,
     /// See [`MiningSetup::stop`].
     pub stop: Option<&'a AtomicBool>,
@@ -97,7 +98,7 @@ impl From<(Seed, u64)> for Round<'_> {
 }
 
 impl<'a> MiningSetup<'a> {
-    /// By these rules alone, the first time.
+    /// Mines by these rules alone, the first time.
     pub fn new(rules: &'a MiningRules, seed: Seed) -> Self {
         Self { rules, seed, round: 0, rescore: None, stop: None }
     }
@@ -106,9 +107,9 @@ impl<'a> MiningSetup<'a> {
 /// Mines with an encoder, with all vectors in memory: during training, with the weights as they are.
 ///
 /// `corpus` holds more documents than the pairs' positives, or none. A caller that mines again after some steps counts
-/// up the round, and the draws are others. Whatever `retriever` says, the encoder ranks; given vectors would be those of
-/// other weights, and are refused. Scores in a file are used, and so is `cross_encoder`, which has to be there where the
-/// config names one.
+/// up the round, and the draws are others. Whatever `retriever` says, the encoder ranks; given vectors would be those
+/// of other weights, and are refused. Scores in a file are used, and so is `cross_encoder`, which has to be there where
+/// the config names one.
 pub fn mine<'a>(
     pairs: &[Pair],
     corpus: &[Document],
@@ -210,14 +211,14 @@ pub fn mine_from(
     Ok(mined)
 }
 
-/// What came out for one query.
+/// Result for one query.
 pub(crate) struct OfQuery {
     candidates: u64,
     thrown: Thrown,
     left: u64,
-    /// At the ends of the places that are looked at.
+    /// Ties at the ends of the places that are looked at.
     at_places: CutTies,
-    /// At what is taken for each pair.
+    /// Ties at what is taken for each pair.
     at_taken: CutTies,
     pairs: Vec<(usize, MinedPair)>,
 }

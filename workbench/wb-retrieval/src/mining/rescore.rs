@@ -84,12 +84,12 @@ impl Rescored {
         Ok(read)
     }
 
-    /// How many scores.
+    /// Number of scores.
     pub fn len(&self) -> usize {
         self.scores.len()
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.scores.is_empty()
     }

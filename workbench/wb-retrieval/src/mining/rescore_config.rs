@@ -1,4 +1,4 @@
-//! Whose scores decide in place of the retriever's: those in a file, or a cross-encoder's.
+//! Scores that decide in place of the retriever's: those in a file, or a cross-encoder's.
 
 use std::path::PathBuf;
 

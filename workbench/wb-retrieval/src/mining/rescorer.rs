@@ -1,4 +1,4 @@
-//! What a miner asks of a stronger model: other scores for a query and some documents.
+//! A stronger model in place of the retriever: other scores for a query and some documents.
 
 use super::{CutTies, MiningTexts, NegativeCandidate, RankedQuery};
 use crate::{Error, Result};
@@ -28,7 +28,7 @@ pub trait Rescorer: Sync {
 pub(super) struct Listed {
     pub candidates: Vec<NegativeCandidate>,
     pub positive_scores: Vec<f32>,
-    /// Of the ranking's end, by the retriever's scores.
+    /// Ties at the ranking's end, by the retriever's scores.
     pub at_end: CutTies,
 }
 

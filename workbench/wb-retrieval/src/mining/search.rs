@@ -23,7 +23,7 @@ pub struct VectorSearch<'a> {
     blocks: Blocks,
 }
 
-/// How many rows are in memory at once.
+/// Numbers of rows that are in memory at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     /// Queries with their candidates.

@@ -21,26 +21,26 @@ pub struct NegativeCandidate {
     pub rank: u32,
 }
 
-/// Why a candidate is no negative, in the order in which it is asked.
+/// Reasons for which a candidate is no negative, in the order in which they are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// It is one of the query's positives.
+    /// One of the query's positives.
     Positive,
-    /// Its text is that of the query or of a positive of the same anchor, white space folded.
+    /// Text of the query or of a positive of the same anchor, white space folded.
     SameText,
-    /// Its place is outside of those that are looked at.
+    /// Place outside of those that are looked at.
     Place,
-    /// The rescoring has no score for it.
+    /// Candidate without a score of the rescoring.
     NotRescored,
-    /// It is nearer to the positive than the absolute margin.
+    /// Score nearer to the positive's than the absolute margin.
     AbsoluteMargin,
-    /// It is nearer to the positive than the relative margin.
+    /// Score nearer to the positive's than the relative margin.
     RelativeMargin,
-    /// Its score is above the greatest.
+    /// Score above the greatest.
     MaxScore,
-    /// Its score is below the least.
+    /// Score below the least.
     MinScore,
-    /// It is nearly the text of a positive.
+    /// Nearly the text of a positive.
     NearDuplicate,
 }
 
@@ -58,7 +58,7 @@ impl Rule {
         Self::NearDuplicate,
     ];
 
-    /// As it stands in tables and files.
+    /// Name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Positive => "positive of the query",
@@ -74,12 +74,12 @@ impl Rule {
     }
 }
 
-/// How many candidates each rule threw away.
+/// Number of candidates that each rule threw away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Thrown([u64; Rule::ALL.len()]);
 
 impl Thrown {
-    /// Those of one rule.
+    /// Candidates that one rule threw away.
     pub fn by(&self, rule: Rule) -> u64 {
         self.0[rule as usize]
     }
@@ -104,7 +104,7 @@ pub struct ScoreList<'a> {
     /// Candidates by their places in the ranking, with the retriever's scores or those of a rescoring; a score that is
     /// not a number is that of a candidate that the rescoring left out.
     pub candidates: &'a [NegativeCandidate],
-    /// Whether scores are those of a rescoring, which puts candidates into another order.
+    /// True where scores are those of a rescoring, which puts candidates into another order.
     pub rescored: bool,
     /// The scores of the query's positives; without any, margins throw nothing away.
     pub positive_scores: &'a [f32],
@@ -114,16 +114,16 @@ pub struct ScoreList<'a> {
     pub never: &'a [u32],
 }
 
-/// What is left of a ranking.
+/// Candidates that are left of a ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allowed {
     /// The candidates that may be negatives, best first.
     pub left: Vec<NegativeCandidate>,
-    /// What became of the others.
+    /// Counts of the others, by the rule that threw them away.
     pub thrown: Thrown,
     /// Ties at the ends of the places that are looked at.
     pub at_places: CutTies,
-    /// Whether there was something behind those places, so that they and not the ranking were the end.
+    /// True where there was something behind those places, so that they and not the ranking were the end.
     pub reached: bool,
 }
 
@@ -258,12 +258,12 @@ pub fn fill(n: usize, n_documents: usize, is_taken: impl Fn(u32) -> bool, draw: 
     found
 }
 
-/// Whose draw it is.
+/// Seed, round and pair of a draw.
 #[derive(Debug, Clone, Copy)]
 pub struct NegativeDraw<'a> {
     /// The experiment's.
     pub seed: Seed,
-    /// How often it was mined before; another round is another draw.
+    /// Number of minings before; another round is another draw.
     pub round: u64,
     /// The pair's id.
     pub pair: &'a str,
@@ -401,7 +401,7 @@ mod tests {
         }
     }
 
-    /// How often each of a few documents is the one that is drawn, against the weights.
+    /// Shares of draws in which each of a few documents is the one that is drawn.
     fn shares(sampling: Sampling, scores: &[f32]) -> Vec<f64> {
         let (left, n) = (candidates(scores), 20_000);
         let rules = rules(|config| (config.sampling, config.per_pair) = (Some(sampling), Some(1)));

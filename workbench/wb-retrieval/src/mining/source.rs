@@ -1,4 +1,4 @@
-//! What a miner asks of whatever ranks documents: the best of them for each query, and the scores of the positives.
+//! Sources of candidates: the best of them for each query, and the scores of the positives.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub struct Batch<'t, 'a> {
     pub texts: &'t MiningTexts<'a>,
     /// Positions of the queries.
     pub queries: Range<usize>,
-    /// How many documents are asked for; fewer are given where there are fewer.
+    /// Number of documents that are asked for; fewer are given where there are fewer.
     pub depth: usize,
 }
 
@@ -21,7 +21,7 @@ pub type Seen<'s> = &'s mut dyn FnMut(usize) -> Result<()>;
 
 /// Something that ranks the documents of [`MiningTexts`] for its queries.
 pub trait CandidateSource {
-    /// How many queries are ranked together, by the memory that they take.
+    /// Number of queries that are ranked together, by the memory that they take.
     fn at_once(&self) -> usize;
 
     /// The rankings of a batch, one for each query in order.

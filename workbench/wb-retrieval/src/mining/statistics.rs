@@ -6,7 +6,7 @@ use wb_core::statistics::quantile;
 /// Count, mean, sample deviation and quartiles; zeros for no scores.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many.
+    /// Number of scores.
     pub count: u64,
     /// Their mean.
     pub mean: f64,
@@ -25,7 +25,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Those of scores in any order, with the quantiles of [`quantile`].
+    /// Describes scores in any order, with the quantiles of [`quantile`].
     pub fn of(mut scores: Vec<f32>) -> Self {
         let n = scores.len();
         if n == 0 {

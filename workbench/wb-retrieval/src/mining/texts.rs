@@ -1,4 +1,5 @@
-//! The texts of a mining: anchors and documents without repeats, who belongs to whom, and what may be nobody's negative.
+//! The texts of a mining: anchors and documents without repeats, who belongs to whom, and what may be nobody's
+//! negative.
 //!
 //! Pairs with the same anchor are one query with several positives. The documents are the corpus and all positives,
 //! each text once, in the order in which they first stand there: sentence-transformers' order, and so its positions.

@@ -3,8 +3,8 @@
 //! A score is a sum of some hundred products in 32 bits, and its last bits depend on the order in which a device adds
 //! them. Documents come out the same on every device but for those that are counted here.
 
-/// Scores this near to each other, in shares of the greater one and of 1 at least, are taken to be equal: 16 units in the
-/// last place of a number near 1, about what the sum of 384 products differs by when it is added in another order.
+/// Scores this near to each other, in shares of the greater one and of 1 at least, are taken to be equal: 16 units in
+/// the last place of a number near 1, about what the sum of 384 products differs by when it is added in another order.
 pub const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
 
 /// Cuts of one kind, and those of them that went through a tie.
@@ -19,7 +19,7 @@ pub struct CutTies {
 }
 
 impl CutTies {
-    /// Of a cut of scores, best first, before place `at`.
+    /// Counts a cut of scores, best first, before place `at`.
     pub fn at(scores: impl Fn(usize) -> f32, n: usize, at: usize) -> Self {
         if at == 0 || at >= n {
             return Self::default();
@@ -41,7 +41,7 @@ impl CutTies {
     }
 }
 
-/// Whether two scores are equal within rounding.
+/// True where two scores are equal within rounding.
 fn are_equal(a: f32, b: f32) -> bool {
     (a - b).abs() <= ROUNDING * a.abs().max(b.abs()).max(1.0)
 }

@@ -16,15 +16,15 @@ use crate::{
 const DOCUMENTS: usize = 512;
 /// Tokens that a query is taken to have where memory is planned.
 const QUERY_TOKENS: u64 = 64;
-/// How often what was found is kept: little beside what encoding takes, and little work to lose.
+/// Time after which what was found is kept: little beside what encoding takes, and little work to lose.
 const EVERY: Duration = Duration::from_secs(20);
 
-/// Ranks documents by MaxSim over the number of the query's tokens: the mean of cosines, so that limits and margins mean
-/// what they mean for one vector a text.
+/// Ranks documents by MaxSim over the number of the query's tokens: the mean of cosines, so that limits and margins
+/// mean what they mean for one vector a text.
 ///
-/// Token vectors are many, so documents are not kept: they are encoded once for each block of queries, which is as large
-/// as memory lets it be. Time grows with the product of all tokens of both sides. What can be kept is how far it came
-/// ([`TokenSearch::keeping`]).
+/// Token vectors are many, so documents are not kept: they are encoded once for each block of queries, which is as
+/// large as memory lets it be. Time grows with the product of all tokens of both sides. What can be kept is how far it
+/// came ([`TokenSearch::keeping`]).
 pub struct TokenSearch<'a> {
     encoder: &'a dyn Encoder,
     at_once: usize,
@@ -32,15 +32,15 @@ pub struct TokenSearch<'a> {
 }
 
 impl<'a> TokenSearch<'a> {
-    /// Of an encoder of one vector a token; none where it gives one a text. A quarter of `ram` holds queries.
+    /// Takes an encoder of one vector a token; gives none where it gives one a text. A quarter of `ram` holds queries.
     pub fn new(encoder: &'a dyn Encoder, ram: ByteSize) -> Option<Self> {
         let a_query = 4 * QUERY_TOKENS * encoder.dim().max(1) as u64 + 4 * DOCUMENTS as u64;
         let at_once = (ram.0 / 4 / a_query).clamp(64, u64::from(u32::MAX)) as usize;
         (encoder.interaction() == Interaction::MaxSim).then_some(Self { encoder, at_once, kept: None })
     }
 
-    /// The same, which keeps what it has found in a folder from time to time, and goes on from what is there. The folder
-    /// must be named by all that decides the scores: the encoder, the texts, and which of them are positives.
+    /// Keeps what it has found in a folder from time to time, and goes on from what is there. The folder must be named
+    /// by all that decides the scores: the encoder, the texts, and which of them are positives.
     #[must_use]
     pub fn keeping(self, folder: PathBuf) -> Self {
         Self { kept: Some((folder, EVERY)), ..self }

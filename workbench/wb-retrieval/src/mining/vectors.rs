@@ -16,10 +16,10 @@ use crate::{Error, Result, npy::NpyHeader};
 
 /// Vectors by their position.
 pub trait Vectors {
-    /// How many.
+    /// Number of vectors.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// True where there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -142,7 +142,7 @@ fn bad(path: &Path, message: impl Into<String>) -> Error {
     wb_core::Error::data(path.display().to_string(), message).into()
 }
 
-/// No header of a `.safetensors` file is this long.
+/// Limit of the length of a `.safetensors` header: none is so long.
 const LONGEST_HEADER: u64 = 1 << 24;
 
 fn take(file: &mut File, path: &Path, n: u64) -> Result<Vec<u8>> {

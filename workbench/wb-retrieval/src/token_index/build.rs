@@ -24,14 +24,14 @@ const RESIDUALS: usize = 1 << 15;
 /// Tokens that are compressed together.
 const BLOCK: usize = 1 << 15;
 
-/// What a new index is made for.
+/// Settings of a new index, and what it is made for.
 #[derive(Debug, Clone)]
 pub struct TokenIndexPlan {
-    /// How it is built.
+    /// Settings of the index.
     pub config: TokenIndexConfig,
-    /// How many tokens all documents will have, roughly; it decides the number of centroids.
+    /// Number of tokens that all documents will have, roughly; it decides the number of centroids.
     pub tokens: usize,
-    /// What the vectors are made with, such as the encoder's fingerprint; checked when more are added.
+    /// Names and fingerprints of what makes the vectors, such as the encoder; checked when more are added.
     pub made_with: BTreeMap<String, String>,
     /// Decides the centroids' first places.
     pub seed: Seed,
@@ -104,7 +104,7 @@ impl TokenIndexBuilder {
         Ok(Self { folder: folder.to_owned(), layout, centroids, codec })
     }
 
-    /// How many documents were added so far.
+    /// Number of documents that were added so far.
     pub fn documents(&self) -> usize {
         self.layout.segments.iter().map(|segment| segment.documents).sum()
     }

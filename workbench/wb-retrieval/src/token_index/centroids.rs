@@ -86,7 +86,7 @@ impl Centroids {
         self.vectors.view()
     }
 
-    /// How many.
+    /// Number of centroids.
     pub(super) fn len(&self) -> usize {
         self.vectors.nrows()
     }

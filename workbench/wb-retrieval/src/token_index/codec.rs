@@ -1,7 +1,7 @@
 //! Residuals, the difference of a token vector and its centroid, in a few bits for each number.
 //!
-//! The buckets are those of ColBERTv2 (Santhanam et al. 2022): cut at the quantiles of residuals of a sample, so that all
-//! are equally full, and each stands for its middle quantile. One set of buckets for all dimensions.
+//! The buckets are those of ColBERTv2 (Santhanam et al. 2022): cut at the quantiles of residuals of a sample, so that
+//! all are equally full, and each stands for its middle quantile. One set of buckets for all dimensions.
 
 use ndarray::ArrayView1;
 use wb_core::statistics::quantile;
@@ -13,7 +13,7 @@ pub(super) struct Codec {
     dim: usize,
     /// Ascending; one less than there are buckets.
     cuts: Vec<f32>,
-    /// What a bucket stands for.
+    /// Values that buckets stand for.
     values: Vec<f32>,
 }
 
@@ -77,7 +77,7 @@ impl Codec {
         }
     }
 
-    /// What every value of every byte adds to the inner product with a query token: 256 numbers a byte.
+    /// Amounts that every value of every byte adds to the inner product with a query token: 256 numbers a byte.
     pub(super) fn table(&self, query: ArrayView1<'_, f32>) -> Vec<f32> {
         let mask = (1usize << self.bits) - 1;
         let mut table = vec![0f32; self.bytes() * 256];
@@ -107,7 +107,7 @@ pub(super) fn scale_code(length: f32) -> u8 {
     ((length.recip() - 0.5) * 255.0).round().clamp(0.0, 255.0) as u8
 }
 
-/// What such a byte stands for.
+/// The number that such a byte stands for.
 pub(super) fn scale(code: u8) -> f32 {
     0.5 + f32::from(code) / 255.0
 }

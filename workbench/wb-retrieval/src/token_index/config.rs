@@ -1,4 +1,4 @@
-//! How a token index is built, and how it is searched.
+//! Settings of a token index and of searches in it.
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
@@ -6,13 +6,13 @@ use wb_core::{Error, Result};
 /// Codes of centroids are 16 bits wide.
 pub(super) const MOST_CENTROIDS: usize = 1 << 16;
 
-/// What decides the size and the faithfulness of a compressed index.
+/// Settings that decide the size and the faithfulness of a compressed index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenIndexConfig {
     /// Bits that each number of a residual keeps: 1, 2, 4 or 8.
     pub bits: u8,
-    /// How many centroids; 0 for the power of two at or below 16 √tokens, as PLAID has it (Santhanam et al. 2022).
+    /// Number of centroids; 0 for the power of two at or below 16 √tokens, as PLAID has it (Santhanam et al. 2022).
     pub centroids: usize,
     /// Rounds of k-means.
     pub iterations: usize,
@@ -50,7 +50,7 @@ impl TokenIndexConfig {
     }
 }
 
-/// How a compressed index is searched.
+/// Way of searching a compressed index.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenIndexSearch {

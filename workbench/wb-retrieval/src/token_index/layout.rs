@@ -1,8 +1,8 @@
 //! The files of a compressed token index, and the list of them that makes it whole.
 //!
 //! `index.json` names every other file with its length and hash, and is replaced last; a file that it does not name is
-//! no part of the index. `centroids.bin` holds 32-bit floats, `[centroids, dim]`, all little-endian; a segment has these
-//! sections one after the other:
+//! no part of the index. `centroids.bin` holds 32-bit floats, `[centroids, dim]`, all little-endian; a segment has
+//! these sections one after the other:
 //!
 //! | section | entries | each |
 //! |---|---|---|
@@ -24,12 +24,12 @@ use super::{
 };
 use crate::Result;
 
-/// Of the files, so that other versions are told.
+/// Version of the files, so that others are told.
 const VERSION: u32 = 1;
 pub(super) const INDEX: &str = "index.json";
 pub(super) const CENTROIDS: &str = "centroids.bin";
 
-/// What `index.json` says.
+/// Content of `index.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Layout {
@@ -38,7 +38,7 @@ pub(super) struct Layout {
     pub(super) centroids: usize,
     pub(super) config: TokenIndexConfig,
     pub(super) seed: u64,
-    /// What the vectors were made with; vectors of other things do not belong in here.
+    /// Names and fingerprints of what made the vectors; vectors of other things do not belong in here.
     pub(super) made_with: BTreeMap<String, String>,
     pub(super) cuts: Vec<f32>,
     pub(super) values: Vec<f32>,
@@ -103,7 +103,7 @@ impl Layout {
         Codec::from_buckets(self.config.bits, self.dim, self.cuts.clone(), self.values.clone())
     }
 
-    /// Where the sections of a segment begin, and where the last one ends.
+    /// Beginnings of the sections of a segment, and the end of the last one.
     pub(super) fn sections(&self, documents: usize, tokens: usize) -> [usize; 7] {
         let sizes = [
             4 * (documents + 1),

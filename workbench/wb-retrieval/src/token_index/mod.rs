@@ -6,8 +6,8 @@
 //! segments, so an index can grow, and building needs memory for one segment at a time. Files are mapped, checked
 //! against their hashes when they are opened, and appear whole or not at all.
 //!
-//! Two ways to search it: [`TokenIndexSearch::Xtr`] fetches tokens and fills in what it did not fetch, [`TokenIndexSearch::Plaid`]
-//! narrows down to candidates and computes their MaxSim from decompressed vectors.
+//! Two ways to search it: [`TokenIndexSearch::Xtr`] fetches tokens and fills in what it did not fetch,
+//! [`TokenIndexSearch::Plaid`] narrows down to candidates and computes their MaxSim from decompressed vectors.
 
 mod build;
 mod centroids;
@@ -61,12 +61,12 @@ impl TokenIndex {
         Ok(Self { layout, centroids, codec, segments, documents })
     }
 
-    /// How many documents it holds.
+    /// Number of documents in the index.
     pub fn len(&self) -> usize {
         self.documents
     }
 
-    /// Whether it holds none.
+    /// True where it holds none.
     pub fn is_empty(&self) -> bool {
         self.documents == 0
     }
@@ -76,12 +76,12 @@ impl TokenIndex {
         self.layout.dim
     }
 
-    /// How many token vectors it holds.
+    /// Number of token vectors in the index.
     pub fn tokens(&self) -> usize {
         self.layout.segments.iter().map(|segment| segment.tokens).sum()
     }
 
-    /// How many centroids.
+    /// Number of centroids.
     pub fn centroids(&self) -> usize {
         self.centroids.len()
     }
@@ -91,7 +91,7 @@ impl TokenIndex {
         self.layout.centroids_file.bytes + self.layout.segments.iter().map(|segment| segment.file.bytes).sum::<u64>()
     }
 
-    /// What its vectors were made with.
+    /// Names and fingerprints of what made its vectors.
     pub fn made_with(&self) -> &BTreeMap<String, String> {
         &self.layout.made_with
     }
@@ -171,7 +171,7 @@ fn open_centroids(folder: &Path, layout: &Layout) -> Result<(Centroids, Codec)> 
     Ok((Centroids::from_vectors(vectors, Seed(layout.seed)), codec))
 }
 
-/// How much of the best `k` of exact rankings was found: the mean over queries.
+/// Share of the best `k` of exact rankings that was found: the mean over queries.
 pub fn recall(found: &[Ranking], exact: &[Ranking], k: usize) -> f64 {
     let of = |(found, exact): (&Ranking, &Ranking)| {
         let wanted: Vec<usize> = exact.hits.iter().take(k).map(|hit| hit.document).collect();

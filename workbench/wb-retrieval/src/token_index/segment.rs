@@ -34,7 +34,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// What reading relies on, so that a file written wrongly is an error and no panic.
+    /// Checks what reading relies on, so that a file written wrongly is an error and no panic.
     fn check(&self, tokens: usize) -> Result<(), &'static str> {
         let ascends = |from: usize, n: usize| {
             let mut last = 0;
@@ -71,7 +71,7 @@ impl Segment {
         u16::from_le_bytes([bytes[0], bytes[1]])
     }
 
-    /// How many documents.
+    /// Number of documents.
     pub(super) fn documents(&self) -> usize {
         self.documents
     }
@@ -102,7 +102,7 @@ impl Segment {
         usize::from(self.u16(self.places[3], token))
     }
 
-    /// What a token's decompressed vector is multiplied by.
+    /// Factor of a token's decompressed vector.
     pub(super) fn scale_of(&self, token: usize) -> f32 {
         codec::scale(self.bytes[self.places[4] + token])
     }
