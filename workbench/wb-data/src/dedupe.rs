@@ -1,6 +1,9 @@
 //! Exact and near duplicates: the first in order is kept.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    hash::Hash,
+};
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -8,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Pair, records::data::Gate};
 
 use crate::{
-    gate::gate,
+    gate::{Account, gate},
     minhash::{Bands, sketches},
-    text::folded_hash,
 };
 
 /// What counts as the same pair.
@@ -74,40 +76,83 @@ impl DedupeConfig {
     }
 }
 
-/// Pairs without duplicates, in order, and one account for each kind that was looked for.
-pub fn dedupe(pairs: Vec<Pair>, config: &DedupeConfig) -> (Vec<Pair>, Vec<Gate>) {
-    let mut gates = Vec::new();
-    let mut pairs = pairs;
-    let mut pass = |pairs: &mut Vec<Pair>, name: &str, reason: &str, first: &[usize]| {
-        // The number of clusters is told in the reason, beside the number of pairs that they lost.
-        let reason = format!("{reason} ({} clusters)", clusters(first));
-        let (kept, account) =
-            gate(name, std::mem::take(pairs), |index, _| (first[index] != index).then(|| reason.clone()));
-        *pairs = kept;
-        gates.push(account);
-    };
-    if config.exact != Exact::Off {
-        let first = first_by(&pairs, |pair| match config.exact {
-            Exact::Pair => (folded_hash(&pair.anchor), folded_hash(&pair.positive)),
-            _ => (0, folded_hash(&pair.positive)),
-        });
-        pass(
-            &mut pairs,
-            "exact duplicates",
-            if config.exact == Exact::Pair { "same pair" } else { "same positive" },
-            &first,
-        );
+/// Exact duplicates and equal anchors, found pair by pair in a few bytes for each.
+pub(crate) struct ExactDuplicates {
+    of_pairs: bool,
+    texts: Option<Repeats<(u128, u128)>>,
+    anchors: Option<Repeats<u128>>,
+}
+
+impl ExactDuplicates {
+    pub(crate) fn new(config: &DedupeConfig) -> Self {
+        Self {
+            of_pairs: config.exact == Exact::Pair,
+            texts: (config.exact != Exact::Off).then(Repeats::default),
+            anchors: (config.same_anchor == SameAnchor::KeepFirst).then(Repeats::default),
+        }
     }
-    if config.same_anchor == SameAnchor::KeepFirst {
-        let first = first_by(&pairs, |pair| (folded_hash(&pair.anchor), 0));
-        pass(&mut pairs, "same anchor", "same anchor", &first);
+
+    /// True for a pair that repeats none before it, by the hashes of its folded texts.
+    pub(crate) fn keeps(&mut self, pair: &Pair, anchor: u128, positive: u128) -> bool {
+        let key = (if self.of_pairs { anchor } else { 0 }, positive);
+        self.texts.as_mut().is_none_or(|texts| texts.keeps(key, pair))
+            && self.anchors.as_mut().is_none_or(|anchors| anchors.keeps(anchor, pair))
     }
-    if config.near > 0.0 {
-        let texts: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
-        let first = near_duplicates(&texts, config.near);
-        pass(&mut pairs, "near duplicates", &format!("positive with Jaccard ≥ {}", config.near), &first);
+
+    /// One account for each kind that was looked for.
+    pub(crate) fn finish(self) -> Vec<Gate> {
+        let what = if self.of_pairs { "same pair" } else { "same positive" };
+        let texts = self.texts.map(|texts| texts.finish("exact duplicates", what));
+        let anchors = self.anchors.map(|anchors| anchors.finish("same anchor", "same anchor"));
+        texts.into_iter().chain(anchors).collect()
     }
-    (pairs, gates)
+}
+
+/// The keys of the pairs so far, each with whether a later pair was dropped for it.
+struct Repeats<K> {
+    seen: HashMap<K, bool>,
+    account: Account,
+}
+
+impl<K> Default for Repeats<K> {
+    fn default() -> Self {
+        Self { seen: HashMap::new(), account: Account::default() }
+    }
+}
+
+impl<K: Hash + Eq> Repeats<K> {
+    fn keeps(&mut self, key: K, pair: &Pair) -> bool {
+        match self.seen.entry(key) {
+            Entry::Occupied(mut known) => {
+                known.insert(true);
+                self.account.drop_pair("", pair);
+                false
+            }
+            Entry::Vacant(free) => {
+                free.insert(false);
+                self.account.keep();
+                true
+            }
+        }
+    }
+
+    fn finish(self, name: &str, reason: &str) -> Gate {
+        let clusters = self.seen.into_values().filter(|repeated| *repeated).count();
+        self.account.named(with_clusters(reason, clusters)).finish(name)
+    }
+}
+
+/// A reason with the number of clusters, which stands beside the number of pairs that they lost.
+fn with_clusters(reason: &str, clusters: usize) -> String {
+    format!("{reason} ({clusters} clusters)")
+}
+
+/// Pairs whose positive is no near duplicate, in order, and the account of the others.
+pub(crate) fn drop_near_duplicates(pairs: Vec<Pair>, threshold: f64) -> (Vec<Pair>, Gate) {
+    let texts: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
+    let first = near_duplicates(&texts, threshold);
+    let reason = with_clusters(&format!("positive with Jaccard ≥ {threshold}"), clusters(&first));
+    gate("near duplicates", pairs, |index, _| (first[index] != index).then(|| reason.clone()))
 }
 
 /// For each text the position of the kept one that it is a near duplicate of; its own where it is kept.
@@ -140,12 +185,6 @@ pub fn near_duplicates(texts: &[&str], threshold: f64) -> Vec<usize> {
         }
     }
     first
-}
-
-/// For each pair the position of the first with the same key.
-fn first_by<K: std::hash::Hash + Eq>(pairs: &[Pair], key: impl Fn(&Pair) -> K) -> Vec<usize> {
-    let mut first = HashMap::with_capacity(pairs.len());
-    pairs.iter().enumerate().map(|(index, pair)| *first.entry(key(pair)).or_insert(index)).collect()
 }
 
 /// Kept texts that others were dropped for.
@@ -182,38 +221,6 @@ impl std::hash::Hasher for KeyHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn pair(id: &str, anchor: &str, positive: &str) -> Pair {
-        Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), ..Pair::default() }
-    }
-
-    fn ids(pairs: &[Pair]) -> Vec<&str> {
-        pairs.iter().map(|pair| pair.id.as_str()).collect()
-    }
-
-    #[test]
-    fn exact_duplicates_fold_white_space_and_keep_the_first() {
-        let pairs = || {
-            vec![
-                pair("a", "x", "f( a )\n"),
-                pair("b", "y", "f( a\t)"),
-                pair("c", "x  ", "g"),
-                pair("d", " x", "f( a )"),
-            ]
-        };
-        let only = |exact, same_anchor| dedupe(pairs(), &DedupeConfig { exact, same_anchor, near: 0.0 });
-        assert_eq!(ids(&only(Exact::Positive, SameAnchor::Keep).0), ["a", "c"]);
-        assert_eq!(ids(&only(Exact::Pair, SameAnchor::Keep).0), ["a", "b", "c"]);
-        assert_eq!(ids(&only(Exact::Off, SameAnchor::KeepFirst).0), ["a", "b"]);
-        let (kept, gates) = only(Exact::Positive, SameAnchor::KeepFirst);
-        assert_eq!(ids(&kept), ["a"]);
-        assert_eq!(
-            gates.iter().map(|gate| (gate.name.as_str(), gate.before, gate.after)).collect::<Vec<_>>(),
-            [("exact duplicates", 4, 2), ("same anchor", 2, 1)]
-        );
-        assert_eq!(gates[0].dropped.get("same positive (1 clusters)"), Some(&2));
-        assert_eq!(ids(&dedupe(pairs(), &DedupeConfig::off()).0), ["a", "b", "c", "d"]);
-    }
 
     #[test]
     fn impossible_thresholds_are_refused() {

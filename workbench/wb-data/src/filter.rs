@@ -1,11 +1,10 @@
 //! Quality gates on pairs: too short, too long, trivial, empty, generated; every dropped pair is counted by its reason.
 
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Pair, records::data::Gate};
+use wb_core::Pair;
 
-use crate::{content::empty_content, gate::gate, text, trivial::trivial};
+use crate::{content::empty_content, text, trivial::trivial};
 
 /// Which pairs are good enough. Lengths are in characters without white space at the ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -112,12 +111,6 @@ impl FilterConfig {
     }
 }
 
-/// Pairs that pass, in order, and the account of the others.
-pub fn filter(pairs: Vec<Pair>, config: &FilterConfig) -> (Vec<Pair>, Gate) {
-    let reasons: Vec<Option<&'static str>> = pairs.par_iter().map(|pair| config.reason(pair)).collect();
-    gate("filter", pairs, |index, _| reasons[index].map(str::to_owned))
-}
-
 fn is_english(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let ascii = text.chars().filter(char::is_ascii_alphabetic).count();
@@ -199,17 +192,6 @@ mod tests {
         check("", &code, Some("empty anchor"));
         assert_eq!(FilterConfig::off().reason(&pair("a", "b")), None);
         assert_eq!(FilterConfig::off().reason(&pair("a", " ")), Some("empty positive"));
-    }
-
-    #[test]
-    fn dropped_pairs_are_counted_with_three_examples() {
-        let pairs = (0..10).map(|at| Pair { id: format!("p{at}"), ..pair("short", &long(200)) }).collect();
-        let (kept, gate) = filter(pairs, &FilterConfig::default());
-        assert!(kept.is_empty());
-        assert_eq!((gate.before, gate.after), (10, 0));
-        assert_eq!(gate.dropped.get("anchor too short"), Some(&10));
-        let ids: Vec<&str> = gate.examples.iter().map(|example| example.id.as_str()).collect();
-        assert_eq!(ids, ["p0", "p1", "p2"]);
     }
 
     #[test]

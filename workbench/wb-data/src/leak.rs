@@ -11,7 +11,7 @@ use wb_core::{
 };
 
 use crate::{
-    gate::gate,
+    gate::Account,
     minhash::{Bands, sketches},
     split::SplitConfig,
     text::folded_hash,
@@ -54,7 +54,7 @@ impl LeakConfig {
 
 /// A kind of overlap, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum Overlap {
     /// Both are of one group, or of groups of one family.
     Group,
     /// The anchors are equal, white space folded.
@@ -67,7 +67,7 @@ pub enum Kind {
     AnchorContained,
 }
 
-impl Kind {
+impl Overlap {
     /// Every kind, in the order of reports.
     pub const ALL: [Self; 5] =
         [Self::Group, Self::ExactAnchor, Self::ExactPositive, Self::NearPositive, Self::AnchorContained];
@@ -88,7 +88,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Match {
     /// How they overlap.
-    pub kind: Kind,
+    pub kind: Overlap,
     /// The held-out pair.
     pub test: usize,
     /// The training pair.
@@ -102,11 +102,11 @@ pub fn audit(train: &[Pair], test: &[Pair], config: &LeakConfig, split: &SplitCo
         train.iter().enumerate().rev().map(|(at, pair)| (split.key(pair), at)).collect();
     for (at, pair) in test.iter().enumerate() {
         if let Some(train) = groups.get(&split.key(pair)) {
-            matches.push(Match { kind: Kind::Group, test: at, train: *train });
+            matches.push(Match { kind: Overlap::Group, test: at, train: *train });
         }
     }
-    equal(train, test, |pair| &pair.anchor, Kind::ExactAnchor, &mut matches);
-    equal(train, test, |pair| &pair.positive, Kind::ExactPositive, &mut matches);
+    equal(train, test, |pair| &pair.anchor, Overlap::ExactAnchor, &mut matches);
+    equal(train, test, |pair| &pair.positive, Overlap::ExactPositive, &mut matches);
     if config.near > 0.0 {
         near(train, test, config.near, &mut matches);
     }
@@ -118,48 +118,94 @@ pub fn audit(train: &[Pair], test: &[Pair], config: &LeakConfig, split: &SplitCo
     matches
 }
 
-/// The counts of an audit over the training pairs that are still there, every kind with its examples.
-/// `train` gives a training pair's id.
-pub fn leaks(
-    matches: &[Match],
-    train: &dyn Fn(usize) -> String,
-    test: &[Pair],
-    removed: &BTreeMap<usize, String>,
-) -> Vec<Leak> {
-    Kind::ALL
-        .into_iter()
-        .map(|kind| {
-            let mut seen = BTreeSet::new();
-            let mut examples = Vec::new();
-            for found in matches.iter().filter(|found| found.kind == kind && !removed.contains_key(&found.train)) {
-                if seen.insert(found.test) && examples.len() < 5 {
-                    examples.push(format!("{} = {}", test[found.test].id, train(found.train)));
-                }
-            }
-            Leak { kind: kind.name().to_owned(), count: seen.len() as u64, of: test.len() as u64, examples }
-        })
-        .collect()
+/// The last gate of the split: training pairs that leak go, and what the test pairs share with the others is counted.
+/// Training pairs come in chunks of any size; audits see one chunk at a time.
+pub struct LeakGate<'a> {
+    config: &'a LeakConfig,
+    split: &'a SplitConfig,
+    validation: &'a [Pair],
+    test: &'a [Pair],
+    /// Overlaps of the test pairs, by positions in all training pairs.
+    matches: Vec<Match>,
+    /// Test pairs that have a training pair of their group already.
+    grouped: HashSet<usize>,
+    /// Ids of the training pairs that stay and are in an overlap.
+    ids: HashMap<usize, String>,
+    account: Account,
+    count: usize,
 }
 
-/// Training pairs that leak, with the reason: all kinds but a shared group, which is the split's choice.
-///
-/// `audits` are the audits against each held-out part, with its name.
-pub fn leaking(audits: &[(&str, &[Match])]) -> BTreeMap<usize, String> {
+impl<'a> LeakGate<'a> {
+    /// A gate against two held-out sides.
+    pub fn new(config: &'a LeakConfig, split: &'a SplitConfig, validation: &'a [Pair], test: &'a [Pair]) -> Self {
+        let (matches, grouped, ids) = (Vec::new(), HashSet::new(), HashMap::new());
+        Self { config, split, validation, test, matches, grouped, ids, account: Account::default(), count: 0 }
+    }
+
+    /// Gives the training pairs that stay, in order.
+    pub fn pass(&mut self, train: Vec<Pair>) -> Vec<Pair> {
+        let of_test = audit(&train, self.test, self.config, self.split);
+        let mut removed = BTreeMap::new();
+        if self.config.drop_leaks {
+            let of_validation = audit(&train, self.validation, self.config, self.split);
+            removed = leaking(&[("test", &of_test), ("validation", &of_validation)]);
+        }
+        for found in of_test {
+            // What is counted is what the test pairs share with the training pairs that stay.
+            let is_first = found.kind != Overlap::Group || self.grouped.insert(found.test);
+            if is_first && !removed.contains_key(&found.train) {
+                let at = self.count + found.train;
+                self.ids.entry(at).or_insert_with(|| train[found.train].id.clone());
+                self.matches.push(Match { train: at, ..found });
+            }
+        }
+        self.count += train.len();
+        let mut kept = Vec::with_capacity(train.len() - removed.len());
+        for (at, pair) in train.into_iter().enumerate() {
+            match removed.get(&at) {
+                Some(reason) => self.account.drop_pair(reason, &pair),
+                None => {
+                    self.account.keep();
+                    kept.push(pair);
+                }
+            }
+        }
+        kept
+    }
+
+    /// The counts of every kind with examples, and, where leaks are dropped, the account of the dropped pairs.
+    pub fn finish(mut self) -> (Vec<Leak>, Option<Gate>) {
+        self.matches.sort_unstable();
+        let leaks = Overlap::ALL.into_iter().map(|kind| self.leak(kind)).collect();
+        (leaks, self.config.drop_leaks.then(|| self.account.finish("leaks")))
+    }
+
+    fn leak(&self, kind: Overlap) -> Leak {
+        let mut seen = BTreeSet::new();
+        let mut examples = Vec::new();
+        for found in self.matches.iter().filter(|found| found.kind == kind) {
+            if seen.insert(found.test) && examples.len() < 5 {
+                let train = self.ids.get(&found.train).map_or("", String::as_str);
+                examples.push(format!("{} = {train}", self.test[found.test].id));
+            }
+        }
+        Leak { kind: kind.name().to_owned(), count: seen.len() as u64, of: self.test.len() as u64, examples }
+    }
+}
+
+/// Training pairs that leak, with the reason: all kinds but a shared group, which is the split's choice. Each audit is
+/// that against a held-out part, with the part's name.
+fn leaking(audits: &[(&str, &[Match])]) -> BTreeMap<usize, String> {
     let mut reasons = BTreeMap::new();
     for (part, matches) in audits {
-        for found in matches.iter().filter(|found| found.kind != Kind::Group) {
+        for found in matches.iter().filter(|found| found.kind != Overlap::Group) {
             reasons.entry(found.train).or_insert_with(|| format!("{part}: {}", found.kind.name()));
         }
     }
     reasons
 }
 
-/// Training pairs without those that leak, and the account of the others.
-pub fn drop_leaks(train: Vec<Pair>, leaking: &BTreeMap<usize, String>) -> (Vec<Pair>, Gate) {
-    gate("leaks", train, |index, _| leaking.get(&index).cloned())
-}
-
-fn equal(train: &[Pair], test: &[Pair], text: impl Fn(&Pair) -> &String, kind: Kind, matches: &mut Vec<Match>) {
+fn equal(train: &[Pair], test: &[Pair], text: impl Fn(&Pair) -> &String, kind: Overlap, matches: &mut Vec<Match>) {
     let mut places: HashMap<u128, Vec<usize>> = HashMap::new();
     for (at, pair) in test.iter().enumerate() {
         places.entry(folded_hash(text(pair))).or_default().push(at);
@@ -184,7 +230,7 @@ fn near(train: &[Pair], test: &[Pair], threshold: f64, matches: &mut Vec<Match>)
     }
     let exact: HashSet<(usize, usize)> = matches
         .iter()
-        .filter(|found| found.kind == Kind::ExactPositive)
+        .filter(|found| found.kind == Overlap::ExactPositive)
         .map(|found| (found.test, found.train))
         .collect();
     let found = train_sketches.par_iter().enumerate().flat_map_iter(|(train, sketch)| {
@@ -192,7 +238,7 @@ fn near(train: &[Pair], test: &[Pair], threshold: f64, matches: &mut Vec<Match>)
             bands.keys(sketch).iter().filter_map(|key| buckets.get(key)).flatten().copied().collect();
         let near =
             candidates.into_iter().filter(|test| test_sketches[*test].near(sketch, threshold)).collect::<Vec<_>>();
-        near.into_iter().map(move |test| Match { kind: Kind::NearPositive, test, train })
+        near.into_iter().map(move |test| Match { kind: Overlap::NearPositive, test, train })
     });
     matches.par_extend(found.filter(|found| !exact.contains(&(found.test, found.train))));
 }
@@ -200,7 +246,7 @@ fn near(train: &[Pair], test: &[Pair], threshold: f64, matches: &mut Vec<Match>)
 fn contained(train: &[Pair], test: &[Pair], words: usize, matches: &mut Vec<Match>) {
     let anchors = |pairs: &[Pair]| pairs.par_iter().map(|pair| word_hashes(&pair.anchor)).collect::<Vec<_>>();
     let (train_anchors, test_anchors) = (anchors(train), anchors(test));
-    let kind = Kind::AnchorContained;
+    let kind = Overlap::AnchorContained;
     let needles = Needles::new(&test_anchors, words);
     let found = train.par_iter().enumerate().flat_map_iter(|(train, pair)| {
         let mut found = needles.inside(&train_anchors[train], true);

@@ -6,6 +6,8 @@
 
 pub mod balance;
 pub mod card;
+mod chunks;
+mod clean;
 pub mod content;
 pub mod dedupe;
 pub mod error;

@@ -12,14 +12,15 @@ use wb_core::{
 use crate::{
     Error, Result, SourceRead,
     balance::{BalanceConfig, balance},
-    dedupe::{DedupeConfig, dedupe},
-    filter::{FilterConfig, filter},
+    clean::Cleaning,
+    dedupe::{DedupeConfig, drop_near_duplicates},
+    filter::FilterConfig,
     judge::{
         ConsistencyConfig, DifficultyConfig, FirstOfEach, Judge, JudgeError, SemanticConfig, consistency, difficulty,
         semantic, semantic_texts,
     },
-    leak::{LeakConfig, audit, drop_leaks, leaking, leaks},
-    split::{SplitConfig, split},
+    leak::{LeakConfig, LeakGate},
+    split::{Split, SplitConfig, split},
 };
 
 /// The gates in the order in which pairs pass them.
@@ -103,26 +104,25 @@ pub fn prepare_with(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Prepared> {
     config.validate("data")?;
-    let mut judge = Asked(judge);
+    let mut judge = GivenJudge(judge);
     let mut card = DataCard { sources: read.iter().map(count_source).collect(), ..DataCard::default() };
     let pairs = merge(read);
     if pairs.is_empty() {
-        let names: Vec<&str> = card.sources.iter().map(|source| source.name.as_str()).collect();
-        let what = format!(
-            "the sources gave no pairs: {}",
-            if names.is_empty() { "there are none".into() } else { names.join(", ") }
-        );
-        return Err(Error::Empty { what, hint: Some("look at `path` and `fields` of the sources".into()) });
+        return Err(no_pairs(&card.sources));
     }
     fn stage(progress: &mut dyn FnMut(Progress), done: usize, note: &str) {
         progress(Progress::new("preparing pairs", done, 4).note(note));
     }
     stage(progress, 0, "filter");
-    let (pairs, account) = filter(pairs, &config.filter);
-    card.gates.push(account);
+    let mut cleaning = Cleaning::new(&config.filter, &config.dedupe);
+    let mut pairs = cleaning.pass(pairs);
+    card.gates.extend(cleaning.finish());
     stage(progress, 1, "duplicates");
-    let (mut pairs, accounts) = dedupe(pairs, &config.dedupe);
-    card.gates.extend(accounts);
+    if config.dedupe.near > 0.0 {
+        let (kept, account) = drop_near_duplicates(pairs, config.dedupe.near);
+        card.gates.push(account);
+        pairs = kept;
+    }
     if let Some(semantic) = &config.semantic {
         let (kept, account) = judge.semantic(pairs, semantic, progress)?;
         card.gates.push(account);
@@ -132,23 +132,14 @@ pub fn prepare_with(
         return Err(nothing_left(&card.gates));
     }
     stage(progress, 2, "split");
-    let (parts, account) = split(pairs, &config.split, seed)?;
+    let (Split { train, validation, test }, account) = split(pairs, &config.split, seed)?;
     card.gates.extend(account);
     stage(progress, 3, "leaks");
-    let (mut train, validation, test) = (parts.train, parts.validation, parts.test);
-    let of_test = audit(&train, &test, &config.leaks, &config.split);
-    let mut removed = BTreeMap::new();
-    if config.leaks.drop_leaks {
-        let of_validation = audit(&train, &validation, &config.leaks, &config.split);
-        removed = leaking(&[("test", &of_test), ("validation", &of_validation)]);
-    }
-    // What is counted is what the test pairs share with the training pairs that stay.
-    card.leaks = leaks(&of_test, &|at| train[at].id.clone(), &test, &removed);
-    if config.leaks.drop_leaks {
-        let (kept, account) = drop_leaks(train, &removed);
-        card.gates.push(account);
-        train = kept;
-    }
+    let mut leaks = LeakGate::new(&config.leaks, &config.split, &validation, &test);
+    let mut train = leaks.pass(train);
+    let (leaks, account) = leaks.finish();
+    card.leaks = leaks;
+    card.gates.extend(account);
     if let Some(config) = &config.consistency {
         let ranks = judge.ranks(&config.by, &train, "data.consistency", progress)?;
         let (kept, account) = consistency(train, &ranks, config);
@@ -170,18 +161,16 @@ pub fn prepare_with(
         return Err(nothing_left(&card.gates));
     }
     for (name, pairs) in [("train", &train), ("validation", &validation), ("test", &test)] {
-        let mut counter = SplitCounter::default();
-        pairs.iter().for_each(|pair| counter.count(pair));
-        counter.write(name, &mut card);
+        SplitCounter::of(pairs).write(name, &mut card);
     }
     stage(progress, 4, "");
     Ok(Prepared { train: PairSet::new(train)?, validation: PairSet::new(validation)?, test: PairSet::new(test)?, card })
 }
 
 /// A judge, who may be missing.
-struct Asked<'a>(Option<&'a mut dyn Judge>);
+struct GivenJudge<'a>(Option<&'a mut dyn Judge>);
 
-impl Asked<'_> {
+impl GivenJudge<'_> {
     fn judge(&mut self, key: &str) -> Result<&mut dyn Judge> {
         match &mut self.0 {
             Some(judge) => Ok(&mut **judge),
@@ -228,17 +217,30 @@ fn failed(key: &str, error: JudgeError) -> Error {
 
 /// All pairs in source order with unique ids: an id that stands in an earlier source gets its own source's number.
 pub fn merge(read: Vec<SourceRead>) -> Vec<Pair> {
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut pairs = Vec::with_capacity(read.iter().map(|source| source.pairs.len()).sum());
+    let mut ids = UniqueIds::default();
+    let mut merged = Vec::with_capacity(read.iter().map(|source| source.pairs.len()).sum());
     for (position, source) in read.into_iter().enumerate() {
-        for mut pair in source.pairs {
-            while !seen.insert(pair.id.clone()) {
-                pair.id = format!("{}#{}", pair.id, position + 1);
-            }
-            pairs.push(pair);
-        }
+        merged.extend(source.pairs.into_iter().map(|pair| ids.claim(pair, position)));
     }
-    pairs
+    merged
+}
+
+/// The ids of all pairs so far, in 16 bytes each.
+#[derive(Default)]
+pub(crate) struct UniqueIds(HashSet<[u64; 2]>);
+
+impl UniqueIds {
+    /// Gives a pair whose id was taken before that of the source at a position.
+    pub(crate) fn claim(&mut self, mut pair: Pair, position: usize) -> Pair {
+        while !self.0.insert(text_key(&pair.id)) {
+            pair.id = format!("{}#{}", pair.id, position + 1);
+        }
+        pair
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 pub(crate) fn count_source(source: &SourceRead) -> SourceCount {
@@ -254,6 +256,12 @@ pub(crate) struct SplitCounter {
 }
 
 impl SplitCounter {
+    pub(crate) fn of(pairs: &[Pair]) -> Self {
+        let mut counter = Self::default();
+        pairs.iter().for_each(|pair| counter.count(pair));
+        counter
+    }
+
     pub(crate) fn count(&mut self, pair: &Pair) {
         let or = |name: &str, other: &str| if name.is_empty() { other.to_owned() } else { name.to_owned() };
         self.groups.insert(text_key(if pair.origin.group.is_empty() { &pair.id } else { &pair.origin.group }));
@@ -274,6 +282,15 @@ impl SplitCounter {
         for (license, count) in self.licenses {
             *card.licenses.entry(license).or_default() += count;
         }
+    }
+}
+
+pub(crate) fn no_pairs(sources: &[SourceCount]) -> Error {
+    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    let names = if names.is_empty() { "there are none".into() } else { names.join(", ") };
+    Error::Empty {
+        what: format!("the sources gave no pairs: {names}"),
+        hint: Some("look at `path` and `fields` of the sources".into()),
     }
 }
 

@@ -9,12 +9,7 @@ use wb_core::{
     records::data::{DroppedPair, Gate},
 };
 
-use crate::{
-    Error, Result,
-    balance::draw,
-    gate::{Account, gate},
-    text::shorten,
-};
+use crate::{Error, Result, balance::draw, gate::Account, text::shorten};
 
 /// How pairs are split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +68,7 @@ pub enum Family {
 
 /// A side of the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SplitSide {
     /// To learn from.
     Train,
     /// To choose checkpoints by.
@@ -113,18 +108,18 @@ impl SplitConfig {
     }
 
     /// The side that a pair's key draws, by the seed and the key alone.
-    pub(crate) fn part(&self, pair: &Pair, seed: Seed) -> Part {
+    pub(crate) fn side(&self, pair: &Pair, seed: Seed) -> SplitSide {
         self.drawn(&self.key(pair), seed).0
     }
 
-    fn drawn(&self, key: &str, seed: Seed) -> (Part, u64) {
+    fn drawn(&self, key: &str, seed: Seed) -> (SplitSide, u64) {
         let drawn = draw(seed, "split", key);
         // The top 53 bits are a uniform number in [0, 1).
         let uniform = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
         let part = match uniform {
-            u if u < self.test => Part::Test,
-            u if u < self.test + self.validation => Part::Validation,
-            _ => Part::Train,
+            u if u < self.test => SplitSide::Test,
+            u if u < self.test + self.validation => SplitSide::Validation,
+            _ => SplitSide::Train,
         };
         (part, drawn)
     }
@@ -158,20 +153,23 @@ pub fn family(group: &str) -> &str {
 /// draw. A side that stays empty even so is an error.
 pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Split, Option<Gate>)> {
     let keys: Vec<String> = pairs.iter().map(|pair| config.key(pair)).collect();
-    let mut parts: BTreeMap<&str, (Part, u64)> = BTreeMap::new();
+    let mut parts: BTreeMap<&str, (SplitSide, u64)> = BTreeMap::new();
     for key in &keys {
         parts.entry(key).or_insert_with(|| config.drawn(key, seed));
     }
-    for (part, share) in [(Part::Test, config.test), (Part::Validation, config.validation)] {
+    for (part, share) in [(SplitSide::Test, config.test), (SplitSide::Validation, config.validation)] {
         if share > 0.0 && !parts.values().any(|(other, _)| *other == part) {
-            let lowest = parts.values_mut().filter(|(part, _)| *part == Part::Train).min_by_key(|(_, drawn)| *drawn);
+            let lowest =
+                parts.values_mut().filter(|(part, _)| *part == SplitSide::Train).min_by_key(|(_, drawn)| *drawn);
             if let Some(lowest) = lowest {
                 lowest.0 = part;
             }
         }
     }
     let sizes = |part| parts.values().filter(|(other, _)| *other == part).count();
-    for (part, share) in [(Part::Train, 1.0), (Part::Validation, config.validation), (Part::Test, config.test)] {
+    for (part, share) in
+        [(SplitSide::Train, 1.0), (SplitSide::Validation, config.validation), (SplitSide::Test, config.test)]
+    {
         if share > 0.0 && sizes(part) == 0 {
             return Err(Error::Empty {
                 what: format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())
@@ -182,35 +180,58 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
             });
         }
     }
-    let side: Vec<Part> =
-        keys.iter().map(|key| parts.get(key.as_str()).map_or(Part::Train, |(part, _)| *part)).collect();
-    let mut over = vec![None; pairs.len()];
-    for (part, name, limit) in
-        [(Part::Validation, "max_validation", config.max_validation), (Part::Test, "max_test", config.max_test)]
-    {
-        let mut members: Vec<usize> = (0..pairs.len()).filter(|index| side[*index] == part).collect();
-        if limit > 0 && members.len() > limit {
-            members.sort_by_cached_key(|member| (draw(seed, name, &pairs[*member].id), *member));
-            members.drain(..limit);
-            members.into_iter().for_each(|member| over[member] = Some(format!("over {name} = {limit}")));
-        }
-    }
-    let limited = over.iter().any(Option::is_some);
-    let sides: Vec<Part> = side.iter().zip(&over).filter(|(_, over)| over.is_none()).map(|(side, _)| *side).collect();
-    let (kept, account) = gate("split", pairs, |index, _| over[index].clone());
-    let mut split = Split::default();
-    for (pair, side) in kept.into_iter().zip(sides) {
-        match side {
-            Part::Train => split.train.push(pair),
-            Part::Validation => split.validation.push(pair),
-            Part::Test => split.test.push(pair),
-        }
-    }
-    Ok((split, limited.then_some(account)))
+    let sides: Vec<SplitSide> =
+        keys.iter().map(|key| parts.get(key.as_str()).map_or(SplitSide::Train, |(part, _)| *part)).collect();
+    let mut held_out = HeldOutSides::new(config, seed);
+    let train = pairs.into_iter().zip(sides).filter_map(|(pair, side)| held_out.take(side, pair)).collect();
+    let (validation, test, account) = held_out.finish();
+    Ok((Split { train, validation, test }, account))
 }
 
-/// A held-out side as it comes in: at most so many pairs, those with the lowest draws, as [`split`] chooses them.
-pub(crate) struct HeldOut {
+/// Both held-out sides of a split as their pairs come in.
+pub(crate) struct HeldOutSides {
+    validation: HeldOut,
+    test: HeldOut,
+    count: usize,
+}
+
+impl HeldOutSides {
+    pub(crate) fn new(config: &SplitConfig, seed: Seed) -> Self {
+        Self {
+            validation: HeldOut::new("max_validation", config.max_validation, seed),
+            test: HeldOut::new("max_test", config.max_test, seed),
+            count: 0,
+        }
+    }
+
+    /// Keeps the next pair where its side is held out; a training pair comes back.
+    pub(crate) fn take(&mut self, side: SplitSide, pair: Pair) -> Option<Pair> {
+        let at = self.count;
+        self.count += 1;
+        match side {
+            SplitSide::Train => return Some(pair),
+            SplitSide::Validation => self.validation.take(at, pair),
+            SplitSide::Test => self.test.take(at, pair),
+        }
+        None
+    }
+
+    /// True where no pair has come, be it held out or not.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The pairs for validation and for test in order, and the account where some were over a limit.
+    pub(crate) fn finish(self) -> (Vec<Pair>, Vec<Pair>, Option<Gate>) {
+        let mut account = Account::default();
+        let (validation, test) = (self.validation.finish(&mut account), self.test.finish(&mut account));
+        account.set_before(self.count as u64);
+        (validation, test, (!account.is_clean()).then(|| account.finish("split")))
+    }
+}
+
+/// A held-out side as it comes in: at most so many pairs, those with the lowest draws.
+struct HeldOut {
     name: &'static str,
     limit: usize,
     seed: Seed,
@@ -226,16 +247,12 @@ const HELD: usize = 1000;
 
 impl HeldOut {
     /// `name` is the limit's; 0 for no limit.
-    pub(crate) fn new(name: &'static str, limit: usize, seed: Seed) -> Self {
+    fn new(name: &'static str, limit: usize, seed: Seed) -> Self {
         Self { name, limit, seed, pairs: BTreeMap::new(), over: 0, first_over: Vec::new() }
     }
 
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// The next pair; positions ascend.
-    pub(crate) fn take(&mut self, at: usize, pair: Pair) {
+    fn take(&mut self, at: usize, pair: Pair) {
         let drawn = if self.limit > 0 { draw(self.seed, self.name, &pair.id) } else { 0 };
         self.pairs.insert((drawn, at), pair);
         if self.limit > 0
@@ -261,7 +278,7 @@ impl HeldOut {
     }
 
     /// The pairs in order; those over the limit go to the account.
-    pub(crate) fn finish(mut self, account: &mut Account) -> Vec<Pair> {
+    fn finish(mut self, account: &mut Account) -> Vec<Pair> {
         self.forget();
         if self.over > 0 {
             let first = self.first_over.iter().map(|(_, dropped)| dropped.clone()).collect();

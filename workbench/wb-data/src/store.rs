@@ -1,6 +1,7 @@
 //! Prepared pairs on disk: `train.parquet`, `validation.parquet`, `test.parquet`, `data.json`, `README.md`.
 
 use std::{
+    borrow::Borrow,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,7 +24,7 @@ use wb_core::{
     publish::{self, Published},
 };
 
-use crate::{Error, Prepared, Result, card, sources::batches};
+use crate::{Error, Prepared, Result, card, chunks::Chunks, sources::batches};
 
 /// Rows and bytes of text that are encoded at once.
 const BATCH: (usize, usize) = (8192, 64 << 20);
@@ -76,117 +77,76 @@ pub fn load_held_out(folder: &Path) -> Result<Prepared> {
     })
 }
 
-/// Writes pairs as one Parquet file, whole or not at all.
+/// Writes pairs as one Parquet file, whole or not at all; those that are made one by one need not be in memory together.
 ///
 /// Columns: `id, task, language, anchor, positive` text, `negatives` list of text,
 /// `scores` list of 32-bit floats, `group, path` text,
 /// `first_line, last_line` 32 bits, `license, dataset` text.
-pub fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<()> {
+pub fn write_pairs<P: Borrow<Pair>>(path: &Path, pairs: impl IntoIterator<Item = P>) -> Result<()> {
     let fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
-        let mut writer = ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))?;
-        let mut rest = pairs;
-        while !rest.is_empty() {
-            let (now, later) = rest.split_at(count_of_batch(rest));
-            write_batch(&mut writer, now)?;
-            rest = later;
-        }
-        writer.close()?;
+        let mut table = Table::new(file)?;
+        pairs.into_iter().try_for_each(|pair| table.push(pair))?;
+        table.finish()?;
         Ok(())
     };
     Ok(atomic::write_with(path, |file| fill(file).map_err(io::Error::other))?)
 }
 
-/// [`write_pairs`] for pairs that are made one by one and need not be in memory together; the same bytes.
-pub fn write_pairs_from(path: &Path, pairs: impl Iterator<Item = Pair>) -> Result<()> {
-    let fill = |file: &mut fs::File| -> std::result::Result<(), ParquetError> {
-        let mut writer = ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))?;
-        let (mut waiting, mut bytes) = (Vec::new(), 0);
-        for pair in pairs {
-            bytes += text_bytes(&pair);
-            waiting.push(pair);
-            if waiting.len() == BATCH.0 || bytes >= BATCH.1 {
-                write_batch(&mut writer, &waiting)?;
-                waiting.clear();
-                bytes = 0;
-            }
+/// A table of pairs that is written batch by batch.
+struct Table<W: io::Write + Send, P> {
+    writer: ArrowWriter<W>,
+    waiting: Chunks<P>,
+}
+
+impl<W: io::Write + Send, P: Borrow<Pair>> Table<W, P> {
+    fn new(to: W) -> std::result::Result<Self, ParquetError> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_created_by("wb-data".into())
+            .build();
+        let writer = ArrowWriter::try_new(to, batch::<Pair>(&[])?.schema(), Some(properties))?;
+        Ok(Self { writer, waiting: Chunks::new(BATCH) })
+    }
+
+    fn push(&mut self, pair: P) -> std::result::Result<(), ParquetError> {
+        self.waiting.push(pair).map_or(Ok(()), |pairs| self.write(&pairs))
+    }
+
+    /// Writes a batch. A row group ends where it has grown to a size that a reader can hold.
+    fn write(&mut self, pairs: &[P]) -> std::result::Result<(), ParquetError> {
+        self.writer.write(&batch(pairs)?)?;
+        if self.writer.in_progress_size() > ROW_GROUP { self.writer.flush() } else { Ok(()) }
+    }
+
+    fn finish(mut self) -> std::result::Result<W, ParquetError> {
+        let rest = self.waiting.rest();
+        if !rest.is_empty() {
+            self.write(&rest)?;
         }
-        if !waiting.is_empty() {
-            write_batch(&mut writer, &waiting)?;
-        }
-        writer.close()?;
-        Ok(())
-    };
-    Ok(atomic::write_with(path, |file| fill(file).map_err(io::Error::other))?)
-}
-
-fn properties() -> std::result::Result<WriterProperties, ParquetError> {
-    Ok(WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_created_by("wb-data".into())
-        .build())
-}
-
-/// How many of the first pairs are encoded at once.
-fn count_of_batch(pairs: &[Pair]) -> usize {
-    let mut bytes = 0;
-    let fits = |pair: &&Pair| {
-        let fits = bytes < BATCH.1;
-        bytes += text_bytes(pair);
-        fits
-    };
-    pairs.iter().take(BATCH.0).take_while(fits).count()
-}
-
-fn text_bytes(pair: &Pair) -> usize {
-    pair.anchor.len() + pair.positive.len() + pair.negatives.iter().map(String::len).sum::<usize>()
-}
-
-/// Writes a batch. A row group ends where it has grown to a size that a reader can hold.
-fn write_batch<W: io::Write + Send>(
-    writer: &mut ArrowWriter<W>,
-    pairs: &[Pair],
-) -> std::result::Result<(), ParquetError> {
-    writer.write(&batch(pairs)?)?;
-    if writer.in_progress_size() > ROW_GROUP { writer.flush() } else { Ok(()) }
+        self.writer.into_inner()
+    }
 }
 
 /// Writes pairs one by one, in the layout of [`write_pairs`]. The file is there before it is whole: put it into a folder
 /// that appears whole.
 pub(crate) struct PairWriter {
     path: PathBuf,
-    writer: ArrowWriter<fs::File>,
-    waiting: Vec<Pair>,
-    bytes: usize,
+    table: Table<fs::File, Pair>,
 }
 
 impl PairWriter {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let file = fs::File::create(path).map_err(wb_core::Error::io("create", path))?;
-        let open = || -> std::result::Result<_, ParquetError> {
-            ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties()?))
-        };
-        let writer = open().map_err(|error| not_written(path, error))?;
-        Ok(Self { path: path.to_owned(), writer, waiting: Vec::new(), bytes: 0 })
+        let table = Table::new(file).map_err(|error| not_written(path, error))?;
+        Ok(Self { path: path.to_owned(), table })
     }
 
     pub(crate) fn push(&mut self, pair: Pair) -> Result<()> {
-        self.bytes += text_bytes(&pair);
-        self.waiting.push(pair);
-        if self.waiting.len() == BATCH.0 || self.bytes >= BATCH.1 { self.write() } else { Ok(()) }
+        self.table.push(pair).map_err(|error| not_written(&self.path, error))
     }
 
-    fn write(&mut self) -> Result<()> {
-        write_batch(&mut self.writer, &self.waiting).map_err(|error| not_written(&self.path, error))?;
-        self.waiting.clear();
-        self.bytes = 0;
-        Ok(())
-    }
-
-    pub(crate) fn finish(mut self) -> Result<()> {
-        if !self.waiting.is_empty() {
-            self.write()?;
-        }
-        let file = self.writer.into_inner().map_err(|error| not_written(&self.path, error))?;
+    pub(crate) fn finish(self) -> Result<()> {
+        let file = self.table.finish().map_err(|error| not_written(&self.path, error))?;
         Ok(file.sync_all().map_err(wb_core::Error::io("write", &self.path))?)
     }
 }
@@ -268,18 +228,17 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
     })
 }
 
-fn batch(pairs: &[Pair]) -> std::result::Result<RecordBatch, ParquetError> {
-    let text =
-        |field: fn(&Pair) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(pairs.iter().map(field))) };
-    let number =
-        |field: fn(&Pair) -> u32| -> ArrayRef { Arc::new(UInt32Array::from_iter_values(pairs.iter().map(field))) };
+fn batch<P: Borrow<Pair>>(pairs: &[P]) -> std::result::Result<RecordBatch, ParquetError> {
+    let pairs = || pairs.iter().map(Borrow::borrow);
+    let text = |field: fn(&Pair) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(pairs().map(field))) };
+    let number = |field: fn(&Pair) -> u32| -> ArrayRef { Arc::new(UInt32Array::from_iter_values(pairs().map(field))) };
     let mut negatives = ListBuilder::new(StringBuilder::new());
-    for pair in pairs {
+    for pair in pairs() {
         pair.negatives.iter().for_each(|negative| negatives.values().append_value(negative));
         negatives.append(true);
     }
     let mut scores = ListBuilder::new(Float32Builder::new());
-    for pair in pairs {
+    for pair in pairs() {
         scores.values().append_slice(&pair.scores);
         scores.append(true);
     }

@@ -1,9 +1,7 @@
 //! The audit finds what was put there, and nothing else.
 
-use std::collections::BTreeMap;
-
 use wb_data::{
-    leak::{Kind, LeakConfig, Match, audit, drop_leaks, leaking, leaks},
+    leak::{LeakConfig, LeakGate, Match, Overlap, audit},
     split::SplitConfig,
 };
 
@@ -36,15 +34,22 @@ fn planted_leaks_are_found_counted_and_dropped() {
     ];
     let found = audit(&train, &test, &LeakConfig::default(), &SplitConfig::default());
     let expected = [
-        Match { kind: Kind::Group, test: 0, train: 0 },
-        Match { kind: Kind::ExactAnchor, test: 1, train: 1 },
-        Match { kind: Kind::ExactPositive, test: 2, train: 2 },
-        Match { kind: Kind::NearPositive, test: 3, train: 3 },
-        Match { kind: Kind::AnchorContained, test: 4, train: 4 },
+        Match { kind: Overlap::Group, test: 0, train: 0 },
+        Match { kind: Overlap::ExactAnchor, test: 1, train: 1 },
+        Match { kind: Overlap::ExactPositive, test: 2, train: 2 },
+        Match { kind: Overlap::NearPositive, test: 3, train: 3 },
+        Match { kind: Overlap::AnchorContained, test: 4, train: 4 },
     ];
     assert_eq!(found, expected);
-    let ids: Vec<String> = train.iter().map(|pair| pair.id.clone()).collect();
-    let counted = leaks(&found, &|at| ids[at].clone(), &test, &BTreeMap::new());
+    let pass = |config: &LeakConfig| {
+        let split = SplitConfig::default();
+        let mut gate = LeakGate::new(config, &split, &[], &test);
+        let kept = gate.pass(train.clone());
+        let (leaks, account) = gate.finish();
+        (kept, leaks, account)
+    };
+    let (_, counted, account) = pass(&LeakConfig { drop_leaks: false, ..LeakConfig::default() });
+    assert!(account.is_none());
     assert_eq!(
         counted.iter().map(|leak| (leak.kind.as_str(), leak.count, leak.of)).collect::<Vec<_>>(),
         [
@@ -56,11 +61,9 @@ fn planted_leaks_are_found_counted_and_dropped() {
         ]
     );
     assert_eq!(counted[3].examples, ["e3 = t3"]);
-    let removed = leaking(&[("test", &found)]);
-    let after = leaks(&found, &|at| ids[at].clone(), &test, &removed);
-    let (kept, gate) = drop_leaks(train, &removed);
+    let (kept, after, account) = pass(&LeakConfig::default());
     assert_eq!(kept.iter().map(|pair| pair.id.as_str()).collect::<Vec<_>>(), ["t0", "t5"]);
-    assert_eq!(gate.dropped.get("test: near positive"), Some(&1));
+    assert_eq!(account.unwrap().dropped.get("test: near positive"), Some(&1));
     assert_eq!(after.iter().map(|leak| leak.count).collect::<Vec<_>>(), [1, 0, 0, 0, 0]);
     assert_eq!(audit(&kept, &test, &LeakConfig::default(), &SplitConfig::default()), [expected[0]]);
 }

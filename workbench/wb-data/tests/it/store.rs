@@ -40,7 +40,7 @@ fn everything_comes_back() {
         assert_eq!(store::read_pairs(&path).unwrap(), pairs);
         // One by one they are the same file.
         let bytes = fs::read(&path).unwrap();
-        store::write_pairs_from(&path, pairs.into_iter()).unwrap();
+        store::write_pairs(&path, pairs).unwrap();
         assert!(fs::read(&path).unwrap() == bytes);
     }
 }

@@ -84,7 +84,7 @@ pub fn pairs<'t>(texts: &'t MiningTexts<'_>, mined: &'t MinedNegatives) -> impl 
 pub fn write_out(out: &Out, texts: &MiningTexts<'_>, mined: &MinedNegatives, per_pair: usize) -> Result<()> {
     write_scores(&out.scores_path(), texts, mined)?;
     match out.kind {
-        Kind::Parquet => store::write_pairs_from(&out.path, pairs(texts, mined))?,
+        Kind::Parquet => store::write_pairs(&out.path, pairs(texts, mined))?,
         Kind::Jsonl => lines(&out.path, |lines| pairs(texts, mined).try_for_each(|pair| lines.add(&pair)))?,
         Kind::Rows(format) => {
             let mut left_out = 0;

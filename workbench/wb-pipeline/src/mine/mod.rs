@@ -90,7 +90,7 @@ pub fn mine(
             let card = account::card(&search, &mined, &mut ranker, progress)?;
             progress(Progress::new("writing negatives", 0, 0));
             let published = publish::folder(&folder, CARD, |inside| {
-                store::write_pairs_from(&inside.join("train.parquet"), files::pairs(&texts, &mined))?;
+                store::write_pairs(&inside.join("train.parquet"), files::pairs(&texts, &mined))?;
                 files::write_scores(&inside.join("scores.jsonl"), &texts, &mined)?;
                 write_json(&inside.join(CARD), &card)?;
                 Ok::<_, anyhow::Error>(())
