@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in BufReader::new(File::open(input)?).lines() {
         let record: serde_json::Value = serde_json::from_str(&line?)?;
         let field = |key: &str| record.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-        let (code, language) = (field("code"), Language::from_name(field("language"))?);
+        let (code, name) = (field("code"), field("language"));
+        let language = Language::named(name).ok_or_else(|| format!("{name} has no grammar"))?;
         for kind in RewriteKind::ALL {
             for seed in 0..seeds {
                 let start = Instant::now();

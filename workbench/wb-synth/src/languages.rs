@@ -3,7 +3,8 @@
 //! Languages, weights and pairs: C. Li et al., "Towards A Generalist Code Embedding Model Based On Massive Data Synthesis",
 //! arXiv 2505.12697 (3,000 snippets a task for eight languages, 1,500 for six, 750 for six; 16 pairs, both ways).
 
-use wb_code::CODE_LANGUAGES;
+use wb_code::{CODE_LANGUAGES, CodeLanguage};
+use wb_core::{Error, suggest};
 
 /// The share of a language in CodeR-Pile, in snippets a task.
 pub fn weight(name: &str) -> u32 {
@@ -36,7 +37,19 @@ pub const TRANSLATIONS: [(&str, &str); 16] = [
 
 /// A language's name as people write it; a name that is not among the twenty stays as it is.
 pub fn title(name: &str) -> &str {
-    CODE_LANGUAGES.iter().find(|language| language.name == name).map_or(name, |language| language.title)
+    CodeLanguage::named(name).map_or(name, |language| language.title)
+}
+
+/// Refuses a name that is none of the twenty with a near one as the hint; `key` is the config path where it stands.
+pub(crate) fn check(name: &str, key: &str, message: impl Into<String>) -> wb_core::Result<()> {
+    if CodeLanguage::named(name).is_some() {
+        return Ok(());
+    }
+    let error = Error::value(key, message);
+    Err(match suggest::hint(name, CODE_LANGUAGES.map(|language| language.name)) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    })
 }
 
 /// The languages that a language is translated into; none for languages without a pair.
@@ -59,8 +72,8 @@ mod tests {
         assert_eq!(weights.iter().sum::<u32>(), 8 * 3000 + 6 * 1500 + 6 * 750);
         assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
         for (at, (a, b)) in TRANSLATIONS.iter().enumerate() {
-            assert!(CODE_LANGUAGES.iter().any(|language| language.name == *a), "{a}");
-            assert!(CODE_LANGUAGES.iter().any(|language| language.name == *b), "{b}");
+            assert!(CodeLanguage::named(a).is_some(), "{a}");
+            assert!(CodeLanguage::named(b).is_some(), "{b}");
             assert!(a != b && !TRANSLATIONS[..at].contains(&(b, a)) && !TRANSLATIONS[..at].contains(&(a, b)));
         }
         assert_eq!(targets("python"), ["ruby", "perl", "cpp"]);

@@ -18,7 +18,6 @@ use std::{fmt, path::Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::suggest;
 
 pub(crate) use grammar::{Grammar, parse};
 use language::LanguageRules;
@@ -85,17 +84,9 @@ impl Language {
         CodeLanguage::with_ending(extension)?.grammar
     }
 
-    /// The language by its name, with a near name in the error.
-    pub fn from_name(name: &str) -> wb_core::Result<Self> {
-        if let Some(language) = Self::ALL.into_iter().find(|language| language.name() == name) {
-            return Ok(language);
-        }
-        let known = canonical_name(name);
-        let hint = match Self::ALL.into_iter().find(|language| language.name() == known) {
-            Some(language) => Some(format!("did you mean `{language}`?")),
-            None => suggest::hint(name, Self::ALL.map(Self::name)),
-        };
-        Err(wb_core::Error::Unknown { kind: "language", name: name.to_owned(), hint })
+    /// The language with a name, if it has a grammar.
+    pub fn named(name: &str) -> Option<Self> {
+        CodeLanguage::named(name)?.grammar
     }
 
     /// The language of a file by its ending; a header that holds C++ is C++.
@@ -167,19 +158,8 @@ mod tests {
     fn names_and_serde_agree() {
         for language in Language::ALL {
             assert_eq!(serde_yaml::to_string(&language).unwrap().trim(), language.name());
-            assert_eq!(Language::from_name(language.name()).unwrap(), language);
+            assert_eq!(Language::named(language.name()), Some(language));
         }
-    }
-
-    #[test]
-    fn a_wrong_name_gets_a_near_one() {
-        let hint = |name: &str| Language::from_name(name).unwrap_err().hint().map(str::to_owned).unwrap();
-        assert_eq!(hint("pyton"), "did you mean `python`?");
-        assert_eq!(hint("golang"), "did you mean `go`?");
-        assert_eq!(hint("c++"), "did you mean `cpp`?");
-        assert_eq!(hint("ts"), "did you mean `typescript`?");
-        assert_eq!(hint("Rust"), "did you mean `rust`?");
-        assert!(hint("haskell").starts_with("known: rust, python"));
     }
 
     #[test]

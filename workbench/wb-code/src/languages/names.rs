@@ -57,6 +57,11 @@ const fn other(name: &'static str, title: &'static str, endings: Words, aliases:
 }
 
 impl CodeLanguage {
+    /// The language with a name as data has it.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CODE_LANGUAGES.iter().find(|language| language.name == name)
+    }
+
     /// The language with an ending (without its dot, in any case).
     pub fn with_ending(ending: &str) -> Option<&'static Self> {
         let ending = ending.to_ascii_lowercase();

@@ -65,7 +65,7 @@ fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Ve
     let interpreters = Interpreter::find_all();
     let verdict = |candidate: &Candidate| {
         let item = &stage.items[candidate.item];
-        let language = Language::from_name(&item.language).ok()?;
+        let language = Language::named(&item.language)?;
         let is_asked = stage.task_of(candidate).task.same_results && item.target.is_none();
         is_asked.then(|| rules::compare(&candidate.query, &candidate.document, &interpreters, language, stage.seed))
     };
@@ -169,10 +169,10 @@ fn parses(stage: &Stage, candidate: &Candidate) -> Parses {
     };
     let mut result = Parses::Yes;
     for (text, language) in sides.into_iter().flatten() {
-        match Language::from_name(language) {
-            Ok(language) if !language.parses(text) => return Parses::No(language.name()),
-            Ok(_) => {}
-            Err(_) => result = Parses::Unknown,
+        match Language::named(language) {
+            Some(language) if !language.parses(text) => return Parses::No(language.name()),
+            Some(_) => {}
+            None => result = Parses::Unknown,
         }
     }
     result

@@ -7,11 +7,11 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::CODE_LANGUAGES;
-use wb_core::{Error, Result, Task, suggest};
+use wb_core::{Error, Result, Task};
 
 pub use stages::{BrainstormConfig, FewShotConfig, GenerateConfig, JudgeConfig, NegativesConfig, SelectConfig};
 
-use crate::languages::weight;
+use crate::languages::{self, weight};
 
 /// Pairs from a language model.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -128,13 +128,7 @@ impl SynthConfig {
             return bad("languages", "empty, expected at least one language with its weight".into());
         }
         for (name, weight) in &self.languages {
-            if !CODE_LANGUAGES.iter().any(|language| language.name == name) {
-                let error = Error::value(format!("{key}.languages.{name}"), "an unknown language");
-                return Err(match suggest::hint(name, CODE_LANGUAGES.iter().map(|language| language.name)) {
-                    Some(hint) => error.with_hint(hint),
-                    None => error,
-                });
-            }
+            languages::check(name, &format!("{key}.languages.{name}"), "an unknown language")?;
             if !(weight.is_finite() && *weight > 0.0) {
                 return bad(&format!("languages.{name}"), format!("{weight}, expected a weight above 0"));
             }

@@ -100,14 +100,14 @@ impl<'m> Maker<'m> {
 
     fn run(mut self) -> RulesOutput {
         self.output.account.snippets = 1;
-        match Language::from_name(&self.snippet.language) {
-            Ok(language) => {
+        match Language::named(&self.snippet.language) {
+            Some(language) => {
                 for piece in piece::pieces(self.snippet, language) {
                     self.output.account.pieces += 1;
                     self.piece(&piece, language);
                 }
             }
-            Err(_) => self.output.account.refuse("snippet in a language without a grammar"),
+            None => self.output.account.refuse("snippet in a language without a grammar"),
         }
         let tried = std::mem::take(&mut self.tried);
         self.output.account.tried(tried);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::{CODE_LANGUAGES, CodeLanguage};
-use wb_core::{Error as CoreError, Origin, Progress, suggest};
+use wb_core::{Origin, Progress};
 
 use super::{
     Result,
@@ -14,6 +14,7 @@ use super::{
     source::{Found, SnippetSource, Take},
     tree::lines,
 };
+use crate::languages;
 
 /// Which files, and how they are cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,13 +56,7 @@ impl SnippetSource for FileSnippets {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         files::validate(&self.path, self.max_file_bytes, key)?;
         for name in &self.languages {
-            if !CODE_LANGUAGES.iter().any(|language| language.name == name) {
-                let error = CoreError::value(format!("{key}.languages"), format!("`{name}` is an unknown language"));
-                return Err(match suggest::hint(name, CODE_LANGUAGES.iter().map(|language| language.name)) {
-                    Some(hint) => error.with_hint(hint),
-                    None => error,
-                });
-            }
+            languages::check(name, &format!("{key}.languages"), format!("`{name}` is an unknown language"))?;
         }
         self.cut.validate(&format!("{key}.cut"))
     }

@@ -97,10 +97,7 @@ impl<'c> Filters<'c> {
             return self.drop("another language".into());
         }
         if config.strip_comments && !snippet.language.is_empty() {
-            match Language::from_name(&snippet.language)
-                .ok()
-                .and_then(|known| wb_code::strip_comments(&snippet.text, known))
-            {
+            match Language::named(&snippet.language).and_then(|known| wb_code::strip_comments(&snippet.text, known)) {
                 Some(stripped) => snippet.text = stripped.trim_matches(['\n', '\r']).trim_end().to_owned(),
                 None => self.not_stripped += 1,
             }

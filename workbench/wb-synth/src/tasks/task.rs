@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use minijinja::Environment;
 use serde::{Deserialize, Serialize};
-use wb_code::CODE_LANGUAGES;
+use wb_code::CodeLanguage;
 use wb_core::{Error, Result, Task};
 
 /// What a prompt can use. Those that a task does not have are empty.
@@ -162,9 +162,7 @@ impl TaskType {
                 return Err(format!("`{name}` is empty, expected a few words"));
             }
         }
-        if let Some(unknown) =
-            self.languages.iter().find(|name| !CODE_LANGUAGES.iter().any(|known| known.name == *name))
-        {
+        if let Some(unknown) = self.languages.iter().find(|name| CodeLanguage::named(name).is_none()) {
             return Err(format!("`languages` has `{unknown}`, which is none of the twenty"));
         }
         if self.max_jaccard.is_some_and(|limit| !(limit > 0.0 && limit <= 1.0)) {

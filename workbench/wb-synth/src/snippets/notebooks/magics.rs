@@ -27,7 +27,7 @@ pub(super) fn without(source: &str) -> Result<(String, String), String> {
             "writefile" | "file" => {
                 let ending = line.split_whitespace().next_back().and_then(|path| path.rsplit_once('.'));
                 match ending {
-                    Some((_, ending)) if Language::from_name(&canonical_name(ending)).is_ok() => ending,
+                    Some((_, ending)) if Language::named(&canonical_name(ending)).is_some() => ending,
                     _ => return Err(format!("%%{name}")),
                 }
             }
