@@ -10,7 +10,10 @@ use tree_sitter::Node;
 
 use crate::{
     Language,
-    documented::{comment, layout},
+    documented::{
+        comment::{self, Note},
+        layout,
+    },
     languages::{
         language::{DocKind, LanguageRules, Role},
         parse,
@@ -59,12 +62,6 @@ pub fn chunks(source: &str, language: Language, kinds: &[ChunkKind]) -> Option<V
     Some(walk.found)
 }
 
-/// A comment or an attribute that was passed on the way.
-struct Note {
-    range: Range<usize>,
-    is_attribute: bool,
-}
-
 struct Walk<'s> {
     source: &'s str,
     language: Language,
@@ -83,12 +80,8 @@ impl Walk<'_> {
         while let Some((node, outer)) = stack.pop() {
             let mut handed_down = None;
             match self.rules.role(node) {
-                Role::Comment => {
-                    self.notes.push(Note { range: node.byte_range(), is_attribute: false });
-                    continue;
-                }
-                Role::Attribute => {
-                    self.notes.push(Note { range: node.byte_range(), is_attribute: true });
+                role @ (Role::Comment | Role::Attribute) => {
+                    self.notes.push(Note { range: node.byte_range(), is_attribute: matches!(role, Role::Attribute) });
                     continue;
                 }
                 Role::Wrapper => handed_down = Some(outer.clone().unwrap_or_else(|| node.byte_range())),

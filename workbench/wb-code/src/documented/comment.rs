@@ -8,6 +8,12 @@ use crate::languages::{
     rust_doc_attribute,
 };
 
+/// A comment or an attribute that a walk over a tree has passed.
+pub(crate) struct Note {
+    pub(crate) range: Range<usize>,
+    pub(crate) is_attribute: bool,
+}
+
 /// The text of doc comments in the order of the source, without markers and common indentation.
 pub(crate) fn text(source: &str, docs: &[(DocKind, Range<usize>)], rules: &dyn LanguageRules) -> String {
     let mut text = String::new();

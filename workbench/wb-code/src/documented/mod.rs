@@ -14,6 +14,8 @@ pub(crate) mod comment;
 mod docstring;
 pub(crate) mod layout;
 
+use comment::Note;
+
 /// A function or method that has a doc comment and a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentedFunction {
@@ -86,12 +88,6 @@ fn marker_positions(source: &str, markers: &[&str]) -> Vec<usize> {
     positions
 }
 
-/// A comment or an attribute that was passed on the way.
-struct Note {
-    range: Range<usize>,
-    is_attribute: bool,
-}
-
 struct Walk<'s, 'f> {
     source: &'s str,
     rules: &'static dyn LanguageRules,
@@ -111,12 +107,8 @@ impl Walk<'_, '_> {
             let mut handed_down = None;
             let in_test = in_test || !self.include_tests && self.follows_test_attribute(node);
             match self.rules.role(node) {
-                Role::Comment => {
-                    self.notes.push(Note { range: node.byte_range(), is_attribute: false });
-                    continue;
-                }
-                Role::Attribute => {
-                    self.notes.push(Note { range: node.byte_range(), is_attribute: true });
+                role @ (Role::Comment | Role::Attribute) => {
+                    self.notes.push(Note { range: node.byte_range(), is_attribute: matches!(role, Role::Attribute) });
                     continue;
                 }
                 Role::Wrapper => handed_down = Some(outer.unwrap_or_else(|| node.byte_range())),

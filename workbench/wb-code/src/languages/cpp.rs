@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar, c,
-    language::{DocKind, LanguageRules, Placement, Role},
+    language::{DocKind, LanguageRules, Role},
 };
 use crate::{labels::Typing, prose::Markup};
 
@@ -21,10 +21,6 @@ impl LanguageRules for Cpp {
 
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
         c::role(node)
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::DirectlyAbove
     }
 
     fn doc_kind(&self, text: &str) -> DocKind {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Placement, Role, function_of},
+    language::{DocKind, LanguageRules, Role, function_of},
 };
 use crate::{labels::Typing, prose::Markup};
 
@@ -26,10 +26,6 @@ impl LanguageRules for Go {
             "comment" => Role::Comment,
             _ => Role::Other,
         }
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::DirectlyAbove
     }
 
     fn doc_kind(&self, text: &str) -> DocKind {

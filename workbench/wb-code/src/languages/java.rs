@@ -4,9 +4,9 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Placement, Role, function_of, javadoc_kind},
+    language::{LanguageRules, Role, function_of},
 };
-use crate::{labels::Typing, prose::Markup};
+use crate::labels::Typing;
 
 pub(super) struct Java;
 
@@ -15,28 +15,12 @@ impl LanguageRules for Java {
         &[Grammar::Java]
     }
 
-    fn markers(&self) -> &'static [&'static str] {
-        &["/**"]
-    }
-
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
         match node.kind() {
             "method_declaration" | "constructor_declaration" | "compact_constructor_declaration" => function_of(node),
             "block_comment" | "line_comment" => Role::Comment,
             _ => Role::Other,
         }
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::DirectlyAbove
-    }
-
-    fn doc_kind(&self, text: &str) -> DocKind {
-        javadoc_kind(text)
-    }
-
-    fn markup(&self) -> Markup {
-        Markup::Tags
     }
 
     fn import_kinds(&self) -> &'static [&'static str] {

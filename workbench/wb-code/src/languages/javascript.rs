@@ -4,9 +4,8 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Placement, Role, function_of, javadoc_kind},
+    language::{LanguageRules, Role, function_of},
 };
-use crate::prose::Markup;
 
 pub(super) struct JavaScript;
 
@@ -15,24 +14,8 @@ impl LanguageRules for JavaScript {
         &[Grammar::JavaScript]
     }
 
-    fn markers(&self) -> &'static [&'static str] {
-        &["/**"]
-    }
-
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
         role(node)
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::DirectlyAbove
-    }
-
-    fn doc_kind(&self, text: &str) -> DocKind {
-        javadoc_kind(text)
-    }
-
-    fn markup(&self) -> Markup {
-        Markup::Tags
     }
 
     fn import_kinds(&self) -> &'static [&'static str] {

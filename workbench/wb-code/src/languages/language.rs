@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::Grammar;
 use crate::{labels::Typing, prose::Markup};
 
-/// The rules of one language.
+/// The rules of one language; documentation is in the manner of Javadoc unless a language says otherwise.
 pub(crate) trait LanguageRules: Sync {
     /// The grammars to try on a source, best first; the next one is tried only where the one before finds errors.
     fn grammars(&self, source: &str) -> &'static [Grammar];
@@ -13,7 +13,9 @@ pub(crate) trait LanguageRules: Sync {
     /// Texts of which a source must hold at least one to have any doc comment.
     ///
     /// A part of a file without any of them is not looked at, so they must be certain.
-    fn markers(&self) -> &'static [&'static str];
+    fn markers(&self) -> &'static [&'static str] {
+        &["/**"]
+    }
 
     /// A second, cheap look at a source that has a marker: whether it is worth parsing.
     fn may_document(&self, _source: &str) -> bool {
@@ -29,13 +31,19 @@ pub(crate) trait LanguageRules: Sync {
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree>;
 
     /// Where this language puts its documentation.
-    fn placement(&self) -> Placement;
+    fn placement(&self) -> Placement {
+        Placement::DirectlyAbove
+    }
 
     /// What kind of documentation a comment or an attribute is.
-    fn doc_kind(&self, text: &str) -> DocKind;
+    fn doc_kind(&self, text: &str) -> DocKind {
+        javadoc_kind(text)
+    }
 
     /// The conventions inside a doc comment.
-    fn markup(&self) -> Markup;
+    fn markup(&self) -> Markup {
+        Markup::Tags
+    }
 
     /// Node kinds at the top of a file that import, or that open a file and mean nothing else.
     fn import_kinds(&self) -> &'static [&'static str];
@@ -106,7 +114,7 @@ pub(crate) fn function_of<'tree>(node: Node<'tree>) -> Role<'tree> {
 }
 
 /// Documentation in the manner of Javadoc: `/** … */` and nothing else.
-pub(crate) fn javadoc_kind(text: &str) -> DocKind {
+pub(super) fn javadoc_kind(text: &str) -> DocKind {
     if text.starts_with("/**") && !text.starts_with("/***") && text.len() > 4 {
         DocKind::Block
     } else {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Placement, Role, function_of},
+    language::{DocKind, LanguageRules, Role, function_of},
 };
 use crate::prose::Markup;
 
@@ -28,10 +28,6 @@ impl LanguageRules for Ruby {
             "call" if node.child_by_field_name("arguments").is_some_and(holds_one_method) => Role::Wrapper,
             _ => Role::Other,
         }
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::DirectlyAbove
     }
 
     fn doc_kind(&self, text: &str) -> DocKind {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Placement, Role, function_of},
+    language::{DocKind, LanguageRules, Placement, Role, function_of, javadoc_kind},
 };
 use crate::{labels::Typing, prose::Markup};
 
@@ -36,12 +36,10 @@ impl LanguageRules for Rust {
     fn doc_kind(&self, text: &str) -> DocKind {
         if text.starts_with("///") && !text.starts_with("////") || is_doc_attribute(text) {
             DocKind::Line
-        } else if text.starts_with("/**") && !text.starts_with("/***") && text.len() > 4 {
-            DocKind::Block
         } else if text.starts_with("//!") || text.starts_with("/*!") {
             DocKind::Stop
         } else {
-            DocKind::Remark
+            javadoc_kind(text)
         }
     }
 

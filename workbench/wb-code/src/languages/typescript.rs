@@ -4,9 +4,9 @@ use tree_sitter::Node;
 
 use super::{
     Grammar, javascript,
-    language::{DocKind, LanguageRules, Placement, Role, javadoc_kind},
+    language::{LanguageRules, Role},
 };
-use crate::{labels::Typing, prose::Markup};
+use crate::labels::Typing;
 
 pub(super) struct TypeScript;
 
@@ -15,24 +15,8 @@ impl LanguageRules for TypeScript {
         &[Grammar::TypeScript, Grammar::Tsx]
     }
 
-    fn markers(&self) -> &'static [&'static str] {
-        &["/**"]
-    }
-
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
         javascript::role(node)
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::DirectlyAbove
-    }
-
-    fn doc_kind(&self, text: &str) -> DocKind {
-        javadoc_kind(text)
-    }
-
-    fn markup(&self) -> Markup {
-        Markup::Tags
     }
 
     fn import_kinds(&self) -> &'static [&'static str] {

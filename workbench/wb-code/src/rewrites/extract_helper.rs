@@ -22,14 +22,7 @@ impl Rewrite for ExtractHelper {
         if !matches!(source.language, Language::Python | Language::JavaScript) {
             return Err(Refusal::UnknownLanguage);
         }
-        let mut sites = Vec::new();
-        let mut refusal = Refusal::NoSite;
-        for function in source.functions() {
-            match candidates(source, function) {
-                Ok(found) => sites.extend(found),
-                Err(why) => refusal = why,
-            }
-        }
+        let (sites, refusal) = source.in_functions(|function| candidates(source, function));
         let Some(site) = draw.one_of(&sites) else { return Err(refusal) };
         let name = helper_name(source, site.function);
         let call = format!("{name}({})", site.parameters.join(", "));

@@ -22,14 +22,7 @@ impl Rewrite for ReorderStatements {
         if matches!(source.language, Language::TypeScript | Language::C | Language::Cpp) {
             return Err(Refusal::UnknownLanguage);
         }
-        let mut pairs = Vec::new();
-        let mut refusal = Refusal::NoSite;
-        for function in source.functions() {
-            match swappable(source, function) {
-                Ok(found) => pairs.extend(found),
-                Err(why) => refusal = why,
-            }
-        }
+        let (pairs, refusal) = source.in_functions(|function| swappable(source, function));
         // One swap per run of statements that touch: pairs are drawn, and taken if they are apart from those before.
         let mut edits = Edits::new();
         let mut used: Vec<usize> = Vec::new();

@@ -58,6 +58,21 @@ impl<'s> Source<'s> {
         found
     }
 
+    /// What `find` finds in all functions, with the last refusal, for where that is nothing.
+    pub(crate) fn in_functions<'t, T>(
+        &'t self,
+        find: impl Fn(Node<'t>) -> Result<Vec<T>, Refusal>,
+    ) -> (Vec<T>, Refusal) {
+        let (mut all, mut refusal) = (Vec::new(), Refusal::NoSite);
+        for function in self.functions() {
+            match find(function) {
+                Ok(found) => all.extend(found),
+                Err(why) => refusal = why,
+            }
+        }
+        (all, refusal)
+    }
+
     /// The names of the functions that stand in no other one, in the order of the source.
     pub fn function_names(&self) -> Vec<String> {
         let named = self.functions().into_iter().filter_map(|function| function.child_by_field_name("name"));

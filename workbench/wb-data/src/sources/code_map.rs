@@ -1,6 +1,6 @@
 //! A JSON object of Python functions, as CoSQA keeps its pool: each function's own docstring describes it.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 use super::{
     fields::AnchorPart,
     files::{Input, fingerprint},
-    gather::{Gather, stem},
+    gather::Gather,
     jsonl::not_json,
     source::{Source, SourceRead},
 };
@@ -32,7 +32,7 @@ pub struct CodeMapConfig {
 
 impl CodeMapConfig {
     fn input(&self) -> Input {
-        Input { path: Arc::from(self.path.as_path()), stem: stem(&self.path) }
+        Input::of(&self.path)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Records as rows of CSV files with a header line.
 
-use std::{io::Read, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use csv::{ByteRecord, ErrorKind, ReaderBuilder};
 use serde_json::{Map, Value};
@@ -8,20 +8,14 @@ use wb_core::Progress;
 
 use super::{
     files::{Item, Sink},
-    jsonl::{BOM, open, read_error},
+    jsonl::{BOM, open},
     record::Record,
 };
 use crate::{Error, Place, Result};
 
 /// Gives every row to `sink`, in order, as an object of its columns.
 pub(crate) fn records(path: &Arc<Path>, sink: &mut Sink<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-    let mut opened = open(path)?;
-    let mut bytes = Vec::new();
-    opened.reader.read_to_end(&mut bytes).map_err(|error| {
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-        read_error(path, lines + 1, error)
-    })?;
-    opened.tell(path, progress);
+    let bytes = open(path)?.whole(path, progress)?;
     let bytes = bytes.strip_prefix(BOM).unwrap_or(&bytes);
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = match reader.byte_headers() {

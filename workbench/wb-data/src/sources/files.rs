@@ -67,11 +67,18 @@ pub(crate) struct Input {
     pub(crate) stem: String,
 }
 
+impl Input {
+    /// A file whose records are named without what says its format.
+    pub(super) fn of(path: &Path) -> Self {
+        Self { path: Arc::from(path), stem: stem(path) }
+    }
+}
+
 /// The files of a path: itself, or those of its folder that have the format, and how many others lie there.
 pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
     let meta = fs::metadata(path).map_err(wb_core::Error::io("read", path))?;
     if !meta.is_dir() {
-        return Ok((vec![Input { path: Arc::from(path), stem: stem(path) }], 0));
+        return Ok((vec![Input::of(path)], 0));
     }
     let mut found = Vec::new();
     let mut others = 0;

@@ -1,6 +1,6 @@
 //! Two files of records that are joined by a key: the same problem solved in two languages.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
 use super::{
     files::{Input, Item, fingerprint},
-    gather::{Gather, stem},
+    gather::Gather,
     jsonl,
     record::{Record, text_of},
     source::{Source, SourceRead},
@@ -51,13 +51,14 @@ pub struct JoinedConfig {
     pub task: Task,
 }
 
-fn code2code() -> Task {
+/// The task of pairs whose two sides are code.
+pub(super) fn code2code() -> Task {
     Task::Code2code
 }
 
 impl JoinedConfig {
     fn inputs(&self) -> [Input; 2] {
-        [&self.left.path, &self.right.path].map(|path| Input { path: Arc::from(path.as_path()), stem: stem(path) })
+        [&self.left.path, &self.right.path].map(|path| Input::of(path))
     }
 
     /// Texts with their keys and places in file order.

@@ -63,6 +63,17 @@ impl Read for Counted {
 }
 
 impl Opened {
+    /// Reads what is left of the file.
+    pub(crate) fn whole(&mut self, path: &Arc<Path>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.reader.read_to_end(&mut bytes).map_err(|error| {
+            let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+            read_error(path, lines + 1, error)
+        })?;
+        self.tell(path, progress);
+        Ok(bytes)
+    }
+
     pub(crate) fn tell(&self, path: &Path, progress: &mut dyn FnMut(Progress)) {
         let note = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let done = self.done.load(Ordering::Relaxed).min(self.total);
@@ -94,12 +105,7 @@ pub(crate) fn records(path: &Arc<Path>, sink: &mut Sink<'_>, progress: &mut dyn 
         let start = opened.reader.fill_buf().map_err(|error| read_error(path, 1, error))?;
         let start = start.strip_prefix(BOM).unwrap_or(start);
         if start.trim_ascii_start().first() == Some(&b'[') {
-            let mut bytes = Vec::new();
-            opened.reader.read_to_end(&mut bytes).map_err(|error| {
-                let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-                read_error(path, lines + 1, error)
-            })?;
-            opened.tell(path, progress);
+            let bytes = opened.whole(path, progress)?;
             return json_array::records(path, &bytes, sink);
         }
     }

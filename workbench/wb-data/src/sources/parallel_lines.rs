@@ -12,7 +12,8 @@ use wb_core::{Pair, Progress, Task, fingerprint::Fingerprint};
 
 use super::{
     files::{Input, fingerprint},
-    gather::{Gather, stem},
+    gather::Gather,
+    joined::code2code,
     jsonl::{Opened, check_line, open, read_error},
     source::{Source, SourceRead},
 };
@@ -37,13 +38,9 @@ pub struct ParallelLinesConfig {
     pub task: Task,
 }
 
-fn code2code() -> Task {
-    Task::Code2code
-}
-
 impl ParallelLinesConfig {
     fn inputs(&self) -> [Input; 2] {
-        [&self.anchors, &self.positives].map(|path| Input { path: Arc::from(path.as_path()), stem: stem(path) })
+        [&self.anchors, &self.positives].map(|path| Input::of(path))
     }
 }
 

@@ -2,11 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{Name, Role, all_of, nearest, rest_of};
-use crate::rewrites::{
-    Refusal, Source,
-    source::{is_field, preorder},
-};
+use super::{Name, Role, all_of, identifiers, nearest, rest_of};
+use crate::rewrites::{Refusal, Source, source::is_field};
 
 const BLOCKS: &[&str] = &[
     "block",
@@ -21,15 +18,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 pub(super) fn names<'t>(_source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
-    let mut names = Vec::new();
-    for node in preorder(function) {
-        if node.kind() == "identifier"
-            && let Some(role) = role(node)
-        {
-            names.push(Name { node, role });
-        }
-    }
-    Ok(names)
+    Ok(identifiers(function, role))
 }
 
 fn role(node: Node<'_>) -> Option<Role> {

@@ -2,11 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{Name, Role, all_of, nearest, rest_of};
-use crate::rewrites::{
-    Refusal, Source,
-    source::{is_field, preorder},
-};
+use super::{Name, Role, all_of, identifiers, nearest, rest_of};
+use crate::rewrites::{Refusal, Source, source::is_field};
 
 const BLOCKS: &[&str] = &[
     "block",
@@ -20,15 +17,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
-    let mut names = Vec::new();
-    for node in preorder(function) {
-        if node.kind() == "identifier"
-            && let Some(role) = role(source, node)
-        {
-            names.push(Name { node, role });
-        }
-    }
-    Ok(names)
+    Ok(identifiers(function, |node| role(source, node)))
 }
 
 fn role(source: &Source<'_>, node: Node<'_>) -> Option<Role> {

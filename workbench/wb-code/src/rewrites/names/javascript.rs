@@ -3,20 +3,19 @@
 use tree_sitter::Node;
 
 use super::{Name, Role, all_of, nearest, pattern_top};
-use crate::rewrites::{
-    Refusal, Source,
-    source::{is_field, preorder},
+use crate::{
+    languages::Language,
+    rewrites::{
+        Refusal, Source,
+        source::{function_kinds, is_field, preorder},
+    },
 };
 
 const PATTERNS: &[&str] = &["array_pattern", "rest_pattern", "object_pattern", "pair_pattern"];
-const FUNCTIONS: &[&str] = &[
-    "function_declaration",
-    "function_expression",
-    "arrow_function",
-    "method_definition",
-    "generator_function_declaration",
-    "generator_function",
-];
+fn functions() -> &'static [&'static str] {
+    function_kinds(Language::JavaScript)
+}
+
 const BLOCKS: &[&str] = &[
     "statement_block",
     "for_statement",
@@ -55,7 +54,7 @@ pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Ve
 
 fn identifier_role(node: Node<'_>) -> Option<Role> {
     let parent = node.parent()?;
-    if is_field(node, "name") && (FUNCTIONS.contains(&parent.kind()) || parent.kind().starts_with("class")) {
+    if is_field(node, "name") && (functions().contains(&parent.kind()) || parent.kind().starts_with("class")) {
         return Some(Role::Blocked);
     }
     if matches!(parent.kind(), "labeled_statement" | "break_statement" | "continue_statement") {
@@ -90,5 +89,5 @@ fn declared(declarator: Node<'_>) -> Role {
 }
 
 fn function_scope(node: Node<'_>) -> Role {
-    nearest(node, FUNCTIONS).map_or(Role::Blocked, all_of)
+    nearest(node, functions()).map_or(Role::Blocked, all_of)
 }

@@ -21,7 +21,7 @@ use tree_sitter::Node;
 
 use super::{
     Refusal, Source,
-    source::{ancestors, within},
+    source::{ancestors, preorder, within},
 };
 use crate::languages::Language;
 
@@ -43,6 +43,12 @@ pub(super) enum Role {
     Shorthand,
     /// It ties the name to something outside (a field, a keyword argument, a global).
     Blocked,
+}
+
+/// The identifiers of a function that have a role.
+fn identifiers<'t>(function: Node<'t>, role: impl Fn(Node<'t>) -> Option<Role>) -> Vec<Name<'t>> {
+    let identifiers = preorder(function).into_iter().filter(|node| node.kind() == "identifier");
+    identifiers.filter_map(|node| Some(Name { node, role: role(node)? })).collect()
 }
 
 /// The identifiers of a function that matter, in the order of the source.

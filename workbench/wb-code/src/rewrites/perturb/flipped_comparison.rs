@@ -1,10 +1,10 @@
 //! A comparison turned round: less becomes greater, equal becomes different, in becomes not in.
 
-use super::operators;
+use super::{one_changed, operators};
 use crate::{
     languages::Language,
     rewrites::{
-        Draw, Edits, Refusal, Source,
+        Draw, Refusal, Source,
         rewrite::{Change, Rewrite},
     },
 };
@@ -39,9 +39,6 @@ impl Rewrite for FlippedComparison {
                 (!is_javascript_in).then_some((node, new))
             })
             .collect();
-        let (node, new) = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
-        let mut edits = Edits::new();
-        edits.replace(node.byte_range(), new);
-        Ok(Change { edits, note: format!("change `{}` to `{new}`", source.str(node)) })
+        one_changed(source, draw, &sites)
     }
 }

@@ -9,7 +9,8 @@ mod wrong_operator;
 use tree_sitter::Node;
 
 use super::{
-    Source,
+    Draw, Edits, Refusal, Source,
+    rewrite::Change,
     source::{ancestors, preorder},
 };
 
@@ -23,6 +24,14 @@ pub(super) use wrong_operator::WrongOperator;
 fn in_bodies<'t>(source: &'t Source<'_>) -> Vec<Node<'t>> {
     let bodies = source.functions().into_iter().filter_map(|function| function.child_by_field_name("body"));
     bodies.flat_map(preorder).collect()
+}
+
+/// One of several nodes, drawn, with another text in its place.
+fn one_changed(source: &Source<'_>, draw: &mut Draw, sites: &[(Node<'_>, &str)]) -> Result<Change, Refusal> {
+    let (node, new) = *draw.one_of(sites).ok_or(Refusal::NoSite)?;
+    let mut edits = Edits::new();
+    edits.replace(node.byte_range(), new);
+    Ok(Change { edits, note: format!("change `{}` to `{new}`", source.str(node)) })
 }
 
 /// Operator tokens in bodies whose parent computes a value with them.

@@ -1,8 +1,8 @@
 //! An operator that becomes another: plus becomes minus, and becomes or.
 
-use super::operators;
+use super::{one_changed, operators};
 use crate::rewrites::{
-    Draw, Edits, Refusal, Source,
+    Draw, Refusal, Source,
     rewrite::{Change, Rewrite},
 };
 
@@ -37,9 +37,6 @@ impl Rewrite for WrongOperator {
                 (!with_text).then_some((node, new))
             })
             .collect();
-        let (node, new) = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
-        let mut edits = Edits::new();
-        edits.replace(node.byte_range(), new);
-        Ok(Change { edits, note: format!("change `{}` to `{new}`", source.str(node)) })
+        one_changed(source, draw, &sites)
     }
 }
