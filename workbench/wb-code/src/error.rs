@@ -1,4 +1,4 @@
-//! What can go wrong while sources are read.
+//! Errors of reading sources.
 
 use std::path::PathBuf;
 

@@ -31,7 +31,7 @@ impl BalanceConfig {
         Ok(())
     }
 
-    /// Whether there is nothing to do.
+    /// True where there is nothing to do.
     pub fn is_off(&self) -> bool {
         self.max_per_language == 0 && self.min_per_language == 0
     }

@@ -1,6 +1,6 @@
-//! Whether code holds anything but imports, comments and brackets.
+//! Scanner for code that holds nothing but imports, comments and brackets.
 
-/// Why a text is no code worth finding, or `None` where it may be.
+/// The reason why a text is no code worth finding, or `None` where it may be.
 ///
 /// The reasons are `only comments` and `only imports`. A line scanner, not a parser: it knows the comments and import
 /// statements of the usual languages, and takes every line that it does not know for code.
@@ -49,7 +49,7 @@ pub fn empty_content(code: &str) -> Option<&'static str> {
     Some(if imports { "only imports" } else { "only comments" })
 }
 
-/// What the scanner is in the middle of.
+/// The thing that the scanner is in the middle of.
 enum Skipping {
     Nothing,
     Comment(&'static str),

@@ -155,7 +155,7 @@ pub(crate) fn drop_near_duplicates(pairs: Vec<Pair>, threshold: f64) -> (Vec<Pai
     gate("near duplicates", pairs, |index, _| (first[index] != index).then(|| reason.clone()))
 }
 
-/// For each text the position of the kept one that it is a near duplicate of; its own where it is kept.
+/// Positions of kept texts: for each text that of the one that it nearly repeats, its own where it is kept itself.
 ///
 /// In order, a text is dropped where its true Jaccard similarity to an earlier *kept* text reaches the threshold, so
 /// every dropped text has a kept one like it, and no chain of small steps drops two texts that are far apart.

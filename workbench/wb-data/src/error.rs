@@ -1,11 +1,11 @@
-//! What can go wrong with pairs: every variant names the file, the line or row, and what was expected.
+//! Errors of pairs: every variant names the file, the line or row, and what was expected.
 
 use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where a record stands.
+/// The place of a record in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file.
@@ -27,7 +27,7 @@ impl Place {
         Self { path: Arc::clone(path), line: row, column: 0 }
     }
 
-    /// The same line at another column; rows of a table stay rows.
+    /// Moves to another column of the line; rows of a table stay rows.
     #[must_use]
     pub fn at(mut self, column: usize) -> Self {
         if self.column > 0 {
@@ -56,11 +56,11 @@ pub enum Error {
     /// A file, or a record of it, that is not what it should be.
     #[error("{place}: {message}")]
     Record {
-        /// Where it stands: `file:line:column`, `file: row N`, `file: cell N`.
+        /// Its place: `file:line:column`, `file: row N`, `file: cell N`.
         place: String,
         /// A short name to count by: `bad UTF-8`, `missing field`.
         reason: &'static str,
-        /// What is wrong and what was expected.
+        /// The fault, and what was expected.
         message: String,
         /// A near name or another way out.
         hint: Option<String>,
@@ -70,7 +70,7 @@ pub enum Error {
     File {
         /// The file, or the source.
         path: String,
-        /// What is wrong and what was expected.
+        /// The fault, and what was expected.
         message: String,
         /// Another way out.
         hint: Option<String>,
@@ -83,9 +83,9 @@ pub enum Error {
     TooManyBad {
         /// The source.
         name: String,
-        /// How many are bad.
+        /// Number of bad records.
         bad: u64,
-        /// How many there are.
+        /// Number of all records.
         of: u64,
         /// The share that may be bad.
         share: f64,
@@ -98,9 +98,9 @@ pub enum Error {
     /// A stage that left nothing to work with.
     #[error("{what}")]
     Empty {
-        /// What is empty, and what emptied it.
+        /// The thing that is empty, and what emptied it.
         what: String,
-        /// Which option to change.
+        /// The option to change.
         hint: Option<String>,
     },
     /// A file of the hub that cannot be had.
@@ -139,7 +139,7 @@ impl Error {
         Self::File { path: path.display().to_string(), message: message.into(), hint: None, source: None }
     }
 
-    /// The same error with a hint, where the variant can hold one.
+    /// Adds a hint, where the variant can hold one.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Record { hint, .. } | Self::File { hint, .. } | Self::Empty { hint, .. } = &mut self {
@@ -148,7 +148,7 @@ impl Error {
         self
     }
 
-    /// The same error with its cause, where the variant can hold one.
+    /// Adds the cause, where the variant can hold one.
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         if let Self::File { source, .. } = &mut self {

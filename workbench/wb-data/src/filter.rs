@@ -72,7 +72,7 @@ impl FilterConfig {
         Ok(())
     }
 
-    /// Why a pair is dropped; `None` where it passes.
+    /// The reason why a pair is dropped; `None` where it passes.
     pub fn reason(&self, pair: &Pair) -> Option<&'static str> {
         let anchor = pair.anchor.trim();
         let positive = pair.positive.trim();
@@ -136,7 +136,7 @@ fn is_generated(text: &str) -> bool {
     MARKS.iter().any(|mark| lower.contains(mark))
 }
 
-/// Whether the words of `part` stand in `whole` one after another; comment marks between lines do not hide it.
+/// True where the words of `part` stand in `whole` one after another; comment marks between lines do not hide it.
 fn holds(whole: &str, part: &str) -> bool {
     let words = |text: &str| format!(" {} ", text::words(text).collect::<Vec<_>>().join(" "));
     words(whole).contains(&words(part))

@@ -51,12 +51,12 @@ impl Account {
         self.examples.extend(first.into_iter().take(EXAMPLES));
     }
 
-    /// Whether nothing was dropped.
+    /// True where nothing was dropped.
     pub(crate) fn is_clean(&self) -> bool {
         self.dropped.is_empty()
     }
 
-    /// For a gate with one reason, which is known only at the end.
+    /// Names the reason of a gate with one, which is known only at the end.
     #[must_use]
     pub(crate) fn named(mut self, reason: String) -> Self {
         self.dropped = self.dropped.into_values().map(|count| (reason.clone(), count)).collect();
@@ -64,7 +64,7 @@ impl Account {
         self
     }
 
-    /// How many pairs came to the gate, where they were not told one by one.
+    /// Sets the number of pairs that came to the gate, where they were not told one by one.
     pub(crate) fn set_before(&mut self, before: u64) {
         self.before = before;
         self.kept = before - self.dropped.values().sum::<u64>();

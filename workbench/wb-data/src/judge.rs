@@ -13,7 +13,7 @@ pub type JudgeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Knows texts.
 pub trait Judge {
-    /// For each pair the rank, from 1, of its positive for its anchor among the positives of all these pairs:
+    /// Ranks, from 1, of each pair's positive for its anchor among the positives of all these pairs:
     /// 1 + the number of other texts whose score is at least as high. So ties count against a pair, and equal texts
     /// do not compete.
     fn ranks(
@@ -157,10 +157,10 @@ pub fn semantic_texts(pairs: &[Pair], text: SemanticText) -> Vec<&str> {
     }
 }
 
-/// Which texts stay when the first of those that are similar stays: told of each text in order, as by [`Judge::similar`].
+/// The texts that stay when the first of similar ones stays: told of each text in order, as by [`Judge::similar`].
 #[derive(Debug, Default)]
 pub struct FirstOfEach {
-    /// For each text so far the kept text that it repeats.
+    /// The kept text that each text so far repeats.
     repeats: Vec<Option<usize>>,
 }
 
@@ -172,7 +172,7 @@ impl FirstOfEach {
         self.repeats.push(earlier.iter().find(kept).copied());
     }
 
-    /// For each text the kept text that it repeats.
+    /// The kept text that each text repeats.
     pub fn repeats(&self) -> &[Option<usize>] {
         &self.repeats
     }

@@ -1,4 +1,4 @@
-//! What the training pairs share with held-out pairs, counted, and taken out of the training pairs.
+//! Overlaps of training pairs and held-out pairs: counted, and taken out of the training pairs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -72,7 +72,7 @@ impl Overlap {
     pub const ALL: [Self; 5] =
         [Self::Group, Self::ExactAnchor, Self::ExactPositive, Self::NearPositive, Self::AnchorContained];
 
-    /// As it stands in files and tables.
+    /// The name in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Group => "group",
@@ -87,7 +87,7 @@ impl Overlap {
 /// A held-out pair and a training pair that overlap, by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Match {
-    /// How they overlap.
+    /// The kind of the overlap.
     pub kind: Overlap,
     /// The held-out pair.
     pub test: usize,

@@ -64,7 +64,7 @@ impl Sketch {
         equal as f64 / PERMUTATIONS as f64
     }
 
-    /// Whether the true similarity reaches a threshold; what cannot is told apart early.
+    /// True where the true similarity reaches a threshold; what cannot is told apart early.
     pub fn near(&self, other: &Self, threshold: f64) -> bool {
         let (a, b) = (self.shingles.len() as f64, other.shingles.len() as f64);
         // The smaller set divided by the larger bounds the similarity from above.
@@ -77,7 +77,7 @@ impl Sketch {
     }
 }
 
-/// How a signature is cut into bands: texts that agree in all rows of a band become candidates.
+/// Bands that a signature is cut into: texts that agree in all rows of a band become candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bands {
     /// Rows of a band.

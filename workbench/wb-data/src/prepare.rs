@@ -35,7 +35,7 @@ pub struct PrepareConfig {
     pub semantic: Option<SemanticConfig>,
     /// Train, validation, test.
     pub split: SplitConfig,
-    /// What training shares with the others.
+    /// Overlaps of training with the others.
     pub leaks: LeakConfig,
     /// Training pairs whose two sides find each other.
     pub consistency: Option<ConsistencyConfig>,
@@ -70,13 +70,13 @@ impl PrepareConfig {
 /// Pairs ready for training and measuring.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// To learn from.
+    /// Pairs to learn from.
     pub train: PairSet,
-    /// To choose checkpoints by.
+    /// Pairs to choose checkpoints by.
     pub validation: PairSet,
-    /// To measure on.
+    /// Pairs to measure on.
     pub test: PairSet,
-    /// What was read, dropped, split and shared.
+    /// The account of what was read, dropped, split and shared.
     pub card: DataCard,
 }
 

@@ -69,22 +69,22 @@ pub enum Family {
 /// A side of the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitSide {
-    /// To learn from.
+    /// Pairs to learn from.
     Train,
-    /// To choose checkpoints by.
+    /// Pairs to choose checkpoints by.
     Validation,
-    /// To measure on.
+    /// Pairs to measure on.
     Test,
 }
 
 /// Pairs apart, each part in the order of the input.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Split {
-    /// To learn from.
+    /// Pairs to learn from.
     pub train: Vec<Pair>,
-    /// To choose checkpoints by.
+    /// Pairs to choose checkpoints by.
     pub validation: Vec<Pair>,
-    /// To measure on.
+    /// Pairs to measure on.
     pub test: Vec<Pair>,
 }
 
@@ -124,7 +124,7 @@ impl SplitConfig {
         (part, drawn)
     }
 
-    /// What must stand on one side with this pair.
+    /// The name of all that must stand on one side with a pair.
     pub fn key(&self, pair: &Pair) -> String {
         let group = pair.origin.group.as_str();
         match (self.by, self.family) {
@@ -235,14 +235,14 @@ struct HeldOut {
     name: &'static str,
     limit: usize,
     seed: Seed,
-    /// By draw, or by position where there is no limit.
+    /// Pairs by draw, or by position where there is no limit.
     pairs: BTreeMap<(u64, usize), Pair>,
     over: u64,
     /// The first of those over the limit, by position.
     first_over: Vec<(usize, DroppedPair)>,
 }
 
-/// How many dropped pairs are held before all but the first are forgotten.
+/// Number of dropped pairs that are held before all but the first are forgotten.
 const HELD: usize = 1000;
 
 impl HeldOut {

@@ -2,7 +2,7 @@
 
 use crate::text::{fold, words};
 
-/// What a placeholder begins with, in lower case and without punctuation around it.
+/// Beginnings of placeholders, in lower case and without punctuation around them.
 const PLACEHOLDERS: &[&str] = &[
     "todo",
     "fixme",
@@ -34,7 +34,7 @@ const PLACEHOLDERS: &[&str] = &[
     "inherited doc",
 ];
 
-/// What a placeholder of at most four words begins with; longer texts that begin so mean something.
+/// Beginnings of placeholders of at most four words; longer texts that begin so mean something.
 const SHORT_PLACEHOLDERS: &[&str] = &[
     "placeholder",
     "docstring",
@@ -50,13 +50,13 @@ const SHORT_PLACEHOLDERS: &[&str] = &[
     "deprecated",
 ];
 
-/// What begins like a placeholder and is none.
+/// Beginnings like those of placeholders that are none.
 const NO_PLACEHOLDERS: &[&str] = &["todo list", "todo lists", "todo item", "todo items"];
 
-/// What a mere reference begins with, besides `see`.
+/// Beginnings of mere references, besides `see`.
 const REFERENCES: &[&str] = &["refer to", "same as above", "as above", "ditto", "cf"];
 
-/// Why a description tells nothing about its code, or `None` where it may.
+/// The reason why a description tells nothing about its code, or `None` where it may.
 ///
 /// The reasons are `placeholder`, `only a reference`, `only a signature`, `mostly no letters`, `too few words`,
 /// `licence text`.
@@ -85,7 +85,7 @@ pub fn trivial(anchor: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether the words begin with one of the phrases, at a word's end.
+/// True where the words begin with one of the phrases, at a word's end.
 fn begins_with(plain: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| plain.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
 }
@@ -142,7 +142,7 @@ fn is_path(word: &str) -> bool {
     word.chars().any(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || "_.:$!<>`".contains(c))
 }
 
-/// Whether nothing of four words or more follows the first full stop.
+/// True where nothing of four words or more follows the first full stop.
 fn one_sentence(text: &str) -> bool {
     match text.split_once(". ") {
         Some((_, rest)) => words(rest).count() < 4,

@@ -14,15 +14,15 @@ use wb_llm::{LlmQuestion, Reply};
 pub struct Costs {
     /// Questions with different keys.
     pub questions: u64,
-    /// Those with an answer.
+    /// Questions with an answer.
     pub answered: u64,
-    /// Those that were given up.
+    /// Questions that were given up.
     pub rejected: u64,
     /// Answers that needed more than one attempt.
     pub retried: u64,
     /// Tokens of prompts, where the engine said how many.
     pub prompt: u64,
-    /// Of these, taken from a cache.
+    /// Tokens of prompts that were taken from a cache.
     pub cached: u64,
     /// Tokens of answers, where the engine said how many.
     pub completion: u64,
@@ -43,13 +43,13 @@ impl Costs {
     }
 }
 
-/// What a run cost.
+/// The costs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Account {
     /// Pairs that stayed, by who made them: `model`, `annotation`, `rules`.
     pub pairs: BTreeMap<String, u64>,
-    /// By recipe, whose last part is the stage. Rules ask nothing.
+    /// Costs by recipe, whose last part is the stage. Rules ask nothing.
     pub recipes: BTreeMap<String, Costs>,
     #[serde(skip)]
     seen: HashSet<String>,
@@ -96,7 +96,7 @@ impl Account {
         sum(self.recipes.values())
     }
 
-    /// By stage: `generate`, `judge`.
+    /// Costs by stage: `generate`, `judge`.
     pub fn stages(&self) -> BTreeMap<&str, Costs> {
         let mut stages: BTreeMap<&str, Costs> = BTreeMap::new();
         for (recipe, costs) in &self.recipes {

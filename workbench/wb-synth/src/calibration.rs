@@ -1,4 +1,4 @@
-//! How far the judge can be trusted: its labels beside those of a person on a small gold set.
+//! Trust in the judge: its labels beside those of a person on a small gold set.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,21 +13,21 @@ use crate::{
     snippets::SnippetsCard,
 };
 
-/// What was made, by who made it; what took no part is nothing.
+/// Everything that was made, by who made it; what took no part is nothing.
 #[derive(Clone, Copy, Default)]
 pub struct Made<'a> {
     /// Pairs that a language model wrote.
     pub chain: Option<(&'a SynthConfig, &'a Synthesis)>,
-    /// What a language model said of the snippets, with the pairs of it, which may be none.
+    /// Annotations of the snippets by a language model, with the pairs of them, which may be none.
     pub annotated: Option<(&'a Annotated, &'a AnnotationPairs)>,
     /// Pairs of the rules.
     pub rules: Option<(&'a RulesConfig, &'a RulesOutput)>,
 }
 
-/// What all of it stands on.
+/// The ground that all of it stands on.
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
-    /// What became of the sources.
+    /// The account of the sources.
     pub snippets: &'a SnippetsCard,
     /// The language model, where one was asked.
     pub info: Option<&'a EngineInfo>,
@@ -42,11 +42,11 @@ pub struct Ground<'a> {
 pub struct Dataset {
     /// The pairs: of the model, of annotations, of rules, each in its fixed order.
     pub pairs: PairSet,
-    /// Where each came from, in the same order.
+    /// Provenance of each pair, in the same order.
     pub provenance: Vec<Provenance>,
-    /// What all of it cost.
+    /// The costs of all of it.
     pub account: Account,
-    /// What a person said of pairs and candidates.
+    /// The decisions of a person about pairs and candidates.
     pub reviewed: Reviewed,
     /// Lines of the review that fit no pair of this run.
     pub unknown_reviews: u64,

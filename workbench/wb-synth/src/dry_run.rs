@@ -1,4 +1,4 @@
-//! What a run would do and cost, before it is done: counted from the plan, measured on a small probe.
+//! Dry run: what a run would do and cost, counted from the plan, measured on a small probe.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use crate::{
 /// Items of a probe.
 pub const PROBE: usize = 20;
 
-/// What a run would do.
+/// The work of a run, counted before it is done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Snippets that came in.
@@ -35,10 +35,10 @@ pub struct Plan {
     pub questions: u64,
 }
 
-/// What a run would cost, scaled up from a probe. Stages after a gate are asked as many questions as passed it in the probe.
+/// The cost of a run, scaled up from a probe. Stages after a gate are asked as many questions as passed it in the probe.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Of the whole run.
+    /// The plan of the whole run.
     pub plan: Plan,
     /// Items of the probe.
     pub probed: u64,
@@ -87,7 +87,7 @@ pub fn plan(config: &SynthConfig, snippets: &[Snippet], seed: Seed) -> Result<Pl
     Ok(plan)
 }
 
-/// What the ledger holds after a probe: the probe's questions, or more of the same kind. Rejected questions and answers
+/// Content of the ledger after a probe: the probe's questions, or more of the same kind. Rejected questions and answers
 /// that were asked for again have their cost in it too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
@@ -102,7 +102,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// What so many questions cost, at the mean of those in the ledger.
+    /// The cost of so many questions, at the mean of those in the ledger.
     pub fn scaled(self, amount: u64, questions: u64) -> u64 {
         (amount as f64 * questions as f64 / self.questions.max(1) as f64).round() as u64
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in making pairs: every variant says what, where, and what was expected.
+//! Errors of making pairs: every variant says what, where, and what was expected.
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -18,17 +18,17 @@ pub enum Error {
     Prompt {
         /// The task's full name.
         task: String,
-        /// Which of its steps, from 1.
+        /// Number of the step in the task, from 1.
         step: usize,
-        /// What the template engine says.
+        /// The words of the template engine.
         message: String,
     },
     /// Something is left with nothing to work on.
     #[error("{what}")]
     Empty {
-        /// What is empty, and what emptied it.
+        /// The thing that is empty, and what emptied it.
         what: String,
-        /// Which option to change.
+        /// The option to change.
         hint: Option<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! How much of each of the twenty programming languages of CodeR-Pile is wanted, and which are translated into which.
+//! Shares of the twenty programming languages of CodeR-Pile, and the pairs of them that are translated.
 //!
 //! Languages, weights and pairs: C. Li et al., "Towards A Generalist Code Embedding Model Based On Massive Data Synthesis",
 //! arXiv 2505.12697 (3,000 snippets a task for eight languages, 1,500 for six, 750 for six; 16 pairs, both ways).
@@ -15,7 +15,7 @@ pub fn weight(name: &str) -> u32 {
     }
 }
 
-/// What is translated into what, both ways: code of one family into the others of it, and a few bridges.
+/// Pairs of languages that are translated, both ways: code of one family into the others of it, and a few bridges.
 pub const TRANSLATIONS: [(&str, &str); 16] = [
     ("c", "cpp"),
     ("c", "csharp"),

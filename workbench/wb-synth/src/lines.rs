@@ -14,7 +14,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<(usize, T)>> {
     parse(&text, path)
 }
 
-/// The same for a text; `path` is for messages.
+/// Parses the lines of a text; `path` is for messages.
 pub fn parse<T: DeserializeOwned>(text: &str, path: &Path) -> Result<Vec<(usize, T)>> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines

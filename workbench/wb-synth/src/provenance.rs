@@ -1,4 +1,4 @@
-//! Where each pair came from, one JSON line a pair: enough to find its source, and to make or to ask the same again.
+//! Provenance of each pair, one JSON line a pair: enough to find its source, and to make or to ask the same again.
 //!
 //! One shape for all: a pair of the rules has no model and no questions, one of a model no rules.
 
@@ -18,18 +18,18 @@ pub struct Asked {
     pub key: String,
     /// The seed that the answer was drawn with.
     pub seed: u32,
-    /// Which attempt gave it, from 0.
+    /// Number of the attempt that gave it, from 0.
     pub attempt: u32,
 }
 
 impl Asked {
-    /// What an answer leaves behind.
+    /// The record of an answer.
     pub fn of(stage: &str, answer: &wb_llm::Answer) -> Self {
         Self { stage: stage.to_owned(), key: answer.key.clone(), seed: answer.seed, attempt: answer.attempt }
     }
 }
 
-/// Who made a pair.
+/// The maker of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Maker {
@@ -43,7 +43,7 @@ pub enum Maker {
 }
 
 impl Maker {
-    /// As in the file.
+    /// The name in the file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -53,19 +53,19 @@ impl Maker {
     }
 }
 
-/// Where a pair came from.
+/// The origin of a pair and the way it was made.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// The pair's id.
     pub id: String,
-    /// Who made it.
+    /// Its maker.
     pub made_by: Maker,
     /// The task's full name: `text2code/web_query`, `text2code/annotation`, `code2code/rewrite`.
     pub task: String,
     /// The snippet's id.
     pub item: String,
-    /// Which of the item's candidates, queries or versions, from 0.
+    /// Number of the candidate, query or version among those of the item, from 0.
     pub sample: u32,
     /// The snippet's language, or the one that was drawn for it.
     pub language: String,
@@ -89,9 +89,9 @@ pub struct Provenance {
     pub rules: Option<Applied>,
     /// The judge's label, where there was a judge.
     pub label: Option<u8>,
-    /// How usual its sides' lengths are for the task, 0 to 1; null for pairs that were not chosen by it.
+    /// Closeness of its sides' lengths to the task's usual ones, 0 to 1; null for pairs that were not chosen by it.
     pub clarity: Option<f64>,
-    /// What a person said on the review page.
+    /// The decision of a person on the review page.
     pub review: Option<Verdict>,
 }
 

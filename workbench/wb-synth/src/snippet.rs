@@ -1,4 +1,4 @@
-//! What everything here is made of: one piece of code or text, and where it came from.
+//! The material of everything here: one piece of code or text, and where it came from.
 
 use serde::{Deserialize, Serialize};
 use wb_core::pair::Origin;
@@ -13,8 +13,8 @@ pub struct Snippet {
     pub language: String,
     /// The text itself, as it stands.
     pub text: String,
-    /// What stands before it and speaks of it (a notebook's Markdown, a doc comment, a heading); empty where nothing does.
+    /// Words before it that speak of it (a notebook's Markdown, a doc comment, a heading); empty for none.
     pub context: String,
-    /// Where it came from: group, file, lines, license.
+    /// Its group, file, lines and license.
     pub origin: Origin,
 }

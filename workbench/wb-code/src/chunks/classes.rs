@@ -1,4 +1,4 @@
-//! Which nodes of each grammar are classes or what stands for them.
+//! Nodes of each grammar that are classes or what stands for them.
 
 use std::ops::Range;
 

@@ -22,7 +22,7 @@ use crate::{
 
 pub use strip::strip_comments;
 
-/// What of a source is a chunk.
+/// A kind of chunk of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkKind {
@@ -35,7 +35,7 @@ pub enum ChunkKind {
 /// A function or a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Which of the two.
+    /// Function or class.
     pub kind: ChunkKind,
     /// Its name as written; empty where it has none.
     pub name: String,

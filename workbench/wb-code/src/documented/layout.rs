@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-/// Whether only white space stands before `at` on its line.
+/// True where only white space stands before `at` on its line.
 pub(crate) fn begins_line(source: &str, at: usize) -> bool {
     indentation_before(source, at).is_some()
 }
@@ -17,7 +17,7 @@ fn line_start(source: &str, at: usize) -> usize {
     source.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
-/// Where each line of a source begins.
+/// Positions where the lines of a source begin.
 pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {

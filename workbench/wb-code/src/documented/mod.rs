@@ -29,10 +29,10 @@ pub struct DocumentedFunction {
     pub code: String,
 }
 
-/// What one source gave.
+/// The documented functions of one source.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extraction {
-    /// In the order of the source.
+    /// The functions in the order of the source.
     pub functions: Vec<DocumentedFunction>,
     /// Documented things that are no pair, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
@@ -141,7 +141,7 @@ impl Walk<'_, '_> {
         gap.is_some_and(|gap| gap.trim().is_empty())
     }
 
-    /// Whether the attributes directly before a node say that it is a test or a module of tests.
+    /// True where the attributes directly before a node say that it is a test or a module of tests.
     fn follows_test_attribute(&self, node: Node<'_>) -> bool {
         let mut at = node.start_byte();
         for note in self.notes.iter().rev() {

@@ -1,4 +1,4 @@
-//! What a model can be asked about the tokens of code besides its meaning: kinds of syntax nodes, declared types.
+//! Labels of the tokens of code besides its meaning: kinds of syntax nodes, declared types.
 
 mod nodes;
 mod type_name;

@@ -13,7 +13,7 @@ use crate::languages::{Grammar, Language, parse};
 /// A named node of a syntax tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeLabel {
-    /// Where it stands in the text, in bytes.
+    /// Its place in the text, in bytes.
     pub bytes: Range<usize>,
     /// Position of its kind in [`node_kinds`]; `None` for text that the grammar could not read.
     pub kind: Option<u16>,

@@ -10,9 +10,9 @@ use crate::languages::{Language, parse};
 /// A name and the type that the source declares for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedName {
-    /// Where the name stands at its declaration, in bytes.
+    /// The place of the name at its declaration, in bytes.
     pub name: Range<usize>,
-    /// Where its type is written.
+    /// The place of its type, in bytes.
     pub annotation: Range<usize>,
     /// The type's outermost name, `Vec` of `&mut Vec<T>`; arrays are `[]`, tuples `tuple`, function types `function`.
     pub type_name: String,
@@ -53,7 +53,7 @@ pub fn type_labels(text: &str, language: Language) -> Vec<TypedName> {
     found
 }
 
-/// Whether the grammar read all parts of a node: in prose it finds declarations that are none.
+/// True where the grammar read all parts of a node: in prose it finds declarations that are none.
 fn is_whole(node: Node<'_>) -> bool {
     !node.children(&mut node.walk()).any(|child| child.is_error() || child.is_missing())
 }

@@ -40,7 +40,7 @@ impl LanguageRules for C {
     }
 }
 
-/// Where C and C++ declare types: before the declarators.
+/// Nodes of C and C++ that declare types, which stand before the declarators.
 pub(super) const TYPINGS: &[Typing] = &[
     Typing::new("parameter_declaration", "declarator", "type"),
     Typing::new("optional_parameter_declaration", "declarator", "type"),
@@ -49,10 +49,10 @@ pub(super) const TYPINGS: &[Typing] = &[
     Typing::new("function_definition", "declarator", "type"),
 ];
 
-/// Without one of these there is no Doxygen comment.
+/// Marks of which every Doxygen comment has one.
 pub(super) const MARKERS: &[&str] = &["/**", "/*!", "///", "//!"];
 
-/// What a node of C or C++ is.
+/// The role of a node of C or C++.
 pub(super) fn role<'tree>(node: Node<'tree>) -> Role<'tree> {
     match node.kind() {
         "comment" => Role::Comment,

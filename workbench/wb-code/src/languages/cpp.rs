@@ -40,7 +40,7 @@ impl LanguageRules for Cpp {
     }
 }
 
-/// Whether a header speaks C++: a line that opens a namespace, class, template or access section.
+/// True where a header speaks C++: a line that opens a namespace, class, template or access section.
 ///
 /// What stands under `#ifdef __cplusplus` (`extern "C"`) does not count.
 pub(super) fn looks_like_cpp(source: &str) -> bool {

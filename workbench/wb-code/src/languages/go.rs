@@ -57,7 +57,7 @@ impl LanguageRules for Go {
     }
 }
 
-/// Where types are declared.
+/// Nodes that declare types.
 const TYPINGS: &[Typing] = &[
     Typing::new("parameter_declaration", "name", "type"),
     Typing::new("variadic_parameter_declaration", "name", "type"),

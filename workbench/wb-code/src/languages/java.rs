@@ -32,7 +32,7 @@ impl LanguageRules for Java {
     }
 }
 
-/// Where types are declared.
+/// Nodes that declare types.
 const TYPINGS: &[Typing] = &[
     Typing::new("formal_parameter", "name", "type"),
     Typing::new("local_variable_declaration", "declarator", "type"),

@@ -23,7 +23,7 @@ impl LanguageRules for JavaScript {
     }
 }
 
-/// What a node of JavaScript or TypeScript is.
+/// The role of a node of JavaScript or TypeScript.
 pub(super) fn role<'tree>(node: Node<'tree>) -> Role<'tree> {
     match node.kind() {
         "comment" => Role::Comment,

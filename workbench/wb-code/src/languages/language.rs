@@ -1,4 +1,4 @@
-//! What a language must tell so that its documented functions can be found: grammar, doc comments, functions.
+//! Rules of a language by which its documented functions are found: grammar, doc comments, functions.
 
 use tree_sitter::Node;
 
@@ -22,20 +22,20 @@ pub(crate) trait LanguageRules: Sync {
         true
     }
 
-    /// Whether an attribute says that what follows is a test.
+    /// True where an attribute says that what follows is a test.
     fn is_test(&self, _attribute: &str) -> bool {
         false
     }
 
-    /// What a node is.
+    /// The role of a node.
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree>;
 
-    /// Where this language puts its documentation.
+    /// The place of this language's documentation.
     fn placement(&self) -> Placement {
         Placement::DirectlyAbove
     }
 
-    /// What kind of documentation a comment or an attribute is.
+    /// The kind of documentation that a comment or an attribute is.
     fn doc_kind(&self, text: &str) -> DocKind {
         javadoc_kind(text)
     }
@@ -53,13 +53,13 @@ pub(crate) trait LanguageRules: Sync {
         &[]
     }
 
-    /// Whether a line of a doc comment (without its marker) speaks to a tool and not to a reader.
+    /// True where a line of a doc comment (without its marker) speaks to a tool and not to a reader.
     fn is_directive(&self, _line: &str) -> bool {
         false
     }
 }
 
-/// What a syntax node is to the extraction.
+/// The role of a syntax node in the extraction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role<'tree> {
     /// A function or method with a body.
@@ -81,7 +81,7 @@ pub(crate) enum Role<'tree> {
     Other,
 }
 
-/// Where documentation stands.
+/// The place of documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// Above the function, blank lines allowed.
@@ -92,7 +92,7 @@ pub(crate) enum Placement {
     InBody,
 }
 
-/// What a comment documents.
+/// The kind of documentation that a comment is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DocKind {
     /// Nothing: a remark.

@@ -97,14 +97,14 @@ impl Language {
         Some(if is_header && cpp::looks_like_cpp(source) { Self::Cpp } else { language })
     }
 
-    /// Whether a text can be read by a grammar of this language without an error and without anything put in.
+    /// True where a text can be read by a grammar of this language without an error and without anything put in.
     pub fn parses(self, code: &str) -> bool {
         // The grammar of C wants a line end after a directive.
         let code = &format!("{code}\n");
         parse(code, self.rules().grammars(code)).is_some_and(|tree| !tree.root_node().has_error())
     }
 
-    /// Whether a text is made of imports (and comments) only.
+    /// True where a text is made of imports (and comments) only.
     pub fn is_import_only(self, code: &str) -> bool {
         // The grammar of C wants a line end after `#include`.
         let code = &format!("{code}\n");

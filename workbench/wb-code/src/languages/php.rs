@@ -32,7 +32,7 @@ impl LanguageRules for Php {
     }
 }
 
-/// Where types are declared.
+/// Nodes that declare types.
 const TYPINGS: &[Typing] = &[
     Typing::new("simple_parameter", "name", "type"),
     Typing::new("function_definition", "name", "return_type"),

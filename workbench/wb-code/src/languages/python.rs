@@ -49,7 +49,7 @@ impl LanguageRules for Python {
     }
 }
 
-/// Where types are declared.
+/// Nodes that declare types.
 const TYPINGS: &[Typing] = &[
     Typing::new("typed_parameter", "", "type"),
     Typing::new("typed_default_parameter", "name", "type"),

@@ -61,7 +61,7 @@ fn holds_one_method(node: Node<'_>) -> bool {
         && node.named_child(0).is_some_and(|child| matches!(child.kind(), "method" | "singleton_method"))
 }
 
-/// Whether a call is `require`, `require_relative`, `load` or `autoload`.
+/// True where a call is `require`, `require_relative`, `load` or `autoload`.
 pub(super) fn is_require(node: Node<'_>, source: &str) -> bool {
     node.child_by_field_name("receiver").is_none()
         && node

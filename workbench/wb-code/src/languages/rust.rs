@@ -69,7 +69,7 @@ impl LanguageRules for Rust {
     }
 }
 
-/// Where types are declared.
+/// Nodes that declare types.
 const TYPINGS: &[Typing] = &[
     Typing::new("parameter", "pattern", "type"),
     Typing::new("let_declaration", "pattern", "type"),
@@ -80,7 +80,7 @@ const TYPINGS: &[Typing] = &[
     Typing::new("function_signature_item", "name", "return_type"),
 ];
 
-/// Whether the first code after some doc comment has the word `fn` before anything else begins.
+/// True where the first code after some doc comment has the word `fn` before anything else begins.
 ///
 /// Most files of bindings document constants and structures only; this is far quicker than parsing them.
 fn documents_a_function(source: &str) -> bool {

@@ -28,7 +28,7 @@ impl LanguageRules for TypeScript {
     }
 }
 
-/// Where types are declared.
+/// Nodes that declare types.
 const TYPINGS: &[Typing] = &[
     Typing::new("required_parameter", "pattern", "type"),
     Typing::new("optional_parameter", "pattern", "type"),

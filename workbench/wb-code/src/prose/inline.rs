@@ -269,7 +269,7 @@ fn closing(text: &str, open: u8, close: u8) -> Option<usize> {
     None
 }
 
-/// Whether the text in brackets names an item: `Vec::push`, `struct@Foo`, `core::fmt`, `foo()`, `vec!`.
+/// True where the text in brackets names an item: `Vec::push`, `struct@Foo`, `core::fmt`, `foo()`, `vec!`.
 fn is_path(inner: &str) -> bool {
     let path = inner.strip_prefix('`').and_then(|path| path.strip_suffix('`')).unwrap_or(inner);
     path.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '<')

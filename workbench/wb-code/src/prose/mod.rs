@@ -13,7 +13,7 @@ mod tags;
 use crate::languages::Language;
 pub use split_docstring::split_docstring;
 
-/// How many characters of a description an anchor keeps unless told otherwise.
+/// Number of characters of a description that an anchor keeps unless told otherwise.
 pub const MAX_ANCHOR_CHARS: usize = 600;
 
 /// More of a doc comment than this is not looked at: no description is as long, and hostile texts stay cheap.

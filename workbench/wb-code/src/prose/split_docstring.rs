@@ -30,7 +30,7 @@ pub fn split_docstring(code: &str) -> Option<(String, String)> {
     Some((doc, format!("{before}{separator}{after}")))
 }
 
-/// Where the first statement stands, after white space and comments.
+/// The position of the first statement, after white space and comments.
 fn first_statement(code: &str, from: usize) -> usize {
     let mut at = from;
     loop {
@@ -42,7 +42,7 @@ fn first_statement(code: &str, from: usize) -> usize {
     }
 }
 
-/// Where the body of the first `def` or `class` begins: after the colon at bracket depth 0.
+/// The position where the body of the first `def` or `class` begins: after the colon at bracket depth 0.
 fn after_signature(code: &str) -> Option<usize> {
     let mut at = 0;
     let mut seen = false;

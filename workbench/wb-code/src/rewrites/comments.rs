@@ -103,7 +103,7 @@ fn move_trailing(source: &Source<'_>, comments: &[Node<'_>]) -> Change {
     Change { edits, note: "move comments to lines of their own".to_owned() }
 }
 
-/// Where the comment goes, what is taken out at the end of its line, and the new line.
+/// The new place of a comment, what is taken out at the end of its line, and the new line.
 fn moved(source: &Source<'_>, comment: Node<'_>) -> Option<(usize, Range<usize>, String)> {
     let text = source.str(comment).trim_end();
     let start = source.line_start(comment.start_byte());
@@ -147,7 +147,7 @@ const HOLDERS: &[&str] = &[
     "block_body",
 ];
 
-/// Whether some statement or declaration begins at a byte: the first node up that begins there and stands in a holder.
+/// True where some statement or declaration begins at a byte: the first node up that begins there and stands in a holder.
 fn statement_begins_at(source: &Source<'_>, at: usize) -> bool {
     let Some(mut node) = source.root().named_descendant_for_byte_range(at, at + 1) else { return false };
     loop {

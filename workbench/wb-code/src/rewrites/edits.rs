@@ -32,12 +32,12 @@ impl Edits {
         self.replace(range, String::new());
     }
 
-    /// Whether there are none.
+    /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Number of edits.
     pub fn len(&self) -> usize {
         self.0.len()
     }

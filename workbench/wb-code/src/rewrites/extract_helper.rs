@@ -48,7 +48,7 @@ impl Rewrite for ExtractHelper {
 
 struct Site<'t> {
     function: Node<'t>,
-    /// What the helper is put before: the function, or the class that it is in.
+    /// The node that the helper is put before: the function, or the class that it is in.
     top: Node<'t>,
     expression: Node<'t>,
     parameters: Vec<&'t str>,
@@ -105,7 +105,7 @@ fn candidates<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Site
     Ok(sites)
 }
 
-/// Whether an expression is more than a name or a number.
+/// True where an expression is more than a name or a number.
 fn is_worth(source: &Source<'_>, node: Node<'_>) -> bool {
     let kinds = [
         "binary_operator",
@@ -207,7 +207,7 @@ fn parameters<'t>(
     (parameters.len() <= 6).then_some(parameters)
 }
 
-/// Whether a binding certainly has happened when the expression is evaluated: it is a parameter, the variable of
+/// True where a binding certainly has happened when the expression is evaluated: it is a parameter, the variable of
 /// a loop around, or a plain assignment in a statement before, on the way down to the expression.
 fn gives_value(source: &Source<'_>, function: Node<'_>, name: &Name<'_>, expression: Node<'_>) -> bool {
     if name.role == Role::Use || name.role == Role::Shorthand {

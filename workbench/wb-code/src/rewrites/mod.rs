@@ -96,7 +96,7 @@ impl RewriteKind {
         }
     }
 
-    /// Whether the result means the same as what went in.
+    /// True where the result means the same as what went in.
     pub fn keeps_meaning(self) -> bool {
         !matches!(
             self,
@@ -130,15 +130,15 @@ impl RewriteKind {
 pub struct Rewritten {
     /// The new text.
     pub text: String,
-    /// What was done, to be read beside the code: `rename x to y`; lower case, no full stop.
+    /// The change in words, to be read beside the code: `rename x to y`; lower case, no full stop.
     pub note: String,
-    /// By which rule.
+    /// The rule.
     pub kind: RewriteKind,
-    /// How many edits it took.
+    /// Number of edits.
     pub edits: usize,
 }
 
-/// What a method without its class is put between, so that it parses.
+/// The texts that a method without its class is put between, so that it parses.
 fn frame(language: Language) -> Option<(&'static str, &'static str)> {
     match language {
         Language::Php | Language::Java | Language::JavaScript | Language::TypeScript => {

@@ -13,16 +13,16 @@ use crate::languages::Language;
 /// Functions of Python without side effects on values that have none.
 pub(super) const PURE_CALLS: &[&str] = &["len", "abs", "int", "float", "str", "bool", "ord", "chr"];
 
-/// What is known of an expression that has no side effect.
+/// Properties of an expression that has no side effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Pure<'s> {
     /// The variables that it reads.
     pub(super) reads: BTreeSet<&'s str>,
-    /// Whether it can raise, throw or panic.
+    /// True where it can raise, throw or panic.
     pub(super) may_fail: bool,
 }
 
-/// What is known of an expression; `None` where it may have a side effect, or where this cannot be told.
+/// Properties of an expression; `None` where it may have a side effect, or where this cannot be told.
 ///
 /// Calls, fields and subscripts are never pure here: a property, a default of a dictionary, an iterator have effects.
 /// Operators are taken to have none of their own, however they are overloaded.

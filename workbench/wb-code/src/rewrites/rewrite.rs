@@ -1,4 +1,4 @@
-//! What a rewrite is: from a parsed text to edits of it, or the reason why there are none.
+//! The trait of rewrites: from a parsed text to edits of it, or the reason why there are none.
 
 use super::{Draw, Edits, Source};
 
@@ -15,7 +15,7 @@ pub(crate) struct Change {
     pub(crate) note: String,
 }
 
-/// Why a text was not rewritten.
+/// The reason why a text was not rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Refusal {
     /// The rule has no safe form in this language.

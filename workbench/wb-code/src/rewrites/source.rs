@@ -58,7 +58,7 @@ impl<'s> Source<'s> {
         found
     }
 
-    /// What `find` finds in all functions, with the last refusal, for where that is nothing.
+    /// Everything that `find` finds in the functions, with the last refusal, for where that is nothing.
     pub(crate) fn in_functions<'t, T>(
         &'t self,
         find: impl Fn(Node<'t>) -> Result<Vec<T>, Refusal>,
@@ -115,12 +115,12 @@ impl<'s> Source<'s> {
         preorder(self.root()).into_iter().filter(|node| node.is_named() && kinds.contains(&node.kind())).collect()
     }
 
-    /// Where the line of `at` begins.
+    /// The position where the line of `at` begins.
     pub(crate) fn line_start(&self, at: usize) -> usize {
         self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
     }
 
-    /// Where the line of `at` ends, before its line break.
+    /// The position where the line of `at` ends, before its line break.
     pub(crate) fn line_end(&self, at: usize) -> usize {
         self.text.get(at..).and_then(|after| after.find('\n')).map_or(self.text.len(), |newline| at + newline)
     }
@@ -130,13 +130,13 @@ impl<'s> Source<'s> {
         self.text.get(self.line_start(at)..at).filter(|space| space.trim().is_empty())
     }
 
-    /// Whether a node has its lines to itself.
+    /// True where a node has its lines to itself.
     pub(crate) fn owns_lines(&self, node: Node<'_>) -> bool {
         let after = self.text.get(node.end_byte()..self.line_end(node.end_byte())).unwrap_or_default();
         self.margin(node.start_byte()).is_some() && after.trim().is_empty()
     }
 
-    /// Whether a node spans one line.
+    /// True where a node spans one line.
     pub(crate) fn is_one_line(&self, node: Node<'_>) -> bool {
         node.start_position().row == node.end_position().row
     }
@@ -153,7 +153,7 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// Whether any multi-line literal (string, template, here document) is in a range: such text cannot be indented.
+    /// True where any multi-line literal (string, template, here document) is in a range: such text cannot be indented.
     pub(crate) fn has_multiline_literal(&self, node: Node<'_>) -> bool {
         preorder(node).into_iter().any(|inner| {
             let kind = inner.kind();
@@ -181,7 +181,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// What is a function in a language: kinds of nodes with parameters and a body, closures aside.
+/// Kinds of nodes that are functions in a language: with parameters and a body, closures aside.
 pub(crate) fn function_kinds(language: Language) -> &'static [&'static str] {
     match language {
         Language::Python | Language::C | Language::Cpp => &["function_definition"],
@@ -215,7 +215,7 @@ pub(crate) fn closure_kinds(language: Language) -> &'static [&'static str] {
     }
 }
 
-/// Whether a node is a function of any sort, named or not.
+/// True where a node is a function of any sort, named or not.
 pub(crate) fn is_function(node: Node<'_>, language: Language) -> bool {
     node.is_named()
         && (function_kinds(language).contains(&node.kind()) || closure_kinds(language).contains(&node.kind()))
@@ -238,7 +238,7 @@ pub(crate) fn preorder(root: Node<'_>) -> Vec<Node<'_>> {
     }
 }
 
-/// How many levels a tree has.
+/// Number of levels of a tree.
 fn depth(root: Node<'_>) -> usize {
     let mut cursor = root.walk();
     let mut deepest = 0;
@@ -260,12 +260,12 @@ pub(crate) fn ancestors(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     std::iter::successors(node.parent(), |node| node.parent())
 }
 
-/// Whether `inner` lies in `outer`.
+/// True where `inner` lies in `outer`.
 pub(crate) fn within(inner: Range<usize>, outer: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Whether a node is the child of its parent by this field's name.
+/// True where a node is the child of its parent by this field's name.
 pub(crate) fn is_field(node: Node<'_>, field: &str) -> bool {
     node.parent().is_some_and(|parent| {
         let mut cursor = parent.walk();
@@ -279,7 +279,7 @@ pub(crate) fn named_children(node: Node<'_>) -> Vec<Node<'_>> {
     node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect()
 }
 
-/// Whether a node is a comment in any of the languages.
+/// True where a node is a comment in any of the languages.
 pub(crate) fn is_comment(node: Node<'_>) -> bool {
     matches!(node.kind(), "comment" | "line_comment" | "block_comment")
 }

@@ -1,4 +1,4 @@
-//! What holds for every rewrite of every language, and one row of each by hand.
+//! Properties of every rewrite of every language, and one row of each by hand.
 
 use super::*;
 use std::collections::BTreeSet;

@@ -108,7 +108,7 @@ const POOL: &[&str] = &[
 const LETTERS: &[&str] =
     &["a", "b", "c", "d", "e", "g", "h", "k", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z"];
 
-/// Where new names come from.
+/// The origin of new names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Pool,

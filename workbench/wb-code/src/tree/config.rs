@@ -1,4 +1,4 @@
-//! What to read of a tree.
+//! Configuration of the tree: which of its files are read.
 
 use std::{env, path::PathBuf};
 

@@ -10,9 +10,9 @@ use crate::{Language, Result};
 /// A file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFile {
-    /// Where it lies.
+    /// Path of the file on this disk.
     pub absolute: PathBuf,
-    /// What ids of its parts begin with: group and path.
+    /// The beginning of its parts' ids: group and path.
     pub id: String,
     /// Its group, its path in it and the group's license; no lines.
     pub origin: Origin,

@@ -1,4 +1,4 @@
-//! Which group a file belongs to: crate, top folder, file, or the whole tree.
+//! Groups of files: crate, top folder, file, or the whole tree.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -21,7 +21,7 @@ pub(super) struct Place {
     /// Path inside the group.
     pub path: String,
     pub license: String,
-    /// What goes into ids.
+    /// The part of ids that tells the file.
     pub id: String,
 }
 

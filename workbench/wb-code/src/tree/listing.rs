@@ -30,7 +30,7 @@ pub(super) struct SourceFile {
     modified_nanos: u128,
 }
 
-/// What a tree holds.
+/// The files of a tree.
 pub(super) struct Listing {
     pub root: PathBuf,
     pub languages: Vec<Language>,
@@ -42,7 +42,7 @@ pub(super) struct Listing {
     pub skipped: BTreeMap<String, u64>,
 }
 
-/// What became of one entry of the walk.
+/// The fate of one entry of the walk.
 enum Entry {
     Source(SourceFile),
     Manifest(SourceFile),

@@ -24,15 +24,15 @@ use listing::Listing;
 pub struct TreeRead {
     /// The pairs in the order of paths and lines, ids unique.
     pub pairs: Vec<Pair>,
-    /// How many files were read.
+    /// Number of files that were read.
     pub files: u64,
-    /// How many groups (crates, folders, files) they belong to.
+    /// Number of groups (crates, folders, files) that they belong to.
     pub groups: u64,
     /// Files of the languages asked for that were not used, by reason.
     pub skipped: BTreeMap<String, u64>,
     /// Documented functions that gave no pair, by reason.
     pub rejected: BTreeMap<String, u64>,
-    /// Of the files read: their paths, sizes and times; equal to [`tree_fingerprint`].
+    /// The fingerprint of the files read by their paths, sizes and times; equal to [`tree_fingerprint`].
     pub fingerprint: Fingerprint,
 }
 

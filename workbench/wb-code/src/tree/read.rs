@@ -17,7 +17,7 @@ use crate::{
 
 const STAGE: &str = "reading sources";
 
-/// What one file gave.
+/// The pairs of one file.
 #[derive(Default)]
 struct FileRead {
     pairs: Vec<Pair>,
@@ -149,7 +149,7 @@ pub(super) fn source_text(path: &Path, languages: &[Language]) -> Result<(Langua
     }
 }
 
-/// Whether a text is a name and nothing more than punctuation around it.
+/// True where a text is a name and nothing more than punctuation around it.
 fn same_word(text: &str, name: &str) -> bool {
     let last = |text: &str| -> String {
         let bare = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');

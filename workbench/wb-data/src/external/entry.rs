@@ -57,7 +57,7 @@ pub struct Part {
     /// Records, as its publishers count them; none where they were not seen to.
     #[serde(skip)]
     pub records: Option<u64>,
-    /// Where its files come from.
+    /// Servers with the files that are wanted of them.
     pub origins: Vec<Origin>,
     /// The way from these files to the folder.
     pub conversion: Conversion,
@@ -124,7 +124,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// This place at another commit, branch or tag; a plain address has none.
+    /// The server at another commit, branch or tag; a plain address has none.
     #[must_use]
     pub fn at(&self, revision: &str) -> Self {
         match self {
@@ -184,28 +184,28 @@ impl Wanted {
         self
     }
 
-    /// Of so many bytes.
+    /// Sets the number of bytes.
     #[must_use]
     pub(super) fn of(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// With this SHA-256.
+    /// Sets the SHA-256, in hex.
     #[must_use]
     pub(super) fn sha256(mut self, hex: &str) -> Self {
         self.digest = Some(Digest::Sha256(hex.to_owned()));
         self
     }
 
-    /// With this name of git's.
+    /// Sets the name that git has for the content, in hex.
     #[must_use]
     pub(super) fn git(mut self, hex: &str) -> Self {
         self.digest = Some(Digest::Git(hex.to_owned()));
         self
     }
 
-    /// Whether a path is one of those that are meant.
+    /// True where a path is one of those that are meant.
     pub(super) fn fits(&self, path: &str) -> bool {
         match self.path.split_once('*') {
             None => self.path == path,

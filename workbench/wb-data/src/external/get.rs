@@ -17,7 +17,7 @@ use super::{
 };
 use crate::Result;
 
-/// Where to put a data set, and where from.
+/// The target of a data set, and the servers to take.
 pub struct Request<'a> {
     /// The folder of all data sets of others.
     pub external: &'a Path,
@@ -32,7 +32,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// With the hub of this process and the mirror of its environment.
+    /// A request to the hub of this process and the mirror of its environment.
     pub fn new(external: &'a Path) -> Self {
         let mirror = fetch::mirror_of_environment();
         Self { external, hub: Hub::session(), mirror, revision: None, force: false }
@@ -47,7 +47,7 @@ impl<'a> Request<'a> {
         state(entry, part, self.external, self.revision.as_deref())
     }
 
-    /// Whether a part in this state is made.
+    /// True where a part in this state is made.
     fn makes(&self, state: &State, part: &Part) -> bool {
         match state {
             State::Missing => true,
@@ -70,11 +70,11 @@ pub struct Done {
 /// The end of [`get`] for a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was made, of so much; what was left out is counted by its reason.
+    /// Made now, of so much; what was left out is counted by its reason.
     Made(Counts),
-    /// It was there before, and stays.
+    /// Left as it was made before.
     There,
-    /// It was fetched before, of other files, and stays.
+    /// Left as it was fetched before, of other files.
     Other,
     /// A person put this there, and it stays.
     ByHand(PathBuf),
@@ -87,7 +87,7 @@ struct Planned<'a> {
     state: State,
 }
 
-/// What is to be made of a data set; an error where something is missing for it that has another name.
+/// Plans the parts of a data set; an error where something is missing for one that has another name.
 fn planned<'a>(entry: &'a Entry, request: &Request<'_>) -> Result<Vec<Planned<'a>>> {
     let plan = |part: &'a Part| {
         let state = request.state(entry, part)?;

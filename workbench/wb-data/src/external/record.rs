@@ -20,7 +20,7 @@ pub struct Record {
     pub title: String,
     /// Its license.
     pub license: String,
-    /// When it was made, RFC 3339, UTC.
+    /// Time of the making, RFC 3339, UTC.
     pub made: String,
     /// The fingerprint of sources and conversion: another one means another folder.
     pub recipe: String,

@@ -18,9 +18,9 @@ use crate::Result;
 pub enum State {
     /// Nothing is there.
     Missing,
-    /// It is there, and was made as it would be made now.
+    /// Present, and made as it would be made now.
     There,
-    /// It was fetched too, but of other files or by another version of this program.
+    /// Fetched too, but of other files or by another version of this program.
     Other,
     /// A person put it there, or the same in another layout at this path.
     ByHand(PathBuf),
@@ -55,7 +55,7 @@ pub(super) fn recipe(part: &Part, external: &Path, revision: Option<&str>) -> Re
     Ok(Fingerprint::of_json(&(&part, beside)).as_str().to_owned())
 }
 
-/// Whether nothing is at a place, or a folder without anything in it.
+/// True where nothing is at a place, or a folder without anything in it.
 fn is_empty(place: &Path) -> Result<bool> {
     if !place.exists() {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! Which fields of a record make a pair.
+//! Fields of a record that make a pair.
 
 use std::collections::BTreeMap;
 
@@ -148,7 +148,7 @@ macro_rules! config_of_records {
 }
 pub(super) use config_of_records;
 
-/// How records become pairs, whatever file they stand in: the keys of every config of records.
+/// The way from records to pairs, whatever file they stand in: the keys of every config of records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape<'a> {
     pub(super) fields: &'a Fields,

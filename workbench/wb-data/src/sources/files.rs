@@ -28,7 +28,7 @@ config_of_records! {
     }
 }
 
-/// What a file holds.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Jsonl,
@@ -153,7 +153,7 @@ fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
     Ok(())
 }
 
-/// Of a config and the content of files, by name and order.
+/// The fingerprint of a config and the content of files, by name and order.
 pub(crate) fn fingerprint(config: &impl Serialize, inputs: &[Input]) -> Result<Fingerprint> {
     let mut fingerprint = Fingerprint::builder();
     fingerprint.text(Fingerprint::of_json(config).as_str());
@@ -227,7 +227,7 @@ pub(crate) fn records(
     }
 }
 
-/// What a reader of records comes upon.
+/// A thing that a reader of records comes upon.
 pub(crate) enum Item<'a> {
     /// A record.
     Record(Record<'a>),
@@ -237,7 +237,7 @@ pub(crate) enum Item<'a> {
     Bad(Error),
 }
 
-/// Where readers put what they come upon; an error ends the reading.
+/// The taker of what readers come upon; its error ends the reading.
 pub(crate) type Sink<'s> = dyn FnMut(Item<'_>) -> Result<()> + 's;
 
 fn take(item: Item<'_>, shape: Shape<'_>, gather: &mut Gather<'_>, stem: &str) -> Result<()> {

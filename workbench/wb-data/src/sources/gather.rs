@@ -23,14 +23,14 @@ pub struct Gather<'a> {
     /// The data set of pairs, and whether that of a record gives way to it.
     dataset: (String, bool),
     pairs: Vec<Pair>,
-    /// Where pairs go instead, where they are not kept.
+    /// The taker of pairs, where they are not kept.
     pub(super) take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
     count: u64,
     seen: HashMap<[u64; 2], Seen>,
     files: Vec<Arc<Path>>,
 }
 
-/// Where an id stands, in few bytes: there is one for each pair.
+/// The place of an id, in few bytes: there is one for each pair.
 #[derive(Clone, Copy)]
 struct Seen {
     file: u32,

@@ -21,10 +21,10 @@ pub enum OnBad {
 /// The share of bad records in a source that is an accident; more is the wrong file.
 pub const MAX_BAD_SHARE: f64 = 0.01;
 
-/// What is done with bad records, and how many are too many.
+/// Treatment of bad records, and how many are too many.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// Whether they are skipped.
+    /// Treatment of a bad record.
     pub on_bad: OnBad,
     /// The share of a source's records, from 0 to 1, that may be skipped.
     pub max_bad_share: f64,

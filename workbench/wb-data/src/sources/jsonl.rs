@@ -81,7 +81,7 @@ impl Opened {
     }
 }
 
-/// What a failed read means: a cut-off gzip file is told as such.
+/// The error of a failed read: a cut-off gzip file is told as such.
 pub(crate) fn read_error(path: &Arc<Path>, line: usize, error: io::Error) -> Error {
     let gzipped = path.extension().is_some_and(|suffix| suffix == "gz");
     let (reason, message) = match error.kind() {

@@ -48,7 +48,7 @@ pub(super) fn validate_only(only: &BTreeMap<String, Value>, key: &str) -> wb_cor
     Ok(())
 }
 
-/// Why a record is left out, if some field has not the value that it should have.
+/// The reason why a record is left out, if some field has not the value that it should have.
 pub(super) fn left_out(only: &BTreeMap<String, Value>, record: &Record<'_>) -> Result<Option<String>> {
     for (name, wanted) in only {
         let value = lookup(&record.fields, name).ok_or_else(|| missing(record, name))?;

@@ -1,4 +1,4 @@
-//! How well documents answer an anchor, as a record has it: one number, or one for each document.
+//! Scores of documents for an anchor, as a record has them: one number, or one for each document.
 
 use serde_json::Value;
 

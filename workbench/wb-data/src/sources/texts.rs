@@ -93,7 +93,7 @@ impl TextFields {
     }
 }
 
-/// Where records are read.
+/// Files to read records from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TextFiles<'a> {
     /// A file, or a folder whose Parquet, JSON and CSV files are read in order of their paths, subfolders too.
@@ -109,13 +109,13 @@ pub struct TextRecord {
     pub id: String,
     /// The text.
     pub text: String,
-    /// What speaks of it.
+    /// Words that speak of the text.
     pub context: String,
     /// Programming language in lower case, empty where it is not known.
     pub language: String,
     /// Group, path and license, as far as the record has them.
     pub origin: Origin,
-    /// Where it stands.
+    /// The place of its record.
     pub place: Place,
 }
 

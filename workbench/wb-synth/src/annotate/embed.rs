@@ -1,4 +1,4 @@
-//! Which texts of a chunk become vectors: its code, what was said of it, or both.
+//! Texts of a chunk that become vectors: its code, what was said of it, or both.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl EmbedText {
     /// Every one.
     pub const ALL: [Self; 4] = [Self::Code, Self::Annotation, Self::Both, Self::Concat];
 
-    /// As in YAML.
+    /// The name in YAML.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",

@@ -1,4 +1,4 @@
-//! What an annotation of all snippets would take, measured on a few of them.
+//! Estimate of an annotation of all snippets, measured on a few of them.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
     dry_run::{PROBE, Spent},
 };
 
-/// What annotating would take, at the pace of the probe. A probe fills few slots of a server, so that all of it is
+/// The cost of annotating, at the pace of the probe. A probe fills few slots of a server, so that all of it is
 /// rather faster.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnnotateEstimate {

@@ -1,4 +1,4 @@
-//! What a language model says of a chunk: a summary, keywords, and queries that it would answer; and which of it is embedded.
+//! Annotations of chunks by a language model: a summary, keywords, and queries that it would answer; and which is embedded.
 //!
 //! Embeddings of code see libraries and domains; a summary names the technique. Whether that helps on the data at hand
 //! is what `wb-bench`'s A/B experiment measures, with [`EmbedText`] as its one switch.
@@ -22,7 +22,7 @@ pub use record::{AnnotationPairs, Annotations, Record};
 
 use crate::{Account, Snippet, chain::reason, provenance};
 
-/// What provenance calls the question.
+/// The stage of the question in provenance.
 const STAGE: &str = "annotate";
 
 /// How chunks are annotated.
@@ -76,15 +76,15 @@ impl AnnotateConfig {
     }
 }
 
-/// What a model said of a chunk.
+/// The words of a model about a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Annotation {
-    /// What the code does and by which technique, in a few sentences.
+    /// A few sentences about what the code does and by which technique.
     pub summary: String,
     /// Techniques, functions, libraries, kinds of data.
     pub keywords: Vec<String>,
-    /// What somebody would type who looks for this chunk.
+    /// Queries of somebody who looks for this chunk.
     pub queries: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ pub struct Annotated {
     pub prompt_hashes: Vec<Option<String>>,
     /// Snippets without an annotation, by reason.
     pub rejected: BTreeMap<String, u64>,
-    /// What it cost.
+    /// The costs.
     pub account: Account,
 }
 
@@ -168,7 +168,7 @@ fn accept(config: &AnnotateConfig, answer: &Answer, nonce: &str) -> Result<Annot
     }
 }
 
-/// On one line, without the breaks that were copied from the fenced text.
+/// Puts a text on one line, without the breaks that were copied from the fenced text.
 fn folded(text: &str) -> String {
     wb_data::text::fold(&text.replace(BREAK, ""))
 }

@@ -10,9 +10,9 @@ use crate::{Snippet, prompts::fenced};
 /// A question with the nonce of its fences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// What is asked.
+    /// The question.
     pub question: LlmQuestion,
-    /// What an honest answer does not repeat.
+    /// A word that an honest answer does not repeat.
     pub nonce: String,
 }
 

@@ -30,7 +30,7 @@ pub struct Record {
     pub language: String,
     /// Group, file, lines and license of the chunk.
     pub source: Origin,
-    /// What the model said.
+    /// The words of the model.
     pub annotation: Annotation,
     /// The model's name as its engine gives it.
     pub model: String,
@@ -63,17 +63,17 @@ impl Annotations {
         Ok(Self { by_text })
     }
 
-    /// What was said of a text.
+    /// The annotation of a text.
     pub fn of(&self, text: &str) -> Option<&Annotation> {
         self.by_text.get(&hash(text))
     }
 
-    /// How many texts are annotated.
+    /// Number of annotated texts.
     pub fn len(&self) -> usize {
         self.by_text.len()
     }
 
-    /// Whether none is.
+    /// True where no text is annotated.
     pub fn is_empty(&self) -> bool {
         self.by_text.is_empty()
     }
@@ -88,11 +88,11 @@ fn hash(text: &str) -> String {
 pub struct AnnotationPairs {
     /// The pairs, in the chunks' order.
     pub pairs: Vec<Pair>,
-    /// Where each came from, in the same order.
+    /// Provenance of each pair, in the same order.
     pub provenance: Vec<Provenance>,
     /// Queries before and after a person's review.
     pub gate: Gate,
-    /// What a person said of them.
+    /// The decisions of a person about them.
     pub reviewed: Reviewed,
 }
 

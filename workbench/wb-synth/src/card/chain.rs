@@ -1,4 +1,4 @@
-//! What the card tells of the chain: items, checks of code, the judge.
+//! The card's part about the chain: items, checks of code, the judge.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::{
     prompts::{LABELS, label_meaning},
 };
 
-/// What became of snippets on their way to a task.
+/// Tells what became of snippets on their way to a task.
 pub(super) fn items(synthesis: &Synthesis, page: &mut String) -> fmt::Result {
     let counts = &synthesis.counts;
     writeln!(page, "The model was asked about {} items, a task with a snippet each.", counts.items)?;
@@ -25,7 +25,7 @@ pub(super) fn items(synthesis: &Synthesis, page: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// What was parsed and what was called.
+/// Tells what was parsed and what was called.
 pub(super) fn checked(counts: &Counts, page: &mut String) -> fmt::Result {
     if counts.unchecked > 0 {
         writeln!(
@@ -40,7 +40,7 @@ pub(super) fn checked(counts: &Counts, page: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// What the judge's labels mean, and how often they are a person's.
+/// Tells what the judge's labels mean, and how often they are a person's.
 pub(super) fn judge(config: &SynthConfig, synthesis: &Synthesis, page: &mut String) -> fmt::Result {
     let Some(judge) = &config.judge else { return Ok(()) };
     let keep = &judge.keep;

@@ -22,27 +22,27 @@ use crate::{
     snippets::SnippetsCard,
 };
 
-/// All that a card tells.
+/// Everything that a card tells.
 pub struct Facts<'a> {
     /// The run's seed.
     pub seed: Seed,
-    /// What became of the sources.
+    /// The account of the sources.
     pub snippets: &'a SnippetsCard,
     /// The model, where one was asked.
     pub info: Option<&'a EngineInfo>,
     /// The chain, where there was one.
     pub chain: Option<(&'a SynthConfig, &'a Synthesis)>,
-    /// What a model said of the snippets, where it was asked, and the pairs of it.
+    /// Annotations of the snippets, where a model was asked, and the pairs of them.
     pub annotated: Option<(&'a Annotated, &'a AnnotationPairs)>,
     /// The rules, where there were any.
     pub rules: Option<(&'a RulesConfig, &'a RulesOutput)>,
     /// A person's word, where there was one, and how many lines of it fit no pair.
     pub reviewed: Option<(Reviewed, u64)>,
-    /// What all of it cost.
+    /// The costs of all of it.
     pub account: &'a Account,
     /// All pairs.
     pub pairs: &'a [Pair],
-    /// Where each came from.
+    /// Provenance of each pair.
     pub provenance: &'a [Provenance],
 }
 

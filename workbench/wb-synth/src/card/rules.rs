@@ -1,4 +1,4 @@
-//! What the card tells of rules: how often each was applied, and what was not made and why.
+//! The card's part about rules: how often each was applied, and what was not made and why.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Which snippet goes to which task: by the seed, languages by their weights, those that were used least first.
+//! Assignment of snippets to tasks: by the seed, languages by their weights, those that were used least first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,7 +24,7 @@ pub struct Item {
     pub language: String,
     /// The language to translate into.
     pub target: Option<&'static str>,
-    /// Where the snippet is cut, for tasks that cut it.
+    /// Position of the cut in the snippet, for tasks that cut it.
     pub cut: Option<usize>,
 }
 
@@ -85,7 +85,7 @@ pub fn assign(config: &SynthConfig, catalog: &Catalog, snippets: &[Snippet], see
     Ok(assigned)
 }
 
-/// Why no task can take a snippet.
+/// The reason why no task can take a snippet.
 fn unfit(config: &SynthConfig, snippet: &Snippet) -> Option<String> {
     let chars = snippet.text.trim().chars().count();
     let [least, most] = config.snippet_chars;

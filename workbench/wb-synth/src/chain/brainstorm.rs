@@ -13,7 +13,7 @@ use crate::{
     tasks::{Catalog, ChosenTask, Output, Role, Source, Step, TaskFile, TaskType},
 };
 
-/// Of the words asked here; a change is another recipe.
+/// Version of the words asked here; a change is another recipe.
 const VERSION: u32 = 1;
 
 /// Tasks that were proposed and can be worked on, and why the others cannot.

@@ -9,7 +9,7 @@ use crate::{
     tasks::{ChosenTask, Output, Role},
 };
 
-/// What the steps of a candidate wrote.
+/// Texts that the steps of a candidate wrote.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Outputs {
     pub(crate) query: Option<String>,
@@ -42,12 +42,12 @@ pub(crate) struct Candidate {
     pub(crate) id: String,
     /// Position of its item.
     pub(crate) item: usize,
-    /// Which of the item's candidates.
+    /// Number of the candidate among those of its item, from 0.
     pub(crate) sample: u32,
     /// Its two sides; empty until the last step is done.
     pub(crate) query: String,
     pub(crate) document: String,
-    /// What the steps wrote.
+    /// Texts that the steps wrote.
     pub(crate) outputs: Outputs,
     /// The questions behind it.
     pub(crate) asked: Vec<Asked>,
@@ -55,9 +55,9 @@ pub(crate) struct Candidate {
     pub(crate) prompts: Vec<Fingerprint>,
     /// The judge's label.
     pub(crate) label: Option<u8>,
-    /// How usual the lengths of its sides are for its task.
+    /// Closeness of its sides' lengths to the usual ones of its task, 0 to 1.
     pub(crate) clarity: f64,
-    /// What a person said of it.
+    /// The decision of a person about it.
     pub(crate) review: Option<Verdict>,
     /// Hard negatives.
     pub(crate) negatives: Vec<String>,
@@ -79,7 +79,7 @@ impl<'a> Stage<'a> {
         format!("{}/{}-{sample}", self.catalog.tasks[at.task].name(), snippet.short())
     }
 
-    /// What fences this item's material: it depends on the material, so that no text can hold its own.
+    /// The fence around this item's material: it depends on the material, so that no text can hold its own.
     pub(super) fn nonce(&self, item: usize, more: &[&str]) -> String {
         let at = &self.items[item];
         let snippet = &self.snippets[at.snippet];

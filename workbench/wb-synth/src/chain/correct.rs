@@ -1,4 +1,4 @@
-//! What can be seen of a candidate without asking anybody: lengths, refusals, sides too much alike, code that does not
+//! Checks of a candidate that ask nobody: lengths, refusals, sides too much alike, code that does not
 //! parse, or that gives other results than it should.
 
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use crate::{
     tasks::{Output, Role},
 };
 
-/// How refusals begin, in lower case.
+/// Beginnings of refusals, in lower case.
 const REFUSALS: [&str; 7] = ["i'm sorry", "i am sorry", "sorry, ", "i cannot ", "i can't ", "i'm unable", "as an ai"];
 
 /// Words that point at code which a reader of the text alone does not see, in lower case.
@@ -59,7 +59,7 @@ fn parsing(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> 
     (candidates, Some(unchecked as u64))
 }
 
-/// Without the candidates whose task promises the same results and whose sides, called with the same values, differ.
+/// Drops the candidates whose task promises the same results and whose sides, called with the same values, differ.
 /// What could not be called stays, and is counted by its reason.
 fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Vec<Candidate> {
     let interpreters = Interpreter::find_all();
@@ -146,11 +146,11 @@ fn jaccard(a: &str, b: &str) -> f64 {
 enum Parses {
     Yes,
     No(&'static str),
-    /// No grammar for the language, or nothing says whether it is code.
+    /// Unknown, for want of a grammar, or since nothing says whether it is code.
     Unknown,
 }
 
-/// Whether the code that the model wrote parses. What is the snippet, or a part of it, stands as it is in its source.
+/// Parses the code that the model wrote. What is the snippet, or a part of it, stands as it is in its source.
 fn parses(stage: &Stage, candidate: &Candidate) -> Parses {
     let item = &stage.items[candidate.item];
     let chosen = stage.task_of(candidate);

@@ -1,4 +1,4 @@
-//! Where questions are asked: in portions, so that memory holds one portion of prompts, and each into the account.
+//! The desk where questions are asked: in portions, so that memory holds one portion of prompts, each into the account.
 
 use rayon::prelude::*;
 use wb_core::Progress;
@@ -14,7 +14,7 @@ const PORTION: usize = 2048;
 pub(crate) struct Desk<'a> {
     model: Model<'a>,
     progress: &'a mut dyn FnMut(Progress),
-    /// What was asked so far.
+    /// The costs so far.
     pub(crate) account: Account,
 }
 

@@ -43,11 +43,11 @@ use crate::{
 pub struct Model<'a> {
     /// Answers, once.
     pub ask: &'a dyn Ask,
-    /// What it is, for provenance and the card.
+    /// Its name and engine, for provenance and the card.
     pub info: &'a EngineInfo,
 }
 
-/// What happened to everything between snippets and pairs.
+/// The account of everything between snippets and pairs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Snippets that came in.
@@ -73,22 +73,22 @@ pub struct Counts {
     /// Candidates whose two sides were to be called with the same values, by what came of it: `equal`, `differs`,
     /// `unchecked: REASON`.
     pub called: BTreeMap<String, u64>,
-    /// What a person said of the candidates.
+    /// The decisions of a person about the candidates.
     pub reviewed: Reviewed,
 }
 
-/// What a run makes.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct Synthesis {
     /// The pairs in their fixed order: task, item, sample.
     pub pairs: PairSet,
-    /// Where each came from, in the same order.
+    /// Provenance of each pair, in the same order.
     pub provenance: Vec<Provenance>,
-    /// What it cost.
+    /// The costs.
     pub account: Account,
     /// The tasks that took part.
     pub catalog: Catalog,
-    /// What happened to the rest.
+    /// The account of the rest.
     pub counts: Counts,
     /// The judge beside a person, where a gold set was given.
     pub calibration: Option<Calibration>,
@@ -175,7 +175,7 @@ fn reasons(counts: &BTreeMap<String, u64>) -> String {
     counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What every stage looks at.
+/// Data that every stage looks at.
 #[derive(Clone, Copy)]
 pub(crate) struct Stage<'a> {
     pub(crate) config: &'a SynthConfig,

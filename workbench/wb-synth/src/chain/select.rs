@@ -1,4 +1,4 @@
-//! Which candidates stay: what a person said, the clearest of each item, unlike ones, and as many of a kind as are wanted.
+//! Selection of candidates: a person's word, the clearest of each item, unlike ones, as many of a kind as are wanted.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -41,7 +41,7 @@ fn reviewed(mut candidates: Vec<Candidate>, reviews: &Reviews, gates: &mut Vec<G
     (passed, said)
 }
 
-/// Of each item the clearest: 1 / (1 + |ln q/Q| + |ln d/D|), where q and d are the lengths of the two sides and Q and D
+/// Keeps of each item the clearest: 1 / (1 + |ln q/Q| + |ln d/D|), where q and d are the two sides' lengths and Q and D
 /// the medians over the task's candidates. What runs on or breaks off is far from the median; the judge has seen the rest.
 fn clearest(stage: &Stage, mut candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> Vec<Candidate> {
     let mut lengths: HashMap<usize, [Vec<usize>; 2]> = HashMap::new();
@@ -82,7 +82,7 @@ fn clearest(stage: &Stage, mut candidates: Vec<Candidate>, gates: &mut Vec<Gate>
     passed
 }
 
-/// What a person accepted first, then the clearer, then the fixed order.
+/// The order of choice: what a person accepted, then the clearer, then the fixed order.
 fn better(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
     let accepted = |candidate: &Candidate| candidate.review == Some(Verdict::Accept);
     accepted(b)
@@ -98,7 +98,7 @@ fn sketched(candidates: &[Candidate]) -> Vec<Sketch> {
     sketches(&texts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Without those that are near a better one of their kind.
+/// Drops those that are near a better one of their kind.
 fn unlike(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> Vec<Candidate> {
     let threshold = stage.config.select.near;
     if threshold == 0.0 {
@@ -128,7 +128,7 @@ fn unlike(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> V
     passed
 }
 
-/// At most `per_kind` of a kind: what a person accepted, then its tasks choose in turn, each the greatest mean of clarity
+/// Keeps `per_kind` of a kind: what a person accepted, then its tasks choose in turn, each the greatest mean of clarity
 /// and unlikeness to the most similar one that was chosen already (maximal marginal relevance with λ = 1/2; J. Carbonell,
 /// J. Goldstein, 1998, with MinHash's estimate as the similarity).
 fn quota(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> Vec<Candidate> {

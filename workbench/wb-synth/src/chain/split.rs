@@ -6,7 +6,7 @@ use wb_data::minhash::tokens;
 /// Fewer tokens than this are not cut.
 const LEAST: usize = 10;
 
-/// Where to cut, in bytes: with `range[0]` to `range[1]` of the tokens before the cut, both parts together the text.
+/// The position of a cut, in bytes: `range[0]` to `range[1]` of the tokens stand before it.
 ///
 /// Tokens are words and marks as in [`tokens`]; CodeR cuts at 40 to 70 % of a tokenizer's tokens, anywhere in a line.
 /// `None` for texts of fewer than ten tokens, and where no boundary lies in the range.

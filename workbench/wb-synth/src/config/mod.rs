@@ -170,7 +170,7 @@ impl SynthConfig {
         Ok(())
     }
 
-    /// What a person should be told before this is run.
+    /// Warnings for a person before this is run.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(negatives) = &self.negatives {

@@ -26,7 +26,7 @@ impl Default for GenerateConfig {
 }
 
 impl GenerateConfig {
-    /// As the engine takes it.
+    /// Sampling of the answers.
     pub fn sampling(&self) -> SamplingConfig {
         SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
@@ -77,7 +77,7 @@ impl Default for JudgeConfig {
 }
 
 impl JudgeConfig {
-    /// As the engine takes it.
+    /// Sampling of the answers.
     pub fn sampling(&self) -> SamplingConfig {
         SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
@@ -160,12 +160,12 @@ impl Default for NegativesConfig {
 }
 
 impl NegativesConfig {
-    /// As the engine takes it.
+    /// Sampling of the answers.
     pub fn sampling(&self) -> SamplingConfig {
         SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
 
-    /// What CodeR's ablation says of such negatives (CoIR, NDCG@10).
+    /// The finding of CodeR's ablation on such negatives (CoIR, NDCG@10).
     pub fn warning(&self) -> String {
         format!(
             "{} generated negative(s) a pair: in CodeR's ablation 7 generated negatives scored 56.40 and 1 scored 59.38, against 67.29 with mined ones; `negatives:` mines them",
@@ -205,7 +205,7 @@ impl Default for BrainstormConfig {
 }
 
 impl BrainstormConfig {
-    /// As the engine takes it.
+    /// Sampling of the answers.
     pub fn sampling(&self) -> SamplingConfig {
         SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }

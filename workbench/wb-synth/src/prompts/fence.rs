@@ -2,7 +2,7 @@
 
 use wb_llm::neutral::BREAK;
 
-/// What a model wrote, without the breaks that it copied from fenced text and without a Markdown fence around the whole.
+/// An answer without the breaks that the model copied from fenced text and without a Markdown fence around the whole.
 ///
 /// `None` where it repeats the nonce: then it copied our marks, and nobody knows what else.
 pub fn clean(answer: &str, nonce: &str, source: &str) -> Option<String> {

@@ -26,7 +26,7 @@ pub struct Example {
     pub task: String,
     /// The snippet it is made of.
     pub snippet: String,
-    /// What speaks of the snippet.
+    /// Words that speak of the snippet.
     pub context: String,
     /// The language in people's words.
     pub language: String,
@@ -34,15 +34,15 @@ pub struct Example {
     pub target_language: String,
     /// The style word of a candidate.
     pub variant: String,
-    /// Of a snippet that is cut, the first part
+    /// The first part of a snippet that is cut.
     pub before: String,
-    /// and the second.
+    /// The second part of it.
     pub after: String,
-    /// What the steps wrote: a note for a later step,
+    /// A note for a later step.
     pub note: String,
-    /// the query,
+    /// The query.
     pub query: String,
-    /// the document.
+    /// The document.
     pub document: String,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn load(config: &FewShotConfig) -> Result<Vec<Example>> {
     Ok(examples.into_iter().map(|(_, example)| example).collect())
 }
 
-/// At most `count` examples of a task, drawn once for all of its questions.
+/// Draws at most `count` examples of a task, once for all of its questions.
 pub(super) fn draw<'a>(examples: &'a [Example], task: &str, count: usize, seed: Seed) -> Vec<&'a Example> {
     let mut own: Vec<&Example> = examples.iter().filter(|example| example.task == task).collect();
     let mut rng = seed.stream(&format!("synth few-shot {task}"));
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Whatever language is asked about, a task shows the same examples: so they are of different ones.
+    /// Examples are the same whatever language is asked about: so they are of different ones.
     #[test]
     fn every_task_has_three_examples_of_different_languages() {
         let examples = load(&FewShotConfig::default()).unwrap();
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// What the head of a configuration promises by `few_shot: { count: 3 }`.
+    /// The head of a configuration promises this by `few_shot: { count: 3 }`.
     #[test]
     fn three_examples_stand_before_every_question() {
         let catalog = Catalog::load(&[]).unwrap();

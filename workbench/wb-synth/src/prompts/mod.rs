@@ -20,21 +20,21 @@ use crate::{
     tasks::{Catalog, ChosenTask, Output, Step},
 };
 
-/// Of all words in this folder: a change of them is another recipe.
+/// Version of all words in this folder: a change of them is another recipe.
 const VERSION: u32 = 1;
 
-/// What fills a template; texts that are not our own are fenced on the way in.
+/// Texts that fill a template; those that are not our own are fenced on the way in.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Material<'a> {
     /// The snippet, as it stands.
     pub snippet: &'a str,
-    /// What speaks of it in its source.
+    /// Words that speak of it in its source.
     pub context: &'a str,
     /// The first part of a snippet that was cut.
     pub before: &'a str,
     /// The second part.
     pub after: &'a str,
-    /// What an earlier step wrote.
+    /// The text that an earlier step wrote.
     pub note: &'a str,
     /// The query, as far as it is there.
     pub query: &'a str,
@@ -57,7 +57,7 @@ pub struct Prompts {
 struct TaskPrompts {
     name: String,
     version: Fingerprint,
-    /// For each step: system message and examples.
+    /// System message and examples of each step.
     beginnings: Vec<Vec<Message>>,
 }
 
@@ -90,7 +90,7 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// What the ledger calls the questions of a task's stage: name, version of the prompts, stage.
+    /// The recipe of a task's stage in the ledger: name, version of the prompts, stage.
     pub fn recipe(&self, task: usize, stage: &str) -> String {
         let prompts = &self.tasks[task];
         format!("{}@{}/{stage}", prompts.name, prompts.version.short())
@@ -203,7 +203,7 @@ pub fn negatives_schema(count: usize) -> Value {
     })
 }
 
-/// What a text of the model was asked to be: the value of its only key, or nothing where the answer is of another form.
+/// The text that the model was asked for: the value of its only key, or nothing where the answer is of another form.
 pub fn written(value: Option<&Value>, output: Output) -> Option<&str> {
     let map = value?.as_object()?;
     if map.len() == 1 { map.get(output.name())?.as_str() } else { None }

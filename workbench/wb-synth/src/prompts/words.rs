@@ -6,7 +6,7 @@ use wb_llm::{Message, Role, neutral::RULE};
 
 use crate::tasks::{ChosenTask, Output, Step};
 
-/// What a judge can say.
+/// Labels that a judge can give.
 pub const LABELS: [u8; 3] = [0, 1, 2];
 
 fn about(chosen: &ChosenTask) -> String {
@@ -17,7 +17,7 @@ fn about(chosen: &ChosenTask) -> String {
     )
 }
 
-/// What the model is told before the questions of a step.
+/// The system message of a step.
 pub(super) fn step_system(chosen: &ChosenTask, step: &Step) -> String {
     let name = step.output.name();
     let joined = chosen.kind == Task::Hybrid && chosen.task.snippet == crate::tasks::Role::Query;
@@ -40,7 +40,7 @@ pub(super) fn step_system(chosen: &ChosenTask, step: &Step) -> String {
     )
 }
 
-/// What a label means in a kind of task.
+/// The meaning of a label in a kind of task.
 ///
 /// The three labels, and that 1 is what is kept, are those of CodeR's annotation: 0 is about form, 1 and 2 about relevance.
 pub fn label_meaning(kind: Task, label: u8) -> &'static str {
@@ -63,7 +63,7 @@ pub fn label_meaning(kind: Task, label: u8) -> &'static str {
     }
 }
 
-/// What a judge is told.
+/// The system message of a judge.
 pub fn judge_system(chosen: &ChosenTask) -> String {
     let meanings: Vec<String> =
         LABELS.iter().map(|label| format!("{label}: {}.", label_meaning(chosen.kind, *label))).collect();
@@ -82,7 +82,7 @@ pub fn judge_user(chosen: &ChosenTask, query: &str, document: &str) -> String {
     format!("The query ({}):\n{query}\n\nThe document ({}):\n{document}", chosen.task.query, chosen.task.document)
 }
 
-/// What the model is told before it writes hard negatives.
+/// The system message before hard negatives.
 pub(super) fn negatives_system(chosen: &ChosenTask, count: usize) -> String {
     format!(
         "You help to build training data for a search engine over source code. You are shown a query and a document that is relevant to it.\n\n\

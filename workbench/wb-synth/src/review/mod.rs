@@ -14,13 +14,13 @@ pub use page::{MAX_ROWS, page};
 
 use crate::{Result, lines};
 
-/// What a person says of a pair.
+/// The decision of a person about a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It stays, before others.
+    /// Keeps the pair, before others.
     Accept,
-    /// It goes.
+    /// Drops the pair.
     Reject,
 }
 
@@ -38,7 +38,7 @@ impl Verdict {
 #[serde(deny_unknown_fields)]
 struct Line {
     id: String,
-    /// Of both sides: what was seen, so that another text under the same id is not judged by it.
+    /// The hash of both sides as they were seen, so that another text under the same id is not judged by it.
     hash: String,
     verdict: Verdict,
     #[serde(default)]
@@ -52,13 +52,13 @@ pub struct Reviews {
 }
 
 impl Reviews {
-    /// What was said of a candidate, if its texts are those that were seen.
+    /// The decision about a candidate, if its texts are those that were seen.
     pub fn of(&self, id: &str, query: &str, document: &str) -> Option<Verdict> {
         let line = self.verdicts.get(id)?;
         (line.hash == text_hash(query, document)).then_some(line.verdict)
     }
 
-    /// What was said of a pair, if its texts are those that were seen.
+    /// The decision about a pair, if its texts are those that were seen.
     pub fn of_pair(&self, pair: &Pair) -> Option<Verdict> {
         self.of(&pair.id, &pair.anchor, &pair.positive)
     }
@@ -68,12 +68,12 @@ impl Reviews {
         self.verdicts.len()
     }
 
-    /// Whether nothing was decided.
+    /// True where nothing was decided.
     pub fn is_empty(&self) -> bool {
         self.verdicts.is_empty()
     }
 
-    /// What was said of others than these, in the order of their ids.
+    /// Decisions about others than these, in the order of their ids.
     fn beside<'r>(&'r self, ids: &'r BTreeSet<&str>) -> impl Iterator<Item = &'r Line> {
         self.verdicts.values().filter(move |line| !ids.contains(line.id.as_str()))
     }
@@ -88,7 +88,7 @@ pub fn read(path: &Path) -> Result<Reviews> {
     Ok(reviews)
 }
 
-/// What a review did.
+/// The effect of a review.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reviewed {

@@ -21,9 +21,9 @@ struct Page<'a> {
     rows: Vec<Row<'a>>,
     /// Pairs that there are.
     all: usize,
-    /// Those of the rows, by who made them.
+    /// Number of rows by who made them.
     makers: BTreeMap<&'static str, usize>,
-    /// What was said of other pairs before: an export holds it again, so that it is not lost.
+    /// Decisions about other pairs before: an export holds them again, so that they are not lost.
     earlier: Vec<Earlier<'a>>,
     nonce: &'a str,
 }
@@ -136,7 +136,7 @@ fn row<'a>(pair: &'a Pair, from: &'a Provenance, catalog: Option<&Catalog>) -> R
     }
 }
 
-/// What a pair is to be judged by: the task's words, or what the rules did.
+/// The criteria of a pair: the task's words, or what the rules did.
 fn how(from: &Provenance, catalog: Option<&Catalog>) -> Vec<String> {
     if let Some(rules) = &from.rules {
         let mut how = vec![format!("By rules: {}.", rules.names.join(", "))];

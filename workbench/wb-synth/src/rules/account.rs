@@ -20,7 +20,7 @@ pub struct Account {
     pub pairs: BTreeMap<String, u64>,
     /// Pairs that `pairs_per_task` wants and the snippets do not give, by task.
     pub missing: BTreeMap<String, u64>,
-    /// What a person said of them.
+    /// The decisions of a person about them.
     pub reviewed: Reviewed,
     /// Snippets, functions and pairs left out, by reason.
     pub refused: BTreeMap<String, u64>,
@@ -82,7 +82,7 @@ impl Account {
         }
     }
 
-    /// How often a rule was applied, over all languages.
+    /// Number of applications of a rule, over all languages.
     pub fn applied(&self, kind: RewriteKind) -> u64 {
         let own = self.rewrites.iter().filter(|(key, _)| key.split(' ').next() == Some(kind.name()));
         own.filter_map(|(_, outcomes)| outcomes.get(super::versions::APPLIED)).sum()

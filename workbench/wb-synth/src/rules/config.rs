@@ -1,4 +1,4 @@
-//! What rules make out of snippets: which tasks, which rewrites, how many, and whether code is run.
+//! Configuration of rules: which tasks, which rewrites, how many pairs, and whether code is run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Which of the pairs stay: not those that a person rejected, and of each task as many as are wanted.
+//! Draw among the pairs: not those that a person rejected, and of each task as many as are wanted.
 
 use std::collections::BTreeMap;
 

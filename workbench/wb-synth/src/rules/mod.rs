@@ -33,25 +33,25 @@ use versions::{Tried, Version, chained, near_misses};
 pub struct RulePair {
     /// The pair.
     pub pair: Pair,
-    /// Where it came from.
+    /// Its provenance.
     pub provenance: Provenance,
 }
 
-/// What rules did to make a pair.
+/// The rules that made a pair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Applied {
     /// The rules, in the order in which they were applied: `docstring`, `name`, or the names of rewrites.
     pub names: Vec<String>,
-    /// What they did, in words.
+    /// Their changes, in words.
     pub notes: Vec<String>,
     /// The rule of each hard negative.
     pub negatives: Vec<String>,
     /// The number that the rules of this pair drew from, made of the run's seed and the snippet's id.
     pub drawn: u64,
-    /// What running both sides said; null where nothing was run.
+    /// The result of running both sides; null where nothing was run.
     pub verdict: Option<Verdict>,
-    /// What running the positive against each hard negative said; empty where nothing was run.
+    /// The results of running the positive against each hard negative; empty where nothing was run.
     pub negative_verdicts: Vec<Verdict>,
 }
 
@@ -60,7 +60,7 @@ pub struct Applied {
 pub struct RulesOutput {
     /// The pairs, with unique ids.
     pub pairs: Vec<RulePair>,
-    /// What was made and what was left out.
+    /// The account of what was made and what was left out.
     pub account: Account,
 }
 
@@ -80,7 +80,7 @@ pub fn make_pairs(config: &RulesConfig, snippets: &[Snippet], reviews: &Reviews,
     draw::draw(config, output, reviews, seed)
 }
 
-/// What makes the pairs of one snippet.
+/// The maker of one snippet's pairs.
 struct Maker<'m> {
     config: &'m RulesConfig,
     snippet: &'m Snippet,

@@ -13,7 +13,7 @@ pub(super) struct Version {
     pub(super) notes: Vec<String>,
 }
 
-/// What happened to single rewrites: by rule, language and outcome.
+/// Outcomes of single rewrites: by rule, language and outcome.
 pub(super) type Tried = BTreeMap<(RewriteKind, Language, String), u64>;
 
 /// Some different rewrites one after the other, in a drawn order, at least half of `chain` where so many apply and at
@@ -49,7 +49,7 @@ pub(super) fn chained(
     (!version.kinds.is_empty() && version.text != code).then_some(version)
 }
 
-/// How an application is counted.
+/// The outcome of an application, in counts.
 pub(crate) const APPLIED: &str = "applied";
 
 /// Near misses of a piece of code, each by one perturbation, all different, at most `count`.

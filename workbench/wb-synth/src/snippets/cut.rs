@@ -67,7 +67,7 @@ pub fn cut(text: &str, tokens: &dyn Tokens, config: CutConfig) -> Vec<Range<usiz
     pieces
 }
 
-/// How good it is to cut before a token: 3 at a blank line, 2 at a line end, 1 at white space, else 0. White space counts
+/// The worth of a cut before a token: 3 at a blank line, 2 at a line end, 1 at white space, else 0. White space counts
 /// whether it stands between tokens or, as tokenizers have it, in one of them.
 fn gap(text: &str, spans: &[Range<usize>], at: usize) -> u8 {
     let start = text.floor_char_boundary(spans[at].start);

@@ -1,4 +1,4 @@
-//! At most so many snippets: per group, and in all, spread over lengths, drawn by the seed.
+//! Draw of snippets by the seed: limits per group and in all, spread over lengths.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl DrawConfig {
         self.buckets.partition_point(|begin| *begin <= tokens)
     }
 
-    /// What is drawn, in its order, and what is not, by reason.
+    /// Draws: what is drawn, in its order, and what is not, by reason.
     ///
     /// Each snippet has a number that comes from the seed and its id alone, and those with the least numbers are taken:
     /// a draw does not depend on the order, and changes little when the source grows.
@@ -101,7 +101,7 @@ fn least(mut places: Vec<usize>, numbers: &[u64], most: usize) -> Vec<usize> {
     places
 }
 
-/// How many each bucket gives so that all have the same share as far as they can; the first ones give what does not divide.
+/// Number that each bucket gives: all the same share as far as they can; the first ones give what does not divide.
 fn shares(sizes: &[usize], total: usize) -> Vec<usize> {
     let mut shares = vec![0; sizes.len()];
     let mut left = total.min(sizes.iter().sum());

@@ -1,4 +1,4 @@
-//! Which snippets are worth a prompt: length, language, comments, each text once.
+//! Filters of snippets that are worth a prompt: length, language, comments, each text once.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -129,13 +129,13 @@ impl SnippetsConfig {
     }
 }
 
-/// What became of everything.
+/// The account of all snippets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SnippetsCard {
     /// Each source.
     pub sources: Vec<SourceAccount>,
-    /// What the filters and the draw left out, by reason.
+    /// Snippets that the filters and the draw left out, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// Snippets of code in languages that cannot be parsed, whose comments therefore stayed.
     pub not_stripped: u64,
@@ -158,14 +158,14 @@ pub struct SnippetsCard {
 /// Snippets with their account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SnippetSet {
-    /// In the order of sources, paths and lines; ids are unique.
+    /// The snippets in the order of sources, paths and lines; ids are unique.
     pub snippets: Vec<Snippet>,
-    /// What became of everything.
+    /// The account of all that was read.
     pub card: SnippetsCard,
 }
 
 impl SnippetSet {
-    /// Of every field of every snippet, in order.
+    /// The fingerprint of every field of every snippet, in order.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::builder();
         for snippet in &self.snippets {

@@ -1,4 +1,4 @@
-//! What HTML and Markdown pages have in common: headings, prose and code in order, and how they become snippets.
+//! Pages of HTML and Markdown: headings, prose and code in order, and how they become snippets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,10 +29,10 @@ pub(super) struct Block {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum BlockKind {
-    /// With its level, from 1.
+    /// A heading with its level, from 1.
     Heading(u8),
     Prose,
-    /// With its language as the page says it; empty where it says nothing.
+    /// Code with its language as the page says it; empty where it says nothing.
     Code(String),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Piece {
     pub(super) lines: [u32; 2],
 }
 
-/// What a page gave.
+/// Snippets of a page.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     pub(super) pieces: Vec<Piece>,

@@ -24,7 +24,7 @@ pub trait SnippetSource {
     fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()>;
 }
 
-/// What became of one source.
+/// The account of one source.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceAccount {
@@ -36,9 +36,9 @@ pub struct SourceAccount {
     pub files: u64,
     /// Snippets that it gave, before any filter.
     pub snippets: u64,
-    /// What gave no snippet though nothing is wrong with it, by reason.
+    /// Numbers of what gave no snippet though nothing is wrong with it, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What is wrong, by reason; empty with `on_bad: stop`.
+    /// Number of faults, by reason; empty with `on_bad: stop`.
     pub bad: BTreeMap<String, u64>,
     /// The first of them, in words.
     pub first_bad: String,
@@ -47,21 +47,21 @@ pub struct SourceAccount {
 /// A snippet on its way, before it has an id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// What its id ends with: path and lines, table and row.
+    /// The end of its id: path and lines, table and row.
     pub id: String,
-    /// As [`Snippet::language`].
+    /// Language, see [`Snippet::language`].
     pub language: String,
-    /// As [`Snippet::text`].
+    /// Text, see [`Snippet::text`].
     pub text: String,
-    /// As [`Snippet::context`].
+    /// Context, see [`Snippet::context`].
     pub context: String,
-    /// As [`Snippet::origin`], the data set aside.
+    /// Origin, see [`Snippet::origin`], the data set aside.
     pub origin: Origin,
 }
 
 /// Takes what a source finds, and keeps its account.
 pub struct Take<'a> {
-    /// How tokens are counted.
+    /// The rule that counts tokens.
     pub tokens: &'a dyn Tokens,
     intake: Intake,
     sink: &'a mut dyn FnMut(Snippet),

@@ -1,8 +1,8 @@
-//! How tokens are counted: by the plain rule `words_and_marks`, or by a tokenizer that the caller has.
+//! Rules that count tokens: the plain `words_and_marks`, or a tokenizer that the caller has.
 
 use std::ops::Range;
 
-/// Where the tokens of a text stand.
+/// A rule by which texts have tokens.
 pub trait Tokens: Sync {
     /// The rule's name, for accounts.
     fn name(&self) -> &str;
@@ -10,7 +10,7 @@ pub trait Tokens: Sync {
     /// The byte ranges of the tokens in order. White space belongs to none of them, or to any.
     fn spans(&self, text: &str) -> Vec<Range<usize>>;
 
-    /// How many.
+    /// Number of tokens.
     fn count(&self, text: &str) -> usize {
         self.spans(text).len()
     }

@@ -43,7 +43,7 @@ pub enum Unit {
     Class,
 }
 
-/// What one file gave.
+/// The snippets of one file.
 #[derive(Default)]
 struct FileRead {
     found: Vec<Found>,

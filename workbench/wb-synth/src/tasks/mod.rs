@@ -31,7 +31,7 @@ pub struct Catalog {
 pub struct ChosenTask {
     /// Its kind.
     pub kind: Task,
-    /// What it says.
+    /// Its definition.
     pub task: TaskType,
 }
 
@@ -58,7 +58,7 @@ impl Catalog {
         Ok(Self { tasks })
     }
 
-    /// Those that a configuration chooses; a name that nothing has is an error.
+    /// Keeps the tasks that a configuration chooses; a name that nothing has is an error.
     pub fn choose(mut self, choice: &TaskChoice, key: &str) -> Result<Self> {
         match choice {
             TaskChoice::All => {}
@@ -79,7 +79,7 @@ impl Catalog {
         Ok(self)
     }
 
-    /// How many of `items` each kind gets: its share, rounded so that the sum is exact (the largest remainders first).
+    /// Number of items of each kind: its share of `items`, rounded so that the sum is exact (the largest remainders first).
     pub fn items_by_kind(&self, choice: &TaskChoice, items: usize) -> Vec<(Task, usize)> {
         let present: Vec<Task> =
             Task::ALL.into_iter().filter(|kind| self.tasks.iter().any(|task| task.kind == *kind)).collect();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wb_code::CodeLanguage;
 use wb_core::{Error, Result, Task};
 
-/// What a prompt can use. Those that a task does not have are empty.
+/// Variables that a prompt can use. Those that a task does not have are empty.
 pub const VARIABLES: [&str; 10] =
     ["snippet", "language", "target_language", "before", "after", "note", "query", "document", "context", "variant"];
 
@@ -15,9 +15,9 @@ pub const VARIABLES: [&str; 10] =
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskFile {
-    /// Of the format: 1.
+    /// Version of the format: 1.
     pub version: u32,
-    /// What its pairs go from and to.
+    /// The sides that its pairs go from and to.
     pub kind: Task,
     /// The tasks, in the order in which their pairs will stand.
     pub tasks: Vec<TaskType>,
@@ -29,40 +29,40 @@ pub struct TaskFile {
 pub struct TaskType {
     /// Unique in its kind; lower case, digits, `_`.
     pub id: String,
-    /// For people.
+    /// The title, for people.
     pub title: String,
     /// The task instruction that an encoder may be given.
     pub instruction: String,
-    /// When a document is relevant to a query; the judge's criterion.
+    /// The judge's criterion: when a document is relevant to a query.
     pub relevance: String,
-    /// What the snippet becomes.
+    /// The side that the snippet becomes.
     pub snippet: Role,
-    /// What kind of snippet it takes.
+    /// The kind of snippet that it takes.
     #[serde(default)]
     pub source: Source,
-    /// What a query is, in words.
+    /// A query in words.
     pub query: String,
-    /// What a document is, in words.
+    /// A document in words.
     pub document: String,
     /// Languages that it is for; empty for all.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Whether a target language is drawn from the translation pairs.
+    /// True where a target language is drawn from the translation pairs.
     #[serde(default)]
     pub translate: bool,
-    /// Where the two sides are similar by nature: pairs whose sides are more similar than this are dropped.
+    /// Limit for sides that are similar by nature: pairs whose sides are more similar than this are dropped.
     #[serde(default)]
     pub max_jaccard: Option<f64>,
-    /// Whether both sides are code of one language that gives the same results: with `select.runs` both are called where
+    /// True where both sides are code of one language that gives the same results: with `select.runs` both are called where
     /// they can be, and a pair whose sides differ is dropped.
     #[serde(default)]
     pub same_results: bool,
-    /// What the model is asked, one after the other; none where a split snippet is the whole pair.
+    /// Questions for the model, one after the other; none where a split snippet is the whole pair.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
 
-/// What a snippet becomes.
+/// The side that a snippet becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -70,13 +70,13 @@ pub enum Role {
     Query,
     /// The document.
     Document,
-    /// It is cut in two: what no step writes is the first part for the query, the second for the document.
+    /// Both sides, cut in two: what no step writes is the first part for the query, the second for the document.
     Part,
     /// Neither: it only gives the model an idea.
     Seed,
 }
 
-/// What a task takes.
+/// The kind of snippet that a task takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -91,13 +91,13 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What the answer is.
+    /// The text that is asked for.
     pub output: Output,
     /// The question, as a template.
     pub prompt: String,
 }
 
-/// What an answer is.
+/// A text that an answer gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output {

@@ -135,7 +135,7 @@ fn counted(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
     Some(Change { edits, note: "write the for loop as a while loop".to_owned() })
 }
 
-/// Whether what follows a statement is certainly reached in the eyes of a compiler.
+/// True where what follows a statement is certainly reached in the eyes of a compiler.
 fn falls_through(last: Node<'_>) -> bool {
     match last.kind() {
         "expression_statement"
@@ -156,7 +156,7 @@ fn falls_through(last: Node<'_>) -> bool {
     }
 }
 
-/// Whether the body declares a variable that the update would then mean.
+/// True where the body declares a variable that the update would then mean.
 fn shadows(source: &Source<'_>, statements: &[Node<'_>], update: &str) -> bool {
     let words: Vec<&str> = update.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').collect();
     statements.iter().filter(|statement| statement.kind().contains("declaration")).any(|declaration| {

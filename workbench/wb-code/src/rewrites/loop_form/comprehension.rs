@@ -46,7 +46,7 @@ fn words_of<'s>(source: &Source<'s>, node: Node<'_>) -> BTreeSet<&'s str> {
     preorder(node).into_iter().filter(|part| part.kind() == "identifier").map(|part| source.str(part)).collect()
 }
 
-/// Whether some of these names stand in a function outside of a part of it.
+/// True where some of these names stand in a function outside of a part of it.
 fn stand_outside(source: &Source<'_>, function: Node<'_>, part: Node<'_>, names: &BTreeSet<&str>) -> bool {
     preorder(function).into_iter().any(|node| {
         node.kind() == "identifier"
@@ -55,7 +55,7 @@ fn stand_outside(source: &Source<'_>, function: Node<'_>, part: Node<'_>, names:
     })
 }
 
-/// Whether a part holds what means something else in a scope of its own.
+/// True where a part holds what means something else in a scope of its own.
 fn depends_on_scope(source: &Source<'_>, part: Node<'_>) -> bool {
     preorder(part).into_iter().any(|node| {
         matches!(node.kind(), "yield" | "await" | "async" | "named_expression" | "lambda" | "generator_expression")
@@ -64,7 +64,7 @@ fn depends_on_scope(source: &Source<'_>, part: Node<'_>) -> bool {
     })
 }
 
-/// Whether a target is made of names alone.
+/// True where a target is made of names alone.
 fn is_simple_target(target: Node<'_>) -> bool {
     preorder(target)
         .iter()

@@ -25,7 +25,7 @@ pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
     ways
 }
 
-/// Whether a counter is the loop's alone: set by nothing else in it, not captured, and not read outside, where it
+/// True where a counter is the loop's alone: set by nothing else in it, not captured, and not read outside, where it
 /// would have another value at the end.
 fn is_own_counter(source: &Source<'_>, node: Node<'_>, counter: Node<'_>, names: &[Name<'_>]) -> bool {
     let text = source.str(counter);
@@ -69,7 +69,7 @@ fn arguments<'t>(source: &Source<'_>, call: Node<'t>, callees: &[&str]) -> Optio
     (callees.contains(&source.str(callee)) && plain && !is_shadowed(source, callees)).then_some(arguments)
 }
 
-/// Whether an expression is certainly a whole number: literals, lengths, and sums, differences and products of them.
+/// True where an expression is certainly a whole number: literals, lengths, and sums, differences and products of them.
 fn is_whole(source: &Source<'_>, node: Node<'_>) -> bool {
     preorder(node).into_iter().filter(Node::is_named).all(|part| match part.kind() {
         "integer" | "parenthesized_expression" => true,

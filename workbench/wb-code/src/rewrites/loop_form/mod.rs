@@ -15,7 +15,7 @@ use super::{
 };
 use crate::languages::Language;
 
-/// Of all loops and all of their other forms, one is drawn.
+/// Gives one loop, drawn, one of its other forms, drawn too.
 pub(super) struct LoopForm;
 
 impl Rewrite for LoopForm {
@@ -39,7 +39,7 @@ impl Rewrite for LoopForm {
     }
 }
 
-/// Whether a loop has a `continue` or `break` (by its kind of node) of its own, inner loops and functions aside.
+/// True where a loop has a `continue` or `break` (by its kind of node) of its own, inner loops and functions aside.
 fn has_own(source: &Source<'_>, loop_node: Node<'_>, kind: &str) -> bool {
     preorder(loop_node).into_iter().filter(|node| node.is_named() && node.kind() == kind).any(|jump| {
         let owner = ancestors(jump).find(|up| is_loop(*up) || is_function(*up, source.language));

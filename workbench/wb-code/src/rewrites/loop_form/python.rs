@@ -103,7 +103,7 @@ pub(super) fn tight(source: &Source<'_>, node: Node<'_>) -> String {
     }
 }
 
-/// Whether one of the builtin functions may have been given another meaning: it stands anywhere but in a call.
+/// True where one of the builtin functions may have been given another meaning: it stands anywhere but in a call.
 pub(super) fn is_shadowed(source: &Source<'_>, builtins: &[&str]) -> bool {
     preorder(source.root()).into_iter().any(|node| {
         node.kind() == "identifier"

@@ -32,16 +32,16 @@ pub(super) struct Name<'t> {
     pub(super) role: Role,
 }
 
-/// What an identifier does at its place.
+/// The role of an identifier at its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It gives a variable its name; the variable is known in these ranges.
+    /// Gives a variable its name; the variable is known in these ranges.
     Bind(Vec<Range<usize>>),
-    /// It reads or writes a variable.
+    /// Reads or writes a variable.
     Use,
-    /// It is both a variable and the name of a field: `{x}` for `{x: x}`; a new name is written after `x: `.
+    /// Names both a variable and a field: `{x}` for `{x: x}`; a new name is written after `x: `.
     Shorthand,
-    /// It ties the name to something outside (a field, a keyword argument, a global).
+    /// Ties the name to something outside (a field, a keyword argument, a global).
     Blocked,
 }
 

@@ -75,7 +75,7 @@ fn is_parameter(node: Node<'_>) -> bool {
     ancestors(node).any(|parent| matches!(parent.kind(), "parameters" | "lambda_parameters"))
 }
 
-/// What an identifier is; `None` for one that is no variable.
+/// The role of an identifier; `None` for one that is no variable.
 fn role(node: Node<'_>, parent: Node<'_>, function: Node<'_>, body: Node<'_>) -> Option<Role> {
     match parent.kind() {
         "global_statement" | "nonlocal_statement" => return Some(Role::Blocked),
@@ -154,7 +154,7 @@ fn parameter_role(node: Node<'_>, parent: Node<'_>, function: Node<'_>, body: No
     Some(if is_splat { Role::Bind(vec![owner.child_by_field_name("body")?.byte_range()]) } else { Role::Blocked })
 }
 
-/// Whether a parameter stands after `*` or `*args`.
+/// True where a parameter stands after `*` or `*args`.
 fn is_keyword_only(parameter: Node<'_>, list: Node<'_>) -> bool {
     let mut cursor = list.walk();
     list.children(&mut cursor).take_while(|other| other.start_byte() < parameter.start_byte()).any(|other| {

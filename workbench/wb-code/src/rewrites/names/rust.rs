@@ -118,7 +118,7 @@ fn role(source: &Source<'_>, node: Node<'_>, function: Node<'_>) -> Option<Role>
     }
 }
 
-/// In the tokens of a macro: a variable, unless it is a field, a method, a path or another macro.
+/// The role of a token of a macro: a variable, unless it is a field, a method, a path or another macro.
 fn token_role(node: Node<'_>) -> Option<Role> {
     let before = node.prev_sibling().map_or("", |token| token.kind());
     let after = node.next_sibling().map_or("", |token| token.kind());

@@ -91,7 +91,7 @@ fn is_update(source: &Source<'_>, statement: Node<'_>) -> bool {
     }
 }
 
-/// Whether a call is that of a method that changes its object.
+/// True where a call is that of a method that changes its object.
 fn changes(source: &Source<'_>, call: Node<'_>) -> bool {
     let callee = call.child_by_field_name("function").or_else(|| call.child_by_field_name("name"));
     let text = callee.map(|callee| source.str(callee)).unwrap_or_default();

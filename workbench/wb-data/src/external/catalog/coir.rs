@@ -11,7 +11,7 @@ use super::{
 /// The name of all tasks together.
 pub(super) const ALL: &str = "coir";
 
-/// Whether an entry is one of the tasks.
+/// True where an entry is one of the tasks.
 pub(super) fn is_task(name: &str) -> bool {
     name.starts_with("coir-")
 }
@@ -30,7 +30,7 @@ const TASKS: [(&str, &str, &str); 8] = [
     ("codetrans-dl", "281562cb8a1265ab5c0824bfa6ddcd9b0a15618f", LICENSE),
 ];
 
-/// The same for the two with languages, with the name here, which is the folder's too.
+/// Name, repository and commit of the two tasks with languages; the name is the folder's too.
 const OF_CODESEARCHNET: [(&str, &str, &str); 2] = [
     ("codesearchnet", "CodeSearchNet", "4adc7bc41202b5c13543c9c886a25f340634dab3"),
     ("codesearchnet-ccr", "CodeSearchNet-ccr", "6e1effa2c03723c5fde48ee912b5ee08d4f211e8"),

@@ -149,7 +149,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The judged functions of a file.
 fn look(path: &Path, judged: &BTreeMap<String, String>) -> Result<Vec<Function>> {
-    /// No function is longer.
+    /// Bytes that no function exceeds.
     const LONGEST: u64 = 1 << 28;
     let mut reader = open(path)?.reader;
     let mut found = Vec::new();

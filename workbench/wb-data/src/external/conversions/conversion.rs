@@ -21,7 +21,7 @@ pub(in super::super) struct Input {
 
 /// The fetched files of a part.
 pub(in super::super) struct Inputs<'a> {
-    /// In the order in which they are wanted; several shards share a name.
+    /// The files in the order in which they are wanted; several shards share a name.
     pub(in super::super) files: &'a [Input],
     /// The folder of all data sets of others.
     pub(in super::super) external: &'a Path,
@@ -56,7 +56,7 @@ pub(in super::super) trait Convert {
         Ok(())
     }
 
-    /// What else on this disk goes into the folder.
+    /// Lists what else on this disk goes into the folder.
     fn beside(&self, _external: &Path) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

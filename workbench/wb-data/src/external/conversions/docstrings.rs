@@ -22,7 +22,7 @@ use crate::{Error, Result, sources::open};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Docstrings;
 
-/// As the files of the corpus are named.
+/// Splits by their names in the files of the corpus.
 const SPLITS: [&str; 3] = ["train", "valid", "test"];
 
 impl Convert for Docstrings {

@@ -70,7 +70,7 @@ impl Conversion {
         self.member().ready(external)
     }
 
-    /// What else on this disk goes into the folder.
+    /// Lists what else on this disk goes into the folder.
     pub(super) fn beside(&self, external: &Path) -> Result<Vec<String>> {
         self.member().beside(external)
     }

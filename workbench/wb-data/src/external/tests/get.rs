@@ -1,4 +1,4 @@
-//! Whole data sets from a server on this machine: fetched once, whole or not at all, and what a person put there stays.
+//! Data sets from a server on this machine: fetched once, whole or not at all, and what a person put there stays.
 
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -36,7 +36,7 @@ pub(super) fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     bytes
 }
 
-/// The same without a row.
+/// A Parquet file with these columns and no row.
 pub(super) fn without_rows(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let schema = Arc::new(Schema::new(batch.schema().fields().clone()));

@@ -23,7 +23,7 @@ fn functions() -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
-/// The same with one column changed or, with none, left out.
+/// The file with one column changed or, with none, left out.
 fn with(name: &str, changed: Option<ArrayRef>) -> Vec<u8> {
     let mut columns = functions();
     let at = columns.iter().position(|(own, _)| *own == name).unwrap();

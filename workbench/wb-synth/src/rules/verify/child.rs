@@ -74,7 +74,7 @@ fn wait(child: &mut Child) -> bool {
     false
 }
 
-/// Whatever the child started and left behind ends with it, so that nothing holds the pipes open.
+/// Ends whatever the child started and left behind with it, so that nothing holds the pipes open.
 fn end_group(child: &Child) {
     let command = format!("kill -KILL -- -{} 2>/dev/null", child.id());
     let _ = Command::new("/bin/sh").args(["-c", &command]).env_clear().status();

@@ -14,15 +14,15 @@ use wb_core::Seed;
 
 pub use interpreter::Interpreter;
 
-/// What came of running two versions.
+/// The result of running two versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every call gave the same, and at least one gave a value.
     Equal,
-    /// At least one call gave something else.
+    /// Another result for at least one call.
     Differs,
-    /// They were not run, or running told nothing: the reason.
+    /// Not run, or run without telling anything: the reason.
     Unchecked(String),
 }
 
@@ -41,7 +41,7 @@ impl Verdict {
 struct Request<'r> {
     left: &'r str,
     right: &'r str,
-    /// What is called on either side.
+    /// The function that is called on either side.
     names: [&'r str; 2],
     arguments: Vec<Vec<serde_json::Value>>,
 }
@@ -179,7 +179,7 @@ fn counterpart(code: &str, language: Language, name: &str, n_parameters: usize) 
     Some(same.unwrap_or(first).0)
 }
 
-/// Whether code names nothing that reaches out of it, imports of modules that only compute aside.
+/// True where code names nothing that reaches out of it, imports of modules that only compute aside.
 fn is_harmless(code: &str) -> bool {
     code.lines().all(|line| {
         let trimmed = line.trim_start();

@@ -30,7 +30,7 @@ const DROP: &[&str] = &[
     "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "nav", "footer", "aside",
     "form", "button", "select", "textarea", "dialog", "audio", "video", "map", "noembed", "noframes", "datalist",
 ];
-/// What they do on a page, where `role` says it.
+/// Roles of elements that are left out, where `role` says them.
 const DROP_ROLES: &[&str] = &["navigation", "banner", "contentinfo", "search", "complementary", "menu", "dialog"];
 /// Elements that stand in a line of text; all others end a block.
 const INLINE: &[&str] = &[
@@ -75,9 +75,9 @@ struct Reader<'c> {
     max_link_share: f64,
     newlines: Vec<usize>,
     stack: Vec<Open>,
-    /// How many elements of each name are open.
+    /// Number of open elements of each name.
     open: HashMap<String, usize>,
-    /// How many open elements drop, are links, are the main part.
+    /// Numbers of open elements that drop, are links, are the main part.
     dropping: usize,
     links: usize,
     mains: usize,
@@ -180,7 +180,7 @@ impl Reader<'_> {
         classes.split_whitespace().chain([id]).any(is_one)
     }
 
-    /// What need not be closed by hand: a paragraph before the next block, an entry before the next entry, a link in a link.
+    /// Closes what need not be closed by hand: a paragraph before the next block, an entry before the next.
     fn close_implied(&mut self, name: &str) {
         let closes = |top: &str| match top {
             "p" => !INLINE.contains(&name) && name != "br",

@@ -52,7 +52,7 @@ impl Default for HtmlSnippets {
     }
 }
 
-/// What pages of documentation, blogs and question sites call the parts that are not what the page is about.
+/// Classes that pages of documentation, blogs and question sites give to the parts that are not what the page is about.
 const DROP_CLASSES: [&str; 37] = [
     "nav",
     "navbar",

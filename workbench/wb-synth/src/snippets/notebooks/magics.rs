@@ -82,7 +82,7 @@ fn is_command(line: &str) -> bool {
     })
 }
 
-/// Which string in three quotes is open after a line, given the one before it.
+/// The string in three quotes that is open after a line, given the one before it.
 fn quotes<'a>(line: &str, mut open: Option<&'a str>) -> Option<&'a str> {
     let mut rest = line;
     loop {

@@ -74,7 +74,7 @@ impl VoteKey {
     }
 }
 
-/// What the table says of one notebook.
+/// The row of one notebook.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Known {
     votes: f64,
@@ -93,14 +93,14 @@ impl Known {
     }
 }
 
-/// What the table says of the notebooks that are there.
+/// The rows of the notebooks that are there.
 pub(super) struct Votes<'c> {
     config: &'c VotesConfig,
     known: HashMap<String, Known>,
 }
 
 impl Votes<'_> {
-    /// What is known of a notebook with enough votes, else why it is left out.
+    /// The row of a notebook with enough votes, else the reason why it is left out.
     pub(super) fn of(&self, file: &TextFile) -> Result<&Known, String> {
         match self.known.get(self.config.key.of(file)) {
             None => Err("notebook that the table of votes does not have".into()),

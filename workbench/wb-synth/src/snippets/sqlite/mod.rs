@@ -149,7 +149,7 @@ impl SnippetSource for SqliteSnippets {
 }
 
 impl SqliteSnippets {
-    /// That the table and its columns are there. (SQLite reads a name in double quotes that it does not know as a text.)
+    /// Checks that table and columns are there. (SQLite reads a name in double quotes that it does not know as text.)
     fn check(&self, connection: &Connection) -> Result<()> {
         let failed = |error| failed(&self.path, error);
         let path = self.path.display().to_string();
