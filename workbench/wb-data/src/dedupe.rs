@@ -61,11 +61,6 @@ pub enum SameAnchor {
 }
 
 impl DedupeConfig {
-    /// Nothing is a duplicate.
-    pub fn off() -> Self {
-        Self { exact: Exact::Off, same_anchor: SameAnchor::Keep, near: 0.0 }
-    }
-
     /// Refuses values that make no sense; `key` is the config path of this section.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.near != 0.0 && !(0.3..=1.0).contains(&self.near) {
@@ -227,6 +222,7 @@ mod tests {
         for near in [-0.1, 0.1, 1.1, f64::NAN] {
             assert!(DedupeConfig { near, ..DedupeConfig::default() }.validate("d").is_err(), "{near}");
         }
-        assert!(DedupeConfig::default().validate("d").is_ok() && DedupeConfig::off().validate("d").is_ok());
+        assert!(DedupeConfig::default().validate("d").is_ok());
+        assert!(DedupeConfig { near: 0.0, ..DedupeConfig::default() }.validate("d").is_ok());
     }
 }

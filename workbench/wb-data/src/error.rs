@@ -7,7 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The place of a record in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordPlace {
     /// The file.
     pub path: Arc<Path>,
     /// Line (or row, in a table) from 1.
@@ -16,7 +16,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Place {
+impl RecordPlace {
     /// A line of a text file, at its first column.
     pub fn line(path: &Arc<Path>, line: usize) -> Self {
         Self { path: Arc::clone(path), line, column: 1 }
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RecordPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.column {
             0 => write!(f, "{}: row {}", self.path.display(), self.line),

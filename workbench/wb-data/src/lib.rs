@@ -26,8 +26,8 @@ pub mod streaming;
 pub mod text;
 pub mod trivial;
 
-pub use error::{Error, Place, Result};
+pub use error::{Error, RecordPlace, Result};
 pub use judge::Judge;
-pub use prepare::{PrepareConfig, Prepared, merge, prepare, prepare_with};
+pub use prepare::{PrepareConfig, PreparedPairs, merge, prepare, prepare_with};
 pub use rows::parquet_rows;
-pub use sources::{OnBad, Source, SourceConfig, SourceRead, Tolerance};
+pub use sources::{OnBad, PairSource, SourceConfig, SourceRead, Tolerance};

@@ -69,7 +69,7 @@ impl PrepareConfig {
 
 /// Pairs ready for training and measuring.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedPairs {
     /// Pairs to learn from.
     pub train: PairSet,
     /// Pairs to choose checkpoints by.
@@ -86,7 +86,7 @@ pub fn prepare(
     config: &PrepareConfig,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Prepared> {
+) -> Result<PreparedPairs> {
     prepare_with(read, config, seed, None, progress)
 }
 
@@ -102,7 +102,7 @@ pub fn prepare_with(
     seed: Seed,
     judge: Option<&mut dyn Judge>,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Prepared> {
+) -> Result<PreparedPairs> {
     config.validate("data")?;
     let mut judge = GivenJudge(judge);
     let mut card = DataCard { sources: read.iter().map(count_source).collect(), ..DataCard::default() };
@@ -164,7 +164,12 @@ pub fn prepare_with(
         SplitCounter::of(pairs).write(name, &mut card);
     }
     stage(progress, 4, "");
-    Ok(Prepared { train: PairSet::new(train)?, validation: PairSet::new(validation)?, test: PairSet::new(test)?, card })
+    Ok(PreparedPairs {
+        train: PairSet::new(train)?,
+        validation: PairSet::new(validation)?,
+        test: PairSet::new(test)?,
+        card,
+    })
 }
 
 /// A judge, who may be missing.

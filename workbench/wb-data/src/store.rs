@@ -24,7 +24,7 @@ use wb_core::{
     publish::{self, Published},
 };
 
-use crate::{Error, Prepared, Result, card, chunks::Chunks, sources::batches};
+use crate::{Error, PreparedPairs, Result, card, chunks::Chunks, sources::batches};
 
 /// Rows and bytes of text that are encoded at once.
 const BATCH: (usize, usize) = (8192, 64 << 20);
@@ -37,7 +37,7 @@ pub const PROOF: &str = "data.json";
 
 /// Writes everything into a folder that is named by all that decides the pairs; it appears whole or not at all, and one
 /// that is there already is taken. The same pairs give the same bytes.
-pub fn write(prepared: &Prepared, folder: &Path) -> Result<Published<()>> {
+pub fn write(prepared: &PreparedPairs, folder: &Path) -> Result<Published<()>> {
     publish::folder(folder, PROOF, |inside| {
         write_pairs(&inside.join("train.parquet"), prepared.train.pairs())?;
         write_rest(prepared, inside)
@@ -45,7 +45,7 @@ pub fn write(prepared: &Prepared, folder: &Path) -> Result<Published<()>> {
 }
 
 /// Everything but the training pairs.
-pub(crate) fn write_rest(prepared: &Prepared, inside: &Path) -> Result<()> {
+pub(crate) fn write_rest(prepared: &PreparedPairs, inside: &Path) -> Result<()> {
     write_pairs(&inside.join("validation.parquet"), prepared.validation.pairs())?;
     write_pairs(&inside.join("test.parquet"), prepared.test.pairs())?;
     let mut json = serde_json::to_vec_pretty(&prepared.card)
@@ -57,19 +57,19 @@ pub(crate) fn write_rest(prepared: &Prepared, inside: &Path) -> Result<()> {
 }
 
 /// Reads what [`write()`] wrote.
-pub fn load(folder: &Path) -> Result<Prepared> {
+pub fn load(folder: &Path) -> Result<PreparedPairs> {
     let train = PairSet::new(read_pairs(&folder.join("train.parquet"))?)?;
-    Ok(Prepared { train, ..load_held_out(folder)? })
+    Ok(PreparedPairs { train, ..load_held_out(folder)? })
 }
 
 /// Reads what [`write()`] wrote, without the training pairs.
-pub fn load_held_out(folder: &Path) -> Result<Prepared> {
+pub fn load_held_out(folder: &Path) -> Result<PreparedPairs> {
     let pairs = |name: &str| Ok::<_, Error>(PairSet::new(read_pairs(&folder.join(name))?)?);
     let path = folder.join(PROOF);
     let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &path))?;
     let card =
         serde_json::from_slice(&bytes).map_err(|error| Error::file(&path, "not a data card").with_cause(error))?;
-    Ok(Prepared {
+    Ok(PreparedPairs {
         train: PairSet::default(),
         validation: pairs("validation.parquet")?,
         test: pairs("test.parquet")?,

@@ -12,7 +12,7 @@ use wb_core::{
 };
 
 use crate::{
-    Error, Prepared, Result, SourceRead,
+    Error, PreparedPairs, Result, SourceRead,
     chunks::Chunks,
     clean::Cleaning,
     leak::LeakGate,
@@ -57,10 +57,10 @@ pub fn prepare_streaming(
     seed: Seed,
     folder: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Prepared> {
+) -> Result<PreparedPairs> {
     config.validate("data")?;
     check(config, "data")?;
-    let published = publish::folder(folder, PROOF, |inside| -> Result<Prepared> {
+    let published = publish::folder(folder, PROOF, |inside| -> Result<PreparedPairs> {
         let spill = inside.join("all.parquet");
         let mut gates = FirstGates::new(config, seed, &spill)?;
         let mut card = DataCard::default();
@@ -74,7 +74,7 @@ pub fn prepare_streaming(
             card.sources.push(SourceCount { pairs, ..count_source(&source) });
         }
         let (validation, test) = gates.finish(&mut card)?;
-        let mut held_out = Prepared { train: PairSet::default(), validation, test, card };
+        let mut held_out = PreparedPairs { train: PairSet::default(), validation, test, card };
         write_train(&spill, &inside.join("train.parquet"), config, &mut held_out, progress)?;
         fs::remove_file(&spill).map_err(wb_core::Error::io("remove", &spill))?;
         write_rest(&held_out, inside)?;
@@ -161,7 +161,7 @@ fn write_train(
     from: &Path,
     to: &Path,
     config: &PrepareConfig,
-    held_out: &mut Prepared,
+    held_out: &mut PreparedPairs,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     let (validation, test) = (held_out.validation.pairs(), held_out.test.pairs());

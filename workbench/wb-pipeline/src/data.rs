@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 use wb_core::{Pair, PairSet, Progress, fingerprint::Fingerprint, run_dir::read_json};
 use wb_data::{
-    Judge, Prepared, prepare_with, store,
+    Judge, PreparedPairs, prepare_with, store,
     streaming::{ReadSource, prepare_streaming},
 };
 use wb_encoder::train::{PairStream, TrainPairs};
@@ -29,7 +29,7 @@ pub struct Data {
     /// Of each source.
     pub sources: Vec<Fingerprint>,
     /// The pairs; with `streaming` those of training are on the disk only.
-    pub prepared: Prepared,
+    pub prepared: PreparedPairs,
     /// Whether training pairs are on the disk only.
     pub streaming: bool,
     stored: Stored,
@@ -64,7 +64,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     Ok(Data { folder, fingerprint, sources, prepared, mined: None, streaming, stored })
 }
 
-fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
+fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<PreparedPairs> {
     let (config, mut read) = (experiment.data()?, Vec::new());
     for (at, source) in config.sources.iter().enumerate() {
         let pairs = source.read(at, config.tolerance(), progress);
@@ -75,7 +75,7 @@ fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Res
     Ok(prepare_with(read, &config.prepare(), experiment.seed, judge, progress)?)
 }
 
-fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
+fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<PreparedPairs> {
     let failed: RefCell<Option<anyhow::Error>> = RefCell::new(None);
     let config = experiment.data()?;
     let sources = config.sources.iter().enumerate();

@@ -3,14 +3,14 @@
 use anyhow::{Context, Result, bail};
 use wb_bench::{DocumentTexts, texts::BenchmarkTexts};
 use wb_core::{Encoder, fingerprint::Fingerprint};
-use wb_synth::annotate::{Annotations, EmbedText};
+use wb_synth::annotate::{AnnotationsByText, EmbedText};
 
 use crate::{config::DocumentsConfig, output};
 
 /// Annotations, and which of them and the code is embedded.
 pub struct Documents {
     embed: EmbedText,
-    annotations: Annotations,
+    annotations: AnnotationsByText,
     fingerprint: Fingerprint,
     place: String,
 }
@@ -19,7 +19,7 @@ impl Documents {
     /// Reads the annotations.
     pub fn load(config: &DocumentsConfig) -> Result<Self> {
         let place = config.annotations.display().to_string();
-        let annotations = Annotations::load(&config.annotations).context("cannot read the annotations")?;
+        let annotations = AnnotationsByText::load(&config.annotations).context("cannot read the annotations")?;
         let fingerprint = Fingerprint::of_file(&config.annotations)?;
         Ok(Self { embed: config.embed, annotations, fingerprint, place })
     }

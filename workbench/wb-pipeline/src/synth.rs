@@ -13,8 +13,8 @@ use serde::Serialize;
 use wb_core::{Progress, Seed, atomic, fingerprint::Fingerprint, run_dir::write_json};
 use wb_llm::{Canaries, Client, EngineConfig, EngineInfo, LlmConfig, canaries::Seeds};
 use wb_synth::{
-    Dataset, Estimate, Model, Snippet, Spent,
-    annotate::{self, AnnotateConfig, AnnotateEstimate, Annotated, AnnotationPairs},
+    AskedModel, Dataset, Estimate, Snippet, Spent,
+    annotate::{self, AnnotateConfig, AnnotateEstimate, AnnotatedSnippets, AnnotationPairs},
     dataset::{self, Ground, gather},
     dry_run,
     provenance::to_lines,
@@ -40,7 +40,7 @@ pub struct Made {
     /// Pairs of the model, and what became of the other candidates.
     pub chain: Option<wb_synth::Synthesis>,
     /// What the model said of the snippets.
-    pub annotated: Option<Annotated>,
+    pub annotated: Option<AnnotatedSnippets>,
     /// Pairs of the rules, with their account.
     pub rules: Option<rules::RulesOutput>,
     /// All pairs together, with what is told of them.
@@ -122,7 +122,7 @@ pub fn estimates(
     let spent = || spent(client);
     let (mut pairs, mut annotations) = (None, None);
     if let Some(synth) = &file.synth {
-        let model = Model { ask: client, info: client.info() };
+        let model = AskedModel { ask: client, info: client.info() };
         pairs = Some(dry_run(synth, &snippets.snippets, &model, file.seed, &spent, progress)?);
     }
     if let Some(config) = &file.annotate {
@@ -151,7 +151,7 @@ pub fn annotated(
     snippets: &[Snippet],
     out: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Annotated> {
+) -> Result<AnnotatedSnippets> {
     let annotated = annotate::annotate(config, snippets, client, file.seed, progress)?;
     let lines = to_lines(&annotated.records(snippets, client.info(), file.seed))?;
     atomic::write(&out.join(ANNOTATIONS), lines.as_bytes())?;
@@ -178,7 +178,7 @@ pub fn synthesize(
     let SnippetSet { snippets, card } = snippets;
     let chain = match (&file.synth, client) {
         (Some(synth), Some(client)) => {
-            let model = Model { ask: client, info: client.info() };
+            let model = AskedModel { ask: client, info: client.info() };
             Some(run(synth, &snippets, &model, reviews, file.seed, progress)?)
         }
         _ => None,
@@ -198,7 +198,7 @@ pub fn synthesize(
         progress(Progress::new("applying rules", 0, 0));
         rules::make_pairs(config, &snippets, reviews, file.seed)
     });
-    let parts = dataset::Made {
+    let parts = dataset::MadePairs {
         chain: file.synth.as_ref().zip(chain.as_ref()),
         annotated: said.as_ref().map(|(said, pairs)| (said, pairs)),
         rules: file.rules.as_ref().zip(rules.as_ref()),

@@ -11,7 +11,7 @@ use wb_llm::{LlmQuestion, Reply};
 /// Counts and tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Costs {
+pub struct QuestionCosts {
     /// Questions with different keys.
     pub questions: u64,
     /// Questions with an answer.
@@ -30,7 +30,7 @@ pub struct Costs {
     pub unknown: u64,
 }
 
-impl Costs {
+impl QuestionCosts {
     fn add(&mut self, other: &Self) {
         self.questions += other.questions;
         self.answered += other.answered;
@@ -46,16 +46,16 @@ impl Costs {
 /// The costs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Account {
+pub struct SynthesisAccount {
     /// Pairs that stayed, by who made them: `model`, `annotation`, `rules`.
     pub pairs: BTreeMap<String, u64>,
     /// Costs by recipe, whose last part is the stage. Rules ask nothing.
-    pub recipes: BTreeMap<String, Costs>,
+    pub recipes: BTreeMap<String, QuestionCosts>,
     #[serde(skip)]
     seen: HashSet<String>,
 }
 
-impl Account {
+impl SynthesisAccount {
     /// Adds one question with its reply.
     pub fn add(&mut self, question: &LlmQuestion, reply: &Reply) {
         let key = match reply {
@@ -92,13 +92,13 @@ impl Account {
     }
 
     /// All recipes together.
-    pub fn total(&self) -> Costs {
+    pub fn total(&self) -> QuestionCosts {
         sum(self.recipes.values())
     }
 
     /// Costs by stage: `generate`, `judge`.
-    pub fn stages(&self) -> BTreeMap<&str, Costs> {
-        let mut stages: BTreeMap<&str, Costs> = BTreeMap::new();
+    pub fn stages(&self) -> BTreeMap<&str, QuestionCosts> {
+        let mut stages: BTreeMap<&str, QuestionCosts> = BTreeMap::new();
         for (recipe, costs) in &self.recipes {
             // `text2code/web_query@3f2a/generate`, and `annotate@3f2a`, which is a stage by itself.
             let stage = recipe.rsplit('/').next().unwrap_or(recipe);
@@ -109,8 +109,8 @@ impl Account {
     }
 }
 
-fn sum<'a>(all: impl Iterator<Item = &'a Costs>) -> Costs {
-    all.fold(Costs::default(), |mut total, costs| {
+fn sum<'a>(all: impl Iterator<Item = &'a QuestionCosts>) -> QuestionCosts {
+    all.fold(QuestionCosts::default(), |mut total, costs| {
         total.add(costs);
         total
     })
@@ -144,7 +144,7 @@ mod tests {
                 milliseconds: None,
             })
         };
-        let mut account = Account::default();
+        let mut account = SynthesisAccount::default();
         account.add(&question("a@1/generate"), &answer("k1", Some(10)));
         account.add(&question("a@1/generate"), &answer("k1", Some(10)));
         account.add(&question("b@1/generate"), &answer("k2", None));
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!((total.prompt, total.cached, total.completion, total.unknown), (10, 6, 10, 1));
         assert_eq!(account.stages()["generate"].questions, 2);
         assert_eq!(account.stages()["judge"].rejected, 1);
-        let mut said = Account::default();
+        let mut said = SynthesisAccount::default();
         said.add(&question("annotate@2"), &answer("k4", Some(1)));
         account.join(said);
         assert_eq!((account.stages()["annotate"].answered, account.total().prompt), (1, 11));

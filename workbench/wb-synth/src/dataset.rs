@@ -4,8 +4,8 @@ use wb_core::{Pair, PairSet, Seed};
 use wb_llm::EngineInfo;
 
 use crate::{
-    Account, Result, SynthConfig, Synthesis,
-    annotate::{Annotated, AnnotationPairs},
+    Result, SynthConfig, Synthesis, SynthesisAccount,
+    annotate::{AnnotatedSnippets, AnnotationPairs},
     card,
     provenance::Provenance,
     review::{self, Reviewed, Reviews},
@@ -15,11 +15,11 @@ use crate::{
 
 /// Everything that was made, by who made it; what took no part is nothing.
 #[derive(Clone, Copy, Default)]
-pub struct Made<'a> {
+pub struct MadePairs<'a> {
     /// Pairs that a language model wrote.
     pub chain: Option<(&'a SynthConfig, &'a Synthesis)>,
     /// Annotations of the snippets by a language model, with the pairs of them, which may be none.
-    pub annotated: Option<(&'a Annotated, &'a AnnotationPairs)>,
+    pub annotated: Option<(&'a AnnotatedSnippets, &'a AnnotationPairs)>,
     /// Pairs of the rules.
     pub rules: Option<(&'a RulesConfig, &'a RulesOutput)>,
 }
@@ -45,7 +45,7 @@ pub struct Dataset {
     /// Provenance of each pair, in the same order.
     pub provenance: Vec<Provenance>,
     /// The costs of all of it.
-    pub account: Account,
+    pub account: SynthesisAccount,
     /// The decisions of a person about pairs and candidates.
     pub reviewed: Reviewed,
     /// Lines of the review that fit no pair of this run.
@@ -57,9 +57,9 @@ pub struct Dataset {
 }
 
 /// Puts together what was made.
-pub fn gather(made: Made, ground: Ground) -> Result<Dataset> {
+pub fn gather(made: MadePairs, ground: Ground) -> Result<Dataset> {
     let mut pairs: Vec<Pair> = Vec::new();
-    let (mut provenance, mut account, mut reviewed) = (Vec::new(), Account::default(), Reviewed::default());
+    let (mut provenance, mut account, mut reviewed) = (Vec::new(), SynthesisAccount::default(), Reviewed::default());
     if let Some((_, synthesis)) = made.chain {
         pairs.extend_from_slice(synthesis.pairs.pairs());
         provenance.extend_from_slice(&synthesis.provenance);

@@ -10,9 +10,9 @@ use wb_core::{Progress, Seed};
 
 use crate::{
     Result, Snippet, SynthConfig,
-    chain::{Model, assign, run_some},
+    chain::{AskedModel, assign, run_some},
     review::{self, Reviews},
-    tasks::Catalog,
+    tasks::TaskCatalog,
 };
 
 /// Items of a probe.
@@ -20,7 +20,7 @@ pub const PROBE: usize = 20;
 
 /// The work of a run, counted before it is done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct SynthesisPlan {
     /// Snippets that came in.
     pub snippets: u64,
     /// (task, snippet) items.
@@ -39,7 +39,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The plan of the whole run.
-    pub plan: Plan,
+    pub plan: SynthesisPlan,
     /// Items of the probe.
     pub probed: u64,
     /// Questions of the probe.
@@ -62,15 +62,15 @@ pub struct Estimate {
 }
 
 /// Counts what a run would do, without asking anything.
-pub fn plan(config: &SynthConfig, snippets: &[Snippet], seed: Seed) -> Result<Plan> {
+pub fn plan(config: &SynthConfig, snippets: &[Snippet], seed: Seed) -> Result<SynthesisPlan> {
     config.validate("synth")?;
-    let catalog = Catalog::load(&config.task_files)?.choose(&config.tasks, "synth.tasks")?;
+    let catalog = TaskCatalog::load(&config.task_files)?.choose(&config.tasks, "synth.tasks")?;
     let assigned = assign(config, &catalog, snippets, seed)?;
-    let mut plan = Plan {
+    let mut plan = SynthesisPlan {
         snippets: snippets.len() as u64,
         items: assigned.items.len() as u64,
         idle_tasks: assigned.idle_tasks,
-        ..Plan::default()
+        ..SynthesisPlan::default()
     };
     let mut counts = vec![0_u64; catalog.tasks.len()];
     for item in &assigned.items {
@@ -115,7 +115,7 @@ impl Spent {
 pub fn dry_run(
     config: &SynthConfig,
     snippets: &[Snippet],
-    model: &Model,
+    model: &AskedModel,
     seed: Seed,
     spent: &dyn Fn() -> Spent,
     progress: &mut dyn FnMut(Progress),
@@ -140,8 +140,8 @@ pub fn dry_run(
 }
 
 fn scale(
-    plan: Plan,
-    counts: &crate::chain::Counts,
+    plan: SynthesisPlan,
+    counts: &crate::chain::ChainCounts,
     (asked, spent): (u64, Spent),
     output_bytes: u64,
     time: Option<Duration>,

@@ -24,10 +24,10 @@ pub mod snippet;
 pub mod snippets;
 pub mod tasks;
 
-pub use account::Account;
-pub use chain::{Model, Synthesis, run};
+pub use account::SynthesisAccount;
+pub use chain::{AskedModel, Synthesis, run};
 pub use config::SynthConfig;
 pub use dataset::Dataset;
-pub use dry_run::{Estimate, Plan, Spent, dry_run, plan};
+pub use dry_run::{Estimate, Spent, SynthesisPlan, dry_run, plan};
 pub use error::{Error, Result};
 pub use snippet::Snippet;

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use wb_core::pair::Origin;
 use wb_llm::EngineInfo;
 
-use crate::{review::Verdict, rules::Applied};
+use crate::{review::ReviewVerdict, rules::Applied};
 
 /// One question behind a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct AskedQuestion {
     /// `generate`, `generate2`, `judge`, `negatives`, `annotate`.
     pub stage: String,
     /// The question's key in the ledger.
@@ -22,7 +22,7 @@ pub struct Asked {
     pub attempt: u32,
 }
 
-impl Asked {
+impl AskedQuestion {
     /// The record of an answer.
     pub fn of(stage: &str, answer: &wb_llm::Answer) -> Self {
         Self { stage: stage.to_owned(), key: answer.key.clone(), seed: answer.seed, attempt: answer.attempt }
@@ -84,7 +84,7 @@ pub struct Provenance {
     /// The run's seed.
     pub seed: u64,
     /// The questions behind it, in order.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<AskedQuestion>,
     /// The rules behind it; null where a model wrote it.
     pub rules: Option<Applied>,
     /// The judge's label, where there was a judge.
@@ -92,7 +92,7 @@ pub struct Provenance {
     /// Closeness of its sides' lengths to the task's usual ones, 0 to 1; null for pairs that were not chosen by it.
     pub clarity: Option<f64>,
     /// The decision of a person on the review page.
-    pub review: Option<Verdict>,
+    pub review: Option<ReviewVerdict>,
 }
 
 impl Provenance {

@@ -31,10 +31,6 @@ impl LanguageRules for C {
         Markup::Doxygen
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["preproc_include"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

@@ -31,10 +31,6 @@ impl LanguageRules for Cpp {
         Markup::Doxygen
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["preproc_include", "using_declaration"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         c::TYPINGS
     }

@@ -36,10 +36,6 @@ impl LanguageRules for Go {
         Markup::GoDoc
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["import_declaration", "package_clause"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

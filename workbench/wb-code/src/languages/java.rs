@@ -23,10 +23,6 @@ impl LanguageRules for Java {
         }
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["import_declaration", "package_declaration"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

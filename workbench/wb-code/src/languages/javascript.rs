@@ -17,10 +17,6 @@ impl LanguageRules for JavaScript {
     fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
         role(node)
     }
-
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["import_statement"]
-    }
 }
 
 /// The role of a node of JavaScript or TypeScript.

@@ -45,9 +45,6 @@ pub(crate) trait LanguageRules: Sync {
         Markup::Tags
     }
 
-    /// Node kinds at the top of a file that import, or that open a file and mean nothing else.
-    fn import_kinds(&self) -> &'static [&'static str];
-
     /// Node kinds that declare a type for a name; none where types are not written.
     fn typings(&self) -> &'static [Typing] {
         &[]

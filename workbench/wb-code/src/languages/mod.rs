@@ -104,30 +104,6 @@ impl Language {
         parse(code, self.rules().grammars(code)).is_some_and(|tree| !tree.root_node().has_error())
     }
 
-    /// True where a text is made of imports (and comments) only.
-    pub fn is_import_only(self, code: &str) -> bool {
-        // The grammar of C wants a line end after `#include`.
-        let code = &format!("{code}\n");
-        let Some(tree) = parse(code, self.rules().grammars(code)) else { return false };
-        let root = tree.root_node();
-        let mut cursor = root.walk();
-        let mut imports = 0;
-        for child in root.named_children(&mut cursor) {
-            if child.is_extra() || matches!(self.rules().role(child), language::Role::Comment) {
-                continue;
-            }
-            if child.has_error() || !self.rules().import_kinds().contains(&child.kind()) {
-                return false;
-            }
-            if self != Self::Ruby || ruby::is_require(child, code) {
-                imports += 1;
-            } else {
-                return false;
-            }
-        }
-        imports > 0
-    }
-
     pub(crate) fn rules(self) -> &'static dyn LanguageRules {
         match self {
             Self::Rust => &rust::Rust,
@@ -187,30 +163,6 @@ mod tests {
             (Language::TypeScript, "const a = <b>c</b>;", true),
         ] {
             assert_eq!(language.parses(code), expected, "{language}: {code}");
-        }
-    }
-
-    #[test]
-    fn imports_alone_are_seen() {
-        for (language, code, expected) in [
-            (Language::Rust, "use std::io;\n// more\nuse a::{\n    b,\n};", true),
-            (Language::Rust, "use std::io;\nfn f() {}", false),
-            (Language::Rust, "// nothing", false),
-            (Language::Python, "import os\nfrom a import (\n  b,\n)", true),
-            (Language::Python, "import os\nos.getcwd()", false),
-            (Language::Java, "package a.b;\nimport java.util.List;", true),
-            (Language::JavaScript, "import a from 'b';\nimport 'c';", true),
-            (Language::TypeScript, "import type { A } from 'b';", true),
-            (Language::Go, "package a\nimport (\n\t\"fmt\"\n)", true),
-            (Language::Ruby, "require 'a'\nrequire_relative 'b'", true),
-            (Language::Ruby, "require 'a'\nputs 1", false),
-            (Language::Php, "<?php\nnamespace A;\nuse B\\C;", true),
-            (Language::Php, "use B\\C;\nrequire 'x.php';", false),
-            (Language::C, "#include <stdio.h>\n#include \"a.h\"", true),
-            (Language::Cpp, "#include <vector>\nusing namespace std;", true),
-            (Language::Cpp, "#include <vector>\nint a;", false),
-        ] {
-            assert_eq!(language.is_import_only(code), expected, "{language}: {code}");
         }
     }
 }

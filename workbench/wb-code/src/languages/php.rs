@@ -23,10 +23,6 @@ impl LanguageRules for Php {
         }
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["php_tag", "namespace_use_declaration", "namespace_definition", "declare_statement"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

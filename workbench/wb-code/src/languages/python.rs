@@ -40,10 +40,6 @@ impl LanguageRules for Python {
         Markup::Docstring
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["import_statement", "import_from_statement", "future_import_statement"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

@@ -44,10 +44,6 @@ impl LanguageRules for Ruby {
         Markup::Rdoc
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["call"]
-    }
-
     fn is_directive(&self, line: &str) -> bool {
         const TOOLS: [&str; 8] =
             ["frozen_string_literal:", "rubocop:", "encoding:", "coding:", "-*-", ":nocov:", "typed:", "steep:"];
@@ -59,13 +55,4 @@ impl LanguageRules for Ruby {
 fn holds_one_method(node: Node<'_>) -> bool {
     node.named_child_count() == 1
         && node.named_child(0).is_some_and(|child| matches!(child.kind(), "method" | "singleton_method"))
-}
-
-/// True where a call is `require`, `require_relative`, `load` or `autoload`.
-pub(super) fn is_require(node: Node<'_>, source: &str) -> bool {
-    node.child_by_field_name("receiver").is_none()
-        && node
-            .child_by_field_name("method")
-            .and_then(|name| source.get(name.byte_range()))
-            .is_some_and(|name| matches!(name, "require" | "require_relative" | "load" | "autoload"))
 }

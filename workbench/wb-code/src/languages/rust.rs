@@ -60,10 +60,6 @@ impl LanguageRules for Rust {
         Markup::Markdown
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["use_declaration", "extern_crate_declaration", "mod_item_declaration", "inner_attribute_item"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

@@ -19,10 +19,6 @@ impl LanguageRules for TypeScript {
         javascript::role(node)
     }
 
-    fn import_kinds(&self) -> &'static [&'static str] {
-        &["import_statement"]
-    }
-
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     rewrite::{Change, Rewrite},
     source::{is_comment, named_children, preorder},
 };
@@ -50,7 +50,7 @@ const DIRECTIVES: &[&str] = &[
 ];
 
 impl Rewrite for Comments {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let comments: Vec<Node<'_>> = preorder(source.root())
             .into_iter()
             .filter(|node| node.is_named() && is_comment(*node) && !is_directive(source.str(*node)))
@@ -69,7 +69,7 @@ fn is_directive(text: &str) -> bool {
     DIRECTIVES.iter().any(|start| text.starts_with(start))
 }
 
-fn strip(source: &Source<'_>, comments: &[Node<'_>]) -> Change {
+fn strip(source: &ParsedSource<'_>, comments: &[Node<'_>]) -> Change {
     let mut edits = Edits::new();
     for comment in comments {
         // Rust's doc comments hold their line break.
@@ -92,7 +92,7 @@ fn strip(source: &Source<'_>, comments: &[Node<'_>]) -> Change {
     Change { edits, note: "remove the comments".to_owned() }
 }
 
-fn move_trailing(source: &Source<'_>, comments: &[Node<'_>]) -> Change {
+fn move_trailing(source: &ParsedSource<'_>, comments: &[Node<'_>]) -> Change {
     let mut edits = Edits::new();
     for comment in comments {
         let Some(moved) = moved(source, *comment) else { continue };
@@ -104,7 +104,7 @@ fn move_trailing(source: &Source<'_>, comments: &[Node<'_>]) -> Change {
 }
 
 /// The new place of a comment, what is taken out at the end of its line, and the new line.
-fn moved(source: &Source<'_>, comment: Node<'_>) -> Option<(usize, Range<usize>, String)> {
+fn moved(source: &ParsedSource<'_>, comment: Node<'_>) -> Option<(usize, Range<usize>, String)> {
     let text = source.str(comment).trim_end();
     let start = source.line_start(comment.start_byte());
     let end = comment.start_byte() + text.len();
@@ -148,7 +148,7 @@ const HOLDERS: &[&str] = &[
 ];
 
 /// True where some statement or declaration begins at a byte: the first node up that begins there and stands in a holder.
-fn statement_begins_at(source: &Source<'_>, at: usize) -> bool {
+fn statement_begins_at(source: &ParsedSource<'_>, at: usize) -> bool {
     let Some(mut node) = source.root().named_descendant_for_byte_range(at, at + 1) else { return false };
     loop {
         let Some(parent) = node.parent().filter(|_| node.start_byte() == at) else { return false };
@@ -159,7 +159,7 @@ fn statement_begins_at(source: &Source<'_>, at: usize) -> bool {
     }
 }
 
-fn strip_docstrings(source: &Source<'_>) -> Change {
+fn strip_docstrings(source: &ParsedSource<'_>) -> Change {
     let mut edits = Edits::new();
     let functions = if source.language == Language::Python && !source.text.contains("__doc__") {
         source.all_functions()

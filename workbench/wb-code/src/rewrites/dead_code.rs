@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     rewrite::{Change, Rewrite},
     source::{ancestors, function_kinds, is_comment, named_children, preorder},
     words::fresh,
@@ -14,7 +14,7 @@ use crate::languages::Language;
 pub(super) struct DeadCode;
 
 impl Rewrite for DeadCode {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         if matches!(source.language, Language::C | Language::Cpp) {
             return Err(Refusal::UnknownLanguage);
         }
@@ -33,7 +33,7 @@ impl Rewrite for DeadCode {
 }
 
 /// Statements of function bodies before which another can stand.
-fn places<'t>(source: &'t Source<'_>) -> Vec<Node<'t>> {
+fn places<'t>(source: &'t ParsedSource<'_>) -> Vec<Node<'t>> {
     let functions = function_kinds(source.language);
     let mut places = Vec::new();
     for block in preorder(source.root()) {
@@ -63,7 +63,7 @@ fn places<'t>(source: &'t Source<'_>) -> Vec<Node<'t>> {
     places
 }
 
-fn can_precede(source: &Source<'_>, statement: Node<'_>, index: usize) -> bool {
+fn can_precede(source: &ParsedSource<'_>, statement: Node<'_>, index: usize) -> bool {
     let text = source.str(statement);
     let kind = statement.kind();
     let is_first_text = index == 0 && text.starts_with(['"', '\'', 'r', 'u', 'R', 'U', 'b', 'f']) && is_text(statement);

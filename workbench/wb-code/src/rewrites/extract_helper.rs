@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use super::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     names::{Name, Role, names},
     rewrite::{Change, Rewrite},
     source::{ancestors, function_kinds, is_comment, is_field, is_function, preorder, within},
@@ -18,7 +18,7 @@ use crate::languages::Language;
 pub(super) struct ExtractHelper;
 
 impl Rewrite for ExtractHelper {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         if !matches!(source.language, Language::Python | Language::JavaScript) {
             return Err(Refusal::UnknownLanguage);
         }
@@ -54,7 +54,7 @@ struct Site<'t> {
     parameters: Vec<&'t str>,
 }
 
-fn helper_name(source: &Source<'_>, function: Node<'_>) -> String {
+fn helper_name(source: &ParsedSource<'_>, function: Node<'_>) -> String {
     let of = function.child_by_field_name("name").map(|name| source.str(name)).unwrap_or("part");
     let of = of.trim_matches('_');
     let wish = match source.language {
@@ -64,7 +64,7 @@ fn helper_name(source: &Source<'_>, function: Node<'_>) -> String {
     fresh(&source.words(), &[wish.as_str(), "compute_part"])
 }
 
-fn candidates<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Site<'t>>, Refusal> {
+fn candidates<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Site<'t>>, Refusal> {
     let all = names(source, function)?;
     let top = std::iter::once(function)
         .chain(ancestors(function))
@@ -106,7 +106,7 @@ fn candidates<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Site
 }
 
 /// True where an expression is more than a name or a number.
-fn is_worth(source: &Source<'_>, node: Node<'_>) -> bool {
+fn is_worth(source: &ParsedSource<'_>, node: Node<'_>) -> bool {
     let kinds = [
         "binary_operator",
         "comparison_operator",
@@ -132,7 +132,7 @@ fn is_worth(source: &Source<'_>, node: Node<'_>) -> bool {
         && source.str(node).len() >= 10
 }
 
-fn is_movable(source: &Source<'_>, node: Node<'_>, has_inner_functions: bool) -> bool {
+fn is_movable(source: &ParsedSource<'_>, node: Node<'_>, has_inner_functions: bool) -> bool {
     !source.has_multiline_literal(node)
         && preorder(node).into_iter().all(|part| {
             let text = source.str(part);
@@ -168,7 +168,7 @@ fn is_movable(source: &Source<'_>, node: Node<'_>, has_inner_functions: bool) ->
 
 /// The variables that an expression needs, in the order of their first use; `None` where one may have no value yet.
 fn parameters<'t>(
-    source: &'t Source<'_>,
+    source: &'t ParsedSource<'_>,
     function: Node<'t>,
     expression: Node<'t>,
     all: &[Name<'t>],
@@ -209,7 +209,7 @@ fn parameters<'t>(
 
 /// True where a binding certainly has happened when the expression is evaluated: it is a parameter, the variable of
 /// a loop around, or a plain assignment in a statement before, on the way down to the expression.
-fn gives_value(source: &Source<'_>, function: Node<'_>, name: &Name<'_>, expression: Node<'_>) -> bool {
+fn gives_value(source: &ParsedSource<'_>, function: Node<'_>, name: &Name<'_>, expression: Node<'_>) -> bool {
     if name.role == Role::Use || name.role == Role::Shorthand {
         return false;
     }

@@ -30,7 +30,7 @@ use wb_core::Seed;
 pub use draw::Draw;
 pub use edits::{BadEdit, Edits};
 pub use rewrite::Refusal;
-pub use source::Source;
+pub use source::ParsedSource;
 
 use crate::languages::{Language, parse};
 use rewrite::{Change, Rewrite};
@@ -161,7 +161,7 @@ pub fn rewrite(text: &str, language: Language, kind: RewriteKind, seed: Seed) ->
 }
 
 fn rewrite_whole(text: &str, language: Language, kind: RewriteKind, seed: Seed) -> Result<Rewritten, Refusal> {
-    let source = Source::parse(text, language)?;
+    let source = ParsedSource::parse(text, language)?;
     let mut draw = Draw::new(seed, kind.name());
     let Change { edits, note } = kind.rule().edits(&source, &mut draw)?;
     let new = edits.apply(text).map_err(|_| Refusal::Broken)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use super::{
-    Source,
+    ParsedSource,
     source::{is_field, preorder},
 };
 use crate::languages::Language;
@@ -26,7 +26,7 @@ pub(super) struct Pure<'s> {
 ///
 /// Calls, fields and subscripts are never pure here: a property, a default of a dictionary, an iterator have effects.
 /// Operators are taken to have none of their own, however they are overloaded.
-pub(super) fn pure<'s>(source: &Source<'s>, expression: Node<'_>) -> Option<Pure<'s>> {
+pub(super) fn pure<'s>(source: &ParsedSource<'s>, expression: Node<'_>) -> Option<Pure<'s>> {
     let mut known = Pure::default();
     for node in preorder(expression) {
         if node.is_extra() {
@@ -66,7 +66,7 @@ enum Class {
     Unknown,
 }
 
-fn class(source: &Source<'_>, node: Node<'_>) -> Class {
+fn class(source: &ParsedSource<'_>, node: Node<'_>) -> Class {
     use Class::{Operator, Unknown, Value, Variable};
     let python_call = |node: Node<'_>| {
         let callee = node.child_by_field_name("function").map(|callee| source.str(callee)).unwrap_or_default();

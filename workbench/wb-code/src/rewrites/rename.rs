@@ -1,7 +1,7 @@
 //! Renaming: the parameters and local variables of every function get other names, one for one.
 
 use super::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     names::{Role, own_variables},
     rewrite::{Change, Rewrite},
     words::Names,
@@ -12,7 +12,7 @@ use crate::languages::Language;
 pub(super) struct Rename;
 
 impl Rewrite for Rename {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let mut names = Names::new(source.words(), draw);
         let mut edits = Edits::new();
         let mut renamed = Vec::new();
@@ -52,6 +52,6 @@ impl Rewrite for Rename {
 }
 
 /// `@name` in a query of a data frame is a variable.
-fn is_written_in_strings(source: &Source<'_>, name: &str) -> bool {
+fn is_written_in_strings(source: &ParsedSource<'_>, name: &str) -> bool {
     source.language == Language::Python && source.text.match_indices(&format!("@{name}")).next().is_some()
 }

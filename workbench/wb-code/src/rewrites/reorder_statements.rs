@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use super::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     names::{locals, names},
     pure::{PURE_CALLS, Pure, pure},
     rewrite::{Change, Rewrite},
@@ -18,7 +18,7 @@ use crate::languages::Language;
 pub(super) struct ReorderStatements;
 
 impl Rewrite for ReorderStatements {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         if matches!(source.language, Language::TypeScript | Language::C | Language::Cpp) {
             return Err(Refusal::UnknownLanguage);
         }
@@ -50,7 +50,7 @@ struct Assignment<'s> {
     value: Pure<'s>,
 }
 
-fn swappable<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<(Node<'t>, Node<'t>)>, Refusal> {
+fn swappable<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<(Node<'t>, Node<'t>)>, Refusal> {
     let all = names(source, function)?;
     let local = locals(source, &all);
     if source.language == Language::Php && preorder(function).iter().any(|node| node.kind().contains("reference")) {
@@ -81,7 +81,7 @@ fn swappable<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<(Node
 }
 
 /// Both on lines of their own, next to each other, at one margin.
-fn stands_alone(source: &Source<'_>, first: Node<'_>, second: Node<'_>) -> bool {
+fn stands_alone(source: &ParsedSource<'_>, first: Node<'_>, second: Node<'_>) -> bool {
     let lines = first.end_position().row + 1 == second.start_position().row;
     lines
         && source.owns_lines(first)
@@ -91,7 +91,7 @@ fn stands_alone(source: &Source<'_>, first: Node<'_>, second: Node<'_>) -> bool 
         && source.margin(first.start_byte()) == source.margin(second.start_byte())
 }
 
-fn assignment<'s>(source: &Source<'s>, statement: Node<'_>, local: &BTreeSet<&str>) -> Option<Assignment<'s>> {
+fn assignment<'s>(source: &ParsedSource<'s>, statement: Node<'_>, local: &BTreeSet<&str>) -> Option<Assignment<'s>> {
     let (target, value) = match (source.language, statement.kind()) {
         (Language::Python, "expression_statement") => {
             let inner = statement.named_child(0).filter(|inner| inner.kind() == "assignment")?;

@@ -1,11 +1,11 @@
 //! The trait of rewrites: from a parsed text to edits of it, or the reason why there are none.
 
-use super::{Draw, Edits, Source};
+use super::{Draw, Edits, ParsedSource};
 
 /// One way to write code differently.
 pub(crate) trait Rewrite: Sync {
     /// The edits, and what they do in words that can be read beside the code (`rename x to y`); lower case, no full stop.
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal>;
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal>;
 }
 
 /// Edits with a description.

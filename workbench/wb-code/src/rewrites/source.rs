@@ -13,13 +13,13 @@ const MAX_BYTES: usize = 256 << 10;
 const MAX_DEPTH: usize = 200;
 
 /// A text of one language that parses without errors.
-pub struct Source<'s> {
+pub struct ParsedSource<'s> {
     pub(crate) text: &'s str,
     pub(crate) language: Language,
     tree: Tree,
 }
 
-impl<'s> Source<'s> {
+impl<'s> ParsedSource<'s> {
     /// Parses a text; one with syntax errors is refused.
     pub fn parse(text: &'s str, language: Language) -> Result<Self, Refusal> {
         if text.len() > MAX_BYTES || text.contains('\r') || text.contains('\0') {

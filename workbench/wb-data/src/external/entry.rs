@@ -21,7 +21,7 @@ pub struct Entry {
     /// Things to know that are not seen from the rest, in one sentence; empty for none.
     pub note: &'static str,
     /// The folders that it becomes.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DataSetFolder>,
 }
 
 impl Entry {
@@ -44,7 +44,7 @@ impl Entry {
 
 /// A folder of a data set; it appears whole or not at all.
 #[derive(Debug, Clone, Serialize)]
-pub struct Part {
+pub struct DataSetFolder {
     /// Its place under `datasets/external`, with slashes.
     #[serde(skip)]
     pub place: String,
@@ -58,42 +58,42 @@ pub struct Part {
     #[serde(skip)]
     pub records: Option<u64>,
     /// Servers with the files that are wanted of them.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<ServedFiles>,
     /// The way from these files to the folder.
     pub conversion: Conversion,
 }
 
-impl Part {
+impl DataSetFolder {
     /// A part without languages that nobody puts elsewhere.
-    pub(super) fn new(place: impl Into<String>, conversion: Conversion, origins: Vec<Origin>) -> Self {
+    pub(super) fn new(place: impl Into<String>, conversion: Conversion, origins: Vec<ServedFiles>) -> Self {
         Self { place: place.into(), instead: Vec::new(), language: None, records: None, origins, conversion }
     }
 }
 
 /// A server with the files that are wanted of it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Origin {
+pub struct ServedFiles {
     /// The server.
     pub server: Server,
     /// The files.
-    pub files: Vec<Wanted>,
+    pub files: Vec<WantedFile>,
 }
 
-impl Origin {
+impl ServedFiles {
     /// Files of a data set of the hub at a commit; their hashes are those that the hub lists.
-    pub(super) fn hub(id: &str, commit: &str, files: impl IntoIterator<Item = Wanted>) -> Self {
+    pub(super) fn hub(id: &str, commit: &str, files: impl IntoIterator<Item = WantedFile>) -> Self {
         let server = Server::Hub { id: id.to_owned(), commit: commit.to_owned() };
         Self { server, files: files.into_iter().collect() }
     }
 
     /// Files of a repository on GitHub at a commit.
-    pub(super) fn github(id: &str, commit: &str, files: impl IntoIterator<Item = Wanted>) -> Self {
+    pub(super) fn github(id: &str, commit: &str, files: impl IntoIterator<Item = WantedFile>) -> Self {
         let server = Server::Github { id: id.to_owned(), commit: commit.to_owned() };
         Self { server, files: files.into_iter().collect() }
     }
 
     /// Files below an address that names no version.
-    pub(super) fn web(address: &str, files: impl IntoIterator<Item = Wanted>) -> Self {
+    pub(super) fn web(address: &str, files: impl IntoIterator<Item = WantedFile>) -> Self {
         Self { server: Server::Web { address: address.to_owned() }, files: files.into_iter().collect() }
     }
 }
@@ -156,7 +156,7 @@ impl std::fmt::Display for Server {
 
 /// A file that is wanted, or several of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Wanted {
+pub struct WantedFile {
     /// Its path at the server. On the hub one `*` may stand for a part of the name: `test-*.parquet` is every shard.
     pub path: String,
     /// The name by which the conversion asks for it.
@@ -169,7 +169,7 @@ pub struct Wanted {
     pub digest: Option<Digest>,
 }
 
-impl Wanted {
+impl WantedFile {
     /// A file under its own name.
     pub(super) fn new(path: impl Into<String>) -> Self {
         let path = path.into();
@@ -223,13 +223,13 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_a_part_of_a_name() {
-        let wanted = Wanted::new("ruby/test-*.parquet");
+        let wanted = WantedFile::new("ruby/test-*.parquet");
         assert!(wanted.fits("ruby/test-00000-of-00001.parquet") && wanted.fits("ruby/test-00000-of-00001-abc.parquet"));
         for other in ["ruby/train-00000.parquet", "ruby/test-a/b.parquet", "go/ruby/test-1.parquet", "ruby/test-.jsonl"]
         {
             assert!(!wanted.fits(other), "{other}");
         }
-        assert!(Wanted::new("a/b.json").fits("a/b.json") && !Wanted::new("a/b.json").fits("a/b.jsonl"));
-        assert_eq!(Wanted::new("a/b.json").name, "b.json");
+        assert!(WantedFile::new("a/b.json").fits("a/b.json") && !WantedFile::new("a/b.json").fits("a/b.jsonl"));
+        assert_eq!(WantedFile::new("a/b.json").name, "b.json");
     }
 }

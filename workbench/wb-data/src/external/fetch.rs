@@ -12,8 +12,8 @@ use wb_hub::{Digest, Hub, RepoKind, RepoRef, WebFile, Why};
 
 use super::{
     conversions::Input,
-    entry::{Part, Server, Wanted},
-    get::Request,
+    entry::{DataSetFolder, Server, WantedFile},
+    get::FetchRequest,
     record::Taken,
 };
 use crate::{Error, Result};
@@ -35,7 +35,7 @@ pub(super) struct Fetched {
 
 /// A file that is wanted, with what the server calls it.
 struct Found<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a WantedFile,
     server: Server,
     path: String,
     on_disk: PathBuf,
@@ -43,9 +43,9 @@ struct Found<'a> {
 
 /// Fetches the files of parts: of each repository in one go, and of plain addresses in one.
 pub(super) fn fetch(
-    request: &Request<'_>,
+    request: &FetchRequest<'_>,
     name: &str,
-    parts: &[&Part],
+    parts: &[&DataSetFolder],
     incoming: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Fetched>> {
@@ -76,8 +76,11 @@ pub(super) fn fetch(
 }
 
 /// Every server with all that the parts want of it.
-pub(super) fn by_server<'a>(request: &Request<'_>, parts: &[&'a Part]) -> BTreeMap<Server, Vec<&'a Wanted>> {
-    let mut all: BTreeMap<Server, Vec<&Wanted>> = BTreeMap::new();
+pub(super) fn by_server<'a>(
+    request: &FetchRequest<'_>,
+    parts: &[&'a DataSetFolder],
+) -> BTreeMap<Server, Vec<&'a WantedFile>> {
+    let mut all: BTreeMap<Server, Vec<&WantedFile>> = BTreeMap::new();
     for origin in parts.iter().flat_map(|part| &part.origins) {
         all.entry(request.server(&origin.server)).or_default().extend(&origin.files);
     }
@@ -85,7 +88,7 @@ pub(super) fn by_server<'a>(request: &Request<'_>, parts: &[&'a Part]) -> BTreeM
 }
 
 /// The paths of a repository that are wanted.
-pub(super) fn chosen(paths: &[&str], wanted: &[&Wanted]) -> Vec<String> {
+pub(super) fn chosen(paths: &[&str], wanted: &[&WantedFile]) -> Vec<String> {
     let fits = |path: &&&str| wanted.iter().any(|one| one.fits(path));
     paths.iter().filter(fits).map(|path| (*path).to_owned()).collect()
 }
@@ -102,7 +105,7 @@ struct Snapshot {
     commit: String,
 }
 
-fn of_hub(hub: &Hub, name: &str, (id, revision): (&str, &str), wanted: &[&Wanted]) -> Result<Snapshot> {
+fn of_hub(hub: &Hub, name: &str, (id, revision): (&str, &str), wanted: &[&WantedFile]) -> Result<Snapshot> {
     let paths: RefCell<Vec<String>> = RefCell::default();
     let choose = |all: &[&str]| {
         *paths.borrow_mut() = all.iter().map(|path| (*path).to_owned()).collect();
@@ -146,8 +149,8 @@ fn of_revision(error: wb_hub::Error, name: &str) -> Error {
 
 /// The files of a part with their places on this disk, those of plain addresses not there yet.
 fn found<'a>(
-    request: &Request<'_>,
-    part: &'a Part,
+    request: &FetchRequest<'_>,
+    part: &'a DataSetFolder,
     snapshots: &BTreeMap<Server, Snapshot>,
     incoming: &Path,
 ) -> Result<Vec<Found<'a>>> {
@@ -188,7 +191,11 @@ fn found<'a>(
     Ok(all)
 }
 
-fn of_web<'a, 'f: 'a>(request: &Request<'_>, name: &str, found: impl Iterator<Item = &'a Found<'f>>) -> Result<()> {
+fn of_web<'a, 'f: 'a>(
+    request: &FetchRequest<'_>,
+    name: &str,
+    found: impl Iterator<Item = &'a Found<'f>>,
+) -> Result<()> {
     let mut files: Vec<WebFile> = Vec::new();
     for file in found {
         let Some(url) = file.server.address(&file.path) else { continue };
@@ -216,7 +223,7 @@ fn mirrored(url: &str, mirror: Option<&str>) -> String {
 }
 
 /// The file's line in the record; an error where it is not the one that the catalog knows.
-fn checked(request: &Request<'_>, file: &Found<'_>) -> Result<Taken> {
+fn checked(request: &FetchRequest<'_>, file: &Found<'_>) -> Result<Taken> {
     let sha256 = Digest::Sha256(String::new()).of_same_kind(&file.on_disk)?;
     if let Some(expected) = file.wanted.digest.as_ref().filter(|_| request.revision.is_none()) {
         let got = match expected {

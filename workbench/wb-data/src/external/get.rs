@@ -9,16 +9,16 @@ use wb_core::{Progress, atomic, lock::FileLock};
 use wb_hub::Hub;
 
 use super::{
-    conversions::{Counts, Inputs},
-    entry::{Entry, Part, Server},
+    conversions::{ConversionCounts, Inputs},
+    entry::{DataSetFolder, Entry, Server},
     fetch::{self, Fetched},
-    record::Record,
-    state::{State, recipe, state},
+    record::FetchRecord,
+    state::{FolderState, recipe, state},
 };
 use crate::Result;
 
 /// The target of a data set, and the servers to take.
-pub struct Request<'a> {
+pub struct FetchRequest<'a> {
     /// The folder of all data sets of others.
     pub external: &'a Path,
     /// The client that fetches.
@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub force: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> FetchRequest<'a> {
     /// A request to the hub of this process and the mirror of its environment.
     pub fn new(external: &'a Path) -> Self {
         let mirror = fetch::mirror_of_environment();
@@ -43,17 +43,17 @@ impl<'a> Request<'a> {
         self.revision.as_ref().map_or_else(|| server.clone(), |revision| server.at(revision))
     }
 
-    fn state(&self, entry: &Entry, part: &Part) -> Result<State> {
+    fn state(&self, entry: &Entry, part: &DataSetFolder) -> Result<FolderState> {
         state(entry, part, self.external, self.revision.as_deref())
     }
 
     /// True where a part in this state is made.
-    fn makes(&self, state: &State, part: &Part) -> bool {
+    fn makes(&self, state: &FolderState, part: &DataSetFolder) -> bool {
         match state {
-            State::Missing => true,
-            State::There | State::Other => self.force,
+            FolderState::Missing => true,
+            FolderState::There | FolderState::Other => self.force,
             // Beside what readers prefer nothing is put that nobody would read.
-            State::ByHand(path) => self.force && *path == self.external.join(&part.place),
+            FolderState::ByHand(path) => self.force && *path == self.external.join(&part.place),
         }
     }
 }
@@ -64,14 +64,14 @@ pub struct Done {
     /// Its folder.
     pub place: PathBuf,
     /// Its end.
-    pub outcome: Outcome,
+    pub outcome: FolderOutcome,
 }
 
 /// The end of [`get`] for a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FolderOutcome {
     /// Made now, of so much; what was left out is counted by its reason.
-    Made(Counts),
+    Made(ConversionCounts),
     /// Left as it was made before.
     There,
     /// Left as it was fetched before, of other files.
@@ -82,14 +82,14 @@ pub enum Outcome {
 
 /// A part, and whether it is to be made.
 struct Planned<'a> {
-    part: &'a Part,
+    part: &'a DataSetFolder,
     makes: bool,
-    state: State,
+    state: FolderState,
 }
 
 /// Plans the parts of a data set; an error where something is missing for one that has another name.
-fn planned<'a>(entry: &'a Entry, request: &Request<'_>) -> Result<Vec<Planned<'a>>> {
-    let plan = |part: &'a Part| {
+fn planned<'a>(entry: &'a Entry, request: &FetchRequest<'_>) -> Result<Vec<Planned<'a>>> {
+    let plan = |part: &'a DataSetFolder| {
         let state = request.state(entry, part)?;
         let makes = request.makes(&state, part);
         if makes {
@@ -112,9 +112,10 @@ pub struct ToCome {
 }
 
 /// The work that a data set takes; asks the hub for lists of files, and fetches nothing else.
-pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<ToCome> {
+pub fn to_come(entry: &Entry, request: &FetchRequest<'_>) -> Result<ToCome> {
     let planned = planned(entry, request)?;
-    let parts: Vec<&Part> = planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
+    let parts: Vec<&DataSetFolder> =
+        planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
     let (folders, mut bytes, mut unknown) = (parts.len(), 0, 0);
     for (server, wanted) in fetch::by_server(request, &parts) {
         if let Server::Hub { id, commit } = &server {
@@ -134,7 +135,7 @@ pub fn to_come(entry: &Entry, request: &Request<'_>) -> Result<ToCome> {
 }
 
 /// Fetches a data set and makes its folders; those that are there already stay, and cost nothing.
-pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Done>> {
+pub fn get(entry: &Entry, request: &FetchRequest<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Done>> {
     let held = FileLock::take(&request.external.join(".lock"), request.external);
     let _held = held.map_err(|error| error.with_hint("wait for it, or name another folder: --external DIR"))?;
     for part in &entry.parts {
@@ -146,7 +147,8 @@ pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progre
         }
     }
     let planned = planned(entry, request)?;
-    let to_make: Vec<&Part> = planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
+    let to_make: Vec<&DataSetFolder> =
+        planned.iter().filter(|planned| planned.makes).map(|planned| planned.part).collect();
     let incoming = request.external.join(".incoming").join(&entry.name);
     let fetched = match to_make.is_empty() {
         true => Vec::new(),
@@ -157,10 +159,10 @@ pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progre
     for Planned { part, makes, state } in planned {
         let files = if makes { fetched.next() } else { None };
         let outcome = match (files, state) {
-            (Some(files), _) => Outcome::Made(make(entry, part, &files, request, progress)?),
-            (None, State::Other) => Outcome::Other,
-            (None, State::ByHand(path)) => Outcome::ByHand(path),
-            (None, State::There | State::Missing) => Outcome::There,
+            (Some(files), _) => FolderOutcome::Made(make(entry, part, &files, request, progress)?),
+            (None, FolderState::Other) => FolderOutcome::Other,
+            (None, FolderState::ByHand(path)) => FolderOutcome::ByHand(path),
+            (None, FolderState::There | FolderState::Missing) => FolderOutcome::There,
         };
         done.push(Done { place: request.external.join(&part.place), outcome });
     }
@@ -176,17 +178,17 @@ pub fn get(entry: &Entry, request: &Request<'_>, progress: &mut dyn FnMut(Progre
 /// Converts a part's files, and lets the folder appear when all of it is right.
 fn make(
     entry: &Entry,
-    part: &Part,
+    part: &DataSetFolder,
     fetched: &Fetched,
-    request: &Request<'_>,
+    request: &FetchRequest<'_>,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Counts> {
+) -> Result<ConversionCounts> {
     let place = request.external.join(&part.place);
     let inputs = Inputs { files: &fetched.inputs, external: request.external };
-    let mut counts = Counts::new();
+    let mut counts = ConversionCounts::new();
     atomic::replace_folder_with(&place, |into| -> Result<()> {
         counts = part.conversion.convert(&inputs, into, progress)?;
-        let record = Record {
+        let record = FetchRecord {
             name: entry.name.clone(),
             title: entry.title.clone(),
             license: entry.license.to_owned(),

@@ -15,9 +15,12 @@ mod state;
 mod tests;
 
 pub use catalog::{catalog, find, records_at, that_brings};
-pub use conversions::{Annotations, AsItIs, Beir, Column, Conversion, Counts, Docstrings, Kind, Output, Rows, Unzip};
-pub use entry::{Entry, Origin, Part, Server, Wanted};
+pub use conversions::{
+    Annotations, AsItIs, Beir, ColumnContent, ColumnField, Conversion, ConversionCounts, Docstrings, OutputFile, Rows,
+    Unzip,
+};
+pub use entry::{DataSetFolder, Entry, ServedFiles, Server, WantedFile};
 pub use fetch::MIRROR;
-pub use get::{Done, Outcome, Request, ToCome, get, to_come};
-pub use record::{RECORD, Record, Taken};
-pub use state::{State, bytes_of, state};
+pub use get::{Done, FetchRequest, FolderOutcome, ToCome, get, to_come};
+pub use record::{FetchRecord, RECORD, Taken};
+pub use state::{FolderState, bytes_of, state};

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wb_core::run_dir;
 
-use super::conversions::Counts;
+use super::conversions::ConversionCounts;
 use crate::Result;
 
 /// The record's name. It is hidden: sources that take a whole folder read every `.json` in it that is not.
@@ -13,7 +13,7 @@ pub const RECORD: &str = ".source.json";
 
 /// The record of a fetched folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct FetchRecord {
     /// The entry of the catalog.
     pub name: String,
     /// Its name in the literature.
@@ -27,7 +27,7 @@ pub struct Record {
     /// The files that were fetched.
     pub sources: Vec<Taken>,
     /// Numbers of what was written and, by its reason, of what was left out.
-    pub counts: Counts,
+    pub counts: ConversionCounts,
 }
 
 /// A file that was fetched.
@@ -43,7 +43,7 @@ pub struct Taken {
     pub sha256: String,
 }
 
-impl Record {
+impl FetchRecord {
     /// The record of a folder; none where it has none.
     pub fn of(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);

@@ -8,14 +8,14 @@ use std::{
 use wb_core::{Error, fingerprint::Fingerprint};
 
 use super::{
-    entry::{Entry, Part},
-    record::{RECORD, Record},
+    entry::{DataSetFolder, Entry},
+    record::{FetchRecord, RECORD},
 };
 use crate::Result;
 
 /// The state of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum FolderState {
     /// Nothing is there.
     Missing,
     /// Present, and made as it would be made now.
@@ -27,24 +27,26 @@ pub enum State {
 }
 
 /// Looks at a part under `external`, of a revision of its servers other than the catalog's where one is named.
-pub fn state(entry: &Entry, part: &Part, external: &Path, revision: Option<&str>) -> Result<State> {
+pub fn state(entry: &Entry, part: &DataSetFolder, external: &Path, revision: Option<&str>) -> Result<FolderState> {
     let place = external.join(&part.place);
     // What a person put beside it is what readers take.
     if let Some(instead) = part.instead.iter().map(|path| external.join(path)).find(|path| path.exists()) {
-        return Ok(State::ByHand(instead));
+        return Ok(FolderState::ByHand(instead));
     }
     if is_empty(&place)? {
-        return Ok(State::Missing);
+        return Ok(FolderState::Missing);
     }
-    Ok(match Record::of(&place)? {
-        None => State::ByHand(place),
-        Some(record) if record.name == entry.name && record.recipe == recipe(part, external, revision)? => State::There,
-        Some(_) => State::Other,
+    Ok(match FetchRecord::of(&place)? {
+        None => FolderState::ByHand(place),
+        Some(record) if record.name == entry.name && record.recipe == recipe(part, external, revision)? => {
+            FolderState::There
+        }
+        Some(_) => FolderState::Other,
     })
 }
 
 /// The fingerprint of a part's sources and conversion, and of what else on this disk goes into it.
-pub(super) fn recipe(part: &Part, external: &Path, revision: Option<&str>) -> Result<String> {
+pub(super) fn recipe(part: &DataSetFolder, external: &Path, revision: Option<&str>) -> Result<String> {
     let mut part = part.clone();
     if let Some(revision) = revision {
         for origin in &mut part.origins {

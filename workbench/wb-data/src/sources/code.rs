@@ -5,11 +5,11 @@ use wb_core::{Progress, fingerprint::Fingerprint};
 
 use super::{
     gather::Gather,
-    source::{Source, SourceRead},
+    source::{PairSource, SourceRead},
 };
 use crate::Result;
 
-impl Source for TreeConfig {
+impl PairSource for TreeConfig {
     fn name(&self) -> String {
         match &self.path {
             Some(path) => format!("code {path}"),

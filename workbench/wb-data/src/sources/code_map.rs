@@ -12,9 +12,9 @@ use super::{
     files::{Input, fingerprint},
     gather::Gather,
     jsonl::not_json,
-    source::{Source, SourceRead},
+    source::{PairSource, SourceRead},
 };
-use crate::{Error, Place, Result, text};
+use crate::{Error, RecordPlace, Result, text};
 
 /// `{"def f(): ...": 0, ...}`: the anchor is the docstring, the positive the function without it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ impl CodeMapConfig {
     }
 }
 
-impl Source for CodeMapConfig {
+impl PairSource for CodeMapConfig {
     fn name(&self) -> String {
         format!("code_map {}", self.path.display())
     }
@@ -61,7 +61,7 @@ impl Source for CodeMapConfig {
         let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &*path))?;
         progress(Progress::new("reading pairs", bytes.len(), bytes.len()));
         let codes: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
-            let place = Place::line(&path, error.line().max(1)).at(error.column());
+            let place = RecordPlace::line(&path, error.line().max(1)).at(error.column());
             match error.is_data() {
                 true => Error::record(place, "wrong type", "expected one object of functions and their numbers"),
                 false => not_json(place, &error),
@@ -69,7 +69,7 @@ impl Source for CodeMapConfig {
         })?;
         for (item, (code, index)) in codes.into_iter().enumerate() {
             // One entry a line is how such files are written; the opening brace is the first.
-            let place = Place::line(&path, item + 2);
+            let place = RecordPlace::line(&path, item + 2);
             let Some(index) = index.as_u64() else {
                 gather.refuse(Error::record(
                     place,

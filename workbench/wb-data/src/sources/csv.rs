@@ -11,7 +11,7 @@ use super::{
     jsonl::{BOM, open},
     record::Record,
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// Gives every row to `sink`, in order, as an object of its columns.
 pub(crate) fn records(path: &Arc<Path>, sink: &mut Sink<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
@@ -24,7 +24,7 @@ pub(crate) fn records(path: &Arc<Path>, sink: &mut Sink<'_>, progress: &mut dyn 
     };
     let names: Vec<String> = header
         .iter()
-        .map(|name| text(&Place::line(path, 1), name).map(|name| name.trim().to_owned()))
+        .map(|name| text(&RecordPlace::line(path, 1), name).map(|name| name.trim().to_owned()))
         .collect::<Result<_>>()?;
     // An odd number of quotes means that the last quoted field has no end, and took the rest of the file.
     let unclosed = bytes.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
@@ -37,11 +37,11 @@ pub(crate) fn records(path: &Arc<Path>, sink: &mut Sink<'_>, progress: &mut dyn 
                 let line = error.position().map_or(1, |position| position.line() as usize);
                 return Err(match error.kind() {
                     ErrorKind::Io(_) => Error::file(path, "cannot be read").with_cause(error),
-                    _ => Error::record(Place::line(path, line), "not CSV", format!("not CSV: {error}")),
+                    _ => Error::record(RecordPlace::line(path, line), "not CSV", format!("not CSV: {error}")),
                 });
             }
         }
-        let place = Place::line(path, row.position().map_or(1, |position| position.line() as usize));
+        let place = RecordPlace::line(path, row.position().map_or(1, |position| position.line() as usize));
         let last = reader.is_done() || reader.position().byte() as usize >= bytes.len();
         sink(match fields(&place, &names, &row, last && unclosed) {
             Ok(fields) => Item::Record(Record { place, fields, raw: &[] }),
@@ -50,7 +50,7 @@ pub(crate) fn records(path: &Arc<Path>, sink: &mut Sink<'_>, progress: &mut dyn 
     }
 }
 
-fn fields(place: &Place, names: &[String], row: &ByteRecord, unclosed: bool) -> Result<Map<String, Value>> {
+fn fields(place: &RecordPlace, names: &[String], row: &ByteRecord, unclosed: bool) -> Result<Map<String, Value>> {
     if unclosed {
         let message = "the file ends inside a quoted field, as if it was cut off or a quote is missing";
         return Err(Error::record(place.clone(), "cut off", message));
@@ -62,7 +62,7 @@ fn fields(place: &Place, names: &[String], row: &ByteRecord, unclosed: bool) -> 
     names.iter().zip(row).map(|(name, field)| Ok((name.clone(), text(place, field)?.into()))).collect()
 }
 
-fn text(place: &Place, field: &[u8]) -> Result<String> {
+fn text(place: &RecordPlace, field: &[u8]) -> Result<String> {
     if field.contains(&0) {
         return Err(Error::record(place.clone(), "NUL", "a NUL byte, expected text"));
     }

@@ -16,7 +16,7 @@ use super::{
     gather::{Gather, stem},
     jsonl, parquet,
     record::{Mapped, Record},
-    source::{Source, SourceRead},
+    source::{PairSource, SourceRead},
 };
 use crate::{Error, Result};
 
@@ -169,7 +169,7 @@ pub(crate) struct Files<'a> {
     pub(crate) format: Format,
 }
 
-impl Source for Files<'_> {
+impl PairSource for Files<'_> {
     fn name(&self) -> String {
         format!("{} {}", self.format.name(), self.config.path.display())
     }

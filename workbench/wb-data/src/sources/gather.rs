@@ -15,7 +15,7 @@ use super::{
     intake::{Intake, Tolerance},
     source::SourceRead,
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// The pairs of one source so far.
 pub struct Gather<'a> {
@@ -52,7 +52,7 @@ impl Gather<'_> {
     }
 
     /// Takes a pair; one without an id is named `stem:line`.
-    pub(crate) fn push(&mut self, mut pair: Pair, place: Place, stem: &str) -> Result<()> {
+    pub(crate) fn push(&mut self, mut pair: Pair, place: RecordPlace, stem: &str) -> Result<()> {
         if pair.id.is_empty() {
             pair.id = format!("{stem}:{}", place.line);
         }
@@ -72,7 +72,7 @@ impl Gather<'_> {
             Entry::Occupied(taken) => {
                 let Seen { file, line, column } = *taken.get();
                 let path = Arc::clone(&self.files[file as usize]);
-                let before = Place { path, line: line as usize, column: column as usize };
+                let before = RecordPlace { path, line: line as usize, column: column as usize };
                 let message = format!("the id `{}` was given before at {before}, expected unique ids", pair.id);
                 let error = Error::record(place, "duplicate id", message)
                     .with_hint("set `fields: { id: null }` so that pairs are named by file and line");

@@ -11,7 +11,7 @@ use super::{
     fields::config_of_records,
     files::{Format, Input, fingerprint, read_file},
     gather::{Gather, stem},
-    source::{Source, SourceRead},
+    source::{PairSource, SourceRead},
 };
 use crate::Result;
 
@@ -105,7 +105,7 @@ impl HubConfig {
     }
 }
 
-impl Source for HubConfig {
+impl PairSource for HubConfig {
     fn name(&self) -> String {
         format!("hub {}", self.hub_files().name())
     }

@@ -11,9 +11,9 @@ use super::{
     gather::Gather,
     jsonl,
     record::{Record, text_of},
-    source::{Source, SourceRead},
+    source::{PairSource, SourceRead},
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// One side of a join: JSON lines, or one JSON array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,10 +68,10 @@ impl JoinedConfig {
         input: &Input,
         gather: &mut Gather<'_>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<(String, String, Place)>> {
-        let mut rows: Vec<(String, String, Place)> = Vec::new();
+    ) -> Result<Vec<(String, String, RecordPlace)>> {
+        let mut rows: Vec<(String, String, RecordPlace)> = Vec::new();
         let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-        let mut row = |record: &Record<'_>| -> Result<Option<(String, String, Place)>> {
+        let mut row = |record: &Record<'_>| -> Result<Option<(String, String, RecordPlace)>> {
             let key = text_of(record, &side.key)?.unwrap_or_default();
             let key = match self.key_after.is_empty() {
                 true => key,
@@ -100,7 +100,7 @@ impl JoinedConfig {
     }
 }
 
-impl Source for JoinedConfig {
+impl PairSource for JoinedConfig {
     fn name(&self) -> String {
         format!("joined {} {}", self.left.path.display(), self.right.path.display())
     }

@@ -9,7 +9,7 @@ use super::{
     jsonl::{BOM, not_json},
     record::Record,
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// Gives every item of the array to `sink`, in order, each with the line on which it begins.
 ///
@@ -74,17 +74,17 @@ fn end(mut cursor: Cursor<'_>) -> Result<()> {
     }
 }
 
-fn syntax(begin: Place, error: &serde_json::Error) -> Error {
+fn syntax(begin: RecordPlace, error: &serde_json::Error) -> Error {
     let column = if error.line() <= 1 { begin.column + error.column().max(1) - 1 } else { error.column() };
     let line = begin.line + error.line().max(1) - 1;
-    let place = Place { line, ..begin }.at(column);
+    let place = RecordPlace { line, ..begin }.at(column);
     match error.classify() {
         Category::Eof => cut_off(place),
         _ => not_json(place, error),
     }
 }
 
-fn cut_off(place: Place) -> Error {
+fn cut_off(place: RecordPlace) -> Error {
     Error::record(place, "cut off", "the file ends inside the array, as if it was cut off")
         .with_hint("get the file again")
 }
@@ -119,7 +119,7 @@ impl Cursor<'_> {
         self.go(self.at + rest.len() - rest.trim_ascii_start().len());
     }
 
-    fn place(&self) -> Place {
-        Place::line(self.path, self.line).at(self.at - self.line_start + 1)
+    fn place(&self) -> RecordPlace {
+        RecordPlace::line(self.path, self.line).at(self.at - self.line_start + 1)
     }
 }

@@ -20,7 +20,7 @@ use super::{
     json_array,
     record::Record,
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// A line longer than this is no record but a file of another kind.
 const LONGEST_LINE: u64 = 1 << 28;
@@ -90,7 +90,7 @@ pub(crate) fn read_error(path: &Arc<Path>, line: usize, error: io::Error) -> Err
         _ => return wb_core::Error::io("read", &**path)(error).into(),
     };
     Error::File {
-        path: Place::line(path, line).to_string(),
+        path: RecordPlace::line(path, line).to_string(),
         message: format!("{message} ({reason})"),
         hint: Some("get the file again".into()),
         source: Some(Box::new(error)),
@@ -147,7 +147,7 @@ fn lines(path: &Arc<Path>, mut opened: Opened, sink: &mut Sink<'_>, progress: &m
                 sink(Item::Blank(std::mem::take(&mut blank)))?;
             }
             sink(match parsed {
-                Ok(fields) => Item::Record(Record { place: Place::line(path, *number), fields, raw: line }),
+                Ok(fields) => Item::Record(Record { place: RecordPlace::line(path, *number), fields, raw: line }),
                 Err(error) => Item::Bad(error),
             })?;
         }
@@ -156,7 +156,7 @@ fn lines(path: &Arc<Path>, mut opened: Opened, sink: &mut Sink<'_>, progress: &m
 
 /// The object on a line; nothing where the line is blank.
 fn parse_line(path: &Arc<Path>, number: usize, line: &[u8]) -> Option<Result<Map<String, Value>>> {
-    let place = Place::line(path, number);
+    let place = RecordPlace::line(path, number);
     let last = !line.ends_with(b"\n");
     let (text, skipped) = match check_line(&place, line) {
         Ok(text) => text,
@@ -187,7 +187,7 @@ fn parse_line(path: &Arc<Path>, number: usize, line: &[u8]) -> Option<Result<Map
 }
 
 /// A line as text without its end and without a byte-order mark, and how many bytes were taken off its front.
-pub(crate) fn check_line<'a>(place: &Place, line: &'a [u8]) -> Result<(&'a str, usize)> {
+pub(crate) fn check_line<'a>(place: &RecordPlace, line: &'a [u8]) -> Result<(&'a str, usize)> {
     let mut text = line.strip_suffix(b"\n").unwrap_or(line);
     text = text.strip_suffix(b"\r").unwrap_or(text);
     let mut skipped = 0;
@@ -212,7 +212,7 @@ pub(crate) fn check_line<'a>(place: &Place, line: &'a [u8]) -> Result<(&'a str, 
     }
 }
 
-pub(crate) fn not_json(place: Place, error: &serde_json::Error) -> Error {
+pub(crate) fn not_json(place: RecordPlace, error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     match message {

@@ -38,7 +38,7 @@ pub(crate) use jsonl::open;
 pub use parallel_lines::ParallelLinesConfig;
 pub(crate) use parquet::{batches, columns, records as parquet_records, value};
 pub use record::Mapped;
-pub use source::{Source, SourceRead};
+pub use source::{PairSource, SourceRead};
 
 use crate::Result;
 use files::{Files, Format};
@@ -69,7 +69,7 @@ pub enum SourceConfig<Other> {
     TextToSql(Other),
 }
 
-impl<Other: Source> SourceConfig<Other> {
+impl<Other: PairSource> SourceConfig<Other> {
     /// A file of pairs with the usual names of fields; its suffix says the format.
     pub fn of_file(path: &Path) -> wb_core::Result<Self> {
         let files = FilesConfig { path: path.to_owned(), ..Default::default() };
@@ -136,7 +136,7 @@ impl<Other: Source> SourceConfig<Other> {
         self.with(|source| source.gather(gather, progress))
     }
 
-    fn with<T>(&self, ask: impl FnOnce(&dyn Source) -> T) -> T {
+    fn with<T>(&self, ask: impl FnOnce(&dyn PairSource) -> T) -> T {
         match self {
             Self::Code(tree) => ask(tree),
             Self::Jsonl(config) => ask(&Files { config, format: Format::Jsonl }),

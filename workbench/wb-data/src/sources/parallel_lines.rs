@@ -15,9 +15,9 @@ use super::{
     gather::Gather,
     joined::code2code,
     jsonl::{Opened, check_line, open, read_error},
-    source::{Source, SourceRead},
+    source::{PairSource, SourceRead},
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// Line n of one file is the anchor, line n of the other its positive.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +44,7 @@ impl ParallelLinesConfig {
     }
 }
 
-impl Source for ParallelLinesConfig {
+impl PairSource for ParallelLinesConfig {
     fn name(&self) -> String {
         format!("parallel_lines {}", self.anchors.display())
     }
@@ -81,9 +81,9 @@ impl Source for ParallelLinesConfig {
                 (None, Some(_)) => return Err(ends_early(&left.path, &right.path, number)),
                 (Some(_), None) => return Err(ends_early(&right.path, &left.path, number)),
             };
-            let place = Place::line(&left.path, number);
+            let place = RecordPlace::line(&left.path, number);
             let checked = check_line(&place, &anchor).and_then(|(anchor, _)| {
-                let (positive, _) = check_line(&Place::line(&right.path, number), &positive)?;
+                let (positive, _) = check_line(&RecordPlace::line(&right.path, number), &positive)?;
                 Ok((anchor.to_owned(), positive.to_owned()))
             });
             match checked {
@@ -109,5 +109,5 @@ fn line(file: &mut Opened, path: &Arc<Path>, number: usize) -> Result<Option<Vec
 
 fn ends_early(short: &Arc<Path>, long: &Path, line: usize) -> Error {
     let message = format!("the file ends after line {}, expected as many lines as {}", line - 1, long.display());
-    Error::record(Place::line(short, line), "no counterpart", message)
+    Error::record(RecordPlace::line(short, line), "no counterpart", message)
 }

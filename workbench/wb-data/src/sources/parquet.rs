@@ -20,7 +20,7 @@ use super::{
     files::{Item, Sink},
     record::{Record, naming, quoted},
 };
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// Gives every row to `sink`, in order, with those of its columns that are in `roots`.
 pub(crate) fn records(
@@ -34,7 +34,7 @@ pub(crate) fn records(
         let names: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
         for at in 0..batch.num_rows() {
             row += 1;
-            let place = Place::row(path, row);
+            let place = RecordPlace::row(path, row);
             let fields: std::result::Result<Map<String, Value>, String> = names
                 .iter()
                 .zip(batch.columns())

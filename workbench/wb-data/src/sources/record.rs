@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use wb_core::suggest;
 
-use crate::{Error, Place, Result};
+use crate::{Error, RecordPlace, Result};
 
 /// One record: its fields, its place, and the text that it was parsed from where there is one.
 pub(crate) struct Record<'a> {
-    pub(crate) place: Place,
+    pub(crate) place: RecordPlace,
     pub(crate) fields: Map<String, Value>,
     pub(crate) raw: &'a [u8],
 }
@@ -203,7 +203,7 @@ fn wrong(record: &Record<'_>, name: &str, got: &str) -> Error {
 }
 
 /// The place of a key in the text of its record, as far as a search for it tells.
-pub(super) fn place_of(record: &Record<'_>, name: &str) -> Place {
+pub(super) fn place_of(record: &Record<'_>, name: &str) -> RecordPlace {
     let key = format!("\"{}\"", name.rsplit('.').next().unwrap_or(name));
     let Some(at) = record.raw.windows(key.len()).position(|part| part == key.as_bytes()) else {
         return record.place.clone();
@@ -214,7 +214,7 @@ pub(super) fn place_of(record: &Record<'_>, name: &str) -> Place {
         Some(newline) => at - newline,
         None => record.place.column + at,
     };
-    Place { line: record.place.line + lines, ..record.place.clone() }.at(column)
+    RecordPlace { line: record.place.line + lines, ..record.place.clone() }.at(column)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::gather::Gather;
 use crate::Result;
 
 /// Somewhere pairs come from. The same files and config give the same pairs in the same order.
-pub trait Source {
+pub trait PairSource {
     /// The source's kind and place, for tables: `jsonl data/train.jsonl`.
     fn name(&self) -> String;
 
@@ -34,6 +34,6 @@ pub struct SourceRead {
     pub pairs: Vec<Pair>,
     /// Records that gave no pair, by reason: bad ones, and those that the config leaves out.
     pub skipped: BTreeMap<String, u64>,
-    /// The answer of [`Source::fingerprint`].
+    /// The answer of [`PairSource::fingerprint`].
     pub fingerprint: Fingerprint,
 }

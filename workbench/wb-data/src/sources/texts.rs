@@ -12,7 +12,7 @@ use super::{
     files::{Item, list_all, records},
     record::{Mapped, Record, left_out, optional, roots, text_of, validate_only},
 };
-use crate::{Place, Result};
+use crate::{RecordPlace, Result};
 
 /// Which fields of a record are its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
 /// absent from a record.
@@ -116,7 +116,7 @@ pub struct TextRecord {
     /// Group, path and license, as far as the record has them.
     pub origin: Origin,
     /// The place of its record.
-    pub place: Place,
+    pub place: RecordPlace,
 }
 
 /// Gives every record, or what is wrong with it, to `take`, in the order of files and lines; an error of `take` ends the

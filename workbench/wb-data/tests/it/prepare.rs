@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wb_core::{Pair, Seed, fingerprint::Fingerprint, progress::silent};
-use wb_data::{PrepareConfig, Prepared, SourceRead, prepare, store};
+use wb_data::{PrepareConfig, PreparedPairs, SourceRead, prepare, store};
 
 use crate::support::{Made, pair};
 
@@ -68,7 +68,7 @@ fn the_same_input_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let once = |name: &str, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let prepared: Prepared =
+        let prepared: PreparedPairs =
             pool.install(|| prepare(sources(), &PrepareConfig::default(), Seed(9), &mut |_| ())).unwrap();
         let path = folder.path().join(name);
         store::write(&prepared, &path).unwrap();

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use proptest::prelude::*;
 use wb_core::{Origin, Pair, PairSet, Task, publish::Published, records::data::DataCard};
-use wb_data::{Prepared, store};
+use wb_data::{PreparedPairs, store};
 
 fn odd() -> Vec<Pair> {
     let texts = ["", "\0", "a\0b", "ünï\u{1F980}", "\r\n\t", "\u{feff}x", "'\"\\"];
@@ -50,7 +50,7 @@ fn a_folder_comes_back_and_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prepared");
     let card = DataCard { licenses: BTreeMap::from([("MIT".into(), 7)]), ..DataCard::default() };
-    let prepared = Prepared {
+    let prepared = PreparedPairs {
         train: PairSet::new(odd()).unwrap(),
         validation: PairSet::default(),
         test: PairSet::new(odd()[..2].to_vec()).unwrap(),
@@ -63,7 +63,7 @@ fn a_folder_comes_back_and_is_not_overwritten() {
     assert_eq!(loaded.card, prepared.card);
     // Whoever was first has named it.
     let bytes = fs::read(path.join("train.parquet")).unwrap();
-    let later = Prepared { train: PairSet::default(), ..prepared };
+    let later = PreparedPairs { train: PairSet::default(), ..prepared };
     assert_eq!(store::write(&later, &path).unwrap(), Published::Theirs);
     assert!(fs::read(path.join("train.parquet")).unwrap() == bytes);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

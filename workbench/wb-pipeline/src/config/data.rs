@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
-    OnBad, PrepareConfig, Source, SourceConfig, SourceRead, Tolerance,
+    OnBad, PairSource, PrepareConfig, SourceConfig, SourceRead, Tolerance,
     balance::BalanceConfig,
     dedupe::DedupeConfig,
     filter::FilterConfig,
@@ -152,7 +152,7 @@ impl DataConfig {
 #[serde(transparent)]
 pub struct TextToSqlPairs(pub ExamplesConfig);
 
-impl Source for TextToSqlPairs {
+impl PairSource for TextToSqlPairs {
     fn name(&self) -> String {
         format!("text_to_sql {}", self.0.path.display())
     }

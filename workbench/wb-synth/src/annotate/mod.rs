@@ -17,10 +17,10 @@ use wb_llm::{Answer, Ask, Reply, SamplingConfig, neutral::BREAK};
 
 pub use embed::{EmbedText, EmbedTexts};
 pub use estimate::{AnnotateEstimate, estimate};
-pub use prompt::{Asked, question, recipe, schema};
-pub use record::{AnnotationPairs, Annotations, Record};
+pub use prompt::{FencedQuestion, question, recipe, schema};
+pub use record::{AnnotationPairs, AnnotationRecord, AnnotationsByText};
 
-use crate::{Account, Snippet, chain::reason, provenance};
+use crate::{Snippet, SynthesisAccount, chain::reason, provenance};
 
 /// The stage of the question in provenance.
 const STAGE: &str = "annotate";
@@ -90,17 +90,17 @@ pub struct Annotation {
 
 /// Annotations of snippets, with what became of the others.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Annotated {
+pub struct AnnotatedSnippets {
     /// One for each snippet, in their order; nothing where the model gave none that can be used.
     pub annotations: Vec<Option<Annotation>>,
     /// The question behind each annotation.
-    pub asked: Vec<Option<provenance::Asked>>,
+    pub asked: Vec<Option<provenance::AskedQuestion>>,
     /// BLAKE3 of the messages of each question that has an annotation.
     pub prompt_hashes: Vec<Option<String>>,
     /// Snippets without an annotation, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// The costs.
-    pub account: Account,
+    pub account: SynthesisAccount,
 }
 
 /// Asks for an annotation of every snippet. The same snippets, config, seed and replies give the same annotations.
@@ -110,21 +110,21 @@ pub fn annotate(
     ask: &dyn Ask,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
-) -> wb_llm::Result<Annotated> {
-    let asked: Vec<Asked> = snippets.iter().map(|snippet| question(config, snippet, seed)).collect();
+) -> wb_llm::Result<AnnotatedSnippets> {
+    let asked: Vec<FencedQuestion> = snippets.iter().map(|snippet| question(config, snippet, seed)).collect();
     let questions: Vec<_> = asked.iter().map(|asked| asked.question.clone()).collect();
     let mut done = 0;
     let replies = ask.ask_all(&questions, &mut |_, _| {
         done += 1;
         progress(Progress::new("annotating", done, questions.len()));
     })?;
-    let mut annotated = Annotated::default();
+    let mut annotated = AnnotatedSnippets::default();
     for (reply, asked) in replies.iter().zip(&asked) {
         annotated.account.add(&asked.question, reply);
         let prompt_hash = Fingerprint::of_json(&asked.question.messages).to_string();
         let read = match reply {
             Reply::Answered(answer) => accept(config, answer, &asked.nonce)
-                .map(|annotation| (annotation, provenance::Asked::of(STAGE, answer))),
+                .map(|annotation| (annotation, provenance::AskedQuestion::of(STAGE, answer))),
             Reply::Rejected(rejection) => Err(reason(&rejection.reason)),
         };
         if let Err(reason) = &read {

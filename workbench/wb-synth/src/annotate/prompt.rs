@@ -9,7 +9,7 @@ use crate::{Snippet, prompts::fenced};
 
 /// A question with the nonce of its fences.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct FencedQuestion {
     /// The question.
     pub question: LlmQuestion,
     /// A word that an honest answer does not repeat.
@@ -53,7 +53,7 @@ fn ask(config: &AnnotateConfig) -> String {
 }
 
 /// The question about a snippet.
-pub fn question(config: &AnnotateConfig, snippet: &Snippet, seed: Seed) -> Asked {
+pub fn question(config: &AnnotateConfig, snippet: &Snippet, seed: Seed) -> FencedQuestion {
     let nonce = Fingerprint::builder()
         .number(seed.0)
         .text("annotate")
@@ -80,7 +80,7 @@ pub fn question(config: &AnnotateConfig, snippet: &Snippet, seed: Seed) -> Asked
         sampling: config.sampling.clone(),
         schema: Some(schema(config)),
     };
-    Asked { question, nonce }
+    FencedQuestion { question, nonce }
 }
 
 fn first(text: &str, chars: usize) -> &str {

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Pair, Result, Seed, Task, fingerprint::Fingerprint, pair::Origin, records::data::Gate};
 use wb_llm::EngineInfo;
 
-use super::{Annotated, Annotation};
+use super::{AnnotatedSnippets, Annotation};
 use crate::{
     Snippet,
     chain::drop_one,
     lines,
     provenance::{self, Maker, Provenance},
-    review::{Reviewed, Reviews, Verdict},
+    review::{ReviewVerdict, Reviewed, Reviews},
 };
 
 /// The data set that pairs of example queries belong to.
@@ -21,7 +21,7 @@ pub const DATASET: &str = "annotations";
 /// One annotated chunk, with all that is needed to find its source and to ask the same again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct AnnotationRecord {
     /// The chunk's id.
     pub id: String,
     /// BLAKE3 of the chunk's text without white space around it: what the annotation is found by.
@@ -44,20 +44,20 @@ pub struct Record {
     #[serde(default)]
     pub prompt_hash: String,
     /// The question behind it.
-    pub asked: provenance::Asked,
+    pub asked: provenance::AskedQuestion,
 }
 
 /// Annotations by the text that they speak of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Annotations {
+pub struct AnnotationsByText {
     by_text: HashMap<String, Annotation>,
 }
 
-impl Annotations {
-    /// Reads a file of [`Record`]s. Of two annotations of one text the first is taken.
+impl AnnotationsByText {
+    /// Reads a file of [`AnnotationRecord`]s. Of two annotations of one text the first is taken.
     pub fn load(path: &Path) -> Result<Self> {
         let mut by_text = HashMap::new();
-        for (_, record) in lines::read::<Record>(path)? {
+        for (_, record) in lines::read::<AnnotationRecord>(path)? {
             by_text.entry(record.text).or_insert(record.annotation);
         }
         Ok(Self { by_text })
@@ -100,14 +100,14 @@ pub struct AnnotationPairs {
 struct Said<'s> {
     snippet: &'s Snippet,
     annotation: &'s Annotation,
-    asked: &'s provenance::Asked,
+    asked: &'s provenance::AskedQuestion,
     prompt_hash: &'s str,
 }
 
-impl Annotated {
+impl AnnotatedSnippets {
     /// The records of the chunks that have an annotation, in the chunks' order.
-    pub fn records(&self, snippets: &[Snippet], info: &EngineInfo, seed: Seed) -> Vec<Record> {
-        let record = |said: Said| Record {
+    pub fn records(&self, snippets: &[Snippet], info: &EngineInfo, seed: Seed) -> Vec<AnnotationRecord> {
+        let record = |said: Said| AnnotationRecord {
             id: said.snippet.id.clone(),
             text: hash(&said.snippet.text),
             language: said.snippet.language.clone(),
@@ -143,7 +143,7 @@ impl Annotated {
                 let review = reviews.of_pair(&pair);
                 made.gate.before += 1;
                 made.reviewed.count(review);
-                if review == Some(Verdict::Reject) {
+                if review == Some(ReviewVerdict::Reject) {
                     drop_one(&mut made.gate, "rejected by a person".into(), &pair.id, &pair.anchor);
                     continue;
                 }

@@ -7,7 +7,7 @@ use wb_data::card::cell;
 use super::listed;
 use crate::{
     SynthConfig, Synthesis,
-    chain::Counts,
+    chain::ChainCounts,
     prompts::{LABELS, label_meaning},
 };
 
@@ -26,7 +26,7 @@ pub(super) fn items(synthesis: &Synthesis, page: &mut String) -> fmt::Result {
 }
 
 /// Tells what was parsed and what was called.
-pub(super) fn checked(counts: &Counts, page: &mut String) -> fmt::Result {
+pub(super) fn checked(counts: &ChainCounts, page: &mut String) -> fmt::Result {
     if counts.unchecked > 0 {
         writeln!(
             page,

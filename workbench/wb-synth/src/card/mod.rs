@@ -13,9 +13,9 @@ use wb_data::card::cell;
 use wb_llm::EngineInfo;
 
 use crate::{
-    Account, SynthConfig, Synthesis,
-    account::Costs,
-    annotate::{Annotated, AnnotationPairs},
+    SynthConfig, Synthesis, SynthesisAccount,
+    account::QuestionCosts,
+    annotate::{AnnotatedSnippets, AnnotationPairs},
     provenance::{Maker, Provenance},
     review::Reviewed,
     rules::{RulesConfig, RulesOutput},
@@ -33,13 +33,13 @@ pub struct Facts<'a> {
     /// The chain, where there was one.
     pub chain: Option<(&'a SynthConfig, &'a Synthesis)>,
     /// Annotations of the snippets, where a model was asked, and the pairs of them.
-    pub annotated: Option<(&'a Annotated, &'a AnnotationPairs)>,
+    pub annotated: Option<(&'a AnnotatedSnippets, &'a AnnotationPairs)>,
     /// The rules, where there were any.
     pub rules: Option<(&'a RulesConfig, &'a RulesOutput)>,
     /// A person's word, where there was one, and how many lines of it fit no pair.
     pub reviewed: Option<(Reviewed, u64)>,
     /// The costs of all of it.
-    pub account: &'a Account,
+    pub account: &'a SynthesisAccount,
     /// All pairs.
     pub pairs: &'a [Pair],
     /// Provenance of each pair.
@@ -204,7 +204,7 @@ fn gates(facts: &Facts, page: &mut String) -> fmt::Result {
     Ok(())
 }
 
-fn account(account: &Account, page: &mut String) -> fmt::Result {
+fn account(account: &SynthesisAccount, page: &mut String) -> fmt::Result {
     writeln!(
         page,
         "\n## Tokens\n\nOf answers that were accepted; what failed attempts cost is in the ledger's account.\n\n\
@@ -219,8 +219,8 @@ fn account(account: &Account, page: &mut String) -> fmt::Result {
     row("**all**", &account.total(), page)
 }
 
-fn row(name: &str, costs: &Costs, page: &mut String) -> fmt::Result {
-    let Costs { questions, answered, rejected, prompt, cached, completion, unknown, .. } = costs;
+fn row(name: &str, costs: &QuestionCosts, page: &mut String) -> fmt::Result {
+    let QuestionCosts { questions, answered, rejected, prompt, cached, completion, unknown, .. } = costs;
     writeln!(
         page,
         "| {name} | {questions} | {answered} | {rejected} | {prompt} | {cached} | {completion} | {unknown} |"

@@ -9,10 +9,10 @@ use wb_code::RewriteKind;
 use wb_data::card::cell;
 
 use super::listed;
-use crate::rules::{Account, RulesConfig, Verify};
+use crate::rules::{RulesAccount, RulesConfig, Verify};
 
 /// The account of the rules.
-pub(super) fn rules(config: &RulesConfig, account: &Account, page: &mut String) -> fmt::Result {
+pub(super) fn rules(config: &RulesConfig, account: &RulesAccount, page: &mut String) -> fmt::Result {
     writeln!(page, "\n## Rules\n")?;
     writeln!(page, "{} functions were found in {} snippets.", account.pieces, account.snippets)?;
     if let Some(wanted) = config.pairs_per_task {

@@ -8,7 +8,7 @@ use crate::{
     Result,
     config::DatasetNames,
     provenance::{Maker, Provenance},
-    tasks::Role,
+    tasks::SnippetRole,
 };
 
 /// The pairs and where each came from.
@@ -24,7 +24,7 @@ fn pair(stage: &Stage, candidate: &Candidate) -> Pair {
     let snippet = &stage.snippets[item.snippet];
     // Of the document, where that is code; for code to text, of the query.
     let language = match item.target {
-        Some(target) if chosen.task.snippet != Role::Document && chosen.kind != Task::Code2text => target,
+        Some(target) if chosen.task.snippet != SnippetRole::Document && chosen.kind != Task::Code2text => target,
         _ => &item.language,
     };
     let dataset = match stage.config.datasets {

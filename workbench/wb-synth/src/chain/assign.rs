@@ -10,7 +10,7 @@ use super::cut;
 use crate::{
     Result, Snippet, SynthConfig,
     languages::targets,
-    tasks::{Catalog, ChosenTask, Role, Source, apportion},
+    tasks::{ChosenTask, SnippetContent, SnippetRole, TaskCatalog, apportion},
 };
 
 /// One snippet that is worked on for one task.
@@ -44,7 +44,7 @@ pub struct Assigned {
 /// Each kind gets its share of the items, each of its tasks an equal part. For a task, snippets are drawn without
 /// replacement with the weight of their language divided by its snippets (P. Efraimidis, P. Spirakis, "Weighted random
 /// sampling with a reservoir", 2006: the greatest ln(u) / w), those used least by other tasks first.
-pub fn assign(config: &SynthConfig, catalog: &Catalog, snippets: &[Snippet], seed: Seed) -> Result<Assigned> {
+pub fn assign(config: &SynthConfig, catalog: &TaskCatalog, snippets: &[Snippet], seed: Seed) -> Result<Assigned> {
     let mut assigned = Assigned::default();
     let mut ids = HashSet::with_capacity(snippets.len());
     for snippet in snippets {
@@ -102,7 +102,7 @@ fn unfit(config: &SynthConfig, snippet: &Snippet) -> Option<String> {
 /// The items that a task could have, in the order in which they are drawn.
 fn suited(
     config: &SynthConfig,
-    catalog: &Catalog,
+    catalog: &TaskCatalog,
     task: usize,
     snippets: &[Snippet],
     fit: &[usize],
@@ -122,7 +122,7 @@ fn suited(
         let weight = config.languages.get(language).copied().unwrap_or(1.0) / of_language[language.as_str()];
         let key = (1.0 - rng.random::<f64>()).ln() / weight;
         let cut = match chosen.task.snippet {
-            Role::Part => match cut(text, config.split, &mut rng) {
+            SnippetRole::Part => match cut(text, config.split, &mut rng) {
                 Some(cut) => Some(cut),
                 None => continue,
             },
@@ -144,8 +144,8 @@ fn suited(
 fn takes(chosen: &ChosenTask, snippet: &Snippet) -> bool {
     let task = &chosen.task;
     match task.source {
-        Source::Text => snippet.language.is_empty(),
-        Source::Code => {
+        SnippetContent::Text => snippet.language.is_empty(),
+        SnippetContent::Code => {
             !snippet.language.is_empty() && (task.languages.is_empty() || task.languages.contains(&snippet.language))
         }
     }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn items_are_shared_out_by_kind_task_and_language() {
-        let catalog = Catalog::load(&[]).unwrap();
+        let catalog = TaskCatalog::load(&[]).unwrap();
         let config = SynthConfig { items: Some(400), ..SynthConfig::default() };
         let snippets = snippets(&[("python", 900), ("haskell", 100), ("kotlin", 7)]);
         let assigned = assign(&config, &catalog, &snippets, Seed(1)).unwrap();
@@ -217,13 +217,13 @@ mod tests {
 
     #[test]
     fn tasks_that_cut_and_translate_have_what_they_need() {
-        let catalog = Catalog::load(&[]).unwrap();
+        let catalog = TaskCatalog::load(&[]).unwrap();
         let snippets = snippets(&[("python", 200), ("haskell", 50)]);
         let assigned = assign(&SynthConfig::default(), &catalog, &snippets, Seed(1)).unwrap();
         let (mut cuts, mut translations) = (0, 0);
         for item in &assigned.items {
             let task = &catalog.tasks[item.task].task;
-            assert_eq!(item.cut.is_some(), task.snippet == Role::Part);
+            assert_eq!(item.cut.is_some(), task.snippet == SnippetRole::Part);
             assert_eq!(item.target.is_some(), task.translate);
             assert!(item.target.is_none_or(|target| targets(&item.language).contains(&target)));
             cuts += usize::from(item.cut.is_some());

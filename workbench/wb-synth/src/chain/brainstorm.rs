@@ -9,8 +9,8 @@ use super::{Desk, desk::reason, gates::drop_one};
 use crate::{
     Result,
     config::BrainstormConfig,
-    prompts::Prompts,
-    tasks::{Catalog, ChosenTask, Output, Role, Source, Step, TaskFile, TaskType},
+    prompts::PromptSet,
+    tasks::{ChosenTask, SnippetContent, SnippetRole, Step, StepOutput, TaskCatalog, TaskFile, TaskType},
 };
 
 /// Version of the words asked here; a change is another recipe.
@@ -45,7 +45,7 @@ struct Instruction {
 }
 
 /// Asks for tasks of every kind that takes part, then for the words of each.
-pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk) -> Result<Proposed> {
+pub(super) fn run(config: &BrainstormConfig, catalog: &TaskCatalog, desk: &mut Desk) -> Result<Proposed> {
     let kinds: Vec<Task> =
         Task::ALL.into_iter().filter(|kind| catalog.tasks.iter().any(|task| task.kind == *kind)).collect();
     let mut gate = Gate { name: "brainstorm".into(), ..Gate::default() };
@@ -57,7 +57,7 @@ pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk)
             kind,
             "brainstorm",
             "",
-            Prompts::brainstorm(kind, &known, config.per_kind),
+            PromptSet::brainstorm(kind, &known, config.per_kind),
             config,
             ideas_schema(config),
         ))
@@ -90,7 +90,7 @@ pub(super) fn run(config: &BrainstormConfig, catalog: &Catalog, desk: &mut Desk)
     }
     let replies = desk.ask("instructing tasks", ideas.len(), &|at| {
         let (kind, idea) = &ideas[at];
-        let messages = Prompts::instruct(*kind, &idea.title, &idea.query, &idea.document);
+        let messages = PromptSet::instruct(*kind, &idea.title, &idea.query, &idea.document);
         Ok(question(*kind, "instruct", &idea.id, messages, config, instruct_schema()))
     })?;
     let mut tasks = Vec::new();
@@ -164,9 +164,9 @@ fn task(kind: Task, idea: Idea, words: Instruction) -> TaskType {
         Programming language: {{ language }}\n\nThe words:\n{{ query }}\n\nThe code:\n{{ snippet }}";
     let step = |output, prompt: &str| Step { output, prompt: prompt.to_owned() };
     let (snippet, steps) = match kind {
-        Task::Text2code => (Role::Document, vec![step(Output::Query, QUERY)]),
-        Task::Code2text | Task::Code2code => (Role::Query, vec![step(Output::Document, DOCUMENT)]),
-        Task::Hybrid => (Role::Query, vec![step(Output::Query, WORDS), step(Output::Document, ANSWER)]),
+        Task::Text2code => (SnippetRole::Document, vec![step(StepOutput::Query, QUERY)]),
+        Task::Code2text | Task::Code2code => (SnippetRole::Query, vec![step(StepOutput::Document, DOCUMENT)]),
+        Task::Hybrid => (SnippetRole::Query, vec![step(StepOutput::Query, WORDS), step(StepOutput::Document, ANSWER)]),
     };
     TaskType {
         id: idea.id,
@@ -174,7 +174,7 @@ fn task(kind: Task, idea: Idea, words: Instruction) -> TaskType {
         instruction: words.instruction,
         relevance: words.relevance,
         snippet,
-        source: Source::Code,
+        source: SnippetContent::Code,
         query: idea.query,
         document: idea.document,
         languages: Vec::new(),
@@ -185,7 +185,7 @@ fn task(kind: Task, idea: Idea, words: Instruction) -> TaskType {
     }
 }
 
-fn is_known(catalog: &Catalog, ideas: &[(Task, Idea)], kind: Task, id: &str) -> bool {
+fn is_known(catalog: &TaskCatalog, ideas: &[(Task, Idea)], kind: Task, id: &str) -> bool {
     catalog.tasks.iter().any(|task| task.kind == kind && task.task.id == id)
         || ideas.iter().any(|(other, idea)| *other == kind && idea.id == id)
 }

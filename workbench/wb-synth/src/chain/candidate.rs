@@ -4,9 +4,9 @@ use wb_core::fingerprint::Fingerprint;
 
 use super::Stage;
 use crate::{
-    provenance::Asked,
-    review::Verdict,
-    tasks::{ChosenTask, Output, Role},
+    provenance::AskedQuestion,
+    review::ReviewVerdict,
+    tasks::{ChosenTask, SnippetRole, StepOutput},
 };
 
 /// Texts that the steps of a candidate wrote.
@@ -18,19 +18,19 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    pub(crate) fn get(&self, output: Output) -> Option<&str> {
+    pub(crate) fn get(&self, output: StepOutput) -> Option<&str> {
         match output {
-            Output::Query => self.query.as_deref(),
-            Output::Document => self.document.as_deref(),
-            Output::Note => self.note.as_deref(),
+            StepOutput::Query => self.query.as_deref(),
+            StepOutput::Document => self.document.as_deref(),
+            StepOutput::Note => self.note.as_deref(),
         }
     }
 
-    pub(crate) fn set(&mut self, output: Output, text: String) {
+    pub(crate) fn set(&mut self, output: StepOutput, text: String) {
         match output {
-            Output::Query => self.query = Some(text),
-            Output::Document => self.document = Some(text),
-            Output::Note => self.note = Some(text),
+            StepOutput::Query => self.query = Some(text),
+            StepOutput::Document => self.document = Some(text),
+            StepOutput::Note => self.note = Some(text),
         }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) struct Candidate {
     /// Texts that the steps wrote.
     pub(crate) outputs: Outputs,
     /// The questions behind it.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<AskedQuestion>,
     /// Hashes of the messages of the questions that wrote it.
     pub(crate) prompts: Vec<Fingerprint>,
     /// The judge's label.
@@ -58,7 +58,7 @@ pub(crate) struct Candidate {
     /// Closeness of its sides' lengths to the usual ones of its task, 0 to 1.
     pub(crate) clarity: f64,
     /// The decision of a person about it.
-    pub(crate) review: Option<Verdict>,
+    pub(crate) review: Option<ReviewVerdict>,
     /// Hard negatives.
     pub(crate) negatives: Vec<String>,
 }
@@ -106,20 +106,20 @@ impl<'a> Stage<'a> {
         let snippet = &self.snippets[at.snippet];
         let written = |output| outputs.get(output).unwrap_or_default().to_owned();
         match chosen.task.snippet {
-            Role::Document => (written(Output::Query), snippet.text.clone()),
-            Role::Seed => (written(Output::Query), written(Output::Document)),
-            Role::Part => {
+            SnippetRole::Document => (written(StepOutput::Query), snippet.text.clone()),
+            SnippetRole::Seed => (written(StepOutput::Query), written(StepOutput::Document)),
+            SnippetRole::Part => {
                 let (before, after) = self.parts(item);
                 let or = |output, part: &str| outputs.get(output).unwrap_or(part.trim_end()).to_owned();
-                (or(Output::Query, before), or(Output::Document, after))
+                (or(StepOutput::Query, before), or(StepOutput::Document, after))
             }
-            Role::Query => match &outputs.query {
+            SnippetRole::Query => match &outputs.query {
                 // In hybrid tasks the words stand before the code that they are about.
                 Some(words) => {
                     let code = snippet.text.trim_end();
-                    (format!("{words}\n\n```{}\n{code}\n```", at.language), written(Output::Document))
+                    (format!("{words}\n\n```{}\n{code}\n```", at.language), written(StepOutput::Document))
                 }
-                None => (snippet.text.clone(), written(Output::Document)),
+                None => (snippet.text.clone(), written(StepOutput::Document)),
             },
         }
     }

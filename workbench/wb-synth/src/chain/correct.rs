@@ -8,10 +8,10 @@ use wb_code::Language;
 use wb_core::{Task, records::data::Gate};
 use wb_data::{minhash::tokens, text::fold};
 
-use super::{Counts, Stage, candidate::Candidate, gates::gate};
+use super::{ChainCounts, Stage, candidate::Candidate, gates::gate};
 use crate::{
-    rules::{self, Interpreter, Verdict},
-    tasks::{Output, Role},
+    rules::{self, Interpreter, RunVerdict},
+    tasks::{SnippetRole, StepOutput},
 };
 
 /// Beginnings of refusals, in lower case.
@@ -30,7 +30,7 @@ const POINTERS: [&str; 7] = [
 
 /// The candidates that pass. Counted beside the gates: those with code that nothing could parse, and what came of calling
 /// both sides.
-pub(super) fn run(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Vec<Candidate> {
+pub(super) fn run(stage: &Stage, candidates: Vec<Candidate>, counts: &mut ChainCounts) -> Vec<Candidate> {
     let gates = &mut counts.gates;
     let texts = |candidate: &Candidate| wrong_text(stage, candidate).map(str::to_owned);
     let candidates = pass("texts", candidates, gates, texts);
@@ -61,7 +61,7 @@ fn parsing(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> 
 
 /// Drops the candidates whose task promises the same results and whose sides, called with the same values, differ.
 /// What could not be called stays, and is counted by its reason.
-fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Vec<Candidate> {
+fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut ChainCounts) -> Vec<Candidate> {
     let interpreters = Interpreter::find_all();
     let verdict = |candidate: &Candidate| {
         let item = &stage.items[candidate.item];
@@ -69,9 +69,9 @@ fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut Counts) -> Ve
         let is_asked = stage.task_of(candidate).task.same_results && item.target.is_none();
         is_asked.then(|| rules::compare(&candidate.query, &candidate.document, &interpreters, language, stage.seed))
     };
-    let verdicts: Vec<Option<Verdict>> = candidates.par_iter().map(verdict).collect();
-    let differs = |verdict: &Option<Verdict>| {
-        matches!(verdict, Some(Verdict::Differs)).then(|| "sides that give different results".to_owned())
+    let verdicts: Vec<Option<RunVerdict>> = candidates.par_iter().map(verdict).collect();
+    let differs = |verdict: &Option<RunVerdict>| {
+        matches!(verdict, Some(RunVerdict::Differs)).then(|| "sides that give different results".to_owned())
     };
     for verdict in verdicts.iter().flatten() {
         *counts.called.entry(verdict.name()).or_default() += 1;
@@ -131,7 +131,7 @@ fn too_similar(stage: &Stage, candidate: &Candidate) -> Option<String> {
     let task = &stage.task_of(candidate).task;
     let limit = task.max_jaccard?;
     // Where words stand before the snippet, the snippet is what can be alike.
-    let joined = task.snippet == Role::Query && candidate.outputs.query.is_some();
+    let joined = task.snippet == SnippetRole::Query && candidate.outputs.query.is_some();
     let query = if joined { stage.text_of(candidate) } else { &candidate.query };
     (jaccard(query, &candidate.document) > limit).then(|| format!("more alike than {limit}"))
 }
@@ -156,13 +156,13 @@ fn parses(stage: &Stage, candidate: &Candidate) -> Parses {
     let chosen = stage.task_of(candidate);
     let own = item.language.as_str();
     let other = item.target.unwrap_or(own);
-    let query = candidate.outputs.get(Output::Query);
-    let document = candidate.outputs.get(Output::Document);
+    let query = candidate.outputs.get(StepOutput::Query);
+    let document = candidate.outputs.get(StepOutput::Document);
     let sides = match (chosen.kind, chosen.task.snippet) {
-        (_, Role::Part) => [None, None],
+        (_, SnippetRole::Part) => [None, None],
         (Task::Text2code, _) => [document.map(|text| (text, other)), None],
         (Task::Code2text, _) => [query.map(|text| (text, own)), None],
-        (Task::Code2code, Role::Document) => [query.map(|text| (text, other)), None],
+        (Task::Code2code, SnippetRole::Document) => [query.map(|text| (text, other)), None],
         (Task::Code2code, _) => [query.map(|text| (text, own)), document.map(|text| (text, other))],
         // Its document may be code or text.
         (Task::Hybrid, _) => return Parses::Unknown,

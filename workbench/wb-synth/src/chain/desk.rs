@@ -4,23 +4,23 @@ use rayon::prelude::*;
 use wb_core::Progress;
 use wb_llm::{LlmQuestion, Reply};
 
-use super::Model;
-use crate::{Account, Result};
+use super::AskedModel;
+use crate::{Result, SynthesisAccount};
 
 /// Questions that are held at once: enough that the end of a portion, where slots fall idle, does not count.
 const PORTION: usize = 2048;
 
 /// Asks, adds up, and tells how far it is.
 pub(crate) struct Desk<'a> {
-    model: Model<'a>,
+    model: AskedModel<'a>,
     progress: &'a mut dyn FnMut(Progress),
     /// The costs so far.
-    pub(crate) account: Account,
+    pub(crate) account: SynthesisAccount,
 }
 
 impl<'a> Desk<'a> {
-    pub(crate) fn new(model: &Model<'a>, progress: &'a mut dyn FnMut(Progress)) -> Self {
-        Self { model: *model, progress, account: Account::default() }
+    pub(crate) fn new(model: &AskedModel<'a>, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        Self { model: *model, progress, account: SynthesisAccount::default() }
     }
 
     /// The replies to `total` questions, in their order.

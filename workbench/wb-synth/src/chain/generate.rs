@@ -12,16 +12,21 @@ use super::{
 use crate::{
     Result,
     languages::title,
-    prompts::{Material, Prompts, fence, step_schema, written},
-    provenance::Asked,
-    tasks::Output,
+    prompts::{PromptMaterial, PromptSet, fence, step_schema, written},
+    provenance::AskedQuestion,
+    tasks::StepOutput,
 };
 
 /// The names of steps as stages of a recipe.
 const STAGES: [&str; 2] = ["generate", "generate2"];
 
 /// All candidates whose every step was answered, with both sides.
-pub(super) fn run(stage: &Stage, prompts: &Prompts, desk: &mut Desk, gates: &mut Vec<Gate>) -> Result<Vec<Candidate>> {
+pub(super) fn run(
+    stage: &Stage,
+    prompts: &PromptSet,
+    desk: &mut Desk,
+    gates: &mut Vec<Gate>,
+) -> Result<Vec<Candidate>> {
     let mut candidates = Vec::new();
     for (item, at) in stage.items.iter().enumerate() {
         // Without a step there is nothing to draw.
@@ -70,10 +75,10 @@ fn fresh(stage: &Stage, item: usize, sample: u32) -> Candidate {
 
 fn nonce(stage: &Stage, candidate: &Candidate) -> String {
     let written = |output| candidate.outputs.get(output).unwrap_or_default();
-    stage.nonce(candidate.item, &[written(Output::Query), written(Output::Document), written(Output::Note)])
+    stage.nonce(candidate.item, &[written(StepOutput::Query), written(StepOutput::Document), written(StepOutput::Note)])
 }
 
-fn question(stage: &Stage, prompts: &Prompts, candidate: &Candidate, step: usize, name: &str) -> Result<LlmQuestion> {
+fn question(stage: &Stage, prompts: &PromptSet, candidate: &Candidate, step: usize, name: &str) -> Result<LlmQuestion> {
     let item = &stage.items[candidate.item];
     let chosen = stage.task_of(candidate);
     let snippet = &stage.snippets[item.snippet];
@@ -87,18 +92,18 @@ fn question(stage: &Stage, prompts: &Prompts, candidate: &Candidate, step: usize
         &variants[(first.wrapping_add(u64::from(candidate.sample)) % variants.len() as u64) as usize]
     };
     // A side that the snippet is can be named as such.
-    let side = |output, is: crate::tasks::Role| {
+    let side = |output, is: crate::tasks::SnippetRole| {
         let own = if chosen.task.snippet == is { snippet.text.as_str() } else { "" };
         candidate.outputs.get(output).unwrap_or(own)
     };
-    let material = Material {
+    let material = PromptMaterial {
         snippet: &snippet.text,
         context: &snippet.context,
         before,
         after,
-        note: candidate.outputs.get(Output::Note).unwrap_or_default(),
-        query: side(Output::Query, crate::tasks::Role::Query),
-        document: side(Output::Document, crate::tasks::Role::Document),
+        note: candidate.outputs.get(StepOutput::Note).unwrap_or_default(),
+        query: side(StepOutput::Query, crate::tasks::SnippetRole::Query),
+        document: side(StepOutput::Document, crate::tasks::SnippetRole::Document),
         language: title(&item.language),
         target_language: item.target.map_or("", title),
         variant,
@@ -116,7 +121,7 @@ fn question(stage: &Stage, prompts: &Prompts, candidate: &Candidate, step: usize
 /// Takes an answer in; says why where it cannot be used.
 fn fill(
     stage: &Stage,
-    prompts: &Prompts,
+    prompts: &PromptSet,
     candidate: &mut Candidate,
     step: usize,
     name: &str,
@@ -140,6 +145,6 @@ fn fill(
     }
     candidate.prompts.push(Fingerprint::of_json(&question(stage, prompts, candidate, step, name)?.messages));
     candidate.outputs.set(output, text);
-    candidate.asked.push(Asked::of(name, &answer));
+    candidate.asked.push(AskedQuestion::of(name, &answer));
     Ok(None)
 }

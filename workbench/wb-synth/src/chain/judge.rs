@@ -12,16 +12,16 @@ use crate::{
     calibration::{Calibration, Gold},
     config::JudgeConfig,
     lines,
-    prompts::{Prompts, judge_schema},
-    provenance::Asked,
-    tasks::Catalog,
+    prompts::{PromptSet, judge_schema},
+    provenance::AskedQuestion,
+    tasks::TaskCatalog,
 };
 
 /// The candidates whose label is one of those that stay. One that nobody judged does not stay.
 pub(super) fn run(
     config: &JudgeConfig,
     stage: &Stage,
-    prompts: &Prompts,
+    prompts: &PromptSet,
     mut candidates: Vec<Candidate>,
     desk: &mut Desk,
     gates: &mut Vec<Gate>,
@@ -44,7 +44,7 @@ pub(super) fn run(
         reasons.push(match reply {
             Reply::Rejected(rejection) => Some(reason(&rejection.reason)),
             Reply::Answered(answer) => {
-                candidate.asked.push(Asked::of("judge", &answer));
+                candidate.asked.push(AskedQuestion::of("judge", &answer));
                 candidate.label = label(&answer);
                 match candidate.label {
                     None => Some("a judgment of another form".into()),
@@ -77,8 +77,8 @@ pub fn label(answer: &Answer) -> Option<u8> {
 /// The judge's labels beside those of the gold set, where there is one.
 pub(super) fn calibrate(
     config: &JudgeConfig,
-    catalog: &Catalog,
-    prompts: &Prompts,
+    catalog: &TaskCatalog,
+    prompts: &PromptSet,
     desk: &mut Desk,
     seed: Seed,
 ) -> Result<Option<Calibration>> {

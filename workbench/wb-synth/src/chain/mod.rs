@@ -30,17 +30,17 @@ pub(crate) use desk::{Desk, reason};
 pub(crate) use gates::drop_one;
 
 use crate::{
-    Account, Error, Result, Snippet, SynthConfig,
+    Error, Result, Snippet, SynthConfig, SynthesisAccount,
     calibration::Calibration,
-    prompts::Prompts,
+    prompts::PromptSet,
     provenance::Provenance,
     review::{Reviewed, Reviews},
-    tasks::Catalog,
+    tasks::TaskCatalog,
 };
 
 /// The language model that a run asks.
 #[derive(Clone, Copy)]
-pub struct Model<'a> {
+pub struct AskedModel<'a> {
     /// Answers, once.
     pub ask: &'a dyn Ask,
     /// Its name and engine, for provenance and the card.
@@ -49,7 +49,7 @@ pub struct Model<'a> {
 
 /// The account of everything between snippets and pairs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct ChainCounts {
     /// Snippets that came in.
     pub snippets: u64,
     /// Snippets that no task could take, by reason.
@@ -85,11 +85,11 @@ pub struct Synthesis {
     /// Provenance of each pair, in the same order.
     pub provenance: Vec<Provenance>,
     /// The costs.
-    pub account: Account,
+    pub account: SynthesisAccount,
     /// The tasks that took part.
-    pub catalog: Catalog,
+    pub catalog: TaskCatalog,
     /// The account of the rest.
-    pub counts: Counts,
+    pub counts: ChainCounts,
     /// The judge beside a person, where a gold set was given.
     pub calibration: Option<Calibration>,
     /// Files of proposed tasks, by name, to be edited and named in `task_files`.
@@ -100,7 +100,7 @@ pub struct Synthesis {
 pub fn run(
     config: &SynthConfig,
     snippets: &[Snippet],
-    model: &Model,
+    model: &AskedModel,
     reviews: &Reviews,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
@@ -112,15 +112,15 @@ pub fn run(
 pub(crate) fn run_some(
     config: &SynthConfig,
     snippets: &[Snippet],
-    model: &Model,
+    model: &AskedModel,
     (reviews, seed): (&Reviews, Seed),
     progress: &mut dyn FnMut(Progress),
     most: usize,
 ) -> Result<Synthesis> {
     config.validate("synth")?;
-    let mut counts = Counts { snippets: snippets.len() as u64, ..Counts::default() };
+    let mut counts = ChainCounts { snippets: snippets.len() as u64, ..ChainCounts::default() };
     let mut desk = Desk::new(model, progress);
-    let mut catalog = Catalog::load(&config.task_files)?.choose(&config.tasks, "synth.tasks")?;
+    let mut catalog = TaskCatalog::load(&config.task_files)?.choose(&config.tasks, "synth.tasks")?;
     let mut proposals = Vec::new();
     if let Some(brainstorm) = &config.brainstorm {
         let proposed = brainstorm::run(brainstorm, &catalog, &mut desk)?;
@@ -149,7 +149,7 @@ pub(crate) fn run_some(
     counts.unfit = assigned.unfit;
     counts.idle_tasks = assigned.idle_tasks;
     let stage = Stage { config, catalog: &catalog, snippets, items: &assigned.items, seed };
-    let prompts = Prompts::new(&catalog, &config.few_shot, seed)?;
+    let prompts = PromptSet::new(&catalog, &config.few_shot, seed)?;
     let candidates = generate::run(&stage, &prompts, &mut desk, &mut counts.gates)?;
     let mut candidates = correct::run(&stage, candidates, &mut counts);
     let mut calibration = None;
@@ -179,7 +179,7 @@ fn reasons(counts: &BTreeMap<String, u64>) -> String {
 #[derive(Clone, Copy)]
 pub(crate) struct Stage<'a> {
     pub(crate) config: &'a SynthConfig,
-    pub(crate) catalog: &'a Catalog,
+    pub(crate) catalog: &'a TaskCatalog,
     pub(crate) snippets: &'a [Snippet],
     pub(crate) items: &'a [Item],
     pub(crate) seed: Seed,

@@ -8,15 +8,15 @@ use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::drop_one};
 use crate::{
     Result,
     config::NegativesConfig,
-    prompts::{Prompts, fence, negatives_schema},
-    provenance::Asked,
+    prompts::{PromptSet, fence, negatives_schema},
+    provenance::AskedQuestion,
 };
 
 /// Gives every pair its negatives; a pair whose answer cannot be used stays without. The gate counts negatives.
 pub(super) fn run(
     config: &NegativesConfig,
     stage: &Stage,
-    prompts: &Prompts,
+    prompts: &PromptSet,
     pairs: &mut [Candidate],
     desk: &mut Desk,
 ) -> Result<Gate> {
@@ -45,7 +45,7 @@ pub(super) fn run(
                 continue;
             }
         };
-        pair.asked.push(Asked::of("negatives", &answer));
+        pair.asked.push(AskedQuestion::of("negatives", &answer));
         let list = answer.value.as_ref().and_then(|value| value.get("negatives")?.as_array());
         let texts: Vec<&str> = list.into_iter().flatten().filter_map(|text| text.as_str()).collect();
         let nonce = nonce(pair);

@@ -6,7 +6,7 @@ use wb_core::{Task, records::data::Gate};
 use wb_data::minhash::{Bands, Sketch, sketches};
 
 use super::{Stage, candidate::Candidate, gates::gate};
-use crate::review::{Reviewed, Reviews, Verdict};
+use crate::review::{ReviewVerdict, Reviewed, Reviews};
 
 /// The pairs in their fixed order, and what a person said of the candidates.
 pub(super) fn run(
@@ -34,7 +34,7 @@ fn reviewed(mut candidates: Vec<Candidate>, reviews: &Reviews, gates: &mut Vec<G
     }
     let reasons = candidates
         .iter()
-        .map(|candidate| (candidate.review == Some(Verdict::Reject)).then(|| "rejected by a person".to_owned()))
+        .map(|candidate| (candidate.review == Some(ReviewVerdict::Reject)).then(|| "rejected by a person".to_owned()))
         .collect();
     let (passed, gate) = gate("review", candidates, reasons);
     gates.push(gate);
@@ -84,7 +84,7 @@ fn clearest(stage: &Stage, mut candidates: Vec<Candidate>, gates: &mut Vec<Gate>
 
 /// The order of choice: what a person accepted, then the clearer, then the fixed order.
 fn better(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
-    let accepted = |candidate: &Candidate| candidate.review == Some(Verdict::Accept);
+    let accepted = |candidate: &Candidate| candidate.review == Some(ReviewVerdict::Accept);
     accepted(b)
         .cmp(&accepted(a))
         .then(b.clarity.total_cmp(&a.clarity))
@@ -144,7 +144,7 @@ fn quota(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> Ve
         let mut chosen = 0;
         // Whose word counts most has been asked already.
         while chosen < per_kind
-            && let Some(place) = open.iter().position(|at| candidates[*at].review == Some(Verdict::Accept))
+            && let Some(place) = open.iter().position(|at| candidates[*at].review == Some(ReviewVerdict::Accept))
         {
             let at = open.remove(place);
             chosen += 1;

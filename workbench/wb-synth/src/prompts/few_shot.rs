@@ -6,8 +6,8 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed};
 
-use super::Material;
-use crate::{config::FewShotConfig, lines, tasks::Output};
+use super::PromptMaterial;
+use crate::{config::FewShotConfig, lines, tasks::StepOutput};
 
 /// The examples that come with the tasks, with the names that errors give their files: three for each task, each in
 /// another language where the task has several.
@@ -47,25 +47,25 @@ pub struct Example {
 }
 
 impl Example {
-    pub(super) fn has(&self, output: Output) -> bool {
+    pub(super) fn has(&self, output: StepOutput) -> bool {
         !self.text(output).is_empty()
     }
 
-    fn text(&self, output: Output) -> &str {
+    fn text(&self, output: StepOutput) -> &str {
         match output {
-            Output::Query => &self.query,
-            Output::Document => &self.document,
-            Output::Note => &self.note,
+            StepOutput::Query => &self.query,
+            StepOutput::Document => &self.document,
+            StepOutput::Note => &self.note,
         }
     }
 
     /// The answer as the model should give it.
-    pub(super) fn answer(&self, output: Output) -> String {
+    pub(super) fn answer(&self, output: StepOutput) -> String {
         serde_json::json!({ output.name(): self.text(output) }).to_string()
     }
 
-    pub(super) fn material(&self) -> Material<'_> {
-        Material {
+    pub(super) fn material(&self) -> PromptMaterial<'_> {
+        PromptMaterial {
             snippet: &self.snippet,
             context: &self.context,
             before: &self.before,
@@ -117,7 +117,7 @@ mod tests {
     use wb_code::CODE_LANGUAGES;
 
     use super::*;
-    use crate::tasks::{Catalog, Role};
+    use crate::tasks::{SnippetRole, TaskCatalog};
 
     #[test]
     fn examples_are_drawn_by_the_seed() {
@@ -140,18 +140,18 @@ mod tests {
 
     #[test]
     fn the_built_in_examples_belong_to_built_in_tasks() {
-        let catalog = Catalog::load(&[]).unwrap();
+        let catalog = TaskCatalog::load(&[]).unwrap();
         let mut snippets = BTreeSet::new();
         for example in load(&FewShotConfig::default()).unwrap() {
             let name = &example.task;
             let chosen = catalog.tasks.iter().find(|chosen| chosen.name() == *name);
             let task = &chosen.unwrap_or_else(|| panic!("no task {name}")).task;
-            for output in [Output::Query, Output::Document, Output::Note] {
+            for output in [StepOutput::Query, StepOutput::Document, StepOutput::Note] {
                 assert_eq!(task.writes(output), example.has(output), "{name}: {output:?}");
             }
             assert_eq!(task.translate, !example.target_language.is_empty(), "{name}");
-            assert_eq!(task.snippet == Role::Part, !example.before.is_empty(), "{name}");
-            if task.snippet == Role::Part {
+            assert_eq!(task.snippet == SnippetRole::Part, !example.before.is_empty(), "{name}");
+            if task.snippet == SnippetRole::Part {
                 assert_eq!(format!("{}{}", example.before, example.after), example.snippet, "{name}");
             }
             let styled = task.steps.iter().any(|step| step.prompt.contains("variant"));
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn every_task_has_three_examples_of_different_languages() {
         let examples = load(&FewShotConfig::default()).unwrap();
-        for chosen in &Catalog::load(&[]).unwrap().tasks {
+        for chosen in &TaskCatalog::load(&[]).unwrap().tasks {
             let drawn = draw(&examples, &chosen.name(), 3, Seed(17));
             assert_eq!(drawn.len(), 3, "{}", chosen.name());
             let languages: BTreeSet<&str> = drawn.iter().map(|example| example.language.as_str()).collect();
@@ -176,8 +176,8 @@ mod tests {
     /// The head of a configuration promises this by `few_shot: { count: 3 }`.
     #[test]
     fn three_examples_stand_before_every_question() {
-        let catalog = Catalog::load(&[]).unwrap();
-        let prompts = crate::prompts::Prompts::new(&catalog, &FewShotConfig::default(), Seed(17)).unwrap();
+        let catalog = TaskCatalog::load(&[]).unwrap();
+        let prompts = crate::prompts::PromptSet::new(&catalog, &FewShotConfig::default(), Seed(17)).unwrap();
         for task in &prompts.tasks {
             for beginning in &task.beginnings {
                 let answers = beginning.iter().filter(|message| message.role == wb_llm::Role::Assistant).count();

@@ -17,7 +17,7 @@ pub use words::{LABELS, judge_system, judge_user, label_meaning};
 use crate::{
     Error, Result,
     config::FewShotConfig,
-    tasks::{Catalog, ChosenTask, Output, Step},
+    tasks::{ChosenTask, Step, StepOutput, TaskCatalog},
 };
 
 /// Version of all words in this folder: a change of them is another recipe.
@@ -25,7 +25,7 @@ const VERSION: u32 = 1;
 
 /// Texts that fill a template; those that are not our own are fenced on the way in.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Material<'a> {
+pub struct PromptMaterial<'a> {
     /// The snippet, as it stands.
     pub snippet: &'a str,
     /// Words that speak of it in its source.
@@ -49,7 +49,7 @@ pub struct Material<'a> {
 }
 
 /// The prompts of all tasks of a run.
-pub struct Prompts {
+pub struct PromptSet {
     environment: Environment<'static>,
     tasks: Vec<TaskPrompts>,
 }
@@ -61,9 +61,9 @@ struct TaskPrompts {
     beginnings: Vec<Vec<Message>>,
 }
 
-impl Prompts {
+impl PromptSet {
     /// Compiles the templates and draws the examples of each task.
-    pub fn new(catalog: &Catalog, few_shot: &FewShotConfig, seed: Seed) -> Result<Self> {
+    pub fn new(catalog: &TaskCatalog, few_shot: &FewShotConfig, seed: Seed) -> Result<Self> {
         let examples = few_shot::load(few_shot)?;
         let mut prompts = Self { environment: crate::tasks::environment(), tasks: Vec::new() };
         for chosen in &catalog.tasks {
@@ -97,14 +97,14 @@ impl Prompts {
     }
 
     /// The conversation of a task's step.
-    pub fn step(&self, task: usize, step: usize, material: &Material, nonce: &str) -> Result<Vec<Message>> {
+    pub fn step(&self, task: usize, step: usize, material: &PromptMaterial, nonce: &str) -> Result<Vec<Message>> {
         let prompts = &self.tasks[task];
         let mut messages = prompts.beginnings[step].clone();
         messages.push(Message { role: Role::User, content: self.fill(&prompts.name, step, material, nonce)? });
         Ok(messages)
     }
 
-    fn fill(&self, task: &str, step: usize, material: &Material, nonce: &str) -> Result<String> {
+    fn fill(&self, task: &str, step: usize, material: &PromptMaterial, nonce: &str) -> Result<String> {
         let text = |text: &str| if text.is_empty() { String::new() } else { fenced(text, nonce) };
         let values = context! {
             snippet => text(material.snippet),
@@ -204,7 +204,7 @@ pub fn negatives_schema(count: usize) -> Value {
 }
 
 /// The text that the model was asked for: the value of its only key, or nothing where the answer is of another form.
-pub fn written(value: Option<&Value>, output: Output) -> Option<&str> {
+pub fn written(value: Option<&Value>, output: StepOutput) -> Option<&str> {
     let map = value?.as_object()?;
     if map.len() == 1 { map.get(output.name())?.as_str() } else { None }
 }

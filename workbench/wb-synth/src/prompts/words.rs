@@ -4,7 +4,7 @@ use serde_json::json;
 use wb_core::Task;
 use wb_llm::{Message, Role, neutral::RULE};
 
-use crate::tasks::{ChosenTask, Output, Step};
+use crate::tasks::{ChosenTask, Step, StepOutput};
 
 /// Labels that a judge can give.
 pub const LABELS: [u8; 3] = [0, 1, 2];
@@ -20,14 +20,14 @@ fn about(chosen: &ChosenTask) -> String {
 /// The system message of a step.
 pub(super) fn step_system(chosen: &ChosenTask, step: &Step) -> String {
     let name = step.output.name();
-    let joined = chosen.kind == Task::Hybrid && chosen.task.snippet == crate::tasks::Role::Query;
+    let joined = chosen.kind == Task::Hybrid && chosen.task.snippet == crate::tasks::SnippetRole::Query;
     let what = match step.output {
-        Output::Query if joined => {
+        StepOutput::Query if joined => {
             "the words of the query; the code of the snippet is put below them afterwards".to_owned()
         }
-        Output::Query => format!("the query: {}", chosen.task.query),
-        Output::Document => format!("the document: {}", chosen.task.document),
-        Output::Note => "what the request asks for; it is the basis of a later step".to_owned(),
+        StepOutput::Query => format!("the query: {}", chosen.task.query),
+        StepOutput::Document => format!("the document: {}", chosen.task.document),
+        StepOutput::Note => "what the request asks for; it is the basis of a later step".to_owned(),
     };
     format!(
         "You help to build training data for a search engine over source code: pairs of a query and a document that is relevant to it.\n\n\

@@ -17,14 +17,14 @@ use crate::{Result, lines};
 /// The decision of a person about a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ReviewVerdict {
     /// Keeps the pair, before others.
     Accept,
     /// Drops the pair.
     Reject,
 }
 
-impl Verdict {
+impl ReviewVerdict {
     fn name(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -40,7 +40,7 @@ struct Line {
     id: String,
     /// The hash of both sides as they were seen, so that another text under the same id is not judged by it.
     hash: String,
-    verdict: Verdict,
+    verdict: ReviewVerdict,
     #[serde(default)]
     note: String,
 }
@@ -53,13 +53,13 @@ pub struct Reviews {
 
 impl Reviews {
     /// The decision about a candidate, if its texts are those that were seen.
-    pub fn of(&self, id: &str, query: &str, document: &str) -> Option<Verdict> {
+    pub fn of(&self, id: &str, query: &str, document: &str) -> Option<ReviewVerdict> {
         let line = self.verdicts.get(id)?;
         (line.hash == text_hash(query, document)).then_some(line.verdict)
     }
 
     /// The decision about a pair, if its texts are those that were seen.
-    pub fn of_pair(&self, pair: &Pair) -> Option<Verdict> {
+    pub fn of_pair(&self, pair: &Pair) -> Option<ReviewVerdict> {
         self.of(&pair.id, &pair.anchor, &pair.positive)
     }
 
@@ -100,9 +100,9 @@ pub struct Reviewed {
 
 impl Reviewed {
     /// Counts one verdict.
-    pub(crate) fn count(&mut self, verdict: Option<Verdict>) {
-        self.accepted += u64::from(verdict == Some(Verdict::Accept));
-        self.rejected += u64::from(verdict == Some(Verdict::Reject));
+    pub(crate) fn count(&mut self, verdict: Option<ReviewVerdict>) {
+        self.accepted += u64::from(verdict == Some(ReviewVerdict::Accept));
+        self.rejected += u64::from(verdict == Some(ReviewVerdict::Reject));
     }
 
     /// Adds what was done elsewhere.
@@ -131,7 +131,7 @@ mod tests {
         );
         std::fs::write(&path, &text).unwrap();
         let reviews = read(&path).unwrap();
-        assert_eq!(reviews.of("a", "q", "d"), Some(Verdict::Reject));
+        assert_eq!(reviews.of("a", "q", "d"), Some(ReviewVerdict::Reject));
         assert_eq!(reviews.of("a", "q", "another text"), None);
         assert_eq!(reviews.of("b", "q", "d"), None);
         std::fs::write(&path, text.replace("accept", "maybe")).unwrap();

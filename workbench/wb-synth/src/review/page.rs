@@ -10,7 +10,7 @@ use super::{Reviews, text_hash};
 use crate::{
     Error, Result,
     provenance::{Maker, Provenance},
-    tasks::Catalog,
+    tasks::TaskCatalog,
 };
 
 /// Pairs on a page at most: a browser still shows as many, and nobody reads more.
@@ -66,7 +66,7 @@ struct Negative {
 pub fn page(
     pairs: &[Pair],
     provenance: &[Provenance],
-    catalog: Option<&Catalog>,
+    catalog: Option<&TaskCatalog>,
     reviews: &Reviews,
     seed: Seed,
 ) -> Result<String> {
@@ -112,7 +112,7 @@ fn shown(provenance: &[Provenance], seed: Seed) -> Vec<usize> {
     places
 }
 
-fn row<'a>(pair: &'a Pair, from: &'a Provenance, catalog: Option<&Catalog>) -> Row<'a> {
+fn row<'a>(pair: &'a Pair, from: &'a Provenance, catalog: Option<&TaskCatalog>) -> Row<'a> {
     let [first, last] = from.source.lines;
     let lines = if first > 0 { format!(":{first}-{last}") } else { String::new() };
     let by_rule = |at: usize| from.rules.as_ref().and_then(|rules| rules.negatives.get(at));
@@ -129,7 +129,7 @@ fn row<'a>(pair: &'a Pair, from: &'a Provenance, catalog: Option<&Catalog>) -> R
         language: &pair.language,
         source: visible(format!("{} {}{lines} {}", from.source.group, from.source.path, from.source.license).trim()),
         label: from.label.map_or_else(String::new, |label| label.to_string()),
-        verdict: from.review.map_or("", super::Verdict::name),
+        verdict: from.review.map_or("", super::ReviewVerdict::name),
         query: visible(&pair.anchor),
         document: visible(&pair.positive),
         negatives: negatives.collect(),
@@ -137,7 +137,7 @@ fn row<'a>(pair: &'a Pair, from: &'a Provenance, catalog: Option<&Catalog>) -> R
 }
 
 /// The criteria of a pair: the task's words, or what the rules did.
-fn how(from: &Provenance, catalog: Option<&Catalog>) -> Vec<String> {
+fn how(from: &Provenance, catalog: Option<&TaskCatalog>) -> Vec<String> {
     if let Some(rules) = &from.rules {
         let mut how = vec![format!("By rules: {}.", rules.names.join(", "))];
         if !rules.notes.is_empty() {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn shown(pair: Pair, from: Provenance) -> String {
-        page(&[pair], &[from], Some(&Catalog::load(&[]).unwrap()), &Reviews::default(), Seed(1)).unwrap()
+        page(&[pair], &[from], Some(&TaskCatalog::load(&[]).unwrap()), &Reviews::default(), Seed(1)).unwrap()
     }
 
     #[test]

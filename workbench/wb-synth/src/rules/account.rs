@@ -11,7 +11,7 @@ use crate::review::Reviewed;
 /// Counts, all by names that can be printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Account {
+pub struct RulesAccount {
     /// Snippets that came in.
     pub snippets: u64,
     /// Functions found in them.
@@ -30,7 +30,7 @@ pub struct Account {
     pub checks: BTreeMap<String, u64>,
 }
 
-impl Account {
+impl RulesAccount {
     pub(super) fn refuse(&mut self, reason: &str) {
         *self.refused.entry(reason.to_owned()).or_default() += 1;
     }

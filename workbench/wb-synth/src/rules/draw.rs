@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wb_core::{Seed, Task};
 
 use super::{RulePair, RulesConfig, RulesOutput};
-use crate::review::{Reviews, Verdict};
+use crate::review::{ReviewVerdict, Reviews};
 
 /// Marks what a person said, and drops what was rejected and what is beyond `pairs_per_task`. The order stays.
 ///
@@ -16,7 +16,7 @@ pub(super) fn draw(config: &RulesConfig, mut output: RulesOutput, reviews: &Revi
         made.provenance.review = reviews.of_pair(&made.pair);
         output.account.reviewed.count(made.provenance.review);
     }
-    let is_rejected = |made: &RulePair| made.provenance.review == Some(Verdict::Reject);
+    let is_rejected = |made: &RulePair| made.provenance.review == Some(ReviewVerdict::Reject);
     for made in output.pairs.extract_if(.., |made| is_rejected(made)) {
         output.account.leave_out(made.pair.task, "rejected by a person".to_owned());
     }
@@ -34,7 +34,7 @@ pub(super) fn draw(config: &RulesConfig, mut output: RulesOutput, reviews: &Revi
         places.sort_by_cached_key(|at| {
             let RulePair { pair, provenance } = &output.pairs[*at];
             let number = seed.number_at(&format!("pairs by rules {}", pair.id), 0);
-            (provenance.review != Some(Verdict::Accept), number, *at)
+            (provenance.review != Some(ReviewVerdict::Accept), number, *at)
         });
         for at in places.into_iter().skip(wanted) {
             stays[at] = false;

@@ -1,7 +1,7 @@
 //! Pairs by rules alone, without a language model: code and the same code written differently, documentation and code.
 //!
 //! [`make_pairs`] goes over snippets and is a pure function of the config, the snippets, a person's review and the seed:
-//! the same on any number of threads. What is left out is counted in the [`Account`].
+//! the same on any number of threads. What is left out is counted in the [`RulesAccount`].
 
 mod account;
 mod config;
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use wb_code::{Language, RewriteKind};
 use wb_core::{Origin, Pair, Seed, Task, fingerprint::text_key};
 
-pub use account::Account;
+pub use account::RulesAccount;
 pub use config::{QuerySource, RulesConfig, Verify};
-pub use verify::{Interpreter, Verdict, compare};
+pub use verify::{Interpreter, RunVerdict, compare};
 
 use crate::{
     Snippet,
@@ -50,9 +50,9 @@ pub struct Applied {
     /// The number that the rules of this pair drew from, made of the run's seed and the snippet's id.
     pub drawn: u64,
     /// The result of running both sides; null where nothing was run.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<RunVerdict>,
     /// The results of running the positive against each hard negative; empty where nothing was run.
-    pub negative_verdicts: Vec<Verdict>,
+    pub negative_verdicts: Vec<RunVerdict>,
 }
 
 /// Pairs in the order of their snippets, with the account.
@@ -61,7 +61,7 @@ pub struct RulesOutput {
     /// The pairs, with unique ids.
     pub pairs: Vec<RulePair>,
     /// The account of what was made and what was left out.
-    pub account: Account,
+    pub account: RulesAccount,
 }
 
 /// All pairs that the rules make of some snippets, without those that a person rejected; with `pairs_per_task` so many of
@@ -182,7 +182,7 @@ impl<'m> Maker<'m> {
             }
             seen.push(version.text.clone());
             let verdict = self.verdict(&piece.code, &version.text, language, seed);
-            if verdict == Some(Verdict::Differs) {
+            if verdict == Some(RunVerdict::Differs) {
                 self.output.account.refuse("code2code: the versions differ when they are run");
                 continue;
             }
@@ -232,7 +232,7 @@ impl<'m> Maker<'m> {
                     continue;
                 }
                 let verdict = self.verdict(&pair.positive, &miss.text, language, seed);
-                if verdict == Some(Verdict::Equal) {
+                if verdict == Some(RunVerdict::Equal) {
                     self.output.account.refuse("negative: it gives the same when it is run");
                     continue;
                 }
@@ -281,7 +281,7 @@ impl<'m> Maker<'m> {
         Seed(self.seed.number_at(&format!("{purpose} {}", piece.index), number as u64))
     }
 
-    fn verdict(&mut self, left: &str, right: &str, language: Language, seed: Seed) -> Option<Verdict> {
+    fn verdict(&mut self, left: &str, right: &str, language: Language, seed: Seed) -> Option<RunVerdict> {
         if self.config.verify == Verify::Off {
             return None;
         }

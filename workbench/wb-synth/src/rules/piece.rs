@@ -1,6 +1,6 @@
 //! From a snippet to its functions: the code without its documentation, the documentation as prose, the name.
 
-use wb_code::{Language, anchor_prose, documented_functions, rewrites::Source};
+use wb_code::{Language, anchor_prose, documented_functions, rewrites::ParsedSource};
 
 use crate::Snippet;
 
@@ -53,7 +53,7 @@ fn prose(doc: &str, language: Language) -> String {
 }
 
 fn function_name(code: &str, language: Language) -> String {
-    let Ok(source) = Source::parse(code, language) else { return String::new() };
+    let Ok(source) = ParsedSource::parse(code, language) else { return String::new() };
     source.function_names().into_iter().next().unwrap_or_default()
 }
 

@@ -173,9 +173,9 @@ fn versions_that_are_run_are_equal_and_negatives_differ() {
     let output = make_pairs(&config, &[snippet("s", code, "python")], &Reviews::default(), Seed(2));
     assert!(!output.pairs.is_empty());
     for made in &output.pairs {
-        assert_eq!(applied(made).verdict, Some(Verdict::Equal), "{}", made.pair.positive);
+        assert_eq!(applied(made).verdict, Some(RunVerdict::Equal), "{}", made.pair.positive);
         assert_eq!(applied(made).negative_verdicts.len(), made.pair.negatives.len());
-        assert!(!applied(made).negative_verdicts.contains(&Verdict::Equal));
+        assert!(!applied(made).negative_verdicts.contains(&RunVerdict::Equal));
     }
     assert!(output.account.checks.contains_key("equal") && output.account.checks.contains_key("differs"));
 }

@@ -11,7 +11,7 @@ use super::{
     Result,
     cut::{CutConfig, cut},
     files::{self, FileGroup},
-    source::{Found, SnippetSource, Take},
+    source::{FoundSnippet, SnippetSource, Take},
     tree::lines,
 };
 use crate::languages;
@@ -79,7 +79,7 @@ impl SnippetSource for FileSnippets {
             let (group, path) = file.group(self.group, &self.path);
             for piece in cut(&text, take.tokens, self.cut) {
                 let lines = lines(&text, piece.start, piece.end);
-                take.snippet(Found {
+                take.snippet(FoundSnippet {
                     id: format!("{}#L{}-L{}", file.relative, lines[0], lines[1]),
                     language: language.name.to_owned(),
                     text: text[piece].to_owned(),

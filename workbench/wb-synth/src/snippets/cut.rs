@@ -5,7 +5,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tokens::Tokens;
+use super::tokens::TokenRule;
 
 /// How long pieces are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ impl CutConfig {
 /// A piece ends at the last blank line of its second half, else at the last line end there, else at the last white
 /// space, else at a token; the next one begins `overlap` tokens before that end, at the beginning of its line where
 /// nothing but white space stands before it.
-pub fn cut(text: &str, tokens: &dyn Tokens, config: CutConfig) -> Vec<Range<usize>> {
+pub fn cut(text: &str, tokens: &dyn TokenRule, config: CutConfig) -> Vec<Range<usize>> {
     let spans = tokens.spans(text);
     let max = config.max_tokens.max(1);
     let overlap = config.overlap.min(max / 2);
@@ -128,7 +128,7 @@ mod tests {
     /// Tokens as byte-level tokenizers cut them: a word with the space before it, line ends by themselves.
     struct WithSpaces;
 
-    impl Tokens for WithSpaces {
+    impl TokenRule for WithSpaces {
         fn name(&self) -> &str {
             "with_spaces"
         }

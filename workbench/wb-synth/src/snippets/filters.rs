@@ -8,7 +8,7 @@ use wb_code::{Language, canonical_name};
 use wb_core::Error as CoreError;
 use wb_data::text::folded_hash;
 
-use super::tokens::Tokens;
+use super::tokens::TokenRule;
 use crate::Snippet;
 
 /// What a snippet has to be.
@@ -68,7 +68,7 @@ impl FiltersConfig {
 /// Lets snippets through or counts them.
 pub(super) struct Filters<'c> {
     config: &'c FiltersConfig,
-    tokens: &'c dyn Tokens,
+    tokens: &'c dyn TokenRule,
     languages: HashSet<String>,
     seen: HashSet<u128>,
     pub(super) dropped: BTreeMap<String, u64>,
@@ -77,7 +77,7 @@ pub(super) struct Filters<'c> {
 }
 
 impl<'c> Filters<'c> {
-    pub(super) fn new(config: &'c FiltersConfig, tokens: &'c dyn Tokens) -> Self {
+    pub(super) fn new(config: &'c FiltersConfig, tokens: &'c dyn TokenRule) -> Self {
         let languages = config.languages.iter().map(|name| match name.as_str() {
             "text" => String::new(),
             name => canonical_name(name),

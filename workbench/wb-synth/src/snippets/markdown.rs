@@ -12,7 +12,7 @@ use super::{
     cut::CutConfig,
     files::{self, FileGroup, TextFile},
     page::{Block, BlockKind, Page, PageCode, pieces},
-    source::{Found, SnippetSource, Take},
+    source::{FoundSnippet, SnippetSource, Take},
 };
 
 /// Which pages, and how they are cut.
@@ -78,7 +78,7 @@ pub(super) fn give(file: &TextFile, page: &Page, code: PageCode, cut: CutConfig,
         take.leave_out("page without text", 1);
     }
     for piece in pieces.pieces {
-        take.snippet(Found {
+        take.snippet(FoundSnippet {
             id: format!("{}#L{}-L{}", file.relative, piece.lines[0], piece.lines[1]),
             language: piece.language,
             text: piece.text,

@@ -38,7 +38,7 @@ pub use page::PageCode;
 pub use records::RecordSnippets;
 pub use source::{SnippetSource, SourceAccount};
 pub use sqlite::{Columns, SqliteSnippets};
-pub use tokens::{Tokens, WordsAndMarks};
+pub use tokens::{TokenRule, WordsAndMarks};
 pub use tree::{TreeSnippets, Unit};
 
 use crate::Snippet;
@@ -178,7 +178,7 @@ impl SnippetSet {
 /// Reads all sources, filters, draws. `tokens` counts tokens everywhere: [`WordsAndMarks`], or a tokenizer.
 pub fn read(
     config: &SnippetsConfig,
-    tokens: &dyn Tokens,
+    tokens: &dyn TokenRule,
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<SnippetSet> {

@@ -6,7 +6,7 @@ use wb_code::canonical_name;
 
 use super::{
     cut::{CutConfig, cut},
-    tokens::Tokens,
+    tokens::TokenRule,
 };
 
 /// A page in parts.
@@ -66,7 +66,7 @@ pub(super) struct Pieces {
 
 /// Cuts a page. Prose (with its headings) is one text that is cut; the context of each piece is the title and the
 /// headings in force where it begins. Pieces come in the order of their first lines, prose before code.
-pub(super) fn pieces(page: &Page, code: PageCode, config: CutConfig, tokens: &dyn Tokens) -> Pieces {
+pub(super) fn pieces(page: &Page, code: PageCode, config: CutConfig, tokens: &dyn TokenRule) -> Pieces {
     let mut found = Pieces::default();
     let mut text = String::new();
     // Where each block stands in the text, and the headings in force before it.
@@ -129,7 +129,7 @@ fn code_pieces(
     name: &str,
     context: String,
     config: CutConfig,
-    tokens: &dyn Tokens,
+    tokens: &dyn TokenRule,
     pieces: &mut Vec<Piece>,
 ) {
     for range in cut(&block.text, tokens, config) {

@@ -15,7 +15,7 @@ use wb_data::sources::{
 use super::{
     Result,
     cut::{CutConfig, cut},
-    source::{Found, SnippetSource, Take},
+    source::{FoundSnippet, SnippetSource, Take},
 };
 
 /// Which files, and which of their fields.
@@ -89,7 +89,7 @@ impl RecordSnippets {
             let file = record.place.path.file_name().unwrap_or_default().to_string_lossy();
             origin.path = format!("{file}:{}", record.place.line);
         }
-        let whole = Found {
+        let whole = FoundSnippet {
             id: record.id,
             language: canonical_name(&language),
             text: record.text,
@@ -103,7 +103,7 @@ impl RecordSnippets {
         }
         for (number, piece) in pieces.into_iter().enumerate() {
             let id = format!("{}/{}", whole.id, number + 1);
-            take.snippet(Found { id, text: whole.text[piece].to_owned(), ..whole.clone() });
+            take.snippet(FoundSnippet { id, text: whole.text[piece].to_owned(), ..whole.clone() });
         }
     }
 }

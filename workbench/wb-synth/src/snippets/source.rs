@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Progress, fingerprint::text_key};
 use wb_data::{Tolerance, sources::Intake};
 
-use super::{Error, Result, tokens::Tokens};
+use super::{Error, Result, tokens::TokenRule};
 use crate::Snippet;
 
 /// Somewhere snippets come from. The same files and config give the same snippets in the same order.
@@ -46,7 +46,7 @@ pub struct SourceAccount {
 
 /// A snippet on its way, before it has an id.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct FoundSnippet {
     /// The end of its id: path and lines, table and row.
     pub id: String,
     /// Language, see [`Snippet::language`].
@@ -62,7 +62,7 @@ pub struct Found {
 /// Takes what a source finds, and keeps its account.
 pub struct Take<'a> {
     /// The rule that counts tokens.
-    pub tokens: &'a dyn Tokens,
+    pub tokens: &'a dyn TokenRule,
     intake: Intake,
     sink: &'a mut dyn FnMut(Snippet),
     seen: HashMap<[u64; 2], u32>,
@@ -73,7 +73,7 @@ impl<'a> Take<'a> {
     pub(super) fn new(
         name: &str,
         place: String,
-        tokens: &'a dyn Tokens,
+        tokens: &'a dyn TokenRule,
         tolerance: Tolerance,
         sink: &'a mut dyn FnMut(Snippet),
     ) -> Self {
@@ -87,7 +87,7 @@ impl<'a> Take<'a> {
     }
 
     /// A snippet. Of several with one id the later ones get their number: `.2`.
-    pub fn snippet(&mut self, found: Found) {
+    pub fn snippet(&mut self, found: FoundSnippet) {
         let mut id = format!("{}:{}", self.account.name, found.id);
         let times = self.seen.entry(text_key(&id)).or_default();
         *times += 1;

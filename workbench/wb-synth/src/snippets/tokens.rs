@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// A rule by which texts have tokens.
-pub trait Tokens: Sync {
+pub trait TokenRule: Sync {
     /// The rule's name, for accounts.
     fn name(&self) -> &str;
 
@@ -26,7 +26,7 @@ pub struct WordsAndMarks;
 
 const PIECE: usize = 16;
 
-impl Tokens for WordsAndMarks {
+impl TokenRule for WordsAndMarks {
     fn name(&self) -> &str {
         "words_and_marks"
     }

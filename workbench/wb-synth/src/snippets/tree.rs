@@ -9,8 +9,8 @@ use wb_core::{Error as CoreError, Origin, Progress};
 use super::{
     Result,
     cut::{CutConfig, cut},
-    source::{Found, SnippetSource, Take},
-    tokens::Tokens,
+    source::{FoundSnippet, SnippetSource, Take},
+    tokens::TokenRule,
 };
 
 /// Which sources, and what of them.
@@ -46,7 +46,7 @@ pub enum Unit {
 /// The snippets of one file.
 #[derive(Default)]
 struct FileRead {
-    found: Vec<Found>,
+    found: Vec<FoundSnippet>,
     left_out: Option<&'static str>,
 }
 
@@ -96,14 +96,14 @@ impl SnippetSource for TreeSnippets {
 }
 
 impl TreeSnippets {
-    fn file(&self, tree: &TreeFiles, file: &TreeFile, tokens: &dyn Tokens) -> FileRead {
+    fn file(&self, tree: &TreeFiles, file: &TreeFile, tokens: &dyn TokenRule) -> FileRead {
         let (language, source) = match tree.read(file) {
             Ok(read) => read,
             Err(reason) => return FileRead { left_out: Some(reason), ..FileRead::default() },
         };
         let mut read = FileRead::default();
         let mut push = |lines: [u32; 2], text: String, context: String| {
-            read.found.push(Found {
+            read.found.push(FoundSnippet {
                 id: format!("{}#L{}-L{}", file.id, lines[0], lines[1]),
                 language: language.name().to_owned(),
                 text,

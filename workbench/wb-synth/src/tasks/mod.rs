@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wb_core::{Error, Result, Task, suggest};
 
 pub(crate) use task::environment;
-pub use task::{Output, Role, Source, Step, TaskFile, TaskType, VARIABLES};
+pub use task::{SnippetContent, SnippetRole, Step, StepOutput, TaskFile, TaskType, VARIABLES};
 
 use crate::config::TaskChoice;
 
@@ -21,7 +21,7 @@ const BUILT_IN: [(&str, &str); 4] = [
 
 /// The tasks of a run in their fixed order: by kind, then as their files list them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Catalog {
+pub struct TaskCatalog {
     /// The tasks that take part, each with its kind's share of the items.
     pub tasks: Vec<ChosenTask>,
 }
@@ -42,7 +42,7 @@ impl ChosenTask {
     }
 }
 
-impl Catalog {
+impl TaskCatalog {
     /// The built-in tasks and those of further files; one that has a known name replaces it.
     pub fn load(files: &[PathBuf]) -> Result<Self> {
         let mut tasks = Vec::new();
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_built_in_files_load_and_every_kind_has_tasks() {
-        let catalog = Catalog::load(&[]).unwrap();
+        let catalog = TaskCatalog::load(&[]).unwrap();
         for kind in Task::ALL {
             assert!(catalog.tasks.iter().any(|task| task.kind == kind), "{kind:?}");
         }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn tasks_are_chosen_by_name_and_by_kind() {
-        let all = || Catalog::load(&[]).unwrap();
+        let all = || TaskCatalog::load(&[]).unwrap();
         let name = all().tasks[0].name();
         let one = all().choose(&TaskChoice::Only(vec![name.clone()]), "synth.tasks").unwrap();
         assert_eq!(one.tasks.len(), 1);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(apportion(&[3.0, 1.0], 10), [8, 2]);
         assert_eq!(apportion(&[1.0], 0), [0]);
         let choice = TaskChoice::Kinds([(Task::Text2code, 3.0), (Task::Code2code, 1.0)].into());
-        let catalog = Catalog::load(&[]).unwrap().choose(&choice, "").unwrap();
+        let catalog = TaskCatalog::load(&[]).unwrap().choose(&choice, "").unwrap();
         assert_eq!(catalog.items_by_kind(&choice, 8), [(Task::Text2code, 6), (Task::Code2code, 2)]);
     }
 
@@ -178,9 +178,9 @@ mod tests {
             "relevance": "It does the same.", "snippet": "query", "source": "code", "query": "code", "document": "shorter code",
             "steps": [{"output": "document", "prompt": "{{ snippet }}"}]}]}"#;
         std::fs::write(&path, own).unwrap();
-        let before = Catalog::load(&[]).unwrap().tasks.len();
-        let catalog = Catalog::load(std::slice::from_ref(&path)).unwrap();
+        let before = TaskCatalog::load(&[]).unwrap().tasks.len();
+        let catalog = TaskCatalog::load(std::slice::from_ref(&path)).unwrap();
         assert_eq!(catalog.tasks.len(), before + 1);
-        assert_eq!(Catalog::load(&[path.clone(), path]).unwrap(), catalog);
+        assert_eq!(TaskCatalog::load(&[path.clone(), path]).unwrap(), catalog);
     }
 }

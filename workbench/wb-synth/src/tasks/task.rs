@@ -36,10 +36,10 @@ pub struct TaskType {
     /// The judge's criterion: when a document is relevant to a query.
     pub relevance: String,
     /// The side that the snippet becomes.
-    pub snippet: Role,
+    pub snippet: SnippetRole,
     /// The kind of snippet that it takes.
     #[serde(default)]
-    pub source: Source,
+    pub source: SnippetContent,
     /// A query in words.
     pub query: String,
     /// A document in words.
@@ -65,7 +65,7 @@ pub struct TaskType {
 /// The side that a snippet becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum SnippetRole {
     /// The query; in hybrid tasks the code of the query, after the text that a step writes.
     Query,
     /// The document.
@@ -79,7 +79,7 @@ pub enum Role {
 /// The kind of snippet that a task takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum SnippetContent {
     /// Snippets with a language.
     #[default]
     Code,
@@ -92,7 +92,7 @@ pub enum Source {
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The text that is asked for.
-    pub output: Output,
+    pub output: StepOutput,
     /// The question, as a template.
     pub prompt: String,
 }
@@ -100,7 +100,7 @@ pub struct Step {
 /// A text that an answer gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
+pub enum StepOutput {
     /// The pair's anchor.
     Query,
     /// The pair's positive.
@@ -109,7 +109,7 @@ pub enum Output {
     Note,
 }
 
-impl Output {
+impl StepOutput {
     /// Its name, in templates and in the answer's JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -142,7 +142,7 @@ impl TaskFile {
 
 impl TaskType {
     /// The sides that steps write.
-    pub fn writes(&self, output: Output) -> bool {
+    pub fn writes(&self, output: StepOutput) -> bool {
         self.steps.iter().any(|step| step.output == output)
     }
 
@@ -174,33 +174,33 @@ impl TaskType {
 
     /// Each side comes from one place.
     fn check_sides(&self, kind: Task) -> std::result::Result<(), String> {
-        let (query, document) = (self.writes(Output::Query), self.writes(Output::Document));
-        let joined = kind == Task::Hybrid && self.snippet == Role::Query;
+        let (query, document) = (self.writes(StepOutput::Query), self.writes(StepOutput::Document));
+        let joined = kind == Task::Hybrid && self.snippet == SnippetRole::Query;
         let fits = match self.snippet {
-            Role::Query => document && (!query || joined),
-            Role::Document => query && !document,
-            Role::Part => true,
-            Role::Seed => query && document,
+            SnippetRole::Query => document && (!query || joined),
+            SnippetRole::Document => query && !document,
+            SnippetRole::Part => true,
+            SnippetRole::Seed => query && document,
         };
         if !fits {
             let expected = match self.snippet {
-                Role::Query => "a step that writes `document`, and `query` only in hybrid tasks",
-                Role::Document => "a step that writes `query`, and none that writes `document`",
-                Role::Part | Role::Seed => "steps that write `query` and `document`",
+                SnippetRole::Query => "a step that writes `document`, and `query` only in hybrid tasks",
+                SnippetRole::Document => "a step that writes `query`, and none that writes `document`",
+                SnippetRole::Part | SnippetRole::Seed => "steps that write `query` and `document`",
             };
             return Err(format!("the steps do not fit `snippet`, expected {expected}"));
         }
-        let most = if self.snippet == Role::Part { 0..=2 } else { 1..=2 };
+        let most = if self.snippet == SnippetRole::Part { 0..=2 } else { 1..=2 };
         if !most.contains(&self.steps.len()) {
             return Err(format!("{} steps, expected {} to {}", self.steps.len(), most.start(), most.end()));
         }
         if self.steps.len() == 2 && self.steps[0].output == self.steps[1].output {
             return Err(format!("both steps write `{}`, expected two different outputs", self.steps[0].output.name()));
         }
-        if self.steps.last().is_some_and(|step| step.output == Output::Note) {
+        if self.steps.last().is_some_and(|step| step.output == StepOutput::Note) {
             return Err("the last step writes `note`, which nothing uses".into());
         }
-        if self.translate && self.source == Source::Text {
+        if self.translate && self.source == SnippetContent::Text {
             return Err("`translate` is for code, and `source` is text".into());
         }
         Ok(())
@@ -219,9 +219,9 @@ impl TaskType {
                 let later = self.steps[at..].iter().any(|step| step.output.name() == name);
                 let earlier = self.steps[..at].iter().any(|step| step.output.name() == name);
                 let snippets = match name.as_str() {
-                    "query" => self.snippet == Role::Query,
-                    "document" => self.snippet == Role::Document,
-                    "before" | "after" => self.snippet == Role::Part,
+                    "query" => self.snippet == SnippetRole::Query,
+                    "document" => self.snippet == SnippetRole::Document,
+                    "before" | "after" => self.snippet == SnippetRole::Part,
                     "note" => false,
                     // Functions of the template language.
                     "range" | "dict" | "namespace" | "loop" => true,

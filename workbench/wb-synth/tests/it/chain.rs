@@ -8,7 +8,7 @@ use wb_core::Task;
 use wb_llm::{Reply, Role};
 use wb_synth::{
     SynthConfig,
-    account::Costs,
+    account::QuestionCosts,
     config::{BrainstormConfig, DatasetNames, NegativesConfig, TaskChoice},
     review::Reviews,
 };
@@ -94,7 +94,7 @@ fn all_four_kinds_become_pairs_and_everything_is_accounted_for() {
 fn the_account_is_the_ledgers() {
     let ask = Scripted::new(5);
     let made = make(&everything(), &snippets(200), &ask).unwrap();
-    let mut recipes: BTreeMap<String, Costs> = BTreeMap::new();
+    let mut recipes: BTreeMap<String, QuestionCosts> = BTreeMap::new();
     let memory = ask.memory.lock().unwrap();
     for question in ask.questions.lock().unwrap().iter() {
         let costs = recipes.entry(question.recipe.clone()).or_default();
@@ -193,7 +193,7 @@ fn a_review_drops_and_prefers() {
     std::fs::write(&path, lines).unwrap();
     let reviews = wb_synth::review::read(&path).unwrap();
     let info = crate::support::info();
-    let model = wb_synth::Model { ask: &ask, info: &info };
+    let model = wb_synth::AskedModel { ask: &ask, info: &info };
     let second = wb_synth::run(&config, &snippets, &model, &reviews, wb_core::Seed(17), &mut |_| {}).unwrap();
     assert_eq!(second.pairs.len(), 20);
     for (at, pair) in first.pairs.pairs().iter().enumerate() {
@@ -291,7 +291,7 @@ proptest! {
         }
         let info = crate::support::info();
         let ask = Scripted::new(7);
-        let model = wb_synth::Model { ask: &ask, info: &info };
+        let model = wb_synth::AskedModel { ask: &ask, info: &info };
         match wb_synth::run(&config, &all, &model, &Reviews::default(), wb_core::Seed(seed), &mut |_| {}) {
             Ok(made) => prop_assert_eq!(made.counts.pairs, made.pairs.len() as u64),
             Err(error) => prop_assert!(error.to_string().contains("suits a task"), "{}", error),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use wb_core::Seed;
 use wb_llm::Reply;
-use wb_synth::{Model, Spent, SynthConfig, dry_run, plan};
+use wb_synth::{AskedModel, Spent, SynthConfig, dry_run, plan};
 
 use crate::support::{Scripted, info, make, snippets};
 
@@ -34,7 +34,7 @@ fn a_probe_foretells_a_run() {
     assert_eq!(planned.items, planned.tasks.iter().map(|(_, items)| items).sum::<u64>());
     let ask = Scripted::new(9);
     let info = info();
-    let model = Model { ask: &ask, info: &info };
+    let model = AskedModel { ask: &ask, info: &info };
     let spent = || spent(&ask);
     let estimate = dry_run(&config, &snippets, &model, Seed(17), &spent, &mut |_| {}).unwrap();
     assert_eq!(estimate.probed, 20);

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use wb_core::{Origin, Seed, fingerprint::Fingerprint};
 use wb_llm::{Answer, Ask, EngineInfo, Error, LlmQuestion, Rejection, Reply, Usage};
 use wb_synth::{
-    Dataset, Model, Snippet, SynthConfig, Synthesis,
-    dataset::{Ground, Made, gather},
+    AskedModel, Dataset, Snippet, SynthConfig, Synthesis,
+    dataset::{Ground, MadePairs, gather},
     review::Reviews,
     run,
     snippets::SnippetsCard,
@@ -215,7 +215,7 @@ pub fn info() -> EngineInfo {
 
 pub fn make(config: &SynthConfig, snippets: &[Snippet], ask: &dyn Ask) -> wb_synth::Result<Synthesis> {
     let info = info();
-    let model = Model { ask, info: &info };
+    let model = AskedModel { ask, info: &info };
     run(config, snippets, &model, &Reviews::default(), Seed(17), &mut |_| {})
 }
 
@@ -224,7 +224,7 @@ pub fn gathered(config: &SynthConfig, made: &Synthesis, reviews: &Reviews) -> Da
     let snippets = SnippetsCard { kept: made.counts.snippets, ..SnippetsCard::default() };
     let info = info();
     let ground = Ground { snippets: &snippets, info: Some(&info), reviews, seed: Seed(17) };
-    gather(Made { chain: Some((config, made)), ..Made::default() }, ground).unwrap()
+    gather(MadePairs { chain: Some((config, made)), ..MadePairs::default() }, ground).unwrap()
 }
 
 /// All that a run writes, as one text.

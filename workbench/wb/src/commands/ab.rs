@@ -10,7 +10,7 @@ use wb_pipeline::{
     encoder, environment, synth,
 };
 use wb_retrieval::Bm25Config;
-use wb_synth::annotate::Annotated;
+use wb_synth::annotate::AnnotatedSnippets;
 
 use super::{End, experiment::of_file, synth::print_annotated, unless_stopped};
 use crate::{
@@ -47,7 +47,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
         (Some(annotate), Some(client)) => {
             interrupt.while_asking(|_| synth::annotated((&file, annotate), client, &snippets, &out, &mut progress))?
         }
-        _ => Annotated::default(),
+        _ => AnnotatedSnippets::default(),
     };
     let contestant = match &encoder {
         Some(encoder) => BenchContestant::Encoder(encoder),

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::quantities;
-use wb_data::external::{self, Counts, Entry, Outcome, Request, State, ToCome, bytes_of, state};
+use wb_data::external::{
+    self, ConversionCounts, Entry, FetchRequest, FolderOutcome, FolderState, ToCome, bytes_of, state,
+};
 
 use super::End;
 use crate::{
@@ -23,8 +25,11 @@ pub fn get(arguments: &args::DataGet) -> Result<End> {
         let message = format!("got `{revision}` for {} data sets, expected one", entries.len());
         return Err(wb_core::Error::value("--revision", message).into());
     }
-    let request =
-        Request { revision: arguments.revision.clone(), force: arguments.force, ..Request::new(&arguments.external) };
+    let request = FetchRequest {
+        revision: arguments.revision.clone(),
+        force: arguments.force,
+        ..FetchRequest::new(&arguments.external)
+    };
     for entry in &entries {
         fetch(entry, &request, &|line| output::line(line))?;
     }
@@ -35,13 +40,13 @@ pub fn get(arguments: &args::DataGet) -> Result<End> {
 pub fn bring(names: &[String], external: &Path) -> Result<()> {
     for entry in external::find(names, &[])? {
         // It is no result of what needs it.
-        fetch(&entry, &Request::new(external), &|line| output::note(line))?;
+        fetch(&entry, &FetchRequest::new(external), &|line| output::note(line))?;
     }
     Ok(())
 }
 
 /// One data set, told before and after.
-fn fetch(entry: &Entry, request: &Request<'_>, say: &dyn Fn(String)) -> Result<()> {
+fn fetch(entry: &Entry, request: &FetchRequest<'_>, say: &dyn Fn(String)) -> Result<()> {
     let to_come = external::to_come(entry, request)?;
     if to_come.folders > 0 {
         output::note(format!("{}: {}", entry.name, entry.title));
@@ -57,15 +62,15 @@ fn fetch(entry: &Entry, request: &Request<'_>, say: &dyn Fn(String)) -> Result<(
     for part in done? {
         let place = part.place.display();
         match part.outcome {
-            Outcome::Made(counts) => say(format!("{place}: {}", counted(&counts))),
-            Outcome::There => say(format!("{place}: there already")),
-            Outcome::Other => say(format!(
+            FolderOutcome::Made(counts) => say(format!("{place}: {}", counted(&counts))),
+            FolderOutcome::There => say(format!("{place}: there already")),
+            FolderOutcome::Other => say(format!(
                 "{place}: there already, made of other files than would be taken now; --force makes it again"
             )),
-            Outcome::ByHand(path) if path == part.place => {
+            FolderOutcome::ByHand(path) if path == part.place => {
                 say(format!("{place}: put there by hand, and left as it is; --force replaces it"));
             }
-            Outcome::ByHand(path) => say(format!(
+            FolderOutcome::ByHand(path) => say(format!(
                 "{place}: not fetched, because {} was put there by hand and is read first; move it away to fetch",
                 path.display()
             )),
@@ -84,7 +89,7 @@ fn size(ToCome { bytes, unknown, .. }: ToCome) -> String {
     }
 }
 
-fn counted(counts: &Counts) -> String {
+fn counted(counts: &ConversionCounts) -> String {
     counts.iter().map(|(what, count)| format!("{count} {what}")).collect::<Vec<_>>().join("; ")
 }
 
@@ -112,13 +117,13 @@ fn here(entry: &Entry, external: &Path) -> Result<String> {
     for part in &entry.parts {
         let place = external.join(&part.place);
         let path = match state(entry, part, external, None)? {
-            State::Missing => continue,
-            State::There => place,
-            State::Other => {
+            FolderState::Missing => continue,
+            FolderState::There => place,
+            FolderState::Other => {
                 other += 1;
                 place
             }
-            State::ByHand(path) => {
+            FolderState::ByHand(path) => {
                 by_hand += 1;
                 path
             }

@@ -55,7 +55,7 @@ fn runs(arguments: &args::Ls) -> Result<()> {
 }
 
 fn tasks() -> Result<()> {
-    let catalog = wb_synth::tasks::Catalog::load(&[])?;
+    let catalog = wb_synth::tasks::TaskCatalog::load(&[])?;
     let rows = catalog.tasks.iter().map(|task| vec![task.name(), task.task.title.clone()]);
     output::table(&["task", "pairs"], &rows.collect::<Vec<_>>());
     Ok(())

@@ -12,7 +12,7 @@ use wb_pipeline::{
 };
 use wb_synth::{
     Estimate,
-    annotate::{AnnotateEstimate, Annotated},
+    annotate::{AnnotateEstimate, AnnotatedSnippets},
     review::Reviewed,
 };
 
@@ -127,7 +127,7 @@ fn print(made: &Made, client: Option<&Client>) {
 }
 
 /// How many snippets are annotated, and why the others are not.
-pub fn print_annotated(annotated: &Annotated) {
+pub fn print_annotated(annotated: &AnnotatedSnippets) {
     output::line(format!("{:>9} annotations", annotated.annotations.iter().flatten().count()));
     for (reason, count) in &annotated.rejected {
         output::line(format!("{count:>9} without one: {reason}"));

@@ -26,12 +26,12 @@ const KNOWN: [(&str, &str); 21] = [
     ("wb-llm Answer", "wb-llm Answered"),
     ("wb-llm Answered", "wb-llm Rejected"),
     ("wb-sql Entry", "wb-text2sql Entry"),
+    ("wb-synth AnnotationRecord", "wb-synth Provenance"),
     ("wb-synth Columns", "wb-synth Snippet"),
     ("wb-synth FileSnippets", "wb-synth HtmlSnippets"),
     ("wb-synth FileSnippets", "wb-synth MarkdownSnippets"),
     ("wb-synth HtmlSnippets", "wb-synth MarkdownSnippets"),
     ("wb-synth Idea", "wb-synth TaskType"),
-    ("wb-synth Provenance", "wb-synth Record"),
 ];
 
 #[test]

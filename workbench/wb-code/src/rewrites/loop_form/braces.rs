@@ -6,12 +6,12 @@ use super::{Change, has_functions, has_own};
 use crate::{
     languages::Language,
     rewrites::{
-        Edits, Source,
+        Edits, ParsedSource,
         source::{is_comment, named_children, preorder},
     },
 };
 
-pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
+pub(super) fn ways(source: &ParsedSource<'_>) -> Vec<Change> {
     let mut ways = Vec::new();
     for function in source.functions() {
         for node in preorder(function).into_iter().filter(Node::is_named) {
@@ -27,7 +27,7 @@ pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
 }
 
 /// A block that has lines of its own between its braces, with its first statement.
-fn block_of<'t>(source: &Source<'_>, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
+fn block_of<'t>(source: &ParsedSource<'_>, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
     let body = node.child_by_field_name("body")?;
     let is_block = matches!(body.kind(), "block" | "statement_block" | "compound_statement");
     let open = body.child(0).filter(|open| is_block && open.kind() == "{")?;
@@ -39,7 +39,7 @@ fn block_of<'t>(source: &Source<'_>, node: Node<'t>) -> Option<(Node<'t>, Node<'
     (rest.trim().is_empty() && source.margin(first.start_byte()).is_some()).then_some((body, first))
 }
 
-fn endless(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
+fn endless(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
     let (body, first) = block_of(source, node)?;
     let open = body.child(0)?;
     let margin = source.margin(first.start_byte())?;
@@ -80,7 +80,7 @@ fn endless(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
 }
 
 /// `for (a; b; c) { d }` becomes `{ a; while (b) { d c; } }`.
-fn counted(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
+fn counted(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
     let (init, update) = match source.language {
         Language::JavaScript | Language::TypeScript => ("initializer", "increment"),
         Language::Java => ("init", "update"),
@@ -157,7 +157,7 @@ fn falls_through(last: Node<'_>) -> bool {
 }
 
 /// True where the body declares a variable that the update would then mean.
-fn shadows(source: &Source<'_>, statements: &[Node<'_>], update: &str) -> bool {
+fn shadows(source: &ParsedSource<'_>, statements: &[Node<'_>], update: &str) -> bool {
     let words: Vec<&str> = update.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').collect();
     statements.iter().filter(|statement| statement.kind().contains("declaration")).any(|declaration| {
         preorder(*declaration).into_iter().filter(|part| part.kind() == "variable_declarator").any(|declarator| {

@@ -9,13 +9,13 @@ use super::{
     python::{plain_loop, tight},
 };
 use crate::rewrites::{
-    Edits, Source,
+    Edits, ParsedSource,
     names::{locals, names},
     source::{ancestors, is_comment, named_children, preorder, within},
     words::fresh,
 };
 
-pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
+pub(super) fn ways(source: &ParsedSource<'_>) -> Vec<Change> {
     let mut ways = Vec::new();
     for function in source.functions() {
         let Ok(names) = names(source, function) else { continue };
@@ -42,12 +42,12 @@ pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
 }
 
 /// The identifiers of a node.
-fn words_of<'s>(source: &Source<'s>, node: Node<'_>) -> BTreeSet<&'s str> {
+fn words_of<'s>(source: &ParsedSource<'s>, node: Node<'_>) -> BTreeSet<&'s str> {
     preorder(node).into_iter().filter(|part| part.kind() == "identifier").map(|part| source.str(part)).collect()
 }
 
 /// True where some of these names stand in a function outside of a part of it.
-fn stand_outside(source: &Source<'_>, function: Node<'_>, part: Node<'_>, names: &BTreeSet<&str>) -> bool {
+fn stand_outside(source: &ParsedSource<'_>, function: Node<'_>, part: Node<'_>, names: &BTreeSet<&str>) -> bool {
     preorder(function).into_iter().any(|node| {
         node.kind() == "identifier"
             && names.contains(source.str(node))
@@ -56,7 +56,7 @@ fn stand_outside(source: &Source<'_>, function: Node<'_>, part: Node<'_>, names:
 }
 
 /// True where a part holds what means something else in a scope of its own.
-fn depends_on_scope(source: &Source<'_>, part: Node<'_>) -> bool {
+fn depends_on_scope(source: &ParsedSource<'_>, part: Node<'_>) -> bool {
     preorder(part).into_iter().any(|node| {
         matches!(node.kind(), "yield" | "await" | "async" | "named_expression" | "lambda" | "generator_expression")
             || is_comment(node)
@@ -71,7 +71,12 @@ fn is_simple_target(target: Node<'_>) -> bool {
         .all(|part| !part.is_named() || matches!(part.kind(), "identifier" | "pattern_list" | "tuple_pattern"))
 }
 
-fn as_loop(source: &Source<'_>, function: Node<'_>, statement: Node<'_>, local: &BTreeSet<&str>) -> Option<Change> {
+fn as_loop(
+    source: &ParsedSource<'_>,
+    function: Node<'_>,
+    statement: Node<'_>,
+    local: &BTreeSet<&str>,
+) -> Option<Change> {
     let margin = source.margin(statement.start_byte()).filter(|_| source.owns_lines(statement))?;
     let inner = statement.named_child(0).filter(|_| statement.named_child_count() == 1)?;
     let taken = source.words();
@@ -139,7 +144,12 @@ fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-fn as_comprehension(source: &Source<'_>, function: Node<'_>, node: Node<'_>, local: &BTreeSet<&str>) -> Option<Change> {
+fn as_comprehension(
+    source: &ParsedSource<'_>,
+    function: Node<'_>,
+    node: Node<'_>,
+    local: &BTreeSet<&str>,
+) -> Option<Change> {
     let before = node.prev_named_sibling().filter(|before| before.kind() == "expression_statement")?;
     let start = before.named_child(0).filter(|inner| inner.kind() == "assignment")?;
     let (target, empty) = (start.child_by_field_name("left")?, start.child_by_field_name("right")?);

@@ -7,13 +7,13 @@ use super::{
     python::{Loop, is_shadowed, plain_loop},
 };
 use crate::rewrites::{
-    Edits, Source,
+    Edits, ParsedSource,
     names::{Name, Role, locals, names},
     source::{ancestors, named_children, preorder, within},
     words::fresh,
 };
 
-pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
+pub(super) fn ways(source: &ParsedSource<'_>) -> Vec<Change> {
     let mut ways = Vec::new();
     for function in source.functions() {
         let Ok(names) = names(source, function) else { continue };
@@ -27,7 +27,7 @@ pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
 
 /// True where a counter is the loop's alone: set by nothing else in it, not captured, and not read outside, where it
 /// would have another value at the end.
-fn is_own_counter(source: &Source<'_>, node: Node<'_>, counter: Node<'_>, names: &[Name<'_>]) -> bool {
+fn is_own_counter(source: &ParsedSource<'_>, node: Node<'_>, counter: Node<'_>, names: &[Name<'_>]) -> bool {
     let text = source.str(counter);
     let body = node.child_by_field_name("body").map(|body| body.byte_range()).unwrap_or_default();
     let range = node.byte_range();
@@ -59,7 +59,7 @@ fn is_own_counter(source: &Source<'_>, node: Node<'_>, counter: Node<'_>, names:
 }
 
 /// The positional arguments of a call of one of these builtins.
-fn arguments<'t>(source: &Source<'_>, call: Node<'t>, callees: &[&str]) -> Option<Vec<Node<'t>>> {
+fn arguments<'t>(source: &ParsedSource<'_>, call: Node<'t>, callees: &[&str]) -> Option<Vec<Node<'t>>> {
     let callee = call.child_by_field_name("function").filter(|_| call.kind() == "call")?;
     let list = call.child_by_field_name("arguments").filter(|list| list.kind() == "argument_list")?;
     let arguments = named_children(list);
@@ -70,7 +70,7 @@ fn arguments<'t>(source: &Source<'_>, call: Node<'t>, callees: &[&str]) -> Optio
 }
 
 /// True where an expression is certainly a whole number: literals, lengths, and sums, differences and products of them.
-fn is_whole(source: &Source<'_>, node: Node<'_>) -> bool {
+fn is_whole(source: &ParsedSource<'_>, node: Node<'_>) -> bool {
     preorder(node).into_iter().filter(Node::is_named).all(|part| match part.kind() {
         "integer" | "parenthesized_expression" => true,
         "binary_operator" => {
@@ -88,7 +88,7 @@ fn is_whole(source: &Source<'_>, node: Node<'_>) -> bool {
 }
 
 /// `for i in range(a, b, c)` with a counter set before, compared and moved by hand.
-fn range_as_while(source: &Source<'_>, node: Node<'_>, names: &[Name<'_>]) -> Option<Change> {
+fn range_as_while(source: &ParsedSource<'_>, node: Node<'_>, names: &[Name<'_>]) -> Option<Change> {
     let Loop { body, header_end, margin, inner, .. } = plain_loop(source, node)?;
     let counter = node.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
     let list = arguments(source, node.child_by_field_name("right")?, &["range"])?;
@@ -125,7 +125,7 @@ fn range_as_while(source: &Source<'_>, node: Node<'_>, names: &[Name<'_>]) -> Op
 }
 
 /// `for i, t in enumerate(e)` with the counter moved by hand.
-fn enumerate_as_counter(source: &Source<'_>, node: Node<'_>, names: &[Name<'_>]) -> Option<Change> {
+fn enumerate_as_counter(source: &ParsedSource<'_>, node: Node<'_>, names: &[Name<'_>]) -> Option<Change> {
     let Loop { header_end, margin, inner, first, .. } = plain_loop(source, node)?;
     let left = node.child_by_field_name("left").filter(|left| left.kind() == "pattern_list")?;
     let (parts, list) = (named_children(left), arguments(source, node.child_by_field_name("right")?, &["enumerate"])?);

@@ -9,7 +9,7 @@ mod ruby;
 use tree_sitter::Node;
 
 use super::{
-    Draw, Refusal, Source,
+    Draw, ParsedSource, Refusal,
     rewrite::{Change, Rewrite},
     source::{ancestors, is_function, preorder},
 };
@@ -19,7 +19,7 @@ use crate::languages::Language;
 pub(super) struct LoopForm;
 
 impl Rewrite for LoopForm {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let mut ways = match source.language {
             Language::Python => {
                 let mut ways = python::ways(source);
@@ -40,7 +40,7 @@ impl Rewrite for LoopForm {
 }
 
 /// True where a loop has a `continue` or `break` (by its kind of node) of its own, inner loops and functions aside.
-fn has_own(source: &Source<'_>, loop_node: Node<'_>, kind: &str) -> bool {
+fn has_own(source: &ParsedSource<'_>, loop_node: Node<'_>, kind: &str) -> bool {
     preorder(loop_node).into_iter().filter(|node| node.is_named() && node.kind() == kind).any(|jump| {
         let owner = ancestors(jump).find(|up| is_loop(*up) || is_function(*up, source.language));
         // A jump with a label may leave any loop.
@@ -67,6 +67,6 @@ fn is_loop(node: Node<'_>) -> bool {
 }
 
 /// Functions in a node, named or not.
-fn has_functions(source: &Source<'_>, node: Node<'_>) -> bool {
+fn has_functions(source: &ParsedSource<'_>, node: Node<'_>) -> bool {
     preorder(node).into_iter().skip(1).any(|inner| is_function(inner, source.language))
 }

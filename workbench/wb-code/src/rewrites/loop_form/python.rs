@@ -4,12 +4,12 @@ use tree_sitter::Node;
 
 use super::{Change, has_own};
 use crate::rewrites::{
-    Edits, Source,
+    Edits, ParsedSource,
     source::{is_field, named_children, preorder},
     words::fresh,
 };
 
-pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
+pub(super) fn ways(source: &ParsedSource<'_>) -> Vec<Change> {
     let mut ways = Vec::new();
     for function in source.functions() {
         for node in preorder(function).into_iter().filter(Node::is_named) {
@@ -34,7 +34,7 @@ pub(super) struct Loop<'t, 's> {
     pub(super) first: Node<'t>,
 }
 
-pub(super) fn plain_loop<'t, 's>(source: &Source<'s>, node: Node<'t>) -> Option<Loop<'t, 's>> {
+pub(super) fn plain_loop<'t, 's>(source: &ParsedSource<'s>, node: Node<'t>) -> Option<Loop<'t, 's>> {
     let body = node.child_by_field_name("body")?;
     let mut cursor = node.walk();
     let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
@@ -49,7 +49,7 @@ pub(super) fn plain_loop<'t, 's>(source: &Source<'s>, node: Node<'t>) -> Option<
 }
 
 /// `while C:` becomes `while True:` with `if not (C): break`, at every turn at the same place.
-fn endless(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
+fn endless(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
     let Loop { header_end, inner, margin, .. } = plain_loop(source, node)?;
     let condition = node.child_by_field_name("condition")?;
     if matches!(condition.kind(), "true" | "integer")
@@ -67,7 +67,7 @@ fn endless(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
 }
 
 /// `for t in e:` becomes a `while` that takes the next element until there is none.
-fn over_iterator(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
+fn over_iterator(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
     let Loop { header_end, margin, inner, .. } = plain_loop(source, node)?;
     let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
     let is_simple = preorder(left)
@@ -94,7 +94,7 @@ fn over_iterator(source: &Source<'_>, node: Node<'_>) -> Option<Change> {
 }
 
 /// The text of an expression, in parentheses where it would fall apart as an argument.
-pub(super) fn tight(source: &Source<'_>, node: Node<'_>) -> String {
+pub(super) fn tight(source: &ParsedSource<'_>, node: Node<'_>) -> String {
     let text = source.str(node);
     if matches!(node.kind(), "expression_list" | "conditional_expression" | "lambda" | "yield" | "named_expression") {
         format!("({text})")
@@ -104,7 +104,7 @@ pub(super) fn tight(source: &Source<'_>, node: Node<'_>) -> String {
 }
 
 /// True where one of the builtin functions may have been given another meaning: it stands anywhere but in a call.
-pub(super) fn is_shadowed(source: &Source<'_>, builtins: &[&str]) -> bool {
+pub(super) fn is_shadowed(source: &ParsedSource<'_>, builtins: &[&str]) -> bool {
     preorder(source.root()).into_iter().any(|node| {
         node.kind() == "identifier"
             && builtins.contains(&source.str(node))

@@ -1,9 +1,9 @@
 //! Ruby: `while` and `until`, each as the other of the opposite condition.
 
 use super::Change;
-use crate::rewrites::{Edits, Source, source::preorder};
+use crate::rewrites::{Edits, ParsedSource, source::preorder};
 
-pub(super) fn ways(source: &Source<'_>) -> Vec<Change> {
+pub(super) fn ways(source: &ParsedSource<'_>) -> Vec<Change> {
     let mut ways = Vec::new();
     for node in preorder(source.root()) {
         let other = match node.kind() {

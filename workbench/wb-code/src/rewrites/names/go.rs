@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Name, Role, all_of, identifiers, nearest, rest_of};
-use crate::rewrites::{Refusal, Source, source::is_field};
+use crate::rewrites::{ParsedSource, Refusal, source::is_field};
 
 const BLOCKS: &[&str] = &[
     "block",
@@ -17,7 +17,7 @@ const BLOCKS: &[&str] = &[
     "communication_case",
 ];
 
-pub(super) fn names<'t>(_source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(_source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     Ok(identifiers(function, role))
 }
 

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Name, Role, all_of, identifiers, nearest, rest_of};
-use crate::rewrites::{Refusal, Source, source::is_field};
+use crate::rewrites::{ParsedSource, Refusal, source::is_field};
 
 const BLOCKS: &[&str] = &[
     "block",
@@ -16,11 +16,11 @@ const BLOCKS: &[&str] = &[
     "method_declaration",
 ];
 
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     Ok(identifiers(function, |node| role(source, node)))
 }
 
-fn role(source: &Source<'_>, node: Node<'_>) -> Option<Role> {
+fn role(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Role> {
     let parent = node.parent()?;
     match parent.kind() {
         "method_invocation" if is_field(node, "name") => None,
@@ -49,7 +49,7 @@ fn role(source: &Source<'_>, node: Node<'_>) -> Option<Role> {
     }
 }
 
-fn declared(source: &Source<'_>, declarator: Node<'_>) -> Role {
+fn declared(source: &ParsedSource<'_>, declarator: Node<'_>) -> Role {
     let Some(declaration) = declarator.parent() else { return Role::Blocked };
     match declaration.kind() {
         "spread_parameter" => declaration.parent().and_then(|list| list.parent()).map_or(Role::Blocked, all_of),

@@ -6,7 +6,7 @@ use super::{Name, Role, all_of, nearest, pattern_top};
 use crate::{
     languages::Language,
     rewrites::{
-        Refusal, Source,
+        ParsedSource, Refusal,
         source::{function_kinds, is_field, preorder},
     },
 };
@@ -29,7 +29,7 @@ const BLOCKS: &[&str] = &[
     "program",
 ];
 
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     let mut names = Vec::new();
     for node in preorder(function) {
         let kind = node.kind();

@@ -20,7 +20,7 @@ use std::{
 use tree_sitter::Node;
 
 use super::{
-    Refusal, Source,
+    ParsedSource, Refusal,
     source::{ancestors, preorder, within},
 };
 use crate::languages::Language;
@@ -52,7 +52,7 @@ fn identifiers<'t>(function: Node<'t>, role: impl Fn(Node<'t>) -> Option<Role>) 
 }
 
 /// The identifiers of a function that matter, in the order of the source.
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     match source.language {
         Language::Python => python::names(source, function),
         Language::JavaScript => javascript::names(source, function),
@@ -71,7 +71,7 @@ const SPECIAL: &[&str] =
 
 /// The variables of a function that can get other names, with all their places, by their names.
 pub(super) fn own_variables<'t>(
-    source: &'t Source<'_>,
+    source: &'t ParsedSource<'_>,
     function: Node<'t>,
 ) -> Result<BTreeMap<&'t str, Vec<Name<'t>>>, Refusal> {
     let mut by_name: BTreeMap<&'t str, Vec<Name<'t>>> = BTreeMap::new();
@@ -96,7 +96,7 @@ pub(super) fn own_variables<'t>(
 }
 
 /// The names that a function binds itself and that nothing ties to the outside.
-pub(super) fn locals<'t>(source: &'t Source<'_>, names: &[Name<'t>]) -> BTreeSet<&'t str> {
+pub(super) fn locals<'t>(source: &'t ParsedSource<'_>, names: &[Name<'t>]) -> BTreeSet<&'t str> {
     let is_bound = |name: &&Name<'_>| matches!(name.role, Role::Bind(_));
     let mut local: BTreeSet<&str> = names.iter().filter(is_bound).map(|name| source.str(name.node)).collect();
     for name in names.iter().filter(|name| name.role == Role::Blocked) {

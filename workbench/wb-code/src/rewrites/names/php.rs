@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Name, Role};
 use crate::rewrites::{
-    Refusal, Source,
+    ParsedSource, Refusal,
     source::{ancestors, is_field, preorder},
 };
 
@@ -14,7 +14,7 @@ const REFLECTION: &[&str] = &["compact", "extract", "eval", "get_defined_vars", 
 const GLOBALS: &[&str] =
     &["_GET", "_POST", "_SERVER", "_COOKIE", "_FILES", "_ENV", "_REQUEST", "_SESSION", "GLOBALS", "this"];
 
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     let mut names = Vec::new();
     for node in preorder(function) {
         match node.kind() {
@@ -40,7 +40,7 @@ pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Ve
     Ok(names)
 }
 
-fn role(source: &Source<'_>, name: Node<'_>, variable: Node<'_>, function: Node<'_>) -> Role {
+fn role(source: &ParsedSource<'_>, name: Node<'_>, variable: Node<'_>, function: Node<'_>) -> Role {
     let Some(holder) = variable.parent() else { return Role::Blocked };
     let has_default = holder.child_by_field_name("default_value").is_some();
     match holder.kind() {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Name, Role, nearest, pattern_top};
 use crate::rewrites::{
-    Refusal, Source,
+    ParsedSource, Refusal,
     source::{ancestors, is_field, preorder},
 };
 
@@ -26,7 +26,7 @@ const COMPREHENSIONS: &[&str] =
 const REFLECTION: &[&str] =
     &["locals", "vars", "eval", "exec", "dir", "execfile", "_getframe", "evaluate", "currentframe", "stack"];
 
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     let Some(body) = function.child_by_field_name("body") else { return Err(Refusal::NoSite) };
     let mut names = Vec::new();
     let mut keywords = Vec::new();

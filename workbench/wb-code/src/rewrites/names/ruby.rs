@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Name, Role, all_of, nearest, rest_of};
 use crate::rewrites::{
-    Refusal, Source,
+    ParsedSource, Refusal,
     source::{is_field, preorder},
 };
 
@@ -14,7 +14,7 @@ const SCOPES: &[&str] = &["method", "singleton_method", "block", "do_block", "la
 const REFLECTION: &[&str] =
     &["binding", "eval", "instance_eval", "class_eval", "local_variables", "define_method", "ERB"];
 
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     let mut names = Vec::new();
     for node in preorder(function) {
         if matches!(node.kind(), "case_match" | "heredoc_body" | "class" | "module" | "singleton_class") {

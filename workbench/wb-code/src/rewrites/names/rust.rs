@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Name, Role, all_of, nearest, rest_of};
 use crate::rewrites::{
-    Refusal, Source,
+    ParsedSource, Refusal,
     source::{ancestors, is_field, preorder},
 };
 
@@ -41,7 +41,7 @@ const MACROS: &[&str] = &[
     "todo",
 ];
 
-pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
+pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
     let mut names: Vec<Name<'t>> = Vec::new();
     let mut in_formats: Vec<&str> = Vec::new();
     for node in preorder(function) {
@@ -72,7 +72,7 @@ pub(super) fn names<'t>(source: &'t Source<'_>, function: Node<'t>) -> Result<Ve
     Ok(names)
 }
 
-fn role(source: &Source<'_>, node: Node<'_>, function: Node<'_>) -> Option<Role> {
+fn role(source: &ParsedSource<'_>, node: Node<'_>, function: Node<'_>) -> Option<Role> {
     let parent = node.parent()?;
     if !source.str(node).starts_with(|c: char| c.is_lowercase() || c == '_') {
         return None;

@@ -6,7 +6,7 @@ use super::in_bodies;
 use crate::{
     languages::Language,
     rewrites::{
-        Draw, Edits, Refusal, Source,
+        Draw, Edits, ParsedSource, Refusal,
         rewrite::{Change, Rewrite},
         source::named_children,
     },
@@ -36,7 +36,7 @@ const CHANGES: &[&str] = &[
 ];
 
 impl Rewrite for DroppedUpdate {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let sites: Vec<Node<'_>> = in_bodies(source).into_iter().filter(|node| is_update(source, *node)).collect();
         let statement = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
         let mut edits = Edits::new();
@@ -65,7 +65,7 @@ const HOLDERS: &[&str] = &[
     "do",
 ];
 
-fn is_update(source: &Source<'_>, statement: Node<'_>) -> bool {
+fn is_update(source: &ParsedSource<'_>, statement: Node<'_>) -> bool {
     if !statement.parent().is_some_and(|parent| HOLDERS.contains(&parent.kind())) {
         return false;
     }
@@ -92,7 +92,7 @@ fn is_update(source: &Source<'_>, statement: Node<'_>) -> bool {
 }
 
 /// True where a call is that of a method that changes its object.
-fn changes(source: &Source<'_>, call: Node<'_>) -> bool {
+fn changes(source: &ParsedSource<'_>, call: Node<'_>) -> bool {
     let callee = call.child_by_field_name("function").or_else(|| call.child_by_field_name("name"));
     let text = callee.map(|callee| source.str(callee)).unwrap_or_default();
     CHANGES.contains(&text.rsplit('.').next().unwrap_or_default())

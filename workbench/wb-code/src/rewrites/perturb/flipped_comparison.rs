@@ -4,7 +4,7 @@ use super::{one_changed, operators};
 use crate::{
     languages::Language,
     rewrites::{
-        Draw, Refusal, Source,
+        Draw, ParsedSource, Refusal,
         rewrite::{Change, Rewrite},
     },
 };
@@ -12,7 +12,7 @@ use crate::{
 pub(in crate::rewrites) struct FlippedComparison;
 
 impl Rewrite for FlippedComparison {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let sites: Vec<_> = operators(source)
             .into_iter()
             .filter_map(|node| {

@@ -9,7 +9,7 @@ mod wrong_operator;
 use tree_sitter::Node;
 
 use super::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     rewrite::Change,
     source::{ancestors, preorder},
 };
@@ -21,13 +21,13 @@ pub(super) use swapped_branches::SwappedBranches;
 pub(super) use wrong_operator::WrongOperator;
 
 /// Nodes in the bodies of functions: what stands in a signature (types, defaults) is left alone.
-fn in_bodies<'t>(source: &'t Source<'_>) -> Vec<Node<'t>> {
+fn in_bodies<'t>(source: &'t ParsedSource<'_>) -> Vec<Node<'t>> {
     let bodies = source.functions().into_iter().filter_map(|function| function.child_by_field_name("body"));
     bodies.flat_map(preorder).collect()
 }
 
 /// One of several nodes, drawn, with another text in its place.
-fn one_changed(source: &Source<'_>, draw: &mut Draw, sites: &[(Node<'_>, &str)]) -> Result<Change, Refusal> {
+fn one_changed(source: &ParsedSource<'_>, draw: &mut Draw, sites: &[(Node<'_>, &str)]) -> Result<Change, Refusal> {
     let (node, new) = *draw.one_of(sites).ok_or(Refusal::NoSite)?;
     let mut edits = Edits::new();
     edits.replace(node.byte_range(), new);
@@ -35,7 +35,7 @@ fn one_changed(source: &Source<'_>, draw: &mut Draw, sites: &[(Node<'_>, &str)])
 }
 
 /// Operator tokens in bodies whose parent computes a value with them.
-fn operators<'t>(source: &'t Source<'_>) -> Vec<Node<'t>> {
+fn operators<'t>(source: &'t ParsedSource<'_>) -> Vec<Node<'t>> {
     let computes = |node: &Node<'t>| {
         node.parent().is_some_and(|parent| {
             matches!(

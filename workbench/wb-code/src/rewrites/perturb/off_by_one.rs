@@ -2,14 +2,14 @@
 
 use super::{in_bodies, operators};
 use crate::rewrites::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     rewrite::{Change, Rewrite},
 };
 
 pub(in crate::rewrites) struct OffByOne;
 
 impl Rewrite for OffByOne {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let mut sites = Vec::new();
         for node in in_bodies(source) {
             let is_number = matches!(

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::in_bodies;
 use crate::rewrites::{
-    Draw, Edits, Refusal, Source,
+    Draw, Edits, ParsedSource, Refusal,
     rewrite::{Change, Rewrite},
     source::named_children,
 };
@@ -12,7 +12,7 @@ use crate::rewrites::{
 pub(in crate::rewrites) struct SwappedBranches;
 
 impl Rewrite for SwappedBranches {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let sites: Vec<(Node<'_>, Node<'_>)> =
             in_bodies(source).into_iter().filter_map(|node| branches(source, node)).collect();
         let (one, other) = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
@@ -24,7 +24,7 @@ impl Rewrite for SwappedBranches {
 }
 
 /// The two blocks of an `if` with one plain `else`, if they differ and stand at one depth.
-fn branches<'t>(source: &Source<'_>, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
+fn branches<'t>(source: &ParsedSource<'_>, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
     if node.kind() == "conditional_expression" && source.language == crate::Language::Python {
         let parts = named_children(node);
         let [one, _, other] = parts.as_slice() else { return None };

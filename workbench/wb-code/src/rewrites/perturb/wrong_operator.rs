@@ -2,14 +2,14 @@
 
 use super::{one_changed, operators};
 use crate::rewrites::{
-    Draw, Refusal, Source,
+    Draw, ParsedSource, Refusal,
     rewrite::{Change, Rewrite},
 };
 
 pub(in crate::rewrites) struct WrongOperator;
 
 impl Rewrite for WrongOperator {
-    fn edits(&self, source: &Source<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
+    fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
         let sites: Vec<_> = operators(source)
             .into_iter()
             .filter_map(|node| {

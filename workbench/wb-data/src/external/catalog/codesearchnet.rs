@@ -3,8 +3,8 @@
 //! Functions are put into the packaging of the original release, so that recipes and readers of the one read the other.
 
 use super::super::{
-    conversions::{Annotations, Column, Conversion, Kind, Output, Rows},
-    entry::{Entry, Origin, Part, Wanted},
+    conversions::{Annotations, ColumnContent, ColumnField, Conversion, OutputFile, Rows},
+    entry::{DataSetFolder, Entry, ServedFiles, WantedFile},
 };
 
 /// The languages of the release.
@@ -12,20 +12,20 @@ pub(super) const LANGUAGES: [&str; 6] = ["go", "java", "javascript", "php", "pyt
 
 const HUB: (&str, &str) = ("code-search-net/code_search_net", "bd0cf261e357a3eb5c8fba490d23ec1a1cd59555");
 
-const fn text(from: &'static str, to: &'static str) -> Column {
-    Column { from, to, kind: Kind::Text }
+const fn text(from: &'static str, to: &'static str) -> ColumnField {
+    ColumnField { from, to, kind: ColumnContent::Text }
 }
 
-const fn texts(from: &'static str, to: &'static str) -> Column {
-    Column { from, to, kind: Kind::Texts }
+const fn texts(from: &'static str, to: &'static str) -> ColumnField {
+    ColumnField { from, to, kind: ColumnContent::Texts }
 }
 
-const fn any(from: &'static str, to: &'static str) -> Column {
-    Column { from, to, kind: Kind::Any }
+const fn any(from: &'static str, to: &'static str) -> ColumnField {
+    ColumnField { from, to, kind: ColumnContent::Any }
 }
 
 /// The hub's columns under the names of the release. Its `sha` is not there; it is part of the address.
-const FUNCTION: [Column; 11] = [
+const FUNCTION: [ColumnField; 11] = [
     any("repository_name", "repo"),
     any("func_path_in_repository", "path"),
     text("func_name", "func_name"),
@@ -40,7 +40,7 @@ const FUNCTION: [Column; 11] = [
 ];
 
 /// AdvTest names a function without its class by `identifier`; in what is measured, `func_name` is empty.
-const ADVERSARIAL: [Column; 8] = [
+const ADVERSARIAL: [ColumnField; 8] = [
     any("nwo", "repo"),
     any("path", "path"),
     text("identifier", "func_name"),
@@ -111,17 +111,17 @@ fn functions(language: &str, split: &str) -> u64 {
 }
 
 /// A folder for each language and split; `splits` has the hub's and the release's names.
-fn parts(splits: &[(&str, &str)]) -> Vec<Part> {
+fn parts(splits: &[(&str, &str)]) -> Vec<DataSetFolder> {
     let each = LANGUAGES.into_iter().flat_map(|language| splits.iter().map(move |split| (language, *split)));
     each.map(|(language, (of_hub, split))| {
         let from = "functions";
         let rows = Rows {
-            outputs: vec![Output { from, to: format!("{language}_{split}_0.jsonl.gz") }],
+            outputs: vec![OutputFile { from, to: format!("{language}_{split}_0.jsonl.gz") }],
             columns: FUNCTION.to_vec(),
             unit: "functions",
         };
-        let files = [Wanted::new(format!("{language}/{of_hub}-*.parquet")).called(from)];
-        Part {
+        let files = [WantedFile::new(format!("{language}/{of_hub}-*.parquet")).called(from)];
+        DataSetFolder {
             place: format!("codesearchnet/{language}/final/jsonl/{split}"),
             instead: vec![
                 format!("codesearchnet/{language}/{split}.jsonl"),
@@ -130,37 +130,37 @@ fn parts(splits: &[(&str, &str)]) -> Vec<Part> {
             ],
             language: Some(language),
             records: Some(functions(language, split)),
-            origins: vec![Origin::hub(HUB.0, HUB.1, files)],
+            origins: vec![ServedFiles::hub(HUB.0, HUB.1, files)],
             conversion: Conversion::Rows(rows),
         }
     })
     .collect()
 }
 
-fn annotations() -> Part {
+fn annotations() -> DataSetFolder {
     let files = [
-        Wanted::new("resources/annotationStore.csv")
+        WantedFile::new("resources/annotationStore.csv")
             .of(677_798)
             .sha256("0340af32b551ceadb74fec147f97642b7fedf3ff039e38fb86baff49ee899846"),
-        Wanted::new("resources/queries.csv")
+        WantedFile::new("resources/queries.csv")
             .of(2_493)
             .sha256("037509c717c2e164721f0fd3ea45cb05f36669551af643f53930a92b76b146cf"),
     ];
-    let origin = Origin::github("github/CodeSearchNet", "106e827405c968597da938f6b373d30183918869", files);
-    Part::new("codesearchnet/annotated", Conversion::Annotations(Annotations), vec![origin])
+    let origin = ServedFiles::github("github/CodeSearchNet", "106e827405c968597da938f6b373d30183918869", files);
+    DataSetFolder::new("codesearchnet/annotated", Conversion::Annotations(Annotations), vec![origin])
 }
 
-fn advtest() -> Part {
+fn advtest() -> DataSetFolder {
     let rows = Rows {
         outputs: vec![
-            Output { from: "test", to: "test.jsonl.gz".into() },
-            Output { from: "validation", to: "valid.jsonl.gz".into() },
+            OutputFile { from: "test", to: "test.jsonl.gz".into() },
+            OutputFile { from: "validation", to: "valid.jsonl.gz".into() },
         ],
         columns: ADVERSARIAL.to_vec(),
         unit: "functions",
     };
-    let files = ["test", "validation"].map(|split| Wanted::new(format!("data/{split}-*.parquet")).called(split));
+    let files = ["test", "validation"].map(|split| WantedFile::new(format!("data/{split}-*.parquet")).called(split));
     let commit = "f38ee8712c776ac49d99a846c2e06490aa660484";
-    let origin = Origin::hub("google/code_x_glue_tc_nl_code_search_adv", commit, files);
-    Part::new("codesearchnet/AdvTest", Conversion::Rows(rows), vec![origin])
+    let origin = ServedFiles::hub("google/code_x_glue_tc_nl_code_search_adv", commit, files);
+    DataSetFolder::new("codesearchnet/AdvTest", Conversion::Rows(rows), vec![origin])
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         conversions::{Beir, Conversion},
-        entry::{Entry, Origin, Part, Wanted},
+        entry::{DataSetFolder, Entry, ServedFiles, WantedFile},
     },
     codesearchnet::LANGUAGES,
 };
@@ -55,7 +55,7 @@ pub(super) fn entries() -> Vec<Entry> {
     tasks.chain(with_languages).collect()
 }
 
-fn entry(task: &str, license: &'static str, parts: Vec<Part>) -> Entry {
+fn entry(task: &str, license: &'static str, parts: Vec<DataSetFolder>) -> Entry {
     Entry {
         name: format!("coir-{task}"),
         title: format!("CoIR, {task} (Li et al. 2024)"),
@@ -71,11 +71,11 @@ fn entry(task: &str, license: &'static str, parts: Vec<Part>) -> Entry {
 }
 
 /// A folder, of repository folders with documents, queries and judgements.
-fn part(place: String, id: &str, commit: &str, [corpus, queries, qrels]: [&str; 3]) -> Part {
+fn part(place: String, id: &str, commit: &str, [corpus, queries, qrels]: [&str; 3]) -> DataSetFolder {
     let files = [
-        Wanted::new(format!("{corpus}/corpus-*.parquet")).called("corpus"),
-        Wanted::new(format!("{queries}/queries-*.parquet")).called("queries"),
-        Wanted::new(format!("{qrels}/test-*.parquet")).called("qrels"),
+        WantedFile::new(format!("{corpus}/corpus-*.parquet")).called("corpus"),
+        WantedFile::new(format!("{queries}/queries-*.parquet")).called("queries"),
+        WantedFile::new(format!("{qrels}/test-*.parquet")).called("qrels"),
     ];
-    Part::new(place, Conversion::Beir(Beir { split: "test" }), vec![Origin::hub(id, commit, files)])
+    DataSetFolder::new(place, Conversion::Beir(Beir { split: "test" }), vec![ServedFiles::hub(id, commit, files)])
 }

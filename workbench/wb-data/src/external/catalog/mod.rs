@@ -57,7 +57,7 @@ pub fn find(names: &[String], languages: &[String]) -> Result<Vec<Entry>> {
 /// Records of everything that the catalog puts at a place under `datasets/external` or inside of it; none where it puts
 /// nothing there, or their number is not known.
 pub fn records_at(place: &str) -> Option<u64> {
-    let inside = |part: &&super::entry::Part| {
+    let inside = |part: &&super::entry::DataSetFolder| {
         part.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let all = catalog();

@@ -2,14 +2,14 @@
 
 use super::super::{
     conversions::{AsItIs, Conversion, Docstrings},
-    entry::{Entry, Origin, Part, Wanted},
+    entry::{DataSetFolder, Entry, ServedFiles, WantedFile},
 };
 
 /// A file with its bytes and its SHA-256.
 type Known = (&'static str, u64, &'static str);
 
-fn known(folder: &str, files: &[Known]) -> Vec<Wanted> {
-    let wanted = |(name, bytes, hash): &Known| Wanted::new(format!("{folder}/{name}")).of(*bytes).sha256(hash);
+fn known(folder: &str, files: &[Known]) -> Vec<WantedFile> {
+    let wanted = |(name, bytes, hash): &Known| WantedFile::new(format!("{folder}/{name}")).of(*bytes).sha256(hash);
     files.iter().map(wanted).collect()
 }
 
@@ -28,8 +28,8 @@ pub(super) fn cosqa() -> Vec<Entry> {
         [("cosqa-dev.json", 400_120, "247d48d6072f122cdd16b38974d50bc3253d80d42c3ca89790df3a7a28627cad")];
     let mut files = known("data/search", &SEARCH);
     files.extend(known("data/qa", &LABELED));
-    files.push(Wanted::new("data/qa/cosqa-train.json").git("2a6097da0e2c714fd4b43176d6aaa7ae5eb58b89"));
-    let origin = Origin::github("Jun-jie-Huang/CoCLR", "14ebcacf9e9bc3e7109102632bc63047876f27d2", files);
+    files.push(WantedFile::new("data/qa/cosqa-train.json").git("2a6097da0e2c714fd4b43176d6aaa7ae5eb58b89"));
+    let origin = ServedFiles::github("Jun-jie-Huang/CoCLR", "14ebcacf9e9bc3e7109102632bc63047876f27d2", files);
     vec![Entry {
         name: "cosqa".into(),
         title: "CoSQA, web queries and Python functions (Huang et al. 2021)".into(),
@@ -37,7 +37,7 @@ pub(super) fn cosqa() -> Vec<Entry> {
         license: "data C-UDA 1.0, code MIT",
         about: None,
         note: "",
-        parts: vec![Part::new("cosqa", Conversion::AsItIs(AsItIs), vec![origin])],
+        parts: vec![DataSetFolder::new("cosqa", Conversion::AsItIs(AsItIs), vec![origin])],
     }]
 }
 
@@ -46,9 +46,10 @@ pub(super) fn entries() -> Vec<Entry> {
 }
 
 fn conala() -> Entry {
-    let files = ["train", "test"]
-        .map(|split| Wanted::new(format!("data/conala-paired-{split}.json")).called(format!("conala-{split}.json")));
-    let origin = Origin::hub("neulab/conala", "fbc749f1c537e5c3834e93b15784302e331debe2", files);
+    let files = ["train", "test"].map(|split| {
+        WantedFile::new(format!("data/conala-paired-{split}.json")).called(format!("conala-{split}.json"))
+    });
+    let origin = ServedFiles::hub("neulab/conala", "fbc749f1c537e5c3834e93b15784302e331debe2", files);
     Entry {
         name: "conala".into(),
         title: "CoNaLa, the curated part (Yin et al. 2018)".into(),
@@ -56,7 +57,7 @@ fn conala() -> Entry {
         license: "MIT; questions of Stack Overflow, CC BY-SA",
         about: Some(627_000),
         note: "JSON lines, in spite of the files' names",
-        parts: vec![Part::new("conala", Conversion::AsItIs(AsItIs), vec![origin])],
+        parts: vec![DataSetFolder::new("conala", Conversion::AsItIs(AsItIs), vec![origin])],
     }
 }
 
@@ -77,7 +78,7 @@ fn mbxp() -> Entry {
         ("mbswp_release_v1.jsonl", 1_258_497, "b390ee15df6170386e5f5771f227ef4df3ea7eb994b09d39ecec888e77daefc9"),
     ];
     let commit = "e09974f990eeaf0c0e8f2b5eaff4be66effb2c86";
-    let origin = Origin::github("amazon-science/mxeval", commit, known("data/mbxp", &FILES));
+    let origin = ServedFiles::github("amazon-science/mxeval", commit, known("data/mbxp", &FILES));
     Entry {
         name: "mbxp".into(),
         title: "MBXP, programming problems in 13 languages (Athiwaratkun et al. 2022)".into(),
@@ -85,7 +86,7 @@ fn mbxp() -> Entry {
         license: "CC BY 4.0",
         about: Some(sum(&FILES)),
         note: "Go, Perl, Scala and Swift have no solutions",
-        parts: vec![Part::new("mbxp", Conversion::AsItIs(AsItIs), vec![origin])],
+        parts: vec![DataSetFolder::new("mbxp", Conversion::AsItIs(AsItIs), vec![origin])],
     }
 }
 
@@ -100,9 +101,9 @@ fn humaneval_x() -> Entry {
     ];
     let files = FILES.map(|(language, bytes, hash)| {
         let folder = format!("codegeex/benchmark/humaneval-x/{language}/data");
-        Wanted::new(format!("{folder}/humaneval_{language}.jsonl.gz")).of(bytes).sha256(hash)
+        WantedFile::new(format!("{folder}/humaneval_{language}.jsonl.gz")).of(bytes).sha256(hash)
     });
-    let origin = Origin::github("zai-org/CodeGeeX", "2838420b7b4492cf3d16bce5320e26e65960c9e2", files);
+    let origin = ServedFiles::github("zai-org/CodeGeeX", "2838420b7b4492cf3d16bce5320e26e65960c9e2", files);
     Entry {
         name: "humaneval_x".into(),
         title: "HumanEval-X, 164 problems in six languages (Zheng et al. 2023)".into(),
@@ -110,7 +111,7 @@ fn humaneval_x() -> Entry {
         license: "Apache-2.0",
         about: Some(sum(&FILES)),
         note: "the repository was THUDM/CodeGeeX before; the files were seen under that name",
-        parts: vec![Part::new("humaneval_x", Conversion::AsItIs(AsItIs), vec![origin])],
+        parts: vec![DataSetFolder::new("humaneval_x", Conversion::AsItIs(AsItIs), vec![origin])],
     }
 }
 
@@ -124,7 +125,7 @@ fn java_cs() -> Entry {
         ("test.java-cs.txt.cs", 228_990, "7a863a53cba15473d44ef2f7c99096370a204d4c1a54cc3d81c59d4a305756af"),
     ];
     let files = known("Code-Code/code-to-code-trans/data", &FILES);
-    let origin = Origin::github("microsoft/CodeXGLUE", "ac74a62802a0dd159b3258c78a2df8ad36cdf2b9", files);
+    let origin = ServedFiles::github("microsoft/CodeXGLUE", "ac74a62802a0dd159b3258c78a2df8ad36cdf2b9", files);
     Entry {
         name: "java_cs".into(),
         title: "Java–C# translations of CodeXGLUE (Lu et al. 2021)".into(),
@@ -132,7 +133,7 @@ fn java_cs() -> Entry {
         license: "data C-UDA 1.0, code MIT",
         about: Some(sum(&FILES)),
         note: "",
-        parts: vec![Part::new("java_cs", Conversion::AsItIs(AsItIs), vec![origin])],
+        parts: vec![DataSetFolder::new("java_cs", Conversion::AsItIs(AsItIs), vec![origin])],
     }
 }
 
@@ -151,12 +152,13 @@ const DOCSTRING_FILES: [(&str, &str, Option<u64>, &str); 9] = [
 
 fn docstrings() -> Entry {
     let files = DOCSTRING_FILES.map(|(kind, split, bytes, git)| {
-        let wanted = Wanted::new(format!("parallel-corpus/data_ps.{kind}.{split}")).called(format!("{kind}.{split}"));
+        let wanted =
+            WantedFile::new(format!("parallel-corpus/data_ps.{kind}.{split}")).called(format!("{kind}.{split}"));
         let wanted = wanted.git(git);
         bytes.map_or(wanted.clone(), |bytes| wanted.of(bytes))
     });
     let commit = "385207e41898dece913cafb8a5b31144014db29d";
-    let origin = Origin::github("EdinburghNLP/code-docstring-corpus", commit, files);
+    let origin = ServedFiles::github("EdinburghNLP/code-docstring-corpus", commit, files);
     Entry {
         name: "code_docstring_corpus".into(),
         title: "code-docstring-corpus, Python functions (Miceli Barone and Sennrich 2017)".into(),
@@ -164,6 +166,6 @@ fn docstrings() -> Entry {
         license: "for research in machine learning and language only; each function under its repository's license",
         about: None,
         note: "all 113,000 functions of the main corpus; recipes that name the folder train on all three splits",
-        parts: vec![Part::new("code_docstring_corpus", Conversion::Docstrings(Docstrings), vec![origin])],
+        parts: vec![DataSetFolder::new("code_docstring_corpus", Conversion::Docstrings(Docstrings), vec![origin])],
     }
 }

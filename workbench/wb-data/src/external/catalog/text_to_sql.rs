@@ -1,8 +1,8 @@
 //! Text-to-SQL: Spider with its databases, BIRD's mini-dev, and gretel's synthetic questions.
 
 use super::super::{
-    conversions::{Column, Conversion, Kind, Output, Rows, Unzip},
-    entry::{Entry, Origin, Part, Wanted},
+    conversions::{ColumnContent, ColumnField, Conversion, OutputFile, Rows, Unzip},
+    entry::{DataSetFolder, Entry, ServedFiles, WantedFile},
 };
 
 const GB: u64 = 1_000_000_000;
@@ -40,7 +40,7 @@ pub(super) fn entries() -> Vec<Entry> {
     ]
 }
 
-fn spider() -> Part {
+fn spider() -> DataSetFolder {
     let unzip = Unzip {
         archive: "spider.zip",
         root: "tables.json",
@@ -48,12 +48,12 @@ fn spider() -> Part {
         needs: vec!["dev.json", "tables.json", "train_spider.json", "database"],
         most: 4 * GB,
     };
-    let files = [Wanted::new("data/spider.zip").of(99_736_136)];
-    let origin = Origin::hub("xlangai/spider", "6232cc3fad6d54c62b3ba23a364083a98ff36a17", files);
-    Part::new("spider", Conversion::Unzip(unzip), vec![origin])
+    let files = [WantedFile::new("data/spider.zip").of(99_736_136)];
+    let origin = ServedFiles::hub("xlangai/spider", "6232cc3fad6d54c62b3ba23a364083a98ff36a17", files);
+    DataSetFolder::new("spider", Conversion::Unzip(unzip), vec![origin])
 }
 
-fn bird() -> Part {
+fn bird() -> DataSetFolder {
     let unzip = Unzip {
         archive: "minidev.zip",
         root: "dev_databases/",
@@ -61,25 +61,25 @@ fn bird() -> Part {
         needs: vec!["mini_dev_sqlite.json", "dev_databases"],
         most: 12 * GB,
     };
-    let questions = [Wanted::new("data/mini_dev_sqlite-00000-of-00001.json").called("mini_dev_sqlite.json")];
+    let questions = [WantedFile::new("data/mini_dev_sqlite-00000-of-00001.json").called("mini_dev_sqlite.json")];
     let archive =
-        [Wanted::new("minidev.zip").sha256("cc48ba16838204e4e214512030cb572eeb5f7bcdd999bae4b9b6ff12ec13b92f")];
+        [WantedFile::new("minidev.zip").sha256("cc48ba16838204e4e214512030cb572eeb5f7bcdd999bae4b9b6ff12ec13b92f")];
     let origins = vec![
-        Origin::hub("birdsql/bird_mini_dev", "f65faf4ae3b638c1fa6df1d3370c8d92c8366301", questions),
-        Origin::web("https://bird-bench.oss-cn-beijing.aliyuncs.com", archive),
+        ServedFiles::hub("birdsql/bird_mini_dev", "f65faf4ae3b638c1fa6df1d3370c8d92c8366301", questions),
+        ServedFiles::web("https://bird-bench.oss-cn-beijing.aliyuncs.com", archive),
     ];
-    Part::new("bird", Conversion::Unzip(unzip), origins)
+    DataSetFolder::new("bird", Conversion::Unzip(unzip), origins)
 }
 
-fn synthetic() -> Part {
-    const fn text(name: &'static str) -> Column {
-        Column { from: name, to: name, kind: Kind::Text }
+fn synthetic() -> DataSetFolder {
+    const fn text(name: &'static str) -> ColumnField {
+        ColumnField { from: name, to: name, kind: ColumnContent::Text }
     }
-    const fn any(name: &'static str) -> Column {
-        Column { from: name, to: name, kind: Kind::Any }
+    const fn any(name: &'static str) -> ColumnField {
+        ColumnField { from: name, to: name, kind: ColumnContent::Any }
     }
     let rows = Rows {
-        outputs: ["train", "test"].map(|split| Output { from: split, to: format!("{split}.jsonl") }).to_vec(),
+        outputs: ["train", "test"].map(|split| OutputFile { from: split, to: format!("{split}.jsonl") }).to_vec(),
         columns: vec![
             any("id"),
             any("domain"),
@@ -96,8 +96,8 @@ fn synthetic() -> Part {
         unit: "questions",
     };
     let files = ["train", "test"]
-        .map(|split| Wanted::new(format!("synthetic_text_to_sql_{split}.snappy.parquet")).called(split));
+        .map(|split| WantedFile::new(format!("synthetic_text_to_sql_{split}.snappy.parquet")).called(split));
     let commit = "740ab236e64503fba51be1101df7a1be83bf455d";
-    let origin = Origin::hub("gretelai/synthetic_text_to_sql", commit, files);
-    Part::new("synthetic-sql", Conversion::Rows(rows), vec![origin])
+    let origin = ServedFiles::hub("gretelai/synthetic_text_to_sql", commit, files);
+    DataSetFolder::new("synthetic-sql", Conversion::Rows(rows), vec![origin])
 }

@@ -17,10 +17,10 @@ use wb_core::{Error as CoreError, Progress};
 
 use super::{
     as_it_is::copy,
-    conversion::{Convert, Counts, Inputs, count},
+    conversion::{ConversionCounts, Convert, Inputs, count},
     lines,
 };
-use crate::{Error, Place, Result, sources::open};
+use crate::{Error, RecordPlace, Result, sources::open};
 
 /// `annotationStore.csv` and `queries.csv` as they are, and `corpus.jsonl`: `id`, `language`, `url` and `code` of every
 /// judged function that is among CodeSearchNet's files.
@@ -48,7 +48,12 @@ struct Function {
 }
 
 impl Convert for Annotations {
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts> {
+    fn convert(
+        &self,
+        inputs: &Inputs<'_>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ConversionCounts> {
         let store = inputs.one(STORE)?;
         let judged = judged(store)?;
         copy(store, &into.join(STORE))?;
@@ -57,7 +62,7 @@ impl Convert for Annotations {
         progress(Progress::new("looking for functions", 0, files.len()));
         let found: Vec<Vec<Function>> = files.par_iter().map(|path| look(path, &judged)).collect::<Result<_>>()?;
         let mut missing = judged.clone();
-        let mut counts = Counts::new();
+        let mut counts = ConversionCounts::new();
         let written = lines::write(&into.join("corpus.jsonl"), |lines| {
             for function in found.into_iter().flatten() {
                 let (Some(url), Some(code)) = (function.url, function.code) else { continue };
@@ -166,7 +171,7 @@ fn look(path: &Path, judged: &BTreeMap<String, String>) -> Result<Vec<Function>>
         }
         let function: Function = serde_json::from_slice(&line).map_err(|error| {
             let message = format!("not a function of CodeSearchNet: {error}");
-            Error::record(Place::line(&path.into(), number), "not a function", message)
+            Error::record(RecordPlace::line(&path.into(), number), "not a function", message)
         })?;
         if function.url.as_ref().is_some_and(|url| judged.contains_key(url)) {
             found.push(function);

@@ -5,7 +5,7 @@ use std::{fs::File, io, path::Path};
 use serde::Serialize;
 use wb_core::{Error as CoreError, Progress, atomic};
 
-use super::conversion::{Convert, Counts, Inputs, count};
+use super::conversion::{ConversionCounts, Convert, Inputs, count};
 use crate::Result;
 
 /// The files themselves, each under the name that it is wanted by.
@@ -13,8 +13,13 @@ use crate::Result;
 pub struct AsItIs;
 
 impl Convert for AsItIs {
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts> {
-        let mut counts = Counts::new();
+    fn convert(
+        &self,
+        inputs: &Inputs<'_>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ConversionCounts> {
+        let mut counts = ConversionCounts::new();
         for (done, file) in inputs.files.iter().enumerate() {
             progress(Progress::new("writing files", done, inputs.files.len()).note(file.name.clone()));
             copy(&file.path, &into.join(&file.name))?;

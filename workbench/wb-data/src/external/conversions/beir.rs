@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use wb_core::Progress;
 
 use super::{
-    conversion::{Convert, Counts, Inputs, count},
+    conversion::{ConversionCounts, Convert, Inputs, count},
     lines,
-    rows::{Column, Kind, rows},
+    rows::{ColumnContent, ColumnField, rows},
 };
 use crate::{Error, Result, sources::columns};
 
@@ -26,17 +26,22 @@ pub struct Beir {
     pub split: &'static str,
 }
 
-const fn any(from: &'static str, to: &'static str) -> Column {
-    Column { from, to, kind: Kind::Any }
+const fn any(from: &'static str, to: &'static str) -> ColumnField {
+    ColumnField { from, to, kind: ColumnContent::Any }
 }
 
-const ID: Column = any("_id", "_id");
-const TEXT: Column = Column { from: "text", to: "text", kind: Kind::Text };
-const TITLE: Column = any("title", "title");
+const ID: ColumnField = any("_id", "_id");
+const TEXT: ColumnField = ColumnField { from: "text", to: "text", kind: ColumnContent::Text };
+const TITLE: ColumnField = any("title", "title");
 
 impl Convert for Beir {
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts> {
-        let mut counts = Counts::new();
+    fn convert(
+        &self,
+        inputs: &Inputs<'_>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ConversionCounts> {
+        let mut counts = ConversionCounts::new();
         let judged = self.qrels(inputs, into, &mut counts, progress)?;
         let mut asked = HashSet::new();
         let n = lines::write(&into.join("queries.jsonl"), |lines| {
@@ -99,7 +104,7 @@ impl Beir {
         &self,
         inputs: &Inputs<'_>,
         into: &Path,
-        counts: &mut Counts,
+        counts: &mut ConversionCounts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Judged> {
         let mut judged = Judged { queries: BTreeSet::new(), documents: BTreeSet::new() };

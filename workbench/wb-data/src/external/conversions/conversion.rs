@@ -10,7 +10,7 @@ use wb_core::Progress;
 use crate::{Error, Result};
 
 /// Numbers of what was written and of what was left out, by a few words each.
-pub type Counts = BTreeMap<String, u64>;
+pub type ConversionCounts = BTreeMap<String, u64>;
 
 /// A fetched file under the name that its conversion asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,8 @@ impl<'a> Inputs<'a> {
 /// A way from fetched files to a folder.
 pub(in super::super) trait Convert {
     /// Writes the folder's files into `into`; gives what was written and, by its reason, what was left out.
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts>;
+    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress))
+    -> Result<ConversionCounts>;
 
     /// Refuses to begin where something is missing on this disk that has to be fetched by another name.
     fn ready(&self, _external: &Path) -> Result<()> {
@@ -63,6 +64,6 @@ pub(in super::super) trait Convert {
 }
 
 /// Adds to a count.
-pub(super) fn count(counts: &mut Counts, what: &str, n: u64) {
+pub(super) fn count(counts: &mut ConversionCounts, what: &str, n: u64) {
     *counts.entry(what.to_owned()).or_default() += n;
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use wb_core::{Error as CoreError, Progress};
 
 use super::{
-    conversion::{Convert, Counts, Inputs, count},
+    conversion::{ConversionCounts, Convert, Inputs, count},
     lines,
 };
 use crate::{Error, Result, sources::open};
@@ -26,8 +26,13 @@ pub struct Docstrings;
 const SPLITS: [&str; 3] = ["train", "valid", "test"];
 
 impl Convert for Docstrings {
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts> {
-        let mut counts = Counts::new();
+    fn convert(
+        &self,
+        inputs: &Inputs<'_>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ConversionCounts> {
+        let mut counts = ConversionCounts::new();
         for (done, split) in SPLITS.into_iter().enumerate() {
             progress(Progress::new("converting functions", done, SPLITS.len()).note(split));
             let file = |kind: &str| {
@@ -47,7 +52,7 @@ impl Convert for Docstrings {
 /// Gives the functions of three files that belong line to line; what is left out is counted.
 fn functions(
     paths: [&Path; 3],
-    counts: &mut Counts,
+    counts: &mut ConversionCounts,
     take: &mut dyn FnMut(serde_json::Value) -> Result<()>,
 ) -> Result<()> {
     let mut readers = [open(paths[0])?.reader, open(paths[1])?.reader, open(paths[2])?.reader];

@@ -17,10 +17,10 @@ use wb_core::Progress;
 pub use annotations::Annotations;
 pub use as_it_is::AsItIs;
 pub use beir::Beir;
-pub use conversion::Counts;
+pub use conversion::ConversionCounts;
 pub(super) use conversion::{Convert, Input, Inputs};
 pub use docstrings::Docstrings;
-pub use rows::{Column, Kind, Output, Rows};
+pub use rows::{ColumnContent, ColumnField, OutputFile, Rows};
 pub use unzip::Unzip;
 
 use crate::Result;
@@ -61,7 +61,7 @@ impl Conversion {
         inputs: &Inputs<'_>,
         into: &Path,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Counts> {
+    ) -> Result<ConversionCounts> {
         self.member().convert(inputs, into, progress)
     }
 

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use wb_core::Progress;
 
 use super::{
-    conversion::{Convert, Counts, Inputs, count},
+    conversion::{ConversionCounts, Convert, Inputs, count},
     lines,
 };
 use crate::{
-    Error, Place, Result,
+    Error, RecordPlace, Result,
     sources::{batches, columns, value},
 };
 
@@ -19,16 +19,16 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rows {
     /// The files.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<OutputFile>,
     /// The fields of a line, in this order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnField>,
     /// The counts' word for lines: `functions`, `questions`.
     pub unit: &'static str,
 }
 
 /// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Output {
+pub struct OutputFile {
     /// The name by which its Parquet files are wanted.
     pub from: &'static str,
     /// Its name; packed where it ends in `.gz`.
@@ -37,19 +37,19 @@ pub struct Output {
 
 /// A column, and the field that it becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Column {
+pub struct ColumnField {
     /// Its name in the Parquet files.
     pub from: &'static str,
     /// The field's name.
     pub to: &'static str,
     /// The content that it has to have.
-    pub kind: Kind,
+    pub kind: ColumnContent,
 }
 
 /// The content that a column has to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ColumnContent {
     /// A text in every row.
     Text,
     /// A list of texts in every row.
@@ -58,7 +58,7 @@ pub enum Kind {
     Any,
 }
 
-impl Kind {
+impl ColumnContent {
     fn expected(self) -> &'static str {
         match self {
             Self::Text => "a text",
@@ -77,8 +77,13 @@ impl Kind {
 }
 
 impl Convert for Rows {
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts> {
-        let mut counts = Counts::new();
+    fn convert(
+        &self,
+        inputs: &Inputs<'_>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ConversionCounts> {
+        let mut counts = ConversionCounts::new();
         for output in &self.outputs {
             let files = inputs.named(output.from)?;
             let written = lines::write(&into.join(&output.to), |lines| {
@@ -99,7 +104,7 @@ impl Convert for Rows {
 /// Gives every row of a file to `take`: the columns' values under their fields' names.
 pub(super) fn rows(
     path: &Path,
-    wanted: &[Column],
+    wanted: &[ColumnField],
     progress: &mut dyn FnMut(Progress),
     take: &mut dyn FnMut(Map<String, Value>) -> Result<()>,
 ) -> Result<()> {
@@ -119,7 +124,7 @@ pub(super) fn rows(
             for (column, index) in wanted.iter().zip(&at) {
                 let refused = |got: String| {
                     let message = format!("column `{}` holds {got}, expected {}", column.from, column.kind.expected());
-                    Error::record(Place::row(&place, row), "wrong type", message)
+                    Error::record(RecordPlace::row(&place, row), "wrong type", message)
                 };
                 let array = batch.column(*index);
                 let cell = value(array, line).map_err(|_| refused(array.data_type().to_string()))?;

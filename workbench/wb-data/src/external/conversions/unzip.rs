@@ -13,7 +13,7 @@ use zip::ZipArchive;
 
 use super::{
     as_it_is::copy,
-    conversion::{Convert, Counts, Inputs, count},
+    conversion::{ConversionCounts, Convert, Inputs, count},
 };
 use crate::{Error, Result};
 
@@ -37,8 +37,13 @@ pub struct Unzip {
 const MOST_FILES: usize = 100_000;
 
 impl Convert for Unzip {
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Counts> {
-        let mut counts = Counts::new();
+    fn convert(
+        &self,
+        inputs: &Inputs<'_>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ConversionCounts> {
+        let mut counts = ConversionCounts::new();
         self.unzip(inputs.one(self.archive)?, into, &mut counts, progress)?;
         for file in inputs.files.iter().filter(|file| file.name != self.archive) {
             copy(&file.path, &into.join(&file.name))?;
@@ -55,7 +60,13 @@ impl Convert for Unzip {
 }
 
 impl Unzip {
-    fn unzip(&self, path: &Path, into: &Path, counts: &mut Counts, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    fn unzip(
+        &self,
+        path: &Path,
+        into: &Path,
+        counts: &mut ConversionCounts,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
         let broken = |error: zip::result::ZipError| {
             Error::file(path, "not a whole archive").with_cause(error).with_hint("give the same command again")
         };

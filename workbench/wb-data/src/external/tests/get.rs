@@ -9,8 +9,8 @@ use wb_hub::{Digest, Hub, Patience, Settings};
 
 use super::{
     super::{
-        AsItIs, Conversion, Done, Entry, Origin, Outcome, Part, RECORD, Record, Request, Server, State, ToCome, Wanted,
-        get, state, to_come,
+        AsItIs, Conversion, DataSetFolder, Done, Entry, FetchRecord, FetchRequest, FolderOutcome, FolderState, RECORD,
+        ServedFiles, Server, ToCome, WantedFile, get, state, to_come,
     },
     told,
 };
@@ -48,8 +48,8 @@ impl World {
     fn entry(&self) -> Entry {
         let commit = self.fake.add("datasets", "o/n", &[("data/a-00000-of-00001.jsonl", A), ("other.bin", &[7; 9000])]);
         self.fake.add_web("raw.githubusercontent.com/p/q/v1/d/b.csv", B);
-        let hub = Wanted { path: "data/a-*.jsonl".into(), name: "a.jsonl".into(), bytes: None, digest: None };
-        let web = Wanted {
+        let hub = WantedFile { path: "data/a-*.jsonl".into(), name: "a.jsonl".into(), bytes: None, digest: None };
+        let web = WantedFile {
             path: "d/b.csv".into(),
             name: "b.csv".into(),
             bytes: None,
@@ -68,9 +68,9 @@ impl World {
         }
     }
 
-    fn request<'a>(&'a self, external: &'a std::path::Path) -> Request<'a> {
+    fn request<'a>(&'a self, external: &'a std::path::Path) -> FetchRequest<'a> {
         let mirror = Some(format!("{}/web/", self.fake.endpoint()));
-        Request { external, hub: &self.hub, mirror, revision: None, force: false }
+        FetchRequest { external, hub: &self.hub, mirror, revision: None, force: false }
     }
 
     fn get(&self, entry: &Entry) -> Result<Vec<Done>> {
@@ -78,13 +78,13 @@ impl World {
     }
 }
 
-fn part(place: &str, server: Server, file: Wanted) -> Part {
-    Part {
+fn part(place: &str, server: Server, file: WantedFile) -> DataSetFolder {
+    DataSetFolder {
         place: place.into(),
         instead: vec![format!("{place}.by-hand")],
         records: None,
         language: None,
-        origins: vec![Origin { server, files: vec![file] }],
+        origins: vec![ServedFiles { server, files: vec![file] }],
         conversion: Conversion::AsItIs(AsItIs),
     }
 }
@@ -95,7 +95,7 @@ fn git(bytes: &[u8]) -> Digest {
     Digest::Git(String::new()).of_same_kind(file.path()).unwrap()
 }
 
-fn outcomes(done: &[Done]) -> Vec<&Outcome> {
+fn outcomes(done: &[Done]) -> Vec<&FolderOutcome> {
     done.iter().map(|done| &done.outcome).collect()
 }
 
@@ -106,11 +106,11 @@ fn a_data_set_is_fetched_once_and_says_where_it_comes_from() {
     let before = ToCome { folders: 2, bytes: A.len() as u64, unknown: 1 };
     assert_eq!(to_come(&entry, &world.request(&world.external())).unwrap(), before);
     let done = world.get(&entry).unwrap();
-    assert!(matches!(outcomes(&done)[..], [Outcome::Made(_), Outcome::Made(_)]), "{done:?}");
+    assert!(matches!(outcomes(&done)[..], [FolderOutcome::Made(_), FolderOutcome::Made(_)]), "{done:?}");
     assert_eq!(fs::read(world.external().join("made/one/a.jsonl")).unwrap(), A);
     assert_eq!(fs::read(world.external().join("made/two/b.csv")).unwrap(), B);
     assert!(!world.external().join(".incoming").exists());
-    let record = Record::of(&world.external().join("made/one")).unwrap().unwrap();
+    let record = FetchRecord::of(&world.external().join("made/one")).unwrap().unwrap();
     let source = &record.sources[0];
     assert_eq!(
         (record.license.as_str(), source.path.as_str(), source.bytes),
@@ -119,7 +119,7 @@ fn a_data_set_is_fetched_once_and_says_where_it_comes_from() {
     assert!(source.from.starts_with("hub datasets/o/n@") && source.sha256.len() == 64, "{source:?}");
     world.fake.requests();
     let again = world.get(&entry).unwrap();
-    assert_eq!(outcomes(&again), [&Outcome::There, &Outcome::There]);
+    assert_eq!(outcomes(&again), [&FolderOutcome::There, &FolderOutcome::There]);
     assert!(world.fake.requests().is_empty(), "nothing is asked for a second time");
     let after = ToCome { folders: 0, bytes: 0, unknown: 0 };
     assert_eq!(to_come(&entry, &world.request(&world.external())).unwrap(), after);
@@ -134,12 +134,12 @@ fn what_a_person_put_there_stays_unless_it_is_forced() {
     fs::write(place.join("mine.txt"), "x").unwrap();
     let beside = world.external().join("made/two.by-hand");
     fs::write(&beside, "y").unwrap();
-    let expected = [Outcome::ByHand(place.clone()), Outcome::ByHand(beside.clone())];
+    let expected = [FolderOutcome::ByHand(place.clone()), FolderOutcome::ByHand(beside.clone())];
     assert_eq!(outcomes(&world.get(&entry).unwrap()), expected.iter().collect::<Vec<_>>());
     let external = world.external();
-    let forced = Request { force: true, ..world.request(&external) };
+    let forced = FetchRequest { force: true, ..world.request(&external) };
     let done = get(&entry, &forced, &mut silent).unwrap();
-    assert!(matches!(outcomes(&done)[..], [Outcome::Made(_), Outcome::ByHand(_)]), "{done:?}");
+    assert!(matches!(outcomes(&done)[..], [FolderOutcome::Made(_), FolderOutcome::ByHand(_)]), "{done:?}");
     assert!(place.join("a.jsonl").is_file() && !place.join("mine.txt").exists());
     assert!(!world.external().join("made/two").exists() && beside.is_file());
 }
@@ -152,12 +152,15 @@ fn another_revision_is_another_data_set() {
     world.fake.add("datasets", "o/n", &[("data/a-00000-of-00001.jsonl", b"newer")]);
     world.fake.add_web("raw.githubusercontent.com/p/q/main/d/b.csv", b"newer");
     let external = world.external();
-    let newer = |force| Request { revision: Some("main".into()), force, ..world.request(&external) };
-    assert_eq!(outcomes(&get(&entry, &newer(false), &mut silent).unwrap()), [&Outcome::Other, &Outcome::Other]);
+    let newer = |force| FetchRequest { revision: Some("main".into()), force, ..world.request(&external) };
+    assert_eq!(
+        outcomes(&get(&entry, &newer(false), &mut silent).unwrap()),
+        [&FolderOutcome::Other, &FolderOutcome::Other]
+    );
     get(&entry, &newer(true), &mut silent).unwrap();
     assert_eq!(fs::read(external.join("made/one/a.jsonl")).unwrap(), b"newer");
     assert_eq!(fs::read(external.join("made/two/b.csv")).unwrap(), b"newer");
-    assert_eq!(state(&entry, &entry.parts[0], &external, None).unwrap(), State::Other);
+    assert_eq!(state(&entry, &entry.parts[0], &external, None).unwrap(), FolderState::Other);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use wb_core::progress::silent;
 
 use super::{
-    conversions::{Conversion, Counts, Input, Inputs},
+    conversions::{Conversion, ConversionCounts, Input, Inputs},
     entry::Entry,
 };
 use crate::{Error, Result};
@@ -74,7 +74,11 @@ pub(super) fn entry_of(name: &str) -> Entry {
 }
 
 /// Converts files of these names and bytes into a folder `out` of a folder that may hold other data sets.
-pub(super) fn convert(conversion: &Conversion, external: &TempDir, files: &[(&str, Vec<u8>)]) -> Result<Counts> {
+pub(super) fn convert(
+    conversion: &Conversion,
+    external: &TempDir,
+    files: &[(&str, Vec<u8>)],
+) -> Result<ConversionCounts> {
     let inputs: Vec<Input> = files
         .iter()
         .enumerate()

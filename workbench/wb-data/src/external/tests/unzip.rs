@@ -38,7 +38,7 @@ const SPIDER: [(&str, &[u8]); 9] = [
     ("elsewhere/readme.txt", b"x"),
 ];
 
-fn unpacked(bytes: Vec<u8>) -> (TempDir, crate::Result<super::Counts>) {
+fn unpacked(bytes: Vec<u8>) -> (TempDir, crate::Result<super::ConversionCounts>) {
     let external = TempDir::new().unwrap();
     let counts = convert(&conversion("spider"), &external, &[("spider.zip", bytes)]);
     (external, counts)

@@ -9,7 +9,7 @@ mod child;
 mod interpreter;
 
 use serde::{Deserialize, Serialize};
-use wb_code::{Language, rewrites::Source};
+use wb_code::{Language, rewrites::ParsedSource};
 use wb_core::Seed;
 
 pub use interpreter::Interpreter;
@@ -17,7 +17,7 @@ pub use interpreter::Interpreter;
 /// The result of running two versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum RunVerdict {
     /// Every call gave the same, and at least one gave a value.
     Equal,
     /// Another result for at least one call.
@@ -26,7 +26,7 @@ pub enum Verdict {
     Unchecked(String),
 }
 
-impl Verdict {
+impl RunVerdict {
     /// A short name for counts.
     pub fn name(&self) -> String {
         match self {
@@ -139,12 +139,12 @@ const HARMLESS: &[&str] = &[
 
 /// Runs the first function of `left` and its counterpart in `right`, if they can be run: the function of the same name,
 /// else the first one that is called with as many values.
-pub fn compare(left: &str, right: &str, interpreters: &[Interpreter], language: Language, seed: Seed) -> Verdict {
-    let unchecked = |why: &str| Verdict::Unchecked(why.to_owned());
+pub fn compare(left: &str, right: &str, interpreters: &[Interpreter], language: Language, seed: Seed) -> RunVerdict {
+    let unchecked = |why: &str| RunVerdict::Unchecked(why.to_owned());
     let Some(interpreter) = interpreters.iter().find(|one| one.language == language) else {
         return unchecked("no interpreter for the language");
     };
-    let Ok(source) = Source::parse(left, language) else { return unchecked("it does not parse") };
+    let Ok(source) = ParsedSource::parse(left, language) else { return unchecked("it does not parse") };
     let Some(Some((name, parameters))) = source.plain_functions().into_iter().next() else {
         return unchecked("no function with plain parameters");
     };
@@ -164,15 +164,15 @@ pub fn compare(left: &str, right: &str, interpreters: &[Interpreter], language: 
     match reply {
         None => unchecked(EXHAUSTED),
         Some(reply) if !reply.load.is_empty() => unchecked("it needs what is not there"),
-        Some(reply) if reply.differ > 0 => Verdict::Differs,
+        Some(reply) if reply.differ > 0 => RunVerdict::Differs,
         Some(reply) if reply.values == 0 && reply.stuck > 0 => unchecked(EXHAUSTED),
         Some(reply) if reply.values == 0 => unchecked("no call gave a value"),
-        Some(_) => Verdict::Equal,
+        Some(_) => RunVerdict::Equal,
     }
 }
 
 fn counterpart(code: &str, language: Language, name: &str, n_parameters: usize) -> Option<String> {
-    let functions = Source::parse(code, language).ok()?.plain_functions();
+    let functions = ParsedSource::parse(code, language).ok()?.plain_functions();
     let mut fitting = functions.into_iter().flatten().filter(|(_, parameters)| parameters.len() == n_parameters);
     let first = fitting.next()?;
     let same = std::iter::once(first.clone()).chain(fitting).find(|(other, _)| other == name);
@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict(left: &str, right: &str, language: Language) -> Option<Verdict> {
+    fn verdict(left: &str, right: &str, language: Language) -> Option<RunVerdict> {
         let interpreters = Interpreter::find_all();
         if !interpreters.iter().any(|one| one.language == language) {
             // Past the capture of test output, so that skipped tests are seen and counted.
@@ -241,24 +241,27 @@ mod tests {
     fn equal_functions_are_equal_and_different_ones_differ() {
         let python = "def f(n, xs):\n    return [x + n for x in xs]\n";
         for (other, expected) in [
-            ("def f(a, b):\n    r = []\n    for c in b:\n        r.append(c + a)\n    return r\n", Verdict::Equal),
-            ("def f(n, xs):\n    return [x - n for x in xs]\n", Verdict::Differs),
-            ("def f(n, xs):\n    xs.append(1)\n    return [x + n for x in xs[:-1]]\n", Verdict::Differs),
+            ("def f(a, b):\n    r = []\n    for c in b:\n        r.append(c + a)\n    return r\n", RunVerdict::Equal),
+            ("def f(n, xs):\n    return [x - n for x in xs]\n", RunVerdict::Differs),
+            ("def f(n, xs):\n    xs.append(1)\n    return [x + n for x in xs[:-1]]\n", RunVerdict::Differs),
             // Of another name, after a helper with other parameters; and the one of the same name before another.
-            ("def plus(a):\n    return a\n\ndef shift(k, ys):\n    return [plus(y) + k for y in ys]\n", Verdict::Equal),
-            ("def g(n, xs):\n    return xs\n\ndef f(n, xs):\n    return [x + n for x in xs]\n", Verdict::Equal),
+            (
+                "def plus(a):\n    return a\n\ndef shift(k, ys):\n    return [plus(y) + k for y in ys]\n",
+                RunVerdict::Equal,
+            ),
+            ("def g(n, xs):\n    return xs\n\ndef f(n, xs):\n    return [x + n for x in xs]\n", RunVerdict::Equal),
             (
                 "def f(n):\n    return n\n",
-                Verdict::Unchecked("no function with the same parameters on the other side".into()),
+                RunVerdict::Unchecked("no function with the same parameters on the other side".into()),
             ),
         ] {
             assert_eq!(verdict(python, other, Language::Python).unwrap_or(expected.clone()), expected, "{other}");
         }
         let js = "function f(n, xs) { return xs.map((x) => x + n); }";
         for (other, expected) in [
-            ("function f(a, b) { const r = []; for (const c of b) { r.push(c + a); } return r; }", Verdict::Differs),
-            ("function f(a, b) { return b.map((c) => c + a); }", Verdict::Equal),
-            ("function f(a, b) { return b.map((c) => c - a); }", Verdict::Differs),
+            ("function f(a, b) { const r = []; for (const c of b) { r.push(c + a); } return r; }", RunVerdict::Differs),
+            ("function f(a, b) { return b.map((c) => c + a); }", RunVerdict::Equal),
+            ("function f(a, b) { return b.map((c) => c - a); }", RunVerdict::Differs),
         ] {
             let found = verdict(js, other, Language::JavaScript).unwrap_or(expected.clone());
             // A text is something to go over and has no `map`: the first pair differs there.
@@ -284,7 +287,7 @@ mod tests {
             ("def f(n):\n    return missing(n)\n", "no call gave a value"),
             ("X = missing()\ndef f(n):\n    return n\n", "it needs what is not there"),
         ] {
-            let expected = Verdict::Unchecked(why.to_owned());
+            let expected = RunVerdict::Unchecked(why.to_owned());
             assert_eq!(same(code, Language::Python).unwrap_or(expected.clone()), expected, "{code}");
         }
         // Names that are put together reach no function of the process, and no code is made out of texts.

@@ -14,7 +14,7 @@ use wb_core::{Error as CoreError, Origin, Progress};
 use super::{
     Result, files,
     files::{FileGroup, TextFile},
-    source::{Found, SnippetSource, Take, bad},
+    source::{FoundSnippet, SnippetSource, Take, bad},
 };
 use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
@@ -152,7 +152,7 @@ impl NotebookSnippets {
         if take.tokens.count(&text) < self.min_tokens {
             return take.leave_out(format!("cell under {} tokens", self.min_tokens), 1);
         }
-        take.snippet(Found {
+        take.snippet(FoundSnippet {
             id: format!("{}#cell{}", code.file.relative, code.number),
             language,
             text,

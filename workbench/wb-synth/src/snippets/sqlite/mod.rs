@@ -10,7 +10,7 @@ use wb_core::{Error as CoreError, Origin, Progress, suggest};
 
 use super::{
     Error, Result,
-    source::{Found, SnippetSource, Take, bad},
+    source::{FoundSnippet, SnippetSource, Take, bad},
 };
 
 /// Which table, and which of its columns.
@@ -130,7 +130,7 @@ impl SnippetSource for SqliteSnippets {
             match (wrong, cells) {
                 (Some(error), _) => take.bad(error)?,
                 (None, [None, ..]) => take.leave_out(format!("null `{}`", self.columns.text), 1),
-                (None, [Some(text), context, id, language, group, path, license]) => take.snippet(Found {
+                (None, [Some(text), context, id, language, group, path, license]) => take.snippet(FoundSnippet {
                     id: format!("{}/{}", self.table, id.unwrap_or_else(|| number.to_string())),
                     language: canonical_name(&language.unwrap_or_else(|| self.language.clone())),
                     text,
