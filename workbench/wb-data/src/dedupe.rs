@@ -12,7 +12,7 @@ use wb_core::{Pair, records::data::Gate};
 
 use crate::{
     gate::{Account, gate},
-    minhash::{Bands, sketches},
+    minhash::{Bands, check_threshold, sketches},
 };
 
 /// What counts as the same pair.
@@ -63,11 +63,7 @@ pub enum SameAnchor {
 impl DedupeConfig {
     /// Refuses values that make no sense; `key` is the config path of this section.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.near != 0.0 && !(0.3..=1.0).contains(&self.near) {
-            let message = format!("got {}, expected 0 (off) or a Jaccard similarity between 0.3 and 1", self.near);
-            return Err(wb_core::Error::value(format!("{key}.near"), message));
-        }
-        Ok(())
+        check_threshold(self.near, &format!("{key}.near"))
     }
 }
 

@@ -12,7 +12,7 @@ use wb_core::{
 
 use crate::{
     gate::Account,
-    minhash::{Bands, sketches},
+    minhash::{Bands, check_threshold, sketches},
     split::SplitConfig,
     text::folded_hash,
 };
@@ -39,10 +39,7 @@ impl Default for LeakConfig {
 impl LeakConfig {
     /// Refuses values that make no sense; `key` is the config path of this section.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        if self.near != 0.0 && !(0.3..=1.0).contains(&self.near) {
-            let message = format!("got {}, expected 0 (off) or a Jaccard similarity between 0.3 and 1", self.near);
-            return Err(wb_core::Error::value(format!("{key}.near"), message));
-        }
+        check_threshold(self.near, &format!("{key}.near"))?;
         if (1..4).contains(&self.contained_words) {
             let message =
                 format!("got {}, expected 0 (off) or at least 4, or common phrases are leaks", self.contained_words);

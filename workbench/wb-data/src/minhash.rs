@@ -86,6 +86,17 @@ pub struct Bands {
     pub bands: usize,
 }
 
+/// Refuses a threshold that bands cannot serve; `key` is its config path.
+pub(crate) fn check_threshold(near: f64, key: &str) -> wb_core::Result<()> {
+    match near == 0.0 || (0.3..=1.0).contains(&near) {
+        true => Ok(()),
+        false => {
+            let message = format!("got {near}, expected 0 (off) or a Jaccard similarity between 0.3 and 1");
+            Err(wb_core::Error::value(key, message))
+        }
+    }
+}
+
 impl Bands {
     /// The longest bands that miss a pair at the threshold once in ten thousand times at most:
     /// (1 − thresholdʳ)ᵇ ≤ 10⁻⁴ with b = ⌊128 / r⌋. At 0.85 that is 21 bands of 6 rows.

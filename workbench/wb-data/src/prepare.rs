@@ -119,14 +119,10 @@ pub fn prepare_with(
     card.gates.extend(cleaning.finish());
     stage(progress, 1, "duplicates");
     if config.dedupe.near > 0.0 {
-        let (kept, account) = drop_near_duplicates(pairs, config.dedupe.near);
-        card.gates.push(account);
-        pairs = kept;
+        pairs = counted(drop_near_duplicates(pairs, config.dedupe.near), &mut card);
     }
     if let Some(semantic) = &config.semantic {
-        let (kept, account) = judge.semantic(pairs, semantic, progress)?;
-        card.gates.push(account);
-        pairs = kept;
+        pairs = counted(judge.semantic(pairs, semantic, progress)?, &mut card);
     }
     if pairs.is_empty() {
         return Err(nothing_left(&card.gates));
@@ -142,15 +138,11 @@ pub fn prepare_with(
     card.gates.extend(account);
     if let Some(config) = &config.consistency {
         let ranks = judge.ranks(&config.by, &train, "data.consistency", progress)?;
-        let (kept, account) = consistency(train, &ranks, config);
-        card.gates.push(account);
-        train = kept;
+        train = counted(consistency(train, &ranks, config), &mut card);
     }
     if let Some(config) = &config.difficulty {
         let ranks = judge.ranks(&config.by, &train, "data.difficulty", progress)?;
-        let (kept, account) = difficulty(train, &ranks, config);
-        card.gates.push(account);
-        train = kept;
+        train = counted(difficulty(train, &ranks, config), &mut card);
     }
     if !config.balance.is_off() {
         let (balanced, accounts) = balance(train, &config.balance, seed);
@@ -170,6 +162,12 @@ pub fn prepare_with(
         test: PairSet::new(test)?,
         card,
     })
+}
+
+/// Puts a gate's account into the card, and gives the pairs that it keeps.
+fn counted((kept, account): (Vec<Pair>, Gate), card: &mut DataCard) -> Vec<Pair> {
+    card.gates.push(account);
+    kept
 }
 
 /// A judge, who may be missing.

@@ -16,7 +16,7 @@ use std::{
 use wb_code::{Language, Refusal, RewriteKind, rewrite};
 use wb_core::Seed;
 
-/// How often each outcome came, and the seconds that it took.
+/// Number of times that each outcome came, and the seconds that it took.
 type Outcomes = (BTreeMap<String, u64>, f64);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,8 +1,12 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use std::{fs, io::Write, path::PathBuf};
 
-use wb_core::{Pair, progress::silent};
+use wb_core::{
+    Pair,
+    progress::silent,
+    seed::{GAMMA, split_mix64},
+};
 use wb_data::{OnBad, Result, SourceRead, sources::CodeMapConfig};
 
 /// Sources, with one of them in place of the kind that is read above this crate.
@@ -62,11 +66,9 @@ pub struct Made(pub u64);
 
 impl Made {
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
+        let made = split_mix64(self.0);
+        self.0 = self.0.wrapping_add(GAMMA);
+        made
     }
 
     pub fn below(&mut self, n: usize) -> usize {

@@ -214,7 +214,7 @@ fn a_review_drops_and_prefers() {
     assert_eq!(articles.matches("data-verdict=\"reject\"").count(), 10);
 }
 
-/// What comes first is the same for all questions of a task's step, and what is not ours is fenced.
+/// Questions of a task's step begin with the same words, and what is not ours is fenced.
 #[test]
 fn prompts_begin_alike_and_hostile_text_stays_inside_its_fence() {
     let mut snippets = snippets(60);

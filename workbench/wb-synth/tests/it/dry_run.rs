@@ -8,7 +8,7 @@ use wb_synth::{AskedModel, Spent, SynthConfig, dry_run, plan};
 
 use crate::support::{Scripted, info, make, snippets};
 
-/// What a ledger would hold of all that was asked. A question that was given up has cost as much as two answers.
+/// Content of a ledger of all that was asked. A question that was given up has cost as much as two answers.
 fn spent(ask: &Scripted) -> Spent {
     let memory = ask.memory.lock().unwrap();
     let mut spent = Spent { questions: memory.len() as u64, prompt: Some(0), completion: Some(0), bytes: 0 };
@@ -55,7 +55,7 @@ fn a_probe_foretells_a_run() {
     }
 }
 
-/// Not a test of correctness: run it alone, on an idle machine, with `--ignored --nocapture`.
+/// A measurement: run it alone, on an idle machine, with `--ignored --nocapture`.
 #[test]
 #[ignore = "measures time"]
 fn pairs_per_second() {

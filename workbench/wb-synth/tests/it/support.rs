@@ -219,7 +219,7 @@ pub fn make(config: &SynthConfig, snippets: &[Snippet], ask: &dyn Ask) -> wb_syn
     run(config, snippets, &model, &Reviews::default(), Seed(17), &mut |_| {})
 }
 
-/// All that is told of what a chain made.
+/// The data set of what a chain made.
 pub fn gathered(config: &SynthConfig, made: &Synthesis, reviews: &Reviews) -> Dataset {
     let snippets = SnippetsCard { kept: made.counts.snippets, ..SnippetsCard::default() };
     let info = info();
@@ -227,7 +227,7 @@ pub fn gathered(config: &SynthConfig, made: &Synthesis, reviews: &Reviews) -> Da
     gather(MadePairs { chain: Some((config, made)), ..MadePairs::default() }, ground).unwrap()
 }
 
-/// All that a run writes, as one text.
+/// Everything that a run writes, as one text.
 pub fn bytes(config: &SynthConfig, made: &Synthesis) -> String {
     let all = gathered(config, made, &Reviews::default());
     let lines = |text: wb_core::Result<String>| text.unwrap();
