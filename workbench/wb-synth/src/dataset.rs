@@ -84,20 +84,11 @@ pub fn gather(made: MadePairs, ground: Ground) -> Result<Dataset> {
     }
     let pairs = PairSet::new(pairs)?;
     let unknown_reviews = (ground.reviews.len() as u64).saturating_sub(reviewed.accepted + reviewed.rejected);
-    let facts = card::Facts {
-        seed: ground.seed,
-        snippets: ground.snippets,
-        info: ground.info,
-        chain: made.chain,
-        annotated: made.annotated,
-        rules: made.rules,
-        reviewed: (!ground.reviews.is_empty()).then_some((reviewed, unknown_reviews)),
-        account: &account,
-        pairs: pairs.pairs(),
-        provenance: &provenance,
-    };
-    let card = card::render(&facts);
+    let (card, review_html) = (String::new(), String::new());
+    let mut dataset = Dataset { pairs, provenance, account, reviewed, unknown_reviews, card, review_html };
+    dataset.card = card::render(&card::Facts { made, ground, dataset: &dataset });
     let catalog = made.chain.map(|(_, synthesis)| &synthesis.catalog);
-    let review_html = review::page(pairs.pairs(), &provenance, catalog, ground.reviews, ground.seed)?;
-    Ok(Dataset { pairs, provenance, account, reviewed, unknown_reviews, card, review_html })
+    dataset.review_html =
+        review::page(dataset.pairs.pairs(), &dataset.provenance, catalog, ground.reviews, ground.seed)?;
+    Ok(dataset)
 }

@@ -8,42 +8,25 @@ use std::{
     fmt::{self, Write},
 };
 
-use wb_core::{Pair, Seed, records::data::Gate};
+use wb_core::{Pair, records::data::Gate};
 use wb_data::card::cell;
-use wb_llm::EngineInfo;
 
 use crate::{
-    SynthConfig, Synthesis, SynthesisAccount,
+    Dataset, SynthesisAccount,
     account::QuestionCosts,
-    annotate::{AnnotatedSnippets, AnnotationPairs},
+    dataset::{Ground, MadePairs},
     provenance::{Maker, Provenance},
     review::Reviewed,
-    rules::{RulesConfig, RulesOutput},
-    snippets::SnippetsCard,
 };
 
 /// Everything that a card tells.
 pub struct Facts<'a> {
-    /// The run's seed.
-    pub seed: Seed,
-    /// The account of the sources.
-    pub snippets: &'a SnippetsCard,
-    /// The model, where one was asked.
-    pub info: Option<&'a EngineInfo>,
-    /// The chain, where there was one.
-    pub chain: Option<(&'a SynthConfig, &'a Synthesis)>,
-    /// Annotations of the snippets, where a model was asked, and the pairs of them.
-    pub annotated: Option<(&'a AnnotatedSnippets, &'a AnnotationPairs)>,
-    /// The rules, where there were any.
-    pub rules: Option<(&'a RulesConfig, &'a RulesOutput)>,
-    /// A person's word, where there was one, and how many lines of it fit no pair.
-    pub reviewed: Option<(Reviewed, u64)>,
-    /// The costs of all of it.
-    pub account: &'a SynthesisAccount,
-    /// All pairs.
-    pub pairs: &'a [Pair],
-    /// Provenance of each pair.
-    pub provenance: &'a [Provenance],
+    /// The makers with what each made.
+    pub made: MadePairs<'a>,
+    /// The ground that all of it stands on.
+    pub ground: Ground<'a>,
+    /// All pairs, with their provenance and costs.
+    pub dataset: &'a Dataset,
 }
 
 /// The card as a page.
@@ -56,44 +39,46 @@ pub fn render(facts: &Facts) -> String {
 
 fn write(facts: &Facts, page: &mut String) -> fmt::Result {
     writeln!(page, "# Data card of made pairs\n")?;
-    let made: Vec<String> = by_maker(facts.provenance).iter().map(|(maker, n)| format!("{n} {}", by(*maker))).collect();
+    let made: Vec<String> =
+        by_maker(&facts.dataset.provenance).iter().map(|(maker, n)| format!("{n} {}", by(*maker))).collect();
     let made = if made.is_empty() { String::new() } else { format!(": {}", made.join(", ")) };
-    writeln!(page, "{} pairs from {} snippets{made}.", facts.pairs.len(), facts.snippets.kept)?;
-    for warning in facts.chain.iter().flat_map(|(config, _)| config.warnings()) {
+    writeln!(page, "{} pairs from {} snippets{made}.", facts.dataset.pairs.len(), facts.ground.snippets.kept)?;
+    for warning in facts.made.chain.iter().flat_map(|(config, _)| config.warnings()) {
         writeln!(page, "\n**Warning:** {warning}.")?;
     }
     let unknown = |text: &str| if text.is_empty() { "unknown".to_owned() } else { cell(text) };
-    match facts.info {
+    match facts.ground.info {
         Some(info) => {
             writeln!(page, "\n| model | hash | engine | build | seed |\n|---|---|---|---|---:|")?;
             let (model, hash, build) = (unknown(&info.model), unknown(&info.model_hash), unknown(&info.build));
-            writeln!(page, "| {model} | {hash} | {} | {build} | {} |", cell(&info.engine), facts.seed.0)?;
+            writeln!(page, "| {model} | {hash} | {} | {build} | {} |", cell(&info.engine), facts.ground.seed.0)?;
         }
-        None => writeln!(page, "\nNo language model was asked. Seed: {}.", facts.seed.0)?,
+        None => writeln!(page, "\nNo language model was asked. Seed: {}.", facts.ground.seed.0)?,
     }
     writeln!(page, "\n## Pairs\n\n| task | made by | items | pairs | languages |\n|---|---|---:|---:|---|")?;
     tasks(facts, page)?;
     snippets(facts, page)?;
-    if let Some((_, synthesis)) = facts.chain {
+    if let Some((_, synthesis)) = facts.made.chain {
         chain::items(synthesis, page)?;
     }
     gates(facts, page)?;
-    if let Some((config, output)) = facts.rules {
+    if let Some((config, output)) = facts.made.rules {
         rules::rules(config, &output.account, page)?;
     }
-    if let Some((config, synthesis)) = facts.chain {
+    if let Some((config, synthesis)) = facts.made.chain {
         chain::judge(config, synthesis, page)?;
     }
-    if let Some((Reviewed { accepted, rejected }, unknown)) = facts.reviewed {
+    if !facts.ground.reviews.is_empty() {
+        let (Reviewed { accepted, rejected }, unknown) = (facts.dataset.reviewed, facts.dataset.unknown_reviews);
         writeln!(page, "\n## Review\n\nA person accepted {accepted} and rejected {rejected}.")?;
         if unknown > 0 {
             writeln!(page, "{unknown} lines of the review fit no pair of this run, or another text of it.")?;
         }
     }
-    if facts.info.is_some() {
-        account(facts.account, page)?;
+    if facts.ground.info.is_some() {
+        account(&facts.dataset.account, page)?;
     }
-    origins(facts.pairs, page)?;
+    origins(facts.dataset.pairs.pairs(), page)?;
     writeln!(
         page,
         "\n## What is still to come\n\n\
@@ -119,12 +104,12 @@ fn by_maker(provenance: &[Provenance]) -> BTreeMap<Maker, u64> {
 /// Every task that was worked on, by who made it; items are snippets with the chain and annotations, functions with rules.
 fn tasks(facts: &Facts, page: &mut String) -> fmt::Result {
     let mut pairs: BTreeMap<(Maker, &str), BTreeMap<String, u64>> = BTreeMap::new();
-    for (pair, from) in facts.pairs.iter().zip(facts.provenance) {
+    for (pair, from) in facts.dataset.pairs.pairs().iter().zip(&facts.dataset.provenance) {
         let languages = pairs.entry((from.made_by, &from.task)).or_default();
         *languages.entry(pair.language.clone()).or_default() += 1;
     }
     let mut rows: Vec<(Maker, String, u64)> = Vec::new();
-    if let Some((_, synthesis)) = facts.chain {
+    if let Some((_, synthesis)) = facts.made.chain {
         for chosen in &synthesis.catalog.tasks {
             let name = chosen.name();
             let worked = synthesis.counts.items_by_task.get(&name).copied().unwrap_or(0);
@@ -134,8 +119,8 @@ fn tasks(facts: &Facts, page: &mut String) -> fmt::Result {
         }
     }
     let worked = |maker: Maker| match maker {
-        Maker::Annotation => facts.annotated.map_or(0, |(annotated, _)| annotated.annotations.len() as u64),
-        _ => facts.rules.map_or(0, |(_, output)| output.account.pieces),
+        Maker::Annotation => facts.made.annotated.map_or(0, |(annotated, _)| annotated.annotations.len() as u64),
+        _ => facts.made.rules.map_or(0, |(_, output)| output.account.pieces),
     };
     let others: BTreeSet<(Maker, &str)> = pairs.keys().copied().filter(|(maker, _)| *maker != Maker::Model).collect();
     rows.extend(others.into_iter().map(|(maker, task)| (maker, task.to_owned(), worked(maker))));
@@ -149,7 +134,7 @@ fn tasks(facts: &Facts, page: &mut String) -> fmt::Result {
 }
 
 fn snippets(facts: &Facts, page: &mut String) -> fmt::Result {
-    let card = facts.snippets;
+    let card = facts.ground.snippets;
     writeln!(page, "\n## Snippets\n")?;
     if !card.sources.is_empty() {
         writeln!(page, "| source | place | files | snippets | left out |\n|---|---|---:|---:|---|")?;
@@ -169,11 +154,11 @@ fn snippets(facts: &Facts, page: &mut String) -> fmt::Result {
 
 fn gates(facts: &Facts, page: &mut String) -> fmt::Result {
     let mut all: Vec<Gate> = Vec::new();
-    if let Some((_, synthesis)) = facts.chain {
+    if let Some((_, synthesis)) = facts.made.chain {
         let counts = &synthesis.counts;
         all.extend(counts.brainstormed.iter().chain(&counts.gates).chain(&counts.negatives).cloned());
     }
-    if let Some((annotated, made)) = facts.annotated {
+    if let Some((annotated, made)) = facts.made.annotated {
         let after = annotated.annotations.iter().flatten().count() as u64;
         let dropped = annotated.rejected.clone();
         let before = annotated.annotations.len() as u64;
@@ -189,7 +174,7 @@ fn gates(facts: &Facts, page: &mut String) -> fmt::Result {
     for gate in &all {
         writeln!(page, "| {} | {} | {} | {} |", cell(&gate.name), gate.before, gate.after, listed(&gate.dropped))?;
     }
-    if let Some((_, synthesis)) = facts.chain {
+    if let Some((_, synthesis)) = facts.made.chain {
         chain::checked(&synthesis.counts, page)?;
     }
     if all.iter().any(|gate| !gate.examples.is_empty()) {
