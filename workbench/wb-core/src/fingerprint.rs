@@ -1,6 +1,11 @@
 //! Content hashes: the names of stages' outputs and the proof of what went in.
 
-use std::{fmt, fs::File, path::Path};
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +38,13 @@ impl Fingerprint {
 
     /// Of a file's content.
     pub fn of_file(path: &Path) -> Result<Self> {
+        File::open(path).and_then(Self::of_reader).map_err(Error::io("read", path))
+    }
+
+    /// Hash of everything that a reader gives.
+    pub fn of_reader(reader: impl Read) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
-        let file = File::open(path).map_err(Error::io("read", path))?;
-        hasher.update_reader(file).map_err(Error::io("read", path))?;
+        hasher.update_reader(reader)?;
         Ok(Self(hasher.finalize().to_hex().to_string()))
     }
 

@@ -10,7 +10,7 @@ use std::{error::Error, io::Write, path::Path, time::Instant};
 use serde_json::{Value, json};
 use wb_sql::{
     Compat,
-    exact::{ExactMatch, Hardness, compare, hardness},
+    exact::{ExactMatch, QueryHardness, compare, hardness},
     spider::{ParseError, Query, Schema, Schemas, parse, prediction, tokenize},
 };
 
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The verdict with the hardness of gold and why the prediction cannot be read, or why gold cannot.
-type Verdict = Result<(Hardness, Option<ParseError>, ExactMatch), ParseError>;
+type Verdict = Result<(QueryHardness, Option<ParseError>, ExactMatch), ParseError>;
 
 fn judge(gold: &str, text: &str, schema: &Schema, compat: Compat) -> Verdict {
     let gold = parse(gold, schema, compat)?;
@@ -58,7 +58,7 @@ fn judge(gold: &str, text: &str, schema: &Schema, compat: Compat) -> Verdict {
     Ok((hardness(&gold), error, compare(&gold, &predicted, schema, compat)))
 }
 
-fn describe(hardness: Hardness, error: Option<ParseError>, verdict: &ExactMatch) -> Value {
+fn describe(hardness: QueryHardness, error: Option<ParseError>, verdict: &ExactMatch) -> Value {
     let partial = verdict.partial.map(|part| json!([u8::from(part.matches), part.gold, part.predicted]));
     json!({
         "hardness": hardness.to_string(),

@@ -17,8 +17,7 @@ pub fn sql_of_answer(answer: &str) -> Option<String> {
 /// The last block in fences that holds a query; an open fence at the end counts as one.
 fn fenced(answer: &str) -> Option<String> {
     let parts: Vec<&str> = answer.split("```").collect();
-    let blocks = parts.iter().skip(1).step_by(2).rev();
-    blocks.filter_map(|block| block_query(block)).next()
+    parts.iter().skip(1).step_by(2).rev().find_map(|block| block_query(block))
 }
 
 fn block_query(block: &str) -> Option<String> {
@@ -56,14 +55,13 @@ fn bare(text: &str) -> Option<String> {
     let mut place = 0;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '`' | '(' | '"'));
-        if starts_query(trimmed) && (trimmed.len() == line.trim_start().len() || !trimmed.is_empty()) {
+        if starts_query(trimmed) {
             return statement(&text[place + line.len() - trimmed.len()..]);
         }
         place += line.len();
     }
     // Within a sentence only in capitals: `the query is SELECT ...`.
-    let at = text.match_indices("SELECT ").map(|(at, _)| at).next()?;
-    statement(&text[at..])
+    statement(&text[text.find("SELECT ")?..])
 }
 
 fn starts_query(text: &str) -> bool {

@@ -9,7 +9,7 @@ use wb_sql::{
     spider::{Query, TableUnit, skeleton},
 };
 
-use crate::{link::Links, predict::names, schema::Catalog};
+use crate::{predict::names, schema::Catalog};
 
 /// The share of gold's tables and columns that are there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -20,30 +20,12 @@ pub struct Recall {
     pub columns: f64,
 }
 
-/// Schema recall: the share of the tables and columns of the gold query that are among those linked, or used by a
-/// predicted query.
+/// Schema recall: the share of the tables and columns of the gold query that a predicted query uses.
 ///
-/// Examples come from other databases, so that recall is that of the predictor: of the query that was made with them
-/// where there is one, else (`predicted` is none) of all tables and columns that the question's words are linked to.
-/// Columns that are named only in ON count for neither side; nested queries and set operations count.
-pub fn schema_recall(gold: &Query, predicted: Option<&Query>, links: &Links, catalog: &Catalog) -> Recall {
-    let (gold_tables, gold_columns) = named(gold, catalog);
-    let (tables, columns) = match predicted {
-        Some(query) => named(query, catalog),
-        None => {
-            let columns: BTreeSet<usize> =
-                links.columns.iter().flat_map(|mention| mention.columns.iter().map(|(column, _)| *column)).collect();
-            let values = links.values.iter().filter_map(|value| value.column.map(|(column, _)| column));
-            let columns: BTreeSet<usize> = columns.into_iter().chain(values).collect();
-            let tables = links
-                .tables
-                .iter()
-                .map(|mention| mention.table)
-                .chain(columns.iter().map(|&at| catalog.columns[at].table))
-                .collect();
-            (tables, columns)
-        }
-    };
+/// Examples come from other databases, so that recall is that of the query which was made with them. Columns that are
+/// named only in ON count for neither side; nested queries and set operations count.
+pub fn schema_recall(gold: &Query, predicted: &Query, catalog: &Catalog) -> Recall {
+    let ((gold_tables, gold_columns), (tables, columns)) = (named(gold, catalog), named(predicted, catalog));
     let share = |gold: &BTreeSet<usize>, found: &BTreeSet<usize>| {
         if gold.is_empty() { 1.0 } else { gold.intersection(found).count() as f64 / gold.len() as f64 }
     };

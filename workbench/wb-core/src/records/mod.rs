@@ -7,3 +7,4 @@ pub mod journal;
 pub mod negatives;
 pub mod outcome;
 pub mod rag;
+pub mod sql;

@@ -6,8 +6,11 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
-use wb_core::{Error, Progress};
+use serde_json::Value as Json;
+use wb_core::{
+    Error, Progress,
+    records::sql::{BirdCounts, BirdOptions, BirdQuestionVerdict, BirdRecord, PredictionStatus, SqlInputs, SqlRecord},
+};
 
 use super::{
     SendProgress, SqlBenchmark, SqlSubmission,
@@ -17,7 +20,7 @@ use super::{
     levels::{LevelMeasure, LevelScores, counted},
     predictions::{ExpectedPredictions, counted as check_count},
     scores::{ReportBlock, SqlScores},
-    status::{self, PredictionStatus},
+    status,
 };
 use crate::{
     Result,
@@ -91,16 +94,11 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let mut verdicts = verdicts.into_iter();
     let verdicts: Vec<Option<BirdVerdict>> =
         is_asked.into_iter().map(|is_asked| if is_asked { verdicts.next() } else { None }).collect();
-    let header = json!({
-        "benchmark": "bird",
-        "wb": env!("CARGO_PKG_VERSION"),
-        "protocol": { "ex": "bird-ex", "soft_f1": "bird-soft-f1", "r_ves": "bird-r-ves" },
-        "options": { "timeout_seconds": pool.limits().timeout.as_secs_f64(), "iterations": iterations, "workers": pool.workers() },
-        "comparable": COMPARABLE,
-        "inputs": { "questions": files::named(&questions_path)?, "predictions": files::named(path)? },
-        "databases": databases.json(),
-    });
-    Ok(outcome(&questions, &verdicts, &databases, header))
+    let options =
+        BirdOptions { timeout_seconds: pool.limits().timeout.as_secs_f64(), iterations, workers: pool.workers() };
+    let inputs =
+        SqlInputs { questions: files::hashed(&questions_path)?, predictions: files::hashed(path)?, tables: None };
+    Ok(scores(&questions, &verdicts, &databases, options, inputs))
 }
 
 fn questions_path(folder: &Path, named: Option<&Path>) -> PathBuf {
@@ -167,11 +165,12 @@ fn status_of(verdict: &BirdVerdict) -> PredictionStatus {
     }
 }
 
-fn outcome(
+fn scores(
     questions: &[Question],
     verdicts: &[Option<BirdVerdict>],
     databases: &QuestionDatabases,
-    mut json: Json,
+    options: BirdOptions,
+    inputs: SqlInputs,
 ) -> SqlScores {
     let level = |question: &Question| question.difficulty.clone().unwrap_or_else(|| UNRATED.to_owned());
     let mut names = DIFFICULTIES.map(str::to_owned).to_vec();
@@ -207,27 +206,34 @@ fn outcome(
         )));
     }
     blocks.push(ReportBlock::Line(format!("compare     {COMPARABLE}")));
-    json["totals"] = levels.json();
-    json["statuses"] = status::json(&statuses);
-    json["counts"] = json!({ "questions": questions.len(), "without_database": without, "gold_failed": gold_failed });
-    let question = |(at, (question, verdict)): (usize, (&Question, &Option<BirdVerdict>))| {
-        json!({
-            "index": at,
-            "id": question.question_id,
-            "db_id": question.db_id,
-            "difficulty": question.difficulty,
-            "ex": verdict.as_ref().map(|verdict| verdict.status == Some(Executed::Correct)),
-            "soft_f1": verdict.as_ref().map(|verdict| verdict.soft_f1),
-            "reward": verdict.as_ref().and_then(|verdict| verdict.reward),
-            "status": verdict.as_ref().map(status_of),
-            "message": verdict.as_ref().map_or(Some("no database"), |verdict| verdict.message.as_deref()),
-        })
+    let question = |(index, (question, verdict)): (usize, (&Question, &Option<BirdVerdict>))| BirdQuestionVerdict {
+        index,
+        id: question.question_id.clone(),
+        db_id: question.db_id.clone(),
+        difficulty: question.difficulty.clone(),
+        ex: verdict.as_ref().map(|verdict| verdict.status == Some(Executed::Correct)),
+        soft_f1: verdict.as_ref().map(|verdict| verdict.soft_f1),
+        reward: verdict.as_ref().and_then(|verdict| verdict.reward),
+        status: verdict.as_ref().map(status_of),
+        message: verdict.as_ref().map_or(Some("no database".to_owned()), |verdict| verdict.message.clone()),
     };
-    json["questions"] = questions.iter().zip(verdicts).enumerate().map(question).collect();
+    let protocol = [("ex", "bird-ex"), ("soft_f1", "bird-soft-f1"), ("r_ves", "bird-r-ves")];
+    let record = SqlRecord::Bird(BirdRecord {
+        wb: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: protocol.map(|(metric, name)| (metric.to_owned(), name.to_owned())).into(),
+        options,
+        comparable: COMPARABLE.to_owned(),
+        inputs,
+        databases: databases.record(),
+        totals: levels.record(),
+        statuses: status::counts(&statuses),
+        counts: BirdCounts { questions: questions.len(), without_database: without, gold_failed },
+        questions: questions.iter().zip(verdicts).enumerate().map(question).collect(),
+    });
     let mut metrics = levels.figures();
     // Of R-VES, which goes to 125, a fraction can be required.
     metrics.iter_mut().filter(|figure| figure.name == "r_ves").for_each(|figure| {
         figure.value = figure.value.map(|score| score / 100.0);
     });
-    SqlScores { benchmark: SqlBenchmark::Bird, blocks, json, metrics }
+    SqlScores { benchmark: SqlBenchmark::Bird, blocks, record, metrics }
 }

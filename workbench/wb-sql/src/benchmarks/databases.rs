@@ -6,8 +6,11 @@ use std::{
     path::Path,
 };
 
-use serde_json::{Map, Value as Json, json};
-use wb_core::{Error as Refused, Progress, fingerprint::Fingerprint};
+use wb_core::{
+    Error as Refused, Progress,
+    fingerprint::Fingerprint,
+    records::sql::{HashedFile, SqlDatabases},
+};
 
 use super::{SendProgress, files};
 use crate::{
@@ -114,12 +117,14 @@ impl QuestionDatabases {
         line
     }
 
-    /// For the record.
-    pub fn json(&self) -> Json {
-        let one =
-            |database: &Database| json!({ "file": files::name(Path::new(&database.path)), "blake3": database.blake3 });
-        let ids = self.there.iter().map(|(id, all)| (id.clone(), Json::Array(all.iter().map(one).collect())));
-        json!({ "blake3": self.blake3(), "ids": ids.collect::<Map<_, _>>(), "missing": self.missing })
+    /// Names and hashes, for the record.
+    pub(super) fn record(&self) -> SqlDatabases {
+        let one = |database: &Database| HashedFile {
+            file: files::name(Path::new(&database.path)),
+            blake3: database.blake3.clone(),
+        };
+        let ids = self.there.iter().map(|(id, all)| (id.clone(), all.iter().map(one).collect())).collect();
+        SqlDatabases { blake3: self.blake3(), ids, missing: self.missing.clone() }
     }
 }
 

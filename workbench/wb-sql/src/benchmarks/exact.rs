@@ -2,14 +2,14 @@
 
 use crate::{
     Compat,
-    exact::{ExactMatch, Hardness, compare, hardness},
+    exact::{ExactMatch, QueryHardness, compare, hardness},
     spider::{Query, Schema, parse},
 };
 
 /// The verdict on a question.
 pub struct ExactVerdict {
     /// Told from the gold query; `None` where it cannot be read.
-    pub hardness: Option<Hardness>,
+    pub hardness: Option<QueryHardness>,
     /// Parts and whole; `None` where the gold query cannot be read.
     pub verdict: Option<ExactMatch>,
     /// Whether the prediction could be read.

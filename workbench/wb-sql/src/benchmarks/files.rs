@@ -6,8 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Value as Json, json};
-use wb_core::{Error, fingerprint::Fingerprint};
+use wb_core::{Error, fingerprint::Fingerprint, records::sql::HashedFile};
 
 use crate::Result;
 
@@ -52,9 +51,9 @@ pub fn writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file's name and hash, for the record.
-pub fn named(path: &Path) -> Result<Json> {
-    Ok(json!({ "file": name(path), "blake3": Fingerprint::of_file(path)? }))
+/// Name and hash of a file, for the record.
+pub(super) fn hashed(path: &Path) -> Result<HashedFile> {
+    Ok(HashedFile { file: name(path), blake3: Fingerprint::of_file(path)? })
 }
 
 /// The last part of a path.

@@ -1,11 +1,11 @@
 //! Spider's questions judged: exact match of all, execution of those whose database is there, and both in a word.
 
-use wb_core::Progress;
+use wb_core::{Progress, records::sql::PredictionStatus};
 
-use super::{SendProgress, exact::ExactVerdict, status::PredictionStatus};
+use super::{SendProgress, exact::ExactVerdict, status::status};
 use crate::{
     Compat, Result,
-    execute::{Judge, Judgement, Question, Source},
+    execute::{Judge, Judgement, Question, Source, prediction_of_line},
     spider::Schema,
 };
 
@@ -13,8 +13,8 @@ use crate::{
 pub struct PredictedQuery<'a> {
     /// The right query.
     pub gold: &'a str,
-    /// The predicted one.
-    pub sql: &'a str,
+    /// The predicted one, as a line of a file of predictions has it.
+    pub line: &'a str,
     /// What both are read with.
     pub schema: &'a Schema,
     /// Where both run; none where the database is not there.
@@ -50,20 +50,21 @@ pub fn judge(
     compat: Compat,
     progress: &mut SendProgress<'_>,
 ) -> Result<Vec<JudgedPrediction>> {
+    let queries: Vec<String> = predicted.iter().map(|one| prediction_of_line(one.line, compat)).collect();
+    let both = || predicted.iter().zip(&queries);
     let exact: Vec<ExactVerdict> =
-        predicted.iter().map(|one| ExactVerdict::of(one.gold, one.sql, one.schema, compat)).collect();
-    let question = |one: &PredictedQuery<'_>| Question {
+        both().map(|(one, sql)| ExactVerdict::of(one.gold, sql, one.schema, compat)).collect();
+    let question = |(one, sql): (&PredictedQuery<'_>, &String)| Question {
         gold: one.gold.to_owned(),
-        prediction: one.sql.to_owned(),
+        prediction: sql.clone(),
         sources: one.sources.clone(),
     };
-    let there = |one: &&PredictedQuery<'_>| !one.sources.is_empty();
-    let runs: Vec<Question> = predicted.iter().filter(there).map(question).collect();
+    let runs: Vec<Question> = both().filter(|(one, _)| !one.sources.is_empty()).map(question).collect();
     let mut done = |done| progress(Progress::new("running predictions", done, runs.len()));
     let mut judgements = judge.judge(&runs, &mut done)?.into_iter();
     let judged = predicted.iter().zip(exact).map(|(one, exact)| {
         let executed = if one.sources.is_empty() { None } else { judgements.next() };
-        let status = PredictionStatus::of(executed.as_ref(), exact.em(), exact.parsed);
+        let status = status(executed.as_ref(), exact.em(), exact.parsed);
         JudgedPrediction { exact, executed, status }
     });
     Ok(judged.collect())

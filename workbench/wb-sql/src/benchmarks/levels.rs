@@ -1,6 +1,7 @@
 //! Figures by level (hardness, difficulty, complexity) and over all questions.
 
-use serde_json::{Map, Value as Json, json};
+use indexmap::IndexMap;
+use wb_core::records::sql::{LevelFigure, SqlLevel};
 
 use super::scores::{JUDGED, SqlFigure};
 
@@ -97,23 +98,18 @@ impl LevelScores {
         (0..self.names.len()).map(row).collect()
     }
 
-    /// For the record: by level, each measure's value, how many are right, and of how many.
-    pub fn json(&self) -> Json {
+    /// Figures of each level, for the record.
+    pub fn record(&self) -> IndexMap<String, SqlLevel> {
         let figure = |(measure, sum): (&LevelMeasure, &Sum)| {
-            let mut figure = json!({ "value": sum.mean(), "of": sum.of });
-            if measure.counts {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of ones")]
-                let right = sum.sum as u64;
-                figure["right"] = right.into();
-            }
-            (measure.key.to_owned(), figure)
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of ones")]
+            let right = measure.counts.then_some(sum.sum as u64);
+            (measure.key.to_owned(), LevelFigure { value: sum.mean(), of: sum.of, right })
         };
         let level = |at: usize| {
-            let questions = [("questions".to_owned(), self.questions[at].into())];
-            let figures = self.measures.iter().zip(&self.sums[at]).map(figure);
-            (self.names[at].clone(), Json::Object(questions.into_iter().chain(figures).collect()))
+            let metrics = self.measures.iter().zip(&self.sums[at]).map(figure).collect();
+            (self.names[at].clone(), SqlLevel { questions: self.questions[at], metrics })
         };
-        Json::Object((0..self.names.len()).map(level).collect::<Map<_, _>>())
+        (0..self.names.len()).map(level).collect()
     }
 }
 

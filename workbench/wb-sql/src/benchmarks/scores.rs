@@ -1,6 +1,6 @@
 //! What came out of a benchmark: text to print, a record to write, figures to hold against what is required.
 
-use serde_json::Value as Json;
+use wb_core::records::sql::SqlRecord;
 
 use super::SqlBenchmark;
 
@@ -19,7 +19,7 @@ pub struct SqlScores {
     /// What is printed.
     pub blocks: Vec<ReportBlock>,
     /// What `--json` writes.
-    pub json: Json,
+    pub record: SqlRecord,
     /// What can be required.
     pub metrics: Vec<SqlFigure>,
 }

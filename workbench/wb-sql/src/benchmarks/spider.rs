@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value as Json, json};
+use wb_core::records::sql::{SpiderCounts, SpiderOptions, SpiderRecord, SpiderVerdict, SqlInputs, SqlRecord};
 
 use super::{
     SendProgress, SqlBenchmark, SqlSubmission,
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     Result,
-    exact::{Component, Hardness, LevelTotals, Totals},
-    execute::{Judge, JudgeOptions, Judgement, prediction_of_line},
+    exact::{LevelTotals, QueryComponent, QueryHardness, Totals},
+    execute::{Judge, JudgeOptions},
     spider::Schemas,
 };
 
@@ -83,21 +83,19 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let timeout_seconds = submission.pool.limits().timeout.as_secs_f64();
     let inputs = Inputs { folder, schemas, questions, predictions_path, lines, databases, options, timeout_seconds };
     let judged = judge(&inputs, &Judge::new(submission.pool.clone(), options), progress)?;
-    outcome(&inputs, &judged)
+    scores(&inputs, &judged)
 }
 
 fn judge(inputs: &Inputs<'_>, judge: &Judge, progress: &mut SendProgress<'_>) -> Result<Vec<JudgedPrediction>> {
-    let compat = inputs.options.compat;
-    let lines: Vec<String> = inputs.lines.all.iter().map(|line| prediction_of_line(line, compat)).collect();
-    let predicted = inputs.questions.all.iter().zip(&lines).map(|(question, sql)| {
+    let predicted = inputs.questions.all.iter().zip(&inputs.lines.all).map(|(question, line)| {
         let (schema, sources) = (inputs.schemas.get(&question.db_id)?, inputs.databases.sources(&question.db_id));
-        Ok(PredictedQuery { gold: &question.gold, sql, schema, sources })
+        Ok(PredictedQuery { gold: &question.gold, line, schema, sources })
     });
-    judged::judge(&predicted.collect::<Result<Vec<_>>>()?, judge, compat, progress)
+    judged::judge(&predicted.collect::<Result<Vec<_>>>()?, judge, inputs.options.compat, progress)
 }
 
-fn outcome(inputs: &Inputs<'_>, judged: &[JudgedPrediction]) -> Result<SqlScores> {
-    let mut levels = LevelScores::new(&MEASURES, Hardness::ALL.map(|level| level.to_string()));
+fn scores(inputs: &Inputs<'_>, judged: &[JudgedPrediction]) -> Result<SqlScores> {
+    let mut levels = LevelScores::new(&MEASURES, QueryHardness::ALL.map(|level| level.to_string()));
     let mut totals = Totals::default();
     for one in judged {
         let (exact, ex) = (&one.exact, one.ex().map(counted));
@@ -108,8 +106,8 @@ fn outcome(inputs: &Inputs<'_>, judged: &[JudgedPrediction]) -> Result<SqlScores
         }
     }
     let blocks = blocks(inputs, judged, &levels, &totals);
-    let json = record(inputs, judged, &levels, &totals)?;
-    Ok(SqlScores { benchmark: SqlBenchmark::Spider, blocks, json, metrics: levels.figures() })
+    let record = record(inputs, judged, &levels, &totals)?;
+    Ok(SqlScores { benchmark: SqlBenchmark::Spider, blocks, record, metrics: levels.figures() })
 }
 
 /// Gold queries that fail: how many, and the first one with what SQLite says.
@@ -176,68 +174,66 @@ fn blocks(inputs: &Inputs<'_>, judged: &[JudgedPrediction], levels: &LevelScores
 }
 
 fn clauses(all: &LevelTotals) -> Vec<Vec<String>> {
-    let row = |component: Component| {
+    let row = |component: QueryComponent| {
         let figures = all.components[component as usize];
         let shown = [figures.accuracy, figures.recall, figures.f1].map(|figure| format!("{figure:.3}"));
         [component.name().to_owned()].into_iter().chain(shown).collect()
     };
-    Component::ALL.map(row).into()
+    QueryComponent::ALL.map(row).into()
 }
 
-fn record(inputs: &Inputs<'_>, judged: &[JudgedPrediction], levels: &LevelScores, totals: &Totals) -> Result<Json> {
-    let [em, ex] = protocols(inputs.options, inputs.databases.is_suite());
-    let by_level = Hardness::ALL.map(|level| (level.to_string(), totals.level(level).components));
-    let by_level = by_level.into_iter().chain([("all".to_owned(), totals.all().components)]);
-    let clauses: Map<String, Json> = by_level.map(|(name, components)| (name, json!(components))).collect();
-    Ok(json!({
-        "benchmark": "spider",
-        "wb": env!("CARGO_PKG_VERSION"),
-        "protocol": { "em": em, "ex": ex },
-        "compat": compat_name(inputs.options.compat),
-        "options": {
-            "plug_value": inputs.options.plug_value,
-            "keep_distinct": inputs.options.keeps_distinct(),
-            "timeout_seconds": inputs.timeout_seconds,
+fn record(
+    inputs: &Inputs<'_>,
+    judged: &[JudgedPrediction],
+    levels: &LevelScores,
+    totals: &Totals,
+) -> Result<SqlRecord> {
+    let protocol =
+        ["em", "ex"].map(str::to_owned).into_iter().zip(protocols(inputs.options, inputs.databases.is_suite()));
+    let by_level = QueryHardness::ALL.map(|level| (level.to_string(), totals.level(level).components));
+    let clauses = by_level.into_iter().chain([("all".to_owned(), totals.all().components)]).collect();
+    Ok(SqlRecord::Spider(SpiderRecord {
+        wb: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: protocol.collect(),
+        compat: compat_name(inputs.options.compat).to_owned(),
+        options: SpiderOptions {
+            plug_value: inputs.options.plug_value,
+            keep_distinct: inputs.options.keeps_distinct(),
+            timeout_seconds: inputs.timeout_seconds,
         },
-        "comparable": COMPARABLE,
-        "inputs": {
-            "questions": files::named(&inputs.questions.path)?,
-            "predictions": files::named(inputs.predictions_path)?,
-            "tables": files::named(&inputs.folder.join("tables.json"))?,
+        comparable: COMPARABLE.to_owned(),
+        inputs: SqlInputs {
+            questions: files::hashed(&inputs.questions.path)?,
+            predictions: files::hashed(inputs.predictions_path)?,
+            tables: Some(files::hashed(&inputs.folder.join("tables.json"))?),
         },
-        "databases": inputs.databases.json(),
-        "totals": levels.json(),
-        "clauses": clauses,
-        "statuses": status::json(&statuses(judged)),
-        "counts": {
-            "questions": judged.len(),
-            "without_database": without_database(judged),
-            "gold_unread": count(judged, |exact| exact.verdict.is_none()),
-            "gold_failed": failed_gold(judged).0,
-            "raises": count(judged, raises),
-            "cut_at_tab": inputs.lines.cut,
+        databases: inputs.databases.record(),
+        totals: levels.record(),
+        clauses,
+        statuses: status::counts(&statuses(judged)),
+        counts: SpiderCounts {
+            questions: judged.len(),
+            without_database: without_database(judged),
+            gold_unread: count(judged, |exact| exact.verdict.is_none()),
+            gold_failed: failed_gold(judged).0,
+            raises: count(judged, raises),
+            cut_at_tab: inputs.lines.cut,
         },
-        "questions": (0..judged.len()).map(|at| question(inputs, judged, at)).collect::<Vec<_>>(),
+        questions: (0..judged.len()).map(|at| verdict(inputs, judged, at)).collect(),
     }))
 }
 
-fn question(inputs: &Inputs<'_>, judged: &[JudgedPrediction], at: usize) -> Json {
-    let (asked, JudgedPrediction { exact, executed, status }) = (&inputs.questions.all[at], &judged[at]);
-    let mut question = json!({
-        "index": at,
-        "db_id": asked.db_id,
-        "hardness": exact.hardness,
-        "em": exact.em(),
-        "ex": executed.as_ref().and_then(Judgement::correct),
-        "status": status,
-        "parsed": exact.parsed,
-    });
-    if let Some(id) = &asked.id {
-        question["id"] = id.clone();
+fn verdict(inputs: &Inputs<'_>, judged: &[JudgedPrediction], index: usize) -> SpiderVerdict {
+    let (asked, one) = (&inputs.questions.all[index], &judged[index]);
+    SpiderVerdict {
+        index,
+        db_id: asked.db_id.clone(),
+        hardness: one.exact.hardness,
+        em: one.exact.em(),
+        ex: one.ex(),
+        status: one.status,
+        parsed: one.exact.parsed,
+        id: asked.id.clone(),
+        message: one.executed.as_ref().map_or(Some("no database".to_owned()), |executed| executed.message.clone()),
     }
-    let message = executed.as_ref().map_or(Some("no database"), |executed| executed.message.as_deref());
-    if let Some(message) = message {
-        question["message"] = message.into();
-    }
-    question
 }

@@ -7,15 +7,21 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
-use wb_core::{Error, Progress};
+use serde_json::Value as Json;
+use wb_core::{
+    Error, Progress,
+    records::sql::{
+        PredictionStatus, SqlInputs, SqlRecord, SyntheticSqlCounts, SyntheticSqlOptions, SyntheticSqlRecord,
+        SyntheticSqlVerdict,
+    },
+};
 
 use super::{
     SendProgress, SqlBenchmark, SqlSubmission, entries, files,
     levels::{LevelMeasure, LevelScores, counted},
     predictions::{self, ExpectedPredictions},
     scores::{ReportBlock, SqlScores},
-    status::{self, PredictionStatus},
+    status,
 };
 use crate::{
     Compat, Result,
@@ -86,8 +92,8 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let total = questions.len();
     let judgements = Judge::new(pool.clone(), options)
         .judge(&questions, &mut |done| progress(Progress::new("running predictions", done, total)))?;
-    let inputs = json!({ "questions": files::named(dataset)?, "predictions": files::named(path)? });
-    Ok(outcome(&rows, &judgements, timeout_seconds, &inputs))
+    let inputs = SqlInputs { questions: files::hashed(dataset)?, predictions: files::hashed(path)?, tables: None };
+    Ok(scores(&rows, &judgements, SyntheticSqlOptions { timeout_seconds }, inputs))
 }
 
 /// The rows of the file, or those that were read out of it.
@@ -116,7 +122,7 @@ fn unjudged(judgement: &Judgement) -> Option<&'static str> {
     judgement.status.is_none().then_some(if message.starts_with("database:") { "context" } else { "gold" })
 }
 
-fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs: &Json) -> SqlScores {
+fn scores(rows: &[Row], judgements: &[Judgement], options: SyntheticSqlOptions, inputs: SqlInputs) -> SqlScores {
     const UNNAMED: &str = "unnamed";
     let complexity = |row: &Row| row.sql_complexity.clone().unwrap_or_else(|| UNNAMED.to_owned());
     let domain = |row: &Row| row.domain.clone().unwrap_or_else(|| UNNAMED.to_owned());
@@ -128,8 +134,8 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
         by_complexity.add(Some(&complexity(row)), &ex);
         by_domain.add(Some(&domain(row)), &ex);
     }
-    let status = |one: &Judgement| one.status.map(|_| PredictionStatus::of(Some(one), false, false));
-    let statuses: Vec<PredictionStatus> = judgements.iter().filter_map(status).collect();
+    let word = |one: &Judgement| one.status.map(|_| status::status(Some(one), false, false));
+    let statuses: Vec<PredictionStatus> = judgements.iter().filter_map(word).collect();
     let failed = |what| judgements.iter().filter(|judgement| unjudged(judgement) == Some(what)).count();
     let (context, gold) = (failed("context"), failed("gold"));
     let blocks = vec![
@@ -141,28 +147,25 @@ fn outcome(rows: &[Row], judgements: &[Judgement], timeout_seconds: f64, inputs:
             "not judged  {context} rows whose sql_context SQLite cannot run, {gold} whose sql is no query or fails"
         )),
     ];
-    let question = |(at, (row, judgement)): (usize, (&Row, &Judgement))| {
-        json!({
-            "index": at,
-            "id": row.id,
-            "domain": row.domain,
-            "sql_complexity": row.sql_complexity,
-            "ex": judgement.correct(),
-            "status": status(judgement),
-            "message": judgement.message,
-        })
+    let question = |(index, (row, judgement)): (usize, (&Row, &Judgement))| SyntheticSqlVerdict {
+        index,
+        id: row.id.clone(),
+        domain: row.domain.clone(),
+        sql_complexity: row.sql_complexity.clone(),
+        ex: judgement.correct(),
+        status: word(judgement),
+        message: judgement.message.clone(),
     };
-    let json = json!({
-        "benchmark": "synthetic-sql",
-        "wb": env!("CARGO_PKG_VERSION"),
-        "protocol": { "ex": PROTOCOL },
-        "options": { "timeout_seconds": timeout_seconds },
-        "inputs": inputs,
-        "totals": by_complexity.json(),
-        "domains": by_domain.json(),
-        "statuses": status::json(&statuses),
-        "counts": { "questions": rows.len(), "context_failed": context, "gold_failed": gold },
-        "questions": rows.iter().zip(judgements).enumerate().map(question).collect::<Vec<_>>(),
+    let record = SqlRecord::SyntheticSql(SyntheticSqlRecord {
+        wb: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: [("ex".to_owned(), PROTOCOL.to_owned())].into(),
+        options,
+        inputs,
+        totals: by_complexity.record(),
+        domains: by_domain.record(),
+        statuses: status::counts(&statuses),
+        counts: SyntheticSqlCounts { questions: rows.len(), context_failed: context, gold_failed: gold },
+        questions: rows.iter().zip(judgements).enumerate().map(question).collect(),
     });
-    SqlScores { benchmark: SqlBenchmark::SyntheticSql, blocks, json, metrics: by_complexity.figures() }
+    SqlScores { benchmark: SqlBenchmark::SyntheticSql, blocks, record, metrics: by_complexity.figures() }
 }

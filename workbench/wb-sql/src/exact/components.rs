@@ -1,77 +1,12 @@
 //! The ten components of exact match, scored one by one.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use wb_core::records::sql::QueryComponent;
 
 use crate::{
     Compat,
     spider::{Comparison, Condition, Connector, Query, Schema, SetOperator, Term},
 };
-
-/// A component, named as the published tables name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Component {
-    /// The columns of SELECT with their functions.
-    Select,
-    /// The columns of SELECT without the outer functions.
-    SelectNoAggregate,
-    /// The conditions of WHERE, without values.
-    Where,
-    /// What the conditions of WHERE are about.
-    WhereNoOperator,
-    /// The columns of GROUP BY, without their tables.
-    GroupNoHaving,
-    /// GROUP BY in its order, and HAVING.
-    Group,
-    /// ORDER BY, and whether there is a LIMIT.
-    Order,
-    /// The set of the words AND and OR in WHERE.
-    AndOr,
-    /// Set operations, by exact match of their arms.
-    SetOperation,
-    /// The keywords that occur.
-    Keywords,
-}
-
-impl Component {
-    /// All ten, in the order of the published tables.
-    pub const ALL: [Self; 10] = [
-        Self::Select,
-        Self::SelectNoAggregate,
-        Self::Where,
-        Self::WhereNoOperator,
-        Self::GroupNoHaving,
-        Self::Group,
-        Self::Order,
-        Self::AndOr,
-        Self::SetOperation,
-        Self::Keywords,
-    ];
-
-    /// The name in the published tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Select => "select",
-            Self::SelectNoAggregate => "select(no AGG)",
-            Self::Where => "where",
-            Self::WhereNoOperator => "where(no OP)",
-            Self::GroupNoHaving => "group(no Having)",
-            Self::Group => "group",
-            Self::Order => "order",
-            Self::AndOr => "and/or",
-            Self::SetOperation => "IUEN",
-            Self::Keywords => "keywords",
-        }
-    }
-}
-
-impl fmt::Display for Component {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// How one component fares in one prediction.
 ///
@@ -105,12 +40,12 @@ pub(super) fn score(
     let common_arms = sets.into_iter().filter(|&operator| arm_matches(operator)).count();
     let (gold_words, predicted_words) = (keywords(gold), keywords(predicted));
     let common_words = (gold_words & predicted_words).count_ones();
-    Component::ALL.map(|component| match component {
-        Component::Select => units(&gold.select, &predicted.select),
-        Component::SelectNoAggregate => units(&columns(gold), &columns(predicted)),
-        Component::Where => units(&conditions(&gold.filter), &conditions(&predicted.filter)),
-        Component::WhereNoOperator => units(&subjects(gold), &subjects(predicted)),
-        Component::GroupNoHaving => match compat {
+    QueryComponent::ALL.map(|component| match component {
+        QueryComponent::Select => units(&gold.select, &predicted.select),
+        QueryComponent::SelectNoAggregate => units(&columns(gold), &columns(predicted)),
+        QueryComponent::Where => units(&conditions(&gold.filter), &conditions(&predicted.filter)),
+        QueryComponent::WhereNoOperator => units(&subjects(gold), &subjects(predicted)),
+        QueryComponent::GroupNoHaving => match compat {
             Compat::Official => {
                 let names =
                     |query: &Query| -> Vec<u32> { query.group.iter().map(|unit| schema.group(unit.column)).collect() };
@@ -118,13 +53,13 @@ pub(super) fn score(
             }
             Compat::Strict => units(&gold.group, &predicted.group),
         },
-        Component::Group => group(gold, predicted, compat),
-        Component::Order => order(gold, predicted),
-        Component::AndOr => connectors(gold, predicted),
-        Component::SetOperation => {
+        QueryComponent::Group => group(gold, predicted, compat),
+        QueryComponent::Order => order(gold, predicted),
+        QueryComponent::AndOr => connectors(gold, predicted),
+        QueryComponent::SetOperation => {
             PartialScore::new(usize::from(gold.set.is_some()), usize::from(predicted.set.is_some()), common_arms)
         }
-        Component::Keywords => PartialScore::new(
+        QueryComponent::Keywords => PartialScore::new(
             gold_words.count_ones() as usize,
             predicted_words.count_ones() as usize,
             common_words as usize,

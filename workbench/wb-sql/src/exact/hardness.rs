@@ -1,40 +1,8 @@
 //! How hard a question is, told from its gold query, by the rules of Spider.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use wb_core::records::sql::QueryHardness;
 
 use crate::spider::{Aggregate, Comparison, Connector, Query, Term};
-
-/// The four levels, easiest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Hardness {
-    /// At most one clause of the first kind, nothing else.
-    Easy,
-    /// A little more, nothing nested.
-    Medium,
-    /// More, or one nested query.
-    Hard,
-    /// All else.
-    Extra,
-}
-
-impl Hardness {
-    /// All levels, easiest first.
-    pub const ALL: [Self; 4] = [Self::Easy, Self::Medium, Self::Hard, Self::Extra];
-}
-
-impl fmt::Display for Hardness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Easy => "easy",
-            Self::Medium => "medium",
-            Self::Hard => "hard",
-            Self::Extra => "extra",
-        })
-    }
-}
 
 /// The hardness of a query, as `Evaluator.eval_hardness` of the published evaluator gives it.
 ///
@@ -47,13 +15,13 @@ impl fmt::Display for Hardness {
 ///
 /// The source counts as aggregates what it finds in first place, and so do we: functions of SELECT, GROUP BY and
 /// ORDER BY, but NOT in WHERE and HAVING, and each AND and OR of HAVING; functions of HAVING it does not see.
-pub fn hardness(query: &Query) -> Hardness {
+pub fn hardness(query: &Query) -> QueryHardness {
     let (clauses, nested, others) = (clauses(query), nested(query), others(query));
     match (clauses, others, nested) {
-        (0..=1, 0, 0) => Hardness::Easy,
-        (0..=1, 0..=2, 0) | (0..=2, 0..=1, 0) => Hardness::Medium,
-        (0..=2, 3.., 0) | (3, 0..=2, 0) | (0..=1, 0, 0..=1) => Hardness::Hard,
-        _ => Hardness::Extra,
+        (0..=1, 0, 0) => QueryHardness::Easy,
+        (0..=1, 0..=2, 0) | (0..=2, 0..=1, 0) => QueryHardness::Medium,
+        (0..=2, 3.., 0) | (3, 0..=2, 0) | (0..=1, 0, 0..=1) => QueryHardness::Hard,
+        _ => QueryHardness::Extra,
     }
 }
 

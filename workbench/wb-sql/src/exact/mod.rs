@@ -13,10 +13,11 @@ mod totals;
 #[cfg(test)]
 mod tests;
 
-pub use components::{Component, PartialScore};
-pub use hardness::{Hardness, hardness};
+pub use components::PartialScore;
+pub use hardness::hardness;
 pub use similarity::{Clause, Part, Parts, Shape, component_f1, parts};
-pub use totals::{ComponentTotals, LevelTotals, Totals};
+pub use totals::{LevelTotals, Totals};
+pub use wb_core::records::sql::{QueryComponent, QueryHardness};
 
 use crate::{
     Compat,
@@ -29,7 +30,7 @@ use normalize::normalized;
 pub struct ExactMatch {
     /// Whether all components and the tables of FROM agree.
     pub em: bool,
-    /// The ten components, in the order of [`Component::ALL`].
+    /// The ten components, in the order of [`QueryComponent::ALL`].
     pub partial: [PartialScore; 10],
     /// Whether the published evaluator would stop with an exception here and judge nothing.
     ///
@@ -75,7 +76,7 @@ fn compare_normalized(
     if compat == Compat::Strict {
         em &= gold.distinct == predicted.distinct && components::alternatives_agree(&gold.on, &predicted.on);
         // The set of words between conditions says nothing that the grouping by them does not.
-        let words = &mut partial[Component::AndOr as usize];
+        let words = &mut partial[QueryComponent::AndOr as usize];
         words.matches &= components::alternatives_agree(&gold.filter, &predicted.filter);
         em &= words.matches;
     }

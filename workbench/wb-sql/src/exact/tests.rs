@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Component, Hardness, Totals, compare, component_f1, parts};
+use super::{QueryComponent, QueryHardness, Totals, compare, component_f1, parts};
 use crate::{
     Compat,
     spider::{Query, Schema, Schemas, parse, skeleton},
@@ -28,20 +28,20 @@ fn totals_are_the_published_ones() {
         ("SELECT name FROM Ship", "SELECT id FROM Ship"),
         ("SELECT name FROM Ship", "SELECT name FROM Ship WHERE id = 3"),
     ] {
-        totals.add(Hardness::Easy, &compare(&read(gold), &read(predicted), &schema, Compat::Official));
+        totals.add(QueryHardness::Easy, &compare(&read(gold), &read(predicted), &schema, Compat::Official));
     }
-    let (easy, all) = (totals.level(Hardness::Easy), totals.all());
+    let (easy, all) = (totals.level(QueryHardness::Easy), totals.all());
     assert_eq!(easy, all);
     assert_eq!((easy.count, easy.exact), (3, 1.0 / 3.0));
-    let figures = |component: Component| {
+    let figures = |component: QueryComponent| {
         let sums = easy.components[component as usize];
         (sums.accuracy, sums.recall, sums.f1)
     };
-    assert_eq!(figures(Component::Select), (2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0));
+    assert_eq!(figures(QueryComponent::Select), (2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0));
     // One prediction has a WHERE and is wrong, no gold query has one: both shares are 0, and the published F1 is 1.
-    assert_eq!(figures(Component::Where), (0.0, 0.0, 1.0));
-    assert_eq!(figures(Component::SetOperation), (0.0, 0.0, 1.0));
-    let hard = totals.level(Hardness::Hard);
+    assert_eq!(figures(QueryComponent::Where), (0.0, 0.0, 1.0));
+    assert_eq!(figures(QueryComponent::SetOperation), (0.0, 0.0, 1.0));
+    let hard = totals.level(QueryHardness::Hard);
     assert_eq!((hard.count, hard.exact, hard.components[0].f1), (0, 0.0, 0.0));
 }
 

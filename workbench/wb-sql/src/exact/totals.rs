@@ -1,8 +1,8 @@
 //! Exact match over a whole data set: by hardness and component, with the figures that the published evaluator prints.
 
-use serde::{Deserialize, Serialize};
+use wb_core::records::sql::{ClauseFigures, QueryComponent, QueryHardness};
 
-use super::{Component, ExactMatch, Hardness};
+use super::ExactMatch;
 
 /// Sums over many verdicts.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,33 +27,19 @@ struct ComponentSums {
 }
 
 /// The figures of one level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LevelTotals {
     /// Questions.
     pub count: usize,
     /// The share with an exact match; 0 without questions.
     pub exact: f64,
-    /// The components, in the order of [`Component::ALL`].
-    pub components: Vec<ComponentTotals>,
-}
-
-/// The figures of one component at one level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ComponentTotals {
-    /// Which one.
-    pub component: Component,
-    /// The share that agrees of the predictions which have the component; 0 where none has.
-    pub accuracy: f64,
-    /// The share that agrees of the gold queries which have the component; 0 where none has.
-    pub recall: f64,
-    /// The harmonic mean of both. As published it is 1 where both are 0, so that a component nobody uses counts as
-    /// right, and so does one that nobody gets right.
-    pub f1: f64,
+    /// The components, in the order of [`QueryComponent::ALL`].
+    pub components: Vec<ClauseFigures>,
 }
 
 impl Totals {
     /// Counts a verdict.
-    pub fn add(&mut self, hardness: Hardness, verdict: &ExactMatch) {
+    pub fn add(&mut self, hardness: QueryHardness, verdict: &ExactMatch) {
         for level in [hardness as usize, 4] {
             let sums = &mut self.levels[level];
             sums.count += 1;
@@ -68,7 +54,7 @@ impl Totals {
     }
 
     /// The figures of one hardness.
-    pub fn level(&self, hardness: Hardness) -> LevelTotals {
+    pub fn level(&self, hardness: QueryHardness) -> LevelTotals {
         self.levels[hardness as usize].totals()
     }
 
@@ -84,14 +70,14 @@ fn share(part: usize, whole: usize) -> f64 {
 
 impl Sums {
     fn totals(&self) -> LevelTotals {
-        let components = Component::ALL.into_iter().zip(&self.components).map(|(component, sums)| {
+        let components = QueryComponent::ALL.into_iter().zip(&self.components).map(|(component, sums)| {
             let [accuracy, recall] = [0, 1].map(|side| share(sums.agreed[side], sums.present[side]));
             let f1 = match () {
                 () if self.count == 0 => 0.0,
                 () if accuracy == 0.0 && recall == 0.0 => 1.0,
                 () => 2.0 * accuracy * recall / (recall + accuracy),
             };
-            ComponentTotals { component, accuracy, recall, f1 }
+            ClauseFigures { component, accuracy, recall, f1 }
         });
         LevelTotals { count: self.count, exact: share(self.exact, self.count), components: components.collect() }
     }

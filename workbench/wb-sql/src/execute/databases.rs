@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use wb_core::fingerprint::Fingerprint;
 
 use super::{Error, Result, Source};
 
@@ -22,7 +23,7 @@ pub struct Database {
     /// Its absolute path.
     pub path: String,
     /// BLAKE3 of its bytes, in hexadecimal digits: the same figures need the same databases.
-    pub blake3: String,
+    pub blake3: Fingerprint,
 }
 
 impl Database {
@@ -37,10 +38,9 @@ impl Database {
         if let Some(log) = unmerged(&absolute) {
             return Err(Error::Unmerged { database: path.to_owned(), log });
         }
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(fs::File::open(&absolute).map_err(io)?).map_err(io)?;
+        let blake3 = fs::File::open(&absolute).and_then(Fingerprint::of_reader).map_err(io)?;
         let path = absolute.into_os_string().into_string().map_err(|path| Error::Path(path.into()))?;
-        Ok(Database { path, blake3: hasher.finalize().to_hex().to_string() })
+        Ok(Database { path, blake3 })
     }
 
     /// Where statements run on it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use wb_sql::{
     Compat,
-    exact::{Component, Totals, hardness},
+    exact::{QueryComponent, Totals, hardness},
     spider::{Schemas, parse},
 };
 
@@ -65,12 +65,12 @@ fn the_published_tables_of_one_system() {
         let (verdict, _) = judge(gold, line.trim().split('\t').next().unwrap(), schema, Compat::Official);
         totals.add(hardness(&parse(gold, schema, Compat::Official).unwrap()), &verdict);
     }
-    let mut levels: Vec<_> = wb_sql::exact::Hardness::ALL.map(|level| totals.level(level)).into();
+    let mut levels: Vec<_> = wb_sql::exact::QueryHardness::ALL.map(|level| totals.level(level)).into();
     levels.push(totals.all());
     let row = |values: Vec<f64>| values.iter().map(|value| format!("{value:.3}")).collect::<Vec<_>>().join(" ");
     let mut printed = vec![row(levels.iter().map(|level| level.exact).collect())];
     for figure in 0..3 {
-        for component in Component::ALL {
+        for component in QueryComponent::ALL {
             let one = |level: &wb_sql::exact::LevelTotals| {
                 let sums = level.components[component as usize];
                 [sums.accuracy, sums.recall, sums.f1][figure]

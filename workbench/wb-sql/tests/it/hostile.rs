@@ -7,6 +7,7 @@ use std::{
 };
 
 use rusqlite::Connection;
+use wb_core::fingerprint::Fingerprint;
 use wb_sql::execute::{Database, Outcome, Seat, Source};
 
 use crate::support::{LATE, alone, in_time, pool};
@@ -118,7 +119,7 @@ impl Field {
     }
 
     /// The database's hash, and all files beside it.
-    fn state(&self) -> (String, Vec<String>) {
+    fn state(&self) -> (Fingerprint, Vec<String>) {
         (Database::open(&self.database).unwrap().blake3, names(self.folder.path()))
     }
 }

@@ -346,7 +346,7 @@ fn all_databases_of_a_folder_must_agree() {
     let found = databases(folder.path()).unwrap();
     assert_eq!(found.len(), 2);
     let bytes = std::fs::read(folder.path().join("a.sqlite")).unwrap();
-    assert_eq!(found[0].blake3, blake3::hash(&bytes).to_hex().to_string());
+    assert_eq!(found[0].blake3.as_str(), blake3::hash(&bytes).to_hex().as_str());
     let cases = [("select a from t", "select b from t"), ("select a from t", "select a from t where b > 0")];
     let first: Vec<Source> = found[..1].iter().map(|one| one.source()).collect();
     let all: Vec<Source> = found.iter().map(|one| one.source()).collect();

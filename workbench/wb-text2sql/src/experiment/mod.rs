@@ -131,7 +131,7 @@ impl RagExperiment<'_> {
         let predicted = inputs.asked.iter().zip(answered).map(|(asked, answered)| {
             let schema = &inputs.catalogs.get(&asked.db_id)?.schema;
             let sources = inputs.databases.sources(&asked.db_id);
-            Ok(PredictedQuery { gold: &asked.gold, sql: &answered.sql, schema, sources })
+            Ok(PredictedQuery { gold: &asked.gold, line: &answered.sql, schema, sources })
         });
         let predicted = predicted.collect::<Result<Vec<_>>>()?;
         let judge = Judge::new(self.pool.clone(), self.judge_options());
@@ -171,5 +171,68 @@ impl RagExperiment<'_> {
             ),
             inputs.databases.line((0..inputs.asked.len()).filter(|&at| inputs.source(at).is_none()).count()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use wb_core::records::sql::SqlRecord;
+    use wb_sql::{
+        benchmarks::{SqlBenchmark, SqlSubmission},
+        execute::{Limits, WorkerCommand},
+    };
+
+    use super::*;
+
+    const TABLES: &str = r#"[{"db_id": "shops", "table_names_original": ["shop"],
+        "column_names_original": [[-1, "*"], [0, "name"], [0, "city"]], "column_types": ["text", "text", "text"]}]"#;
+    const QUESTIONS: &str = r#"[{"db_id": "shops", "question": "Where?",
+        "query": "SELECT name FROM shop WHERE city = 'Ulm'"}]"#;
+
+    /// Models that predict no values write `value`; the published evaluator reads a number there.
+    #[test]
+    fn a_prediction_is_judged_as_the_benchmark_judges_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let dataset = folder.path();
+        for (file, text) in [("tables.json", TABLES), ("dev.json", QUESTIONS), ("train_spider.json", QUESTIONS)] {
+            fs::write(dataset.join(file), text).unwrap();
+        }
+        let config = serde_json::json!({ "dataset": dataset, "training": { "questions": ["train_spider.json"] } });
+        let config: RagConfig = serde_json::from_value(config).unwrap();
+        // No database is there, so that no worker is started.
+        let pool = Pool::new(WorkerCommand { program: "none".into(), arguments: Vec::new() }, Limits::default(), 1);
+        let inputs = Inputs::read(&config, None, &pool, Seed(1), &mut |_| ()).unwrap();
+        let experiment = RagExperiment {
+            name: "made",
+            config: &config,
+            seed: Seed(1),
+            out: dataset,
+            inputs: &inputs,
+            predictor: &inputs.predictor().unwrap(),
+            pool: &pool,
+            prompt: &Prompt::new(crate::DEFAULT_PROMPT).unwrap(),
+            model: None,
+        };
+        let sql = "SELECT name FROM shop WHERE city = value".to_owned();
+        let answered = [Answered { sql, message: None }];
+        let judged = experiment.judge(&answered, &mut |_| ()).unwrap();
+        experiment.write_predictions("made", &answered).unwrap();
+        let submission = SqlSubmission {
+            dataset,
+            rows: None,
+            predictions: &dataset.join("predictions-made.sql"),
+            questions: None,
+            databases: None,
+            options: experiment.judge_options(),
+            iterations: 0,
+            pool: pool.clone(),
+        };
+        let scores = SqlBenchmark::Spider.measure(&submission, &mut |_| ()).unwrap();
+        let SqlRecord::Spider(record) = &scores.record else { panic!("{:?}", scores.record) };
+        let of_file = &record.questions[0];
+        assert_eq!((judged[0].exact.em(), judged[0].exact.parsed), (of_file.em, of_file.parsed));
+        assert!(judged[0].exact.em());
     }
 }

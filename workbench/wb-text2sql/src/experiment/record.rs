@@ -6,14 +6,13 @@ use wb_core::{
 };
 use wb_sql::{
     benchmarks::judged::JudgedPrediction,
-    exact::Hardness,
+    exact::QueryHardness,
     spider::{Query, parse},
 };
 
 use super::{answers::Answered, inputs::Inputs, retrieve::Retrieved};
 use crate::{
-    RagConfig, Result, bootstrap_difference, link::Links, mcnemar, predict::Predictor, schema_recall, skeleton_match,
-    wilson,
+    RagConfig, Result, bootstrap_difference, mcnemar, predict::Predictor, schema_recall, skeleton_match, wilson,
 };
 
 /// An arm with everything that came of it.
@@ -71,7 +70,7 @@ fn share(all: impl Iterator<Item = Option<bool>>) -> RagShare {
 
 fn arm(config: &RagConfig, inputs: &Inputs, predictor: &Predictor<'_>, arm: &Arm) -> Result<RagArm> {
     let of = |which: &dyn Fn(&JudgedPrediction) -> Option<bool>| share(arm.judged.iter().map(which));
-    let level = |level: Hardness| {
+    let level = |level: QueryHardness| {
         let own = || arm.judged.iter().filter(move |judged| judged.exact.hardness == Some(level));
         RagLevel {
             hardness: level.to_string(),
@@ -88,7 +87,7 @@ fn arm(config: &RagConfig, inputs: &Inputs, predictor: &Predictor<'_>, arm: &Arm
         ex: of(&JudgedPrediction::ex),
         parsed: of(&|judged| Some(judged.exact.parsed)),
         valid: of(&JudgedPrediction::runs),
-        levels: Hardness::ALL.map(level).into(),
+        levels: QueryHardness::ALL.map(level).into(),
         table_recall: tables,
         column_recall: columns,
         forms: arm.retrieved.as_ref().map(|retrieved| forms(inputs, predictor, retrieved)),
@@ -111,10 +110,8 @@ fn recall(config: &RagConfig, inputs: &Inputs, arm: &Arm) -> Result<[f64; 2]> {
         let (Some(gold), asked) = (gold, &inputs.asked[at]) else { continue };
         let catalog = inputs.catalogs.get(&asked.db_id)?;
         let predicted: Option<Query> = parse(&arm.answered[at].sql, &catalog.schema, config.compat).ok();
-        // A prediction that cannot be read names nothing; what the question's words alone are linked to is no prediction.
-        let predicted = predicted.unwrap_or_default();
-        let links = Links::new(&asked.question, catalog, &inputs.cells[&asked.db_id]);
-        all.push(schema_recall(gold, Some(&predicted), &links, catalog));
+        // A prediction that cannot be read names nothing.
+        all.push(schema_recall(gold, &predicted.unwrap_or_default(), catalog));
     }
     Ok([mean(all.iter().map(|one| one.tables)), mean(all.iter().map(|one| one.columns))])
 }

@@ -137,11 +137,6 @@ impl Catalogs {
         let hint = || wb_core::suggest::hint(db_id, self.0.keys().map(String::as_str));
         self.0.get(db_id).ok_or_else(|| SchemaError::Unknown { db_id: db_id.to_owned(), hint: hint() }.into())
     }
-
-    /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Catalog)> {
-        self.0.iter().map(|(db_id, catalog)| (db_id.as_str(), catalog))
-    }
 }
 
 impl Entry {

@@ -82,9 +82,4 @@ impl Cells {
     pub fn find(&self, text: &str) -> &[(usize, String)] {
         self.by_text.get(&text.to_lowercase()).map_or(&[], Vec::as_slice)
     }
-
-    /// Whether no text is known.
-    pub fn is_empty(&self) -> bool {
-        self.by_text.is_empty()
-    }
 }

@@ -53,7 +53,7 @@ pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
     bars.finish();
     print(&scores);
     if let Some(path) = &arguments.json {
-        write_json(path, &scores.json)?;
+        write_json(path, &scores.record)?;
     }
     let refusals = scores.refusals(&requirements);
     refusals.iter().for_each(output::note);
