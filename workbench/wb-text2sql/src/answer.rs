@@ -118,7 +118,7 @@ fn opens_name(text: &str, at: usize) -> bool {
 }
 
 /// A text whose SQL comments outside of quotes are spaces: `-- ...` to the end of the line, and `/* ... */`.
-fn without_comments(text: &str) -> String {
+pub(crate) fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut quote = None;
     let mut rest = text;

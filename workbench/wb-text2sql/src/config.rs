@@ -27,8 +27,9 @@ pub struct RagConfig {
     #[serde(default)]
     pub sample: usize,
     /// Where examples come from, in the folder `dataset`: `questions` (`[train_spider.json, train_others.json]`), lists
-    /// of `db_id`, `question` and `query`; `gold` (`null`), lines of SQL, a tab and the `db_id`, whose queries become
-    /// examples without a question where the lists do not have them.
+    /// of `db_id`, `question` and `query`, or rows of synthetic_text_to_sql (JSON or Parquet), each over the database
+    /// of its own statements; `gold` (`null`), lines of SQL, a tab and the `db_id`, whose queries become examples
+    /// without a question where the lists do not have them.
     #[serde(default)]
     pub training: TrainingFiles,
     /// What of an example is searched: `context` (`true`), its schema; `question` (`false`); `sql` (`true`), its query;

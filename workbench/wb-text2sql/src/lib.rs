@@ -24,6 +24,5 @@ pub use answer::sql_of_answer;
 pub use config::RagConfig;
 pub use error::{Error, Result};
 pub use measures::{Recall, SkeletonMatch, schema_recall, skeleton_match};
-pub use paired::{Interval, Mcnemar, bootstrap_difference, mcnemar, wilson};
 pub use prompt::{DEFAULT_PROMPT, Prompt};
 pub use vote::{Vote, vote};

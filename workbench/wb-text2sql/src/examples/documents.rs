@@ -10,6 +10,7 @@ use wb_sql::{
     spider::{Query, Schema, parse, skeleton},
 };
 
+use super::synthetic_rows;
 use crate::{Error, Result, schema::Catalogs};
 
 /// An example: a query over its database, with the question that it answers.
@@ -88,11 +89,11 @@ pub(crate) fn read(sql: &str, schema: &Schema) -> Option<Query> {
 
 /// An entry of a file of questions: Spider's own, or Spider-Syn's with the original question.
 #[derive(Deserialize)]
-struct Row {
-    db_id: String,
+pub(super) struct QuestionRow {
+    pub db_id: String,
     #[serde(alias = "SpiderQuestion")]
-    question: String,
-    query: String,
+    pub question: String,
+    pub query: String,
 }
 
 /// The documents of a training split.
@@ -105,7 +106,8 @@ pub struct Training {
 }
 
 /// Reads questions with their queries (JSON lists of `db_id`, `query` and `question` or `SpiderQuestion`), and from the
-/// other file, if it is wanted, the queries that the lists do not have (`SQL TAB db_id` in each line).
+/// other file, if it is wanted, the queries that the lists do not have (`SQL TAB db_id` in each line). Rows of
+/// synthetic_text_to_sql are questions over databases of their own, which are added to the catalogs.
 ///
 /// Two queries over one database are the same where they are so but for case, white space and `;`.
 ///
@@ -113,12 +115,16 @@ pub struct Training {
 ///
 /// With file and entry or line: what is no such list, an empty query or question, a line without a tab, a database that
 /// has no schema.
-pub fn training(questions: &[impl AsRef<Path>], gold: Option<&Path>, catalogs: &Catalogs) -> Result<Training> {
+pub fn training(questions: &[impl AsRef<Path>], gold: Option<&Path>, catalogs: &mut Catalogs) -> Result<Training> {
     let mut training = Training::default();
     let mut known: HashMap<(String, String), usize> = HashMap::new();
     for (file, questions) in questions.iter().map(AsRef::as_ref).enumerate() {
         let name = if file == 0 { "train".to_owned() } else { format!("train{}", file + 1) };
-        for (at, row) in rows(questions)?.into_iter().enumerate() {
+        let all = match synthetic_rows::are_in(questions) {
+            true => synthetic_rows::examples(questions, catalogs)?,
+            false => rows(questions)?,
+        };
+        for (at, row) in all.into_iter().enumerate() {
             let place = || Some(format!("entry {at}"));
             check(questions, place, &row.db_id, &row.query, catalogs)?;
             if row.question.trim().is_empty() {
@@ -174,7 +180,7 @@ pub fn asked(path: &Path, catalogs: &Catalogs) -> Result<Vec<Asked>> {
     rows.collect()
 }
 
-fn rows(path: &Path) -> Result<Vec<Row>> {
+fn rows(path: &Path) -> Result<Vec<QuestionRow>> {
     let bytes = fs::read(path).map_err(Error::io(path))?;
     serde_json::from_slice(&bytes).map_err(|error| {
         let place = format!("{}:{}", error.line(), error.column());

@@ -13,7 +13,7 @@ use crate::{Error, Result, schema::Catalogs};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingFiles {
-    /// JSON lists of `db_id`, `question` and `query`.
+    /// JSON lists of `db_id`, `question` and `query`, or rows of synthetic_text_to_sql (JSON or Parquet).
     pub questions: Vec<PathBuf>,
     /// `SQL TAB db_id` lines: queries that the lists do not have become examples without a question.
     pub gold: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl TrainingFiles {
     /// # Errors
     ///
     /// As [`training`] has them.
-    pub fn read(&self, folder: &Path, catalogs: &Catalogs) -> Result<Training> {
+    pub fn read(&self, folder: &Path, catalogs: &mut Catalogs) -> Result<Training> {
         let questions: Vec<PathBuf> = self.questions.iter().map(|file| folder.join(file)).collect();
         training(&questions, self.gold.as_ref().map(|file| folder.join(file)).as_deref(), catalogs)
     }
@@ -114,8 +114,8 @@ impl ExamplesConfig {
         if synthetic_rows::is_rows(&self.path) {
             return Ok((synthetic_rows::pairs(&self.path, &self.positive)?, 0));
         }
-        let catalogs = Catalogs::load(&self.tables())?;
-        let examples = self.training.read(&self.path, &catalogs)?.documents;
+        let mut catalogs = Catalogs::load(&self.tables())?;
+        let examples = self.training.read(&self.path, &mut catalogs)?.documents;
         let with = examples.iter().filter(|one| one.question.is_some());
         let pairs: Vec<Pair> = with.map(|one| self.pair(one, &catalogs)).collect::<Result<_>>()?;
         if pairs.is_empty() {

@@ -56,8 +56,8 @@ impl Inputs {
     ) -> Result<Self> {
         let folder = &config.dataset;
         files::folder(folder, "rag.dataset is a folder with tables.json, dev.json and database/ID/*.sqlite")?;
-        let catalogs = Catalogs::load(&folder.join("tables.json"))?;
-        let read = config.training.read(folder, &catalogs);
+        let mut catalogs = Catalogs::load(&folder.join("tables.json"))?;
+        let read = config.training.read(folder, &mut catalogs);
         let read = read.map_err(|error| error.within("cannot read the examples: `rag.training`"))?;
         if read.documents.is_empty() {
             return Err(Error::data(folder, None, "its training split has no example to retrieve"));

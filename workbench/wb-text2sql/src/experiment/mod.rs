@@ -185,26 +185,31 @@ mod tests {
     };
 
     use super::*;
+    use crate::config::WordsArm;
 
     const TABLES: &str = r#"[{"db_id": "shops", "table_names_original": ["shop"],
         "column_names_original": [[-1, "*"], [0, "name"], [0, "city"]], "column_types": ["text", "text", "text"]}]"#;
-    const QUESTIONS: &str = r#"[{"db_id": "shops", "question": "Where?",
+    const QUESTIONS: &str = r#"[{"db_id": "shops", "question": "Which shop?",
         "query": "SELECT name FROM shop WHERE city = 'Ulm'"}]"#;
 
-    /// Models that predict no values write `value`; the published evaluator reads a number there.
-    #[test]
-    fn a_prediction_is_judged_as_the_benchmark_judges_its_file() {
+    const ROWS: &str = r#"{"sql_prompt": "Shops?", "sql_context": "CREATE TABLE shop (town TEXT)", "sql": "SELECT town FROM shop"}
+{"sql_prompt": "How long?", "sql_context": "CREATE TABLE boat (length INT)", "sql": "SELECT max(length) FROM boat"}
+{"sql_prompt": "When?", "sql_context": "CREATE TABLE train (departure INT)", "sql": "SELECT departure FROM train"}"#;
+
+    /// Hands over an experiment with examples of a file, and without databases, so that no worker is started.
+    fn with_experiment(training: &str, check: impl FnOnce(&RagExperiment<'_>)) {
         let folder = tempfile::tempdir().unwrap();
         let dataset = folder.path();
-        for (file, text) in [("tables.json", TABLES), ("dev.json", QUESTIONS), ("train_spider.json", QUESTIONS)] {
+        for (file, text) in
+            [("tables.json", TABLES), ("dev.json", QUESTIONS), ("train.json", QUESTIONS), ("rows.jsonl", ROWS)]
+        {
             fs::write(dataset.join(file), text).unwrap();
         }
-        let config = serde_json::json!({ "dataset": dataset, "training": { "questions": ["train_spider.json"] } });
+        let config = serde_json::json!({ "dataset": dataset, "training": { "questions": [training] } });
         let config: RagConfig = serde_json::from_value(config).unwrap();
-        // No database is there, so that no worker is started.
         let pool = Pool::new(WorkerCommand { program: "none".into(), arguments: Vec::new() }, Limits::default(), 1);
         let inputs = Inputs::read(&config, None, &pool, Seed(1), &mut |_| ()).unwrap();
-        let experiment = RagExperiment {
+        check(&RagExperiment {
             name: "made",
             config: &config,
             seed: Seed(1),
@@ -214,25 +219,46 @@ mod tests {
             pool: &pool,
             prompt: &Prompt::new(crate::DEFAULT_PROMPT).unwrap(),
             model: None,
-        };
-        let sql = "SELECT name FROM shop WHERE city = value".to_owned();
-        let answered = [Answered { sql, message: None }];
-        let judged = experiment.judge(&answered, &mut |_| ()).unwrap();
-        experiment.write_predictions("made", &answered).unwrap();
-        let submission = SqlSubmission {
-            dataset,
-            rows: None,
-            predictions: &dataset.join("predictions-made.sql"),
-            questions: None,
-            databases: None,
-            options: experiment.judge_options(),
-            iterations: 0,
-            pool: pool.clone(),
-        };
-        let scores = SqlBenchmark::Spider.measure(&submission, &mut |_| ()).unwrap();
-        let SqlRecord::Spider(record) = &scores.record else { panic!("{:?}", scores.record) };
-        let of_file = &record.questions[0];
-        assert_eq!((judged[0].exact.em(), judged[0].exact.parsed), (of_file.em, of_file.parsed));
-        assert!(judged[0].exact.em());
+        });
+    }
+
+    /// Models that predict no values write `value`; the published evaluator reads a number there.
+    #[test]
+    fn a_prediction_is_judged_as_the_benchmark_judges_its_file() {
+        with_experiment("train.json", |experiment| {
+            let sql = "SELECT name FROM shop WHERE city = value".to_owned();
+            let answered = [Answered { sql, message: None }];
+            let judged = experiment.judge(&answered, &mut |_| ()).unwrap();
+            experiment.write_predictions("made", &answered).unwrap();
+            let submission = SqlSubmission {
+                dataset: experiment.out,
+                rows: None,
+                predictions: &experiment.out.join("predictions-made.sql"),
+                questions: None,
+                databases: None,
+                options: experiment.judge_options(),
+                iterations: 0,
+                pool: experiment.pool.clone(),
+            };
+            let scores = SqlBenchmark::Spider.measure(&submission, &mut |_| ()).unwrap();
+            let SqlRecord::Spider(record) = &scores.record else { panic!("{:?}", scores.record) };
+            let of_file = &record.questions[0];
+            assert_eq!((judged[0].exact.em(), judged[0].exact.parsed), (of_file.em, of_file.parsed));
+            assert!(judged[0].exact.em());
+        });
+    }
+
+    #[test]
+    fn rows_of_synthetic_text_to_sql_are_retrieved() {
+        with_experiment("rows.jsonl", |experiment| {
+            let words = RetrieverChoice::Bm25(WordsArm::default());
+            let arm = experiment.arm(Some(&words), None, &mut |_| ()).unwrap();
+            let hits = &arm.retrieved.as_ref().unwrap().rankings[0].hits;
+            assert_eq!(hits[0].document, 0);
+            let record = experiment.record(&[arm]).unwrap();
+            let example = &record.questions[0].arms[0].examples[0];
+            assert_eq!((example.id.as_str(), example.sql.as_str()), ("train-00000", "SELECT town FROM shop"));
+            assert!(experiment.predictor.query(0).is_some());
+        });
     }
 }

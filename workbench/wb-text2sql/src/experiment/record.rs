@@ -3,6 +3,7 @@
 use wb_core::{
     Seed,
     records::rag::{Rag, RagAnswer, RagArm, RagCost, RagExample, RagForms, RagLevel, RagPair, RagQuestion, RagShare},
+    statistics::{mcnemar, wilson},
 };
 use wb_sql::{
     benchmarks::judged::JudgedPrediction,
@@ -11,9 +12,7 @@ use wb_sql::{
 };
 
 use super::{answers::Answered, inputs::Inputs, retrieve::Retrieved};
-use crate::{
-    RagConfig, Result, bootstrap_difference, mcnemar, predict::Predictor, schema_recall, skeleton_match, wilson,
-};
+use crate::{RagConfig, Result, paired::bootstrap_difference, predict::Predictor, schema_recall, skeleton_match};
 
 /// An arm with everything that came of it.
 pub struct Arm {
@@ -31,7 +30,6 @@ pub struct Arm {
 
 /// Standard errors of 95 %.
 const Z: f64 = 1.96;
-const RESAMPLES: usize = 2000;
 
 /// The whole record.
 pub fn record(
@@ -146,7 +144,7 @@ fn pair(
     let both = first.judged.iter().zip(&second.judged).filter_map(|(a, b)| Some((of(a)?, of(b)?)));
     let (a, b): (Vec<bool>, Vec<bool>) = both.unzip();
     let test = mcnemar(&a, &b)?;
-    let interval = bootstrap_difference(&a, &b, 0.95, RESAMPLES, seed)?;
+    let interval = bootstrap_difference(&a, &b, seed);
     let rate = |all: &[bool]| mean(all.iter().map(|right| f64::from(u8::from(*right))));
     Ok(RagPair {
         metric: metric.to_owned(),

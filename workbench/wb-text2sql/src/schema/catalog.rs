@@ -13,10 +13,8 @@ use wb_sql::{
     spider::{Name, Schema},
 };
 
-use crate::{
-    Error, Result,
-    words::{name_stems, stem},
-};
+use super::{created, entry::SchemaEntry};
+use crate::{Error, Result, words::stem};
 
 /// The type of a column, as `tables.json` tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -77,37 +75,13 @@ pub struct Catalog {
     pub columns: Vec<Column>,
     /// Foreign keys: a column, and the column it refers to; those that only names tell of come last.
     pub keys: Vec<(usize, usize)>,
-    by_id: HashMap<Name, usize>,
-    /// How many of `keys` the file has.
-    declared: usize,
-    table_ids: Vec<Name>,
-    star: Name,
-}
-
-/// An entry of `tables.json`.
-#[derive(Deserialize)]
-struct Entry {
-    db_id: String,
-    table_names_original: Vec<String>,
-    #[serde(default)]
-    table_names: Vec<String>,
-    column_names_original: Vec<(i64, String)>,
-    #[serde(default)]
-    column_names: Vec<(i64, String)>,
-    #[serde(default)]
-    column_types: Vec<ColumnKind>,
-    #[serde(default)]
-    primary_keys: Vec<Keys>,
-    #[serde(default)]
-    foreign_keys: Vec<[usize; 2]>,
-}
-
-/// Spider lists one column, BIRD also several.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Keys {
-    One(usize),
-    Several(Vec<usize>),
+    pub(super) by_id: HashMap<Name, usize>,
+    /// Number of the `keys` that the file has.
+    pub(super) declared: usize,
+    pub(super) table_ids: Vec<Name>,
+    pub(super) star: Name,
+    /// Statements that make the database, where these are all that is known of it.
+    pub(super) script: Option<String>,
 }
 
 /// All databases of a data set.
@@ -122,10 +96,28 @@ impl Catalogs {
     /// If it cannot be read, or an entry numbers a table or column that it does not have.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(Error::io(path))?;
-        let entries: Vec<Entry> =
+        let entries: Vec<SchemaEntry> =
             serde_json::from_slice(&bytes).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
         let catalogs = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), entry.catalog()?)));
         Ok(Self(catalogs.collect::<Result<_>>()?))
+    }
+
+    /// Adds the database that a script makes, under a name. A script whose statements cannot be read makes one without
+    /// tables: no query over it can be read.
+    ///
+    /// # Errors
+    ///
+    /// Those of a schema without tables.
+    pub fn add_script(&mut self, db_id: &str, script: &str) -> Result<()> {
+        let mut catalog = created::entry(db_id, script).catalog().or_else(|_| created::entry(db_id, "").catalog())?;
+        catalog.script = Some(script.to_owned());
+        self.0.insert(db_id.to_owned(), catalog);
+        Ok(())
+    }
+
+    /// True where a database has this name.
+    pub fn has(&self, db_id: &str) -> bool {
+        self.0.contains_key(db_id)
     }
 
     /// The database of this name.
@@ -137,135 +129,6 @@ impl Catalogs {
         let hint = || wb_core::suggest::hint(db_id, self.0.keys().map(String::as_str));
         self.0.get(db_id).ok_or_else(|| SchemaError::Unknown { db_id: db_id.to_owned(), hint: hint() }.into())
     }
-}
-
-impl Entry {
-    fn catalog(self) -> Result<Catalog> {
-        let index = |what, index: i64, count| SchemaError::Index { db_id: self.db_id.clone(), what, index, count };
-        let words = |table: usize| self.table_names.get(table).unwrap_or(&self.table_names_original[table]);
-        let mut tables: Vec<Table> = (0..self.table_names_original.len())
-            .map(|at| Table {
-                name: self.table_names_original[at].clone(),
-                stems: name_stems(words(at)),
-                columns: Vec::new(),
-                primary: None,
-            })
-            .collect();
-        // Places in the file, where `*` has one too, to places here.
-        let mut places = Vec::with_capacity(self.column_names_original.len());
-        let mut raw: Vec<(usize, String, Vec<String>, ColumnKind)> = Vec::new();
-        for (at, (table, name)) in self.column_names_original.iter().enumerate() {
-            let Ok(table) = usize::try_from(*table) else {
-                places.push(None);
-                continue;
-            };
-            let Some(of) = tables.get_mut(table) else {
-                let table = i64::try_from(table).unwrap_or(i64::MAX);
-                return Err(index("a column is of table", table, self.table_names_original.len()).into());
-            };
-            places.push(Some((raw.len(), (table, of.columns.len()))));
-            of.columns.push(raw.len());
-            let words = self.column_names.get(at).map_or(name, |(_, words)| words);
-            raw.push((
-                table,
-                name.clone(),
-                name_stems(words),
-                self.column_types.get(at).copied().unwrap_or(ColumnKind::Text),
-            ));
-        }
-        let listed: Vec<(String, Vec<String>)> = tables
-            .iter()
-            .map(|table| (table.name.clone(), table.columns.iter().map(|&at| raw[at].1.clone()).collect()))
-            .collect();
-        let place = |what, at: usize| {
-            let found = places.get(at).copied();
-            found.ok_or_else(|| index(what, i64::try_from(at).unwrap_or(i64::MAX), places.len()))
-        };
-        let (mut pairs, mut keys) = (Vec::new(), Vec::new());
-        for [from, to] in &self.foreign_keys {
-            let what = "a foreign key names column";
-            if let (Some((from, one)), Some((to, other))) = (place(what, *from)?, place(what, *to)?) {
-                pairs.push([one, other]);
-                if !keys.contains(&(from, to)) && raw[from].0 != raw[to].0 {
-                    keys.push((from, to));
-                }
-            }
-        }
-        let primary = self.primary_keys.iter().flat_map(|keys| match keys {
-            Keys::One(at) => std::slice::from_ref(at),
-            Keys::Several(all) => all,
-        });
-        for &at in primary {
-            if let Some((column, _)) = place("a primary key names column", at)? {
-                let of = &mut tables[raw[column].0].primary;
-                *of = of.or(Some(column));
-            }
-        }
-        let schema = Schema::new(&self.db_id, &listed, &pairs)?;
-        let id = |written: String| schema.written(&written.to_lowercase());
-        let declared = keys.len();
-        infer(&tables, &raw, &mut keys);
-        let is_key =
-            |at: usize| tables[raw[at].0].primary == Some(at) || keys.iter().any(|&(from, to)| from == at || to == at);
-        let lost = || index("columns that cannot be told apart:", 0, raw.len());
-        let columns: Vec<Column> = (0..raw.len())
-            .map(|at| {
-                let (table, name, stems, kind) = raw[at].clone();
-                let id = id(format!("{}.{name}", tables[table].name)).ok_or_else(lost)?;
-                let plain = is_plain(&name) && is_plain(&tables[table].name);
-                Ok(Column { key: is_key(at), plain, id, table, name, stems, kind })
-            })
-            .collect::<Result<_>>()?;
-        let table_ids = tables.iter().map(|table| id(table.name.clone()).ok_or_else(lost)).collect::<Result<_, _>>()?;
-        let star = id("*".to_owned()).ok_or_else(lost)?;
-        let by_id = columns.iter().enumerate().map(|(at, column)| (column.id, at)).collect();
-        Ok(Catalog { schema, tables, columns, keys, by_id, declared, table_ids, star })
-    }
-}
-
-/// Adds the keys that names tell of, for tables that no foreign key connects: a column named as such a table, with or
-/// without `id`, and one named as its primary key. Spider forgets some.
-fn infer(tables: &[Table], raw: &[(usize, String, Vec<String>, ColumnKind)], keys: &mut Vec<(usize, usize)>) {
-    let alone = |table: usize| !keys.iter().any(|&(from, to)| raw[from].0 == table || raw[to].0 == table);
-    let mut found = Vec::new();
-    for (place, table) in tables.iter().enumerate().filter(|(place, _)| alone(*place)) {
-        let before = found.len();
-        for (at, (owner, name, stems, _)) in raw.iter().enumerate().filter(|(_, column)| column.0 != place) {
-            let bare = stems.strip_suffix(&["id".to_owned()]).unwrap_or(stems);
-            let Some(primary) = table.primary else { continue };
-            let same = name.eq_ignore_ascii_case(&raw[primary].1) && stems.len() > 1;
-            if bare == table.stems.as_slice() || same && tables[*owner].primary != Some(at) {
-                found.push((at, primary));
-            }
-        }
-        if found.len() > before {
-            continue;
-        }
-        // The other way round: it names another table's key.
-        for &at in &table.columns {
-            let target = (0..tables.len()).filter(|other| *other != place).find_map(|other| {
-                let primary = tables[other].primary?;
-                let bare = raw[at].2.strip_suffix(&["id".to_owned()]).unwrap_or(&raw[at].2);
-                let same = raw[at].1.eq_ignore_ascii_case(&raw[primary].1) && raw[at].2.len() > 1;
-                (bare == tables[other].stems.as_slice() || same).then_some(primary)
-            });
-            found.extend(target.filter(|_| table.primary != Some(at)).map(|target| (at, target)));
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    keys.extend(found);
-}
-
-/// Whether a name needs no quotes in SQLite and is no word of Spider's grammar.
-fn is_plain(name: &str) -> bool {
-    const WORDS: &str = " select from where group order limit intersect union except join on as not between in like is \
-        exists and or having by desc asc distinct max min count sum avg none table values index to transaction set \
-        add all alter case check commit create default delete drop else escape foreign insert into isnull notnull \
-        null primary references then unique update using when collate constraint value ";
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    plain && !WORDS.contains(&format!(" {} ", name.to_lowercase()))
 }
 
 impl Catalog {
@@ -324,7 +187,8 @@ impl Catalog {
         None
     }
 
-    /// The schema in words: one line for each table with its columns and their types, then the foreign keys.
+    /// The schema in words: one line for each table with its columns and their types, then the foreign keys; or the
+    /// script that makes the database.
     ///
     /// ```text
     /// database: pets_1
@@ -333,6 +197,9 @@ impl Catalog {
     /// foreign keys: Has_Pet.StuID = Student.StuID
     /// ```
     pub fn context(&self) -> String {
+        if let Some(script) = &self.script {
+            return script.clone();
+        }
         let mut lines = vec![format!("database: {}", self.schema.db_id())];
         for table in &self.tables {
             let column = |&at: &usize| {

@@ -2,6 +2,8 @@
 
 mod catalog;
 mod cells;
+mod created;
+mod entry;
 
 pub use catalog::{Catalog, Catalogs, Column, ColumnKind, Table};
 pub use cells::{Cells, MOST_TEXTS};

@@ -17,7 +17,7 @@ const QUESTIONS: &str = r#"[
 #[test]
 fn both_files_become_documents_with_stable_names() {
     let folder = tempfile::tempdir().unwrap();
-    let catalogs = catalogs(folder.path());
+    let mut catalogs = catalogs(folder.path());
     let (questions, gold) = (folder.path().join("train.json"), folder.path().join("gold.sql"));
     fs::write(&questions, QUESTIONS).unwrap();
     fs::write(
@@ -25,7 +25,7 @@ fn both_files_become_documents_with_stable_names() {
         "select  COUNT(*) from shop;\tshops\nSELECT count(*) FROM shop\tshops\nSELECT city FROM shop\tshops\n",
     )
     .unwrap();
-    let read = training(&[&questions], Some(&gold), &catalogs).unwrap();
+    let read = training(&[&questions], Some(&gold), &mut catalogs).unwrap();
     let names: Vec<(&str, Option<&str>)> =
         read.documents.iter().map(|one| (one.id.as_str(), one.question.as_deref())).collect();
     // The first line of gold is a question's; the second says it again, and is one more.
@@ -39,7 +39,7 @@ fn both_files_become_documents_with_stable_names() {
         ]
     );
     assert_eq!(read.repeated, 1);
-    assert_eq!(training(&[&questions], None, &catalogs).unwrap().documents, read.documents[..2]);
+    assert_eq!(training(&[&questions], None, &mut catalogs).unwrap().documents, read.documents[..2]);
     let questions = asked(&questions, &catalogs).unwrap();
     assert_eq!((questions[1].question.as_str(), questions[1].gold.as_str()), ("Names?", "SELECT LName FROM Student"));
 }
@@ -47,12 +47,12 @@ fn both_files_become_documents_with_stable_names() {
 #[test]
 fn mistakes_are_told_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
-    let catalogs = catalogs(folder.path());
+    let mut catalogs = catalogs(folder.path());
     let (questions, gold) = (folder.path().join("train.json"), folder.path().join("gold.sql"));
-    let error = |questions_: &str, gold_: &str| {
+    let mut error = |questions_: &str, gold_: &str| {
         fs::write(&questions, questions_).unwrap();
         fs::write(&gold, gold_).unwrap();
-        training(&[&questions], Some(&gold), &catalogs).unwrap_err().to_string()
+        training(&[&questions], Some(&gold), &mut catalogs).unwrap_err().to_string()
     };
     let row = |db_id: &str, question: &str, query: &str| {
         format!(r#"[{{"db_id": "{db_id}", "question": "{question}", "query": "{query}"}}]"#)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wb_core::{Hit, Ranking};
+use wb_core::{Hit, Ranking, statistics::mcnemar};
 use wb_sql::{
     Compat,
     exact::{compare, component_f1, parts},
@@ -11,7 +11,6 @@ use wb_sql::{
 };
 use wb_text2sql::{
     examples::{self, Asked},
-    mcnemar,
     predict::{PredictConfig, Prediction, Predictor},
     schema::{Catalogs, Cells},
 };
@@ -54,9 +53,9 @@ fn judged(
 #[test]
 fn examples_that_are_made_alike_help() {
     let Some(folder) = spider("examples_that_are_made_alike_help") else { return };
-    let catalogs = Catalogs::load(&folder.join("tables.json")).unwrap();
+    let mut catalogs = Catalogs::load(&folder.join("tables.json")).unwrap();
     let (questions, gold) = (folder.join("train/spider_syn_train.json"), folder.join("train/train_gold.sql"));
-    let training = examples::training(&[&questions], Some(&gold), &catalogs).unwrap();
+    let training = examples::training(&[&questions], Some(&gold), &mut catalogs).unwrap();
     assert_eq!(training.documents.iter().filter(|one| one.question.is_some()).count(), 7000);
     let asked = examples::asked(&folder.join("dev.json"), &catalogs).unwrap();
     let predictor = Predictor::new(&catalogs, &training.documents).unwrap();
