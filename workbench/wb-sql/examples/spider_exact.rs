@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use wb_sql::{
     Compat,
     exact::{ExactMatch, QueryHardness, compare, hardness},
-    spider::{ParseError, Query, Schema, Schemas, parse, prediction, tokenize},
+    spider::{DatabaseSchema, DatabaseSchemas, ParseError, SqlQuery, parse, prediction, tokenize},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     let compat = if has("--strict") { Compat::Strict } else { Compat::Official };
-    let schemas = Schemas::load(Path::new(arguments.first().ok_or("expected the path of tables.json")?))?;
+    let schemas = DatabaseSchemas::load(Path::new(arguments.first().ok_or("expected the path of tables.json")?))?;
     let pairs: Vec<[String; 3]> = std::io::stdin()
         .lines()
         .map(|line| {
@@ -49,11 +49,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The verdict with the hardness of gold and why the prediction cannot be read, or why gold cannot.
 type Verdict = Result<(QueryHardness, Option<ParseError>, ExactMatch), ParseError>;
 
-fn judge(gold: &str, text: &str, schema: &Schema, compat: Compat) -> Verdict {
+fn judge(gold: &str, text: &str, schema: &DatabaseSchema, compat: Compat) -> Verdict {
     let gold = parse(gold, schema, compat)?;
     let (predicted, error) = match parse(text, schema, compat) {
         Ok(query) => (query, None),
-        Err(error) => (Query::default(), Some(error)),
+        Err(error) => (SqlQuery::default(), Some(error)),
     };
     Ok((hardness(&gold), error, compare(&gold, &predicted, schema, compat)))
 }

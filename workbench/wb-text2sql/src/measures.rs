@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use wb_sql::{
     exact::{component_f1, parts},
-    spider::{Query, TableUnit, skeleton},
+    spider::{SqlQuery, TableUnit, skeleton},
 };
 
 use crate::{predict::names, schema::Catalog};
@@ -24,7 +24,7 @@ pub struct Recall {
 ///
 /// Examples come from other databases, so that recall is that of the query which was made with them. Columns that are
 /// named only in ON count for neither side; nested queries and set operations count.
-pub fn schema_recall(gold: &Query, predicted: &Query, catalog: &Catalog) -> Recall {
+pub fn schema_recall(gold: &SqlQuery, predicted: &SqlQuery, catalog: &Catalog) -> Recall {
     let ((gold_tables, gold_columns), (tables, columns)) = (named(gold, catalog), named(predicted, catalog));
     let share = |gold: &BTreeSet<usize>, found: &BTreeSet<usize>| {
         if gold.is_empty() { 1.0 } else { gold.intersection(found).count() as f64 / gold.len() as f64 }
@@ -33,13 +33,13 @@ pub fn schema_recall(gold: &Query, predicted: &Query, catalog: &Catalog) -> Reca
 }
 
 /// Tables, and columns outside of ON.
-fn named(query: &Query, catalog: &Catalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
+fn named(query: &SqlQuery, catalog: &Catalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
     let (tables, _) = names(query, catalog);
     let (_, columns) = names(&without_on(query), catalog);
     (tables, columns)
 }
 
-fn without_on(query: &Query) -> Query {
+fn without_on(query: &SqlQuery) -> SqlQuery {
     let mut query = query.clone();
     query.on.clear();
     for table in &mut query.tables {
@@ -51,7 +51,7 @@ fn without_on(query: &Query) -> Query {
         for term in list {
             if let wb_sql::spider::Term::Condition(condition) = term {
                 for value in [&mut condition.first, &mut condition.second].into_iter().flatten() {
-                    if let wb_sql::spider::Value::Query(nested) = value {
+                    if let wb_sql::spider::ComparedValue::Query(nested) = value {
                         **nested = without_on(nested);
                     }
                 }
@@ -78,7 +78,7 @@ pub struct SkeletonMatch {
 }
 
 /// Compares the gold query with retrieved ones, best first; one that cannot be read scores 0.
-pub fn skeleton_match(gold: &Query, retrieved: &[Option<&Query>]) -> SkeletonMatch {
+pub fn skeleton_match(gold: &SqlQuery, retrieved: &[Option<&SqlQuery>]) -> SkeletonMatch {
     let (gold_parts, gold_skeleton) = (parts(gold), skeleton(gold));
     let scored: Vec<(f64, bool)> = retrieved
         .iter()

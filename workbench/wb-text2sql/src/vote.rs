@@ -2,7 +2,7 @@
 
 use wb_sql::{
     Compat,
-    execute::{Equality, Execution, Outcome, compare},
+    execute::{Equality, Execution, StatementOutcome, compare},
 };
 
 /// The winner's place, and how many queries have its result.
@@ -43,8 +43,8 @@ pub fn vote(executions: &[Option<Execution>]) -> Option<Vote> {
     }
 }
 
-fn complete(execution: &Option<Execution>) -> Option<&wb_sql::execute::Table> {
-    execution.as_ref().filter(|one| one.outcome == Outcome::Done && !one.truncated).map(|one| &one.table)
+fn complete(execution: &Option<Execution>) -> Option<&wb_sql::execute::ResultTable> {
+    execution.as_ref().filter(|one| one.outcome == StatementOutcome::Done && !one.truncated).map(|one| &one.table)
 }
 
 #[cfg(test)]
@@ -52,16 +52,16 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use wb_sql::execute::{Table, Value};
+    use wb_sql::execute::{CellValue, ResultTable};
 
     fn ran(rows: &[i64]) -> Option<Execution> {
-        let table = Table::of(rows.iter().map(|row| vec![Value::Int(*row)]).collect());
-        Some(Execution { outcome: Outcome::Done, table, truncated: false, elapsed: Duration::ZERO })
+        let table = ResultTable::of(rows.iter().map(|row| vec![CellValue::Int(*row)]).collect());
+        Some(Execution { outcome: StatementOutcome::Done, table, truncated: false, elapsed: Duration::ZERO })
     }
 
     #[test]
     fn the_result_that_most_have_wins() {
-        let failed = || Some(Execution { outcome: Outcome::Timeout, ..ran(&[]).unwrap() });
+        let failed = || Some(Execution { outcome: StatementOutcome::Timeout, ..ran(&[]).unwrap() });
         let chosen = |all: &[Option<Execution>]| vote(all).map(|vote| (vote.chosen, vote.agree));
         assert_eq!(chosen(&[ran(&[1]), ran(&[2, 3]), failed(), ran(&[3, 2])]), Some((1, 2)));
         // A tie is the first's; what fails or is none has no vote.

@@ -15,7 +15,7 @@ use wb_core::{
 use super::{SendProgress, files};
 use crate::{
     Result,
-    execute::{Database, Error, Source, databases},
+    execute::{Database, DatabaseSource, Error, databases},
 };
 
 /// Databases by id.
@@ -88,7 +88,7 @@ impl QuestionDatabases {
     }
 
     /// Where the statements of a question run; none where its database is not there.
-    pub fn sources(&self, id: &str) -> Vec<Source> {
+    pub fn sources(&self, id: &str) -> Vec<DatabaseSource> {
         self.there.get(id).map(|all| all.iter().map(Database::source).collect()).unwrap_or_default()
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     Compat,
     exact::{ExactMatch, QueryHardness, compare, hardness},
-    spider::{Query, Schema, parse},
+    spider::{DatabaseSchema, SqlQuery, parse},
 };
 
 /// The verdict on a question.
@@ -18,14 +18,14 @@ pub struct ExactVerdict {
 
 impl ExactVerdict {
     /// Of a prediction as [`prediction_of_line`](crate::execute::prediction_of_line) gives it.
-    pub fn of(gold: &str, prediction: &str, schema: &Schema, compat: Compat) -> ExactVerdict {
+    pub fn of(gold: &str, prediction: &str, schema: &DatabaseSchema, compat: Compat) -> ExactVerdict {
         let predicted = parse(prediction, schema, compat);
         let parsed = predicted.is_ok();
         let Ok(gold) = parse(gold, schema, compat) else {
             return ExactVerdict { hardness: None, verdict: None, parsed };
         };
         // What cannot be read is the empty query, as for the published evaluator.
-        let verdict = compare(&gold, &predicted.unwrap_or_else(|_| Query::default()), schema, compat);
+        let verdict = compare(&gold, &predicted.unwrap_or_else(|_| SqlQuery::default()), schema, compat);
         ExactVerdict { hardness: Some(hardness(&gold)), verdict: Some(verdict), parsed }
     }
 

@@ -5,8 +5,8 @@ use wb_core::{Progress, records::sql::PredictionStatus};
 use super::{SendProgress, exact::ExactVerdict, status::status};
 use crate::{
     Compat, Result,
-    execute::{Judge, Judgement, Question, Source, prediction_of_line},
-    spider::Schema,
+    execute::{DatabaseSource, ExecutionJudge, Judgement, QueryPair, prediction_of_line},
+    spider::DatabaseSchema,
 };
 
 /// A prediction beside its gold query.
@@ -16,9 +16,9 @@ pub struct PredictedQuery<'a> {
     /// The predicted one, as a line of a file of predictions has it.
     pub line: &'a str,
     /// What both are read with.
-    pub schema: &'a Schema,
+    pub schema: &'a DatabaseSchema,
     /// Where both run; none where the database is not there.
-    pub sources: Vec<Source>,
+    pub sources: Vec<DatabaseSource>,
 }
 
 /// What became of a prediction.
@@ -46,7 +46,7 @@ impl JudgedPrediction {
 /// Judges all of them, in their order.
 pub fn judge(
     predicted: &[PredictedQuery<'_>],
-    judge: &Judge,
+    judge: &ExecutionJudge,
     compat: Compat,
     progress: &mut SendProgress<'_>,
 ) -> Result<Vec<JudgedPrediction>> {
@@ -54,12 +54,12 @@ pub fn judge(
     let both = || predicted.iter().zip(&queries);
     let exact: Vec<ExactVerdict> =
         both().map(|(one, sql)| ExactVerdict::of(one.gold, sql, one.schema, compat)).collect();
-    let question = |(one, sql): (&PredictedQuery<'_>, &String)| Question {
+    let question = |(one, sql): (&PredictedQuery<'_>, &String)| QueryPair {
         gold: one.gold.to_owned(),
         prediction: sql.clone(),
         sources: one.sources.clone(),
     };
-    let runs: Vec<Question> = both().filter(|(one, _)| !one.sources.is_empty()).map(question).collect();
+    let runs: Vec<QueryPair> = both().filter(|(one, _)| !one.sources.is_empty()).map(question).collect();
     let mut done = |done| progress(Progress::new("running predictions", done, runs.len()));
     let mut judgements = judge.judge(&runs, &mut done)?.into_iter();
     let judged = predicted.iter().zip(exact).map(|(one, exact)| {

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     Result,
     exact::{LevelTotals, QueryComponent, QueryHardness, Totals},
-    execute::{Judge, JudgeOptions},
-    spider::Schemas,
+    execute::{ExecutionJudge, JudgeOptions},
+    spider::DatabaseSchemas,
 };
 
 const MEASURES: [LevelMeasure; 3] = [
@@ -39,7 +39,7 @@ const DATABASES: &str = "--databases DIR has a folder for each database, DIR/ID/
 /// Everything that was read.
 struct Inputs<'a> {
     folder: &'a Path,
-    schemas: Schemas,
+    schemas: DatabaseSchemas,
     questions: SpiderQuestions,
     predictions_path: &'a Path,
     lines: PredictionLines,
@@ -59,7 +59,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     files::folder(folder, "--dataset DIR is a folder with dev.json, tables.json and database/ID/*.sqlite")?;
     let tables = folder.join("tables.json");
     let text = files::read(&tables, "Spider has tables.json, the schemas of its databases, beside dev.json")?;
-    let schemas = Schemas::parse(&tables, &text)?;
+    let schemas = DatabaseSchemas::parse(&tables, &text)?;
     let questions = SpiderQuestions::load(folder, submission.questions, &schemas, &tables)?;
     let db_ids: Vec<&str> = questions.all.iter().map(|question| question.db_id.as_str()).collect();
     let expected = ExpectedPredictions {
@@ -82,11 +82,15 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let options = submission.options;
     let timeout_seconds = submission.pool.limits().timeout.as_secs_f64();
     let inputs = Inputs { folder, schemas, questions, predictions_path, lines, databases, options, timeout_seconds };
-    let judged = judge(&inputs, &Judge::new(submission.pool.clone(), options), progress)?;
+    let judged = judge(&inputs, &ExecutionJudge::new(submission.pool.clone(), options), progress)?;
     scores(&inputs, &judged)
 }
 
-fn judge(inputs: &Inputs<'_>, judge: &Judge, progress: &mut SendProgress<'_>) -> Result<Vec<JudgedPrediction>> {
+fn judge(
+    inputs: &Inputs<'_>,
+    judge: &ExecutionJudge,
+    progress: &mut SendProgress<'_>,
+) -> Result<Vec<JudgedPrediction>> {
     let predicted = inputs.questions.all.iter().zip(&inputs.lines.all).map(|(question, line)| {
         let (schema, sources) = (inputs.schemas.get(&question.db_id)?, inputs.databases.sources(&question.db_id));
         Ok(PredictedQuery { gold: &question.gold, line, schema, sources })

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use wb_core::{Error, suggest};
 
 use super::{entries, files};
-use crate::{Result, spider::Schemas};
+use crate::{Result, spider::DatabaseSchemas};
 
 /// A question.
 pub struct SpiderQuestion {
@@ -53,7 +53,12 @@ impl SpiderQuestions {
     /// # Errors
     ///
     /// If it cannot be read, has no questions, or asks databases that the schemas do not have.
-    pub fn load(folder: &Path, named: Option<&Path>, schemas: &Schemas, tables: &Path) -> Result<SpiderQuestions> {
+    pub fn load(
+        folder: &Path,
+        named: Option<&Path>,
+        schemas: &DatabaseSchemas,
+        tables: &Path,
+    ) -> Result<SpiderQuestions> {
         let path = match named {
             Some(named) => files::within(folder, named),
             None => Self::file_in(folder),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::execute::{JudgeOptions, Pool};
+use crate::execute::{JudgeOptions, WorkerPool};
 
 /// A file of predictions, and how it is judged. Each benchmark takes the fields that mean something to it.
 #[derive(Debug)]
@@ -24,5 +24,5 @@ pub struct SqlSubmission<'a> {
     /// Times that each right query of BIRD is measured for R-VES.
     pub iterations: usize,
     /// Workers that run statements.
-    pub pool: Pool,
+    pub pool: WorkerPool,
 }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Compat, Result,
-    execute::{Judge, JudgeOptions, Judgement, Question, Source},
+    execute::{DatabaseSource, ExecutionJudge, JudgeOptions, Judgement, QueryPair},
 };
 
 const PROTOCOL: &str = "synthetic-sql-ex";
@@ -81,16 +81,16 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
         count: rows.len(),
     };
     let lines = predictions::read(path, &expected)?.all;
-    let question = |(row, line): (&Row, &String)| Question {
+    let question = |(row, line): (&Row, &String)| QueryPair {
         gold: row.sql.clone(),
         prediction: line.trim().to_owned(),
-        sources: vec![Source::Script(row.sql_context.clone())],
+        sources: vec![DatabaseSource::Script(row.sql_context.clone())],
     };
-    let questions: Vec<Question> = rows.iter().zip(&lines).map(question).collect();
+    let questions: Vec<QueryPair> = rows.iter().zip(&lines).map(question).collect();
     let timeout_seconds = pool.limits().timeout.as_secs_f64();
     let options = JudgeOptions { compat: Compat::Strict, ..JudgeOptions::default() };
     let total = questions.len();
-    let judgements = Judge::new(pool.clone(), options)
+    let judgements = ExecutionJudge::new(pool.clone(), options)
         .judge(&questions, &mut |done| progress(Progress::new("running predictions", done, total)))?;
     let inputs = SqlInputs { questions: files::hashed(dataset)?, predictions: files::hashed(path)?, tables: None };
     Ok(scores(&rows, &judgements, SyntheticSqlOptions { timeout_seconds }, inputs))

@@ -1,7 +1,7 @@
 //! BIRD's questions run on a pool of workers.
 
 use super::{reward, same_set, soft_f1};
-use crate::execute::{Execution, Outcome, Pool, Result, Seat, Source, Status, is_blank};
+use crate::execute::{DatabaseSource, Execution, Result, Seat, StatementOutcome, Status, WorkerPool, is_blank};
 
 /// A question: two queries and a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct BirdQuestion {
     /// The predicted query.
     pub prediction: String,
     /// Where both run.
-    pub source: Source,
+    pub source: DatabaseSource,
 }
 
 /// The verdict on a question.
@@ -36,7 +36,7 @@ pub struct BirdVerdict {
 ///
 /// If no worker can be started.
 pub fn judge(
-    pool: &Pool,
+    pool: &WorkerPool,
     questions: &[BirdQuestion],
     iterations: usize,
     done: &mut (dyn FnMut(usize) + Send),
@@ -81,13 +81,13 @@ fn one(seat: &mut Seat<'_>, question: &BirdQuestion, iterations: usize) -> Resul
 /// Why there is no complete result.
 fn failure(execution: &Execution) -> Option<(Status, String)> {
     match &execution.outcome {
-        Outcome::Done if execution.truncated => {
+        StatementOutcome::Done if execution.truncated => {
             Some((Status::Refused, format!("more than {} rows", execution.table.len())))
         }
-        Outcome::Done => None,
-        Outcome::SqlError(message) => Some((Status::SqlError, message.clone())),
-        Outcome::SetupFailed(message) => Some((Status::SqlError, format!("database: {message}"))),
-        Outcome::Timeout => Some((Status::Timeout, "timeout".to_owned())),
-        Outcome::Refused(message) => Some((Status::Refused, message.clone())),
+        StatementOutcome::Done => None,
+        StatementOutcome::SqlError(message) => Some((Status::SqlError, message.clone())),
+        StatementOutcome::SetupFailed(message) => Some((Status::SqlError, format!("database: {message}"))),
+        StatementOutcome::Timeout => Some((Status::Timeout, "timeout".to_owned())),
+        StatementOutcome::Refused(message) => Some((Status::Refused, message.clone())),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::execute::{Numbering, Table};
+use crate::execute::{Numbering, ResultTable};
 
 /// EX: the sets of rows are equal, with the columns in order and values equal as in Python.
-pub fn same_set(gold: &Table, prediction: &Table) -> bool {
+pub fn same_set(gold: &ResultTable, prediction: &ResultTable) -> bool {
     let mut numbering = Numbering::default();
     let (gold_cells, prediction_cells) = (numbering.cells(gold), numbering.cells(prediction));
     let set = |cells: &[u32], width: usize| -> HashSet<Vec<u32>> {
@@ -20,7 +20,7 @@ pub fn same_set(gold: &Table, prediction: &Table) -> bool {
 /// the false positives those that are not, to the false negatives the gold values that are not in the predicted row,
 /// each divided by `n`. A gold row without a partner is one false negative, a predicted row without one is one false
 /// positive. Two empty results have 1.
-pub fn soft_f1(gold: &Table, prediction: &Table) -> f64 {
+pub fn soft_f1(gold: &ResultTable, prediction: &ResultTable) -> f64 {
     if gold.is_empty() && prediction.is_empty() {
         return 1.0;
     }
@@ -60,10 +60,10 @@ fn distinct(cells: &[u32], width: usize) -> Vec<&[u32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::execute::Value;
+    use crate::execute::CellValue;
 
-    fn table(rows: &[&[i64]]) -> Table {
-        Table::of(rows.iter().map(|row| row.iter().map(|number| Value::Int(*number)).collect()).collect())
+    fn table(rows: &[&[i64]]) -> ResultTable {
+        ResultTable::of(rows.iter().map(|row| row.iter().map(|number| CellValue::Int(*number)).collect()).collect())
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let predicted = table(&[&[2, 1], &[2, 1], &[3, 9], &[2, 1]]);
         // The second [2, 1] is a duplicate; [3, 9] is compared with [3, 4].
         assert!((soft_f1(&gold, &predicted) - 0.6).abs() < 1e-15);
-        assert!((soft_f1(&Table::default(), &Table::default()) - 1.0).abs() < 1e-15);
-        assert!(soft_f1(&gold, &Table::default()).abs() < 1e-15);
+        assert!((soft_f1(&ResultTable::default(), &ResultTable::default()) - 1.0).abs() < 1e-15);
+        assert!(soft_f1(&gold, &ResultTable::default()).abs() < 1e-15);
     }
 }

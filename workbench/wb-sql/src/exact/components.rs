@@ -5,7 +5,7 @@ use wb_core::records::sql::QueryComponent;
 
 use crate::{
     Compat,
-    spider::{Comparison, Condition, Connector, Query, Schema, SetOperator, Term},
+    spider::{ComparisonOperator, Condition, Connector, DatabaseSchema, SetOperator, SqlQuery, Term},
 };
 
 /// How one component fares in one prediction.
@@ -30,9 +30,9 @@ impl PartialScore {
 
 /// Scores two normalized queries; `arm_matches` compares the arms of one set operation.
 pub(super) fn score(
-    gold: &Query,
-    predicted: &Query,
-    schema: &Schema,
+    gold: &SqlQuery,
+    predicted: &SqlQuery,
+    schema: &DatabaseSchema,
     compat: Compat,
     mut arm_matches: impl FnMut(SetOperator) -> bool,
 ) -> [PartialScore; 10] {
@@ -47,8 +47,9 @@ pub(super) fn score(
         QueryComponent::WhereNoOperator => units(&subjects(gold), &subjects(predicted)),
         QueryComponent::GroupNoHaving => match compat {
             Compat::Official => {
-                let names =
-                    |query: &Query| -> Vec<u32> { query.group.iter().map(|unit| schema.group(unit.column)).collect() };
+                let names = |query: &SqlQuery| -> Vec<u32> {
+                    query.group.iter().map(|unit| schema.group(unit.column)).collect()
+                };
                 units(&names(gold), &names(predicted))
             }
             Compat::Strict => units(&gold.group, &predicted.group),
@@ -86,7 +87,7 @@ fn units<T: PartialEq>(gold: &[T], predicted: &[T]) -> PartialScore {
     PartialScore::new(gold.len(), predicted.len(), common(gold, predicted))
 }
 
-fn columns(query: &Query) -> Vec<crate::spider::ValueUnit> {
+fn columns(query: &SqlQuery) -> Vec<crate::spider::ValueUnit> {
     query.select.iter().map(|(_, unit)| *unit).collect()
 }
 
@@ -94,13 +95,13 @@ fn conditions(terms: &[Term]) -> Vec<&Condition> {
     terms.iter().step_by(2).filter_map(Term::condition).collect()
 }
 
-fn subjects(query: &Query) -> Vec<crate::spider::ValueUnit> {
+fn subjects(query: &SqlQuery) -> Vec<crate::spider::ValueUnit> {
     conditions(&query.filter).into_iter().map(|condition| condition.unit).collect()
 }
 
-fn group(gold: &Query, predicted: &Query, compat: Compat) -> PartialScore {
-    let present = |query: &Query| usize::from(!query.group.is_empty());
-    let columns = |query: &Query| query.group.iter().map(|unit| unit.column).collect::<Vec<_>>();
+fn group(gold: &SqlQuery, predicted: &SqlQuery, compat: Compat) -> PartialScore {
+    let present = |query: &SqlQuery| usize::from(!query.group.is_empty());
+    let columns = |query: &SqlQuery| query.group.iter().map(|unit| unit.column).collect::<Vec<_>>();
     let same = match compat {
         Compat::Official => columns(gold) == columns(predicted) && gold.having == predicted.having,
         Compat::Strict => {
@@ -111,15 +112,15 @@ fn group(gold: &Query, predicted: &Query, compat: Compat) -> PartialScore {
     PartialScore::new(present(gold), present(predicted), usize::from(both && same))
 }
 
-fn order(gold: &Query, predicted: &Query) -> PartialScore {
-    let present = |query: &Query| usize::from(query.order.is_some());
+fn order(gold: &SqlQuery, predicted: &SqlQuery) -> PartialScore {
+    let present = |query: &SqlQuery| usize::from(query.order.is_some());
     let same = gold.order.is_some() && gold.order == predicted.order && gold.limit == predicted.limit;
     PartialScore::new(present(gold), present(predicted), usize::from(same))
 }
 
 /// Compares what stands between conditions, as sets: the words, and conditions where a word is missing.
-fn connectors(gold: &Query, predicted: &Query) -> PartialScore {
-    let set = |query: &'_ Query| -> Vec<Term> {
+fn connectors(gold: &SqlQuery, predicted: &SqlQuery) -> PartialScore {
+    let set = |query: &'_ SqlQuery| -> Vec<Term> {
         let mut set: Vec<Term> = Vec::new();
         for term in query.filter.iter().skip(1).step_by(2) {
             if !set.contains(term) {
@@ -137,7 +138,7 @@ fn connectors(gold: &Query, predicted: &Query) -> PartialScore {
 
 /// The keywords that count, as bits: WHERE, GROUP, HAVING, ORDER with its direction, LIMIT, set operations, OR, NOT, IN
 /// and LIKE.
-fn keywords(query: &Query) -> u32 {
+fn keywords(query: &SqlQuery) -> u32 {
     let direction = query.order.as_ref().map(|order| order.descending);
     let set = query.set.as_ref().map(|(operator, _)| *operator);
     let lists = query.condition_lists();
@@ -159,8 +160,8 @@ fn keywords(query: &Query) -> u32 {
         set == Some(SetOperator::Intersect),
         between(Connector::Or),
         any(&|condition| condition.negated),
-        any(&|condition| condition.comparison == Comparison::In),
-        any(&|condition| condition.comparison == Comparison::Like),
+        any(&|condition| condition.comparison == ComparisonOperator::In),
+        any(&|condition| condition.comparison == ComparisonOperator::Like),
     ];
     present.into_iter().enumerate().map(|(bit, present)| u32::from(present) << bit).sum()
 }

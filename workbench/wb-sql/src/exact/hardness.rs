@@ -2,7 +2,7 @@
 
 use wb_core::records::sql::QueryHardness;
 
-use crate::spider::{Aggregate, Comparison, Connector, Query, Term};
+use crate::spider::{Aggregate, ComparisonOperator, Connector, SqlQuery, Term};
 
 /// The hardness of a query, as `Evaluator.eval_hardness` of the published evaluator gives it.
 ///
@@ -15,7 +15,7 @@ use crate::spider::{Aggregate, Comparison, Connector, Query, Term};
 ///
 /// The source counts as aggregates what it finds in first place, and so do we: functions of SELECT, GROUP BY and
 /// ORDER BY, but NOT in WHERE and HAVING, and each AND and OR of HAVING; functions of HAVING it does not see.
-pub fn hardness(query: &Query) -> QueryHardness {
+pub fn hardness(query: &SqlQuery) -> QueryHardness {
     let (clauses, nested, others) = (clauses(query), nested(query), others(query));
     match (clauses, others, nested) {
         (0..=1, 0, 0) => QueryHardness::Easy,
@@ -25,25 +25,25 @@ pub fn hardness(query: &Query) -> QueryHardness {
     }
 }
 
-fn clauses(query: &Query) -> usize {
+fn clauses(query: &SqlQuery) -> usize {
     let present = [!query.filter.is_empty(), !query.group.is_empty(), query.order.is_some(), query.limit];
     let mut count = present.into_iter().filter(|&present| present).count() + query.tables.len().saturating_sub(1);
     for terms in query.condition_lists() {
         let or = |place: usize| terms[place] == Term::Connector(Connector::Or);
         count += (1..terms.len()).step_by(2).filter(|&place| or(place)).count();
-        let like = |term: &&Term| term.condition().is_some_and(|one| one.comparison == Comparison::Like);
+        let like = |term: &&Term| term.condition().is_some_and(|one| one.comparison == ComparisonOperator::Like);
         count += terms.iter().step_by(2).filter(like).count();
     }
     count
 }
 
-fn nested(query: &Query) -> usize {
+fn nested(query: &SqlQuery) -> usize {
     let conditions = query.condition_lists().into_iter().flat_map(|terms| terms.iter().step_by(2));
     let queries: usize = conditions.filter_map(Term::condition).map(|condition| condition.queries().count()).sum();
     queries + usize::from(query.set.is_some())
 }
 
-fn others(query: &Query) -> usize {
+fn others(query: &SqlQuery) -> usize {
     // What the source takes for an aggregate among conditions: NOT, and words between them.
     let odd = |term: &Term| term.condition().is_none_or(|condition| condition.negated);
     let used = |aggregate: Aggregate| aggregate != Aggregate::None;

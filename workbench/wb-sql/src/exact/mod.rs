@@ -15,13 +15,13 @@ mod tests;
 
 pub use components::PartialScore;
 pub use hardness::hardness;
-pub use similarity::{Clause, Part, Parts, Shape, component_f1, parts};
+pub use similarity::{Clause, Parts, QueryPart, Shape, component_f1, parts};
 pub use totals::{LevelTotals, Totals};
 pub use wb_core::records::sql::{QueryComponent, QueryHardness};
 
 use crate::{
     Compat,
-    spider::{Query, Schema},
+    spider::{DatabaseSchema, SqlQuery},
 };
 use normalize::normalized;
 
@@ -41,8 +41,8 @@ pub struct ExactMatch {
 
 /// Compares a prediction with the gold query.
 ///
-/// A prediction that cannot be read is the empty query, [`Query::default`]: it scores where the gold query has nothing.
-pub fn compare(gold: &Query, predicted: &Query, schema: &Schema, compat: Compat) -> ExactMatch {
+/// A prediction that cannot be read is the empty query, [`SqlQuery::default`]: it scores where the gold query has nothing.
+pub fn compare(gold: &SqlQuery, predicted: &SqlQuery, schema: &DatabaseSchema, compat: Compat) -> ExactMatch {
     let raises = compat == Compat::Official
         && (raises::normalizing(gold) || raises::normalizing(predicted) || raises::hardness(gold));
     let (gold, predicted) = (normalized(gold, schema, compat), normalized(predicted, schema, compat));
@@ -52,9 +52,9 @@ pub fn compare(gold: &Query, predicted: &Query, schema: &Schema, compat: Compat)
 
 /// The verdict, the components, and whether the published evaluator stops.
 fn compare_normalized(
-    gold: &Query,
-    predicted: &Query,
-    schema: &Schema,
+    gold: &SqlQuery,
+    predicted: &SqlQuery,
+    schema: &DatabaseSchema,
     compat: Compat,
 ) -> (bool, [PartialScore; 10], bool) {
     let mut raises = raises::connectors(gold) || raises::connectors(predicted);

@@ -3,13 +3,13 @@
 use crate::{
     Compat,
     spider::{
-        Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Name, Query, Schema, TableUnit, Term,
-        Value, ValueUnit,
+        Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, DatabaseSchema,
+        Name, SqlQuery, TableUnit, Term, ValueUnit,
     },
 };
 
 /// The query without values and with one column for each class of foreign keys.
-pub(super) fn normalized(query: &Query, schema: &Schema, compat: Compat) -> Query {
+pub(super) fn normalized(query: &SqlQuery, schema: &DatabaseSchema, compat: Compat) -> SqlQuery {
     let mut query = query.clone();
     match compat {
         Compat::Official => {
@@ -22,7 +22,7 @@ pub(super) fn normalized(query: &Query, schema: &Schema, compat: Compat) -> Quer
     query
 }
 
-fn tables(query: &Query) -> Vec<Name> {
+fn tables(query: &SqlQuery) -> Vec<Name> {
     let tables = query.tables.iter();
     tables.filter_map(|table| if let TableUnit::Table(name) = table { Some(*name) } else { None }).collect()
 }
@@ -36,12 +36,12 @@ fn conditions(terms: &mut [Term]) -> impl Iterator<Item = &mut Condition> {
 }
 
 /// Takes out all values but nested queries, in these and in set operations too; what stands in FROM keeps them.
-fn drop_values(query: &mut Query) {
+fn drop_values(query: &mut SqlQuery) {
     for terms in [&mut query.on, &mut query.having, &mut query.filter] {
         for condition in conditions(terms) {
             for value in [&mut condition.first, &mut condition.second] {
                 match value {
-                    Some(Value::Query(nested)) => drop_values(nested),
+                    Some(ComparedValue::Query(nested)) => drop_values(nested),
                     other => *other = None,
                 }
             }
@@ -60,7 +60,7 @@ struct Columns<'a> {
 
 impl Columns<'_> {
     /// The query and the arms of its set operations, but nothing that is nested in it.
-    fn outer(&self, query: &mut Query) {
+    fn outer(&self, query: &mut SqlQuery) {
         query.distinct &= self.keep_distinct;
         for (_, unit) in &mut query.select {
             self.value_unit(unit);
@@ -97,7 +97,7 @@ impl Columns<'_> {
 /// The same in every query, where columns are the same if its own JOIN conditions say so.
 ///
 /// These conditions are then written in one form: the first column of each class equals each of the others.
-fn strict(query: &mut Query) {
+fn strict(query: &mut SqlQuery) {
     let arm = query.set.take();
     let classes = take_equalities(&mut query.on);
     let same = |name: Name| classes.iter().find(|class| class.contains(&name)).map_or(name, |class| class[0]);
@@ -113,8 +113,8 @@ fn strict(query: &mut Query) {
             let Term::Condition(condition) = term else { continue };
             for value in [&mut condition.first, &mut condition.second] {
                 match value {
-                    Some(Value::Query(nested)) => strict(nested),
-                    Some(Value::Column(unit)) => columns.column_unit(unit),
+                    Some(ComparedValue::Query(nested)) => strict(nested),
+                    Some(ComparedValue::Column(unit)) => columns.column_unit(unit),
                     other => *other = None,
                 }
             }
@@ -165,7 +165,7 @@ fn take_equalities(on: &mut Vec<Term>) -> Vec<Vec<Name>> {
 fn equal_columns(condition: &Condition) -> Option<[Name; 2]> {
     let plain = |unit: &ColumnUnit| (*unit == column(unit.column)).then_some(unit.column);
     match (condition.negated, condition.comparison, condition.unit.right, &condition.first) {
-        (false, Comparison::Equal, None, Some(Value::Column(right))) => {
+        (false, ComparisonOperator::Equal, None, Some(ComparedValue::Column(right))) => {
             Some([plain(&condition.unit.left)?, plain(right)?])
         }
         _ => None,
@@ -178,6 +178,6 @@ fn column(column: Name) -> ColumnUnit {
 
 fn equality(left: Name, right: Name) -> Term {
     let unit = ValueUnit { operator: Arithmetic::None, left: column(left), right: None };
-    let (comparison, first) = (Comparison::Equal, Some(Value::Column(column(right))));
+    let (comparison, first) = (ComparisonOperator::Equal, Some(ComparedValue::Column(column(right))));
     Term::Condition(Condition { negated: false, comparison, unit, first, second: None })
 }

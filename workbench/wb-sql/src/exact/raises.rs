@@ -1,9 +1,9 @@
 //! Where the published evaluator stops with an exception, so that a difference is known for what it is.
 
-use crate::spider::{Condition, Query, TableUnit, Term, Value};
+use crate::spider::{ComparedValue, Condition, SqlQuery, TableUnit, Term};
 
 /// A word stands where taking the values out expects a condition.
-pub(super) fn normalizing(query: &Query) -> bool {
+pub(super) fn normalizing(query: &SqlQuery) -> bool {
     let lists = query.condition_lists();
     let places = || lists.iter().flat_map(|terms| terms.iter().step_by(2));
     places().any(|term| term.condition().is_none())
@@ -12,20 +12,20 @@ pub(super) fn normalizing(query: &Query) -> bool {
 }
 
 /// A word stands where the count of nested queries expects a condition.
-pub(super) fn hardness(gold: &Query) -> bool {
+pub(super) fn hardness(gold: &SqlQuery) -> bool {
     gold.condition_lists().iter().any(|terms| terms.iter().step_by(2).any(|term| term.condition().is_none()))
 }
 
 /// Where a connector should be stands a condition with a nested query, which cannot be put into a set.
-pub(super) fn connectors(query: &Query) -> bool {
+pub(super) fn connectors(query: &SqlQuery) -> bool {
     let odd = query.filter.iter().skip(1).step_by(2).filter_map(Term::condition);
     odd.flat_map(|condition| [&condition.first, &condition.second])
         .flatten()
-        .any(|value| matches!(value, Value::Query(_)))
+        .any(|value| matches!(value, ComparedValue::Query(_)))
 }
 
 /// Two different nested queries stand in FROM, which cannot be sorted.
-pub(super) fn tables(query: &Query) -> bool {
+pub(super) fn tables(query: &SqlQuery) -> bool {
     let mut queries = query.tables.iter().filter_map(|table| match table {
         TableUnit::Query(query) => Some(query),
         TableUnit::Table(_) => None,

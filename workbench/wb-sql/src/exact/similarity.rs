@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use crate::spider::{
-    Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Query, SetOperator, TableUnit, Term, Value,
-    ValueUnit,
+    Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, SetOperator, SqlQuery,
+    TableUnit, Term, ValueUnit,
 };
 
 /// The parts of a query with names and values blanked, each with how often it occurs.
-pub type Parts = BTreeMap<Part, usize>;
+pub type Parts = BTreeMap<QueryPart, usize>;
 
 /// One part of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum QueryPart {
     /// A column of SELECT: its functions and operator.
     Select(Aggregate, Shape),
     /// SELECT DISTINCT.
@@ -20,7 +20,7 @@ pub enum Part {
     /// A table of FROM after the first.
     Join,
     /// A condition of WHERE or HAVING: the clause, what is compared, NOT, the operator, whether with a query.
-    Condition(Clause, Shape, bool, Comparison, bool),
+    Condition(Clause, Shape, bool, ComparisonOperator, bool),
     /// A word between conditions.
     Connector(Clause, Connector),
     /// A column of GROUP BY.
@@ -50,7 +50,7 @@ pub enum Clause {
 /// The parts of a query and of all queries in it.
 ///
 /// Join conditions are left out: they follow from the schema. The first table is too: every query has one.
-pub fn parts(query: &Query) -> Parts {
+pub fn parts(query: &SqlQuery) -> Parts {
     let mut parts = Parts::new();
     collect(query, &mut parts);
     parts
@@ -69,56 +69,56 @@ pub fn component_f1(left: &Parts, right: &Parts) -> f64 {
     2.0 * common as f64 / total as f64
 }
 
-fn collect(query: &Query, parts: &mut Parts) {
+fn collect(query: &SqlQuery, parts: &mut Parts) {
     for (function, unit) in &query.select {
-        add(parts, Part::Select(*function, shape(unit)));
+        add(parts, QueryPart::Select(*function, shape(unit)));
     }
-    for (present, part) in [(query.distinct, Part::Distinct), (query.limit, Part::Limit)] {
+    for (present, part) in [(query.distinct, QueryPart::Distinct), (query.limit, QueryPart::Limit)] {
         if present {
             add(parts, part);
         }
     }
     for (place, table) in query.tables.iter().enumerate() {
         if place > 0 {
-            add(parts, Part::Join);
+            add(parts, QueryPart::Join);
         }
         if let TableUnit::Query(nested) = table {
-            add(parts, Part::Nested);
+            add(parts, QueryPart::Nested);
             collect(nested, parts);
         }
     }
     for (clause, terms) in [(Clause::Where, &query.filter), (Clause::Having, &query.having)] {
         for term in terms {
             match term {
-                Term::Connector(connector) => add(parts, Part::Connector(clause, *connector)),
+                Term::Connector(connector) => add(parts, QueryPart::Connector(clause, *connector)),
                 Term::Condition(one) => condition(clause, one, parts),
             }
         }
     }
     for _ in &query.group {
-        add(parts, Part::Group);
+        add(parts, QueryPart::Group);
     }
     if let Some(order) = &query.order {
         for unit in &order.units {
-            add(parts, Part::Order(shape(unit), order.descending));
+            add(parts, QueryPart::Order(shape(unit), order.descending));
         }
     }
     if let Some((operator, arm)) = &query.set {
-        add(parts, Part::Set(*operator));
+        add(parts, QueryPart::Set(*operator));
         collect(arm, parts);
     }
 }
 
 fn condition(clause: Clause, one: &Condition, parts: &mut Parts) {
-    let with_query = matches!(one.first, Some(Value::Query(_)));
-    add(parts, Part::Condition(clause, shape(&one.unit), one.negated, one.comparison, with_query));
+    let with_query = matches!(one.first, Some(ComparedValue::Query(_)));
+    add(parts, QueryPart::Condition(clause, shape(&one.unit), one.negated, one.comparison, with_query));
     for nested in one.queries() {
-        add(parts, Part::Nested);
+        add(parts, QueryPart::Nested);
         collect(nested, parts);
     }
 }
 
-fn add(parts: &mut Parts, part: Part) {
+fn add(parts: &mut Parts, part: QueryPart) {
     *parts.entry(part).or_default() += 1;
 }
 

@@ -5,17 +5,17 @@ use std::path::Path;
 use super::{QueryComponent, QueryHardness, Totals, compare, component_f1, parts};
 use crate::{
     Compat,
-    spider::{Query, Schema, Schemas, parse, skeleton},
+    spider::{DatabaseSchema, DatabaseSchemas, SqlQuery, parse, skeleton},
 };
 
-fn schema() -> Schema {
+fn schema() -> DatabaseSchema {
     let ship = ["id", "name", "port_id"].map(str::to_owned).to_vec();
     let port = ["id", "name"].map(str::to_owned).to_vec();
     let tables = [("Ship".to_owned(), ship), ("Port".to_owned(), port)];
-    Schema::new("ships", &tables, &[[(0, 2), (1, 0)]]).unwrap()
+    DatabaseSchema::new("ships", &tables, &[[(0, 2), (1, 0)]]).unwrap()
 }
 
-fn read(sql: &str) -> Query {
+fn read(sql: &str) -> SqlQuery {
     parse(sql, &schema(), Compat::Official).unwrap()
 }
 
@@ -84,13 +84,13 @@ fn parts_are_compared_without_names() {
 
 #[test]
 fn schemas_that_are_wrong_say_how() {
-    let error = Schemas::load(Path::new("/no/such/tables.json")).unwrap_err();
+    let error = DatabaseSchemas::load(Path::new("/no/such/tables.json")).unwrap_err();
     assert_eq!(error.to_string(), "cannot read /no/such/tables.json");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tables.json");
     let load = |text: &str| {
         std::fs::write(&path, text).unwrap();
-        Schemas::load(&path)
+        DatabaseSchemas::load(&path)
     };
     assert!(load("{}").unwrap_err().to_string().ends_with("as Spider's tables.json has them"));
     let of = |column: &str, key: &str| {

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use wb_core::fingerprint::Fingerprint;
 
-use super::{Error, Result, Source};
+use super::{DatabaseSource, Error, Result};
 
 /// How the names of SQLite's own files beside a database end.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -44,8 +44,8 @@ impl Database {
     }
 
     /// Where statements run on it.
-    pub fn source(&self) -> Source {
-        Source::File(self.path.clone())
+    pub fn source(&self) -> DatabaseSource {
+        DatabaseSource::File(self.path.clone())
     }
 }
 

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use super::{
-    Table,
+    ResultTable,
     columns::{self, Grid},
     python,
     value::Numbering,
@@ -29,15 +29,15 @@ pub enum Equality {
 /// Two results without rows are equal, whatever their columns. Values are equal as in Python: `1 == 1.0`, NULL equals
 /// NULL, text and bytes differ. Under [`Compat::Official`] the quick reject sorts each row by the text of its values,
 /// see [`Compat`].
-pub fn compare(gold: &Table, prediction: &Table, order_matters: bool, compat: Compat) -> Equality {
+pub fn compare(gold: &ResultTable, prediction: &ResultTable, order_matters: bool, compat: Compat) -> Equality {
     compare_until(gold, prediction, order_matters, compat, None)
 }
 
 /// [`compare`], undecided when the time is over. What comes before the search for a permutation takes time in
 /// proportion to the values, of which there are not more than a worker may send.
 pub(super) fn compare_until(
-    gold: &Table,
-    prediction: &Table,
+    gold: &ResultTable,
+    prediction: &ResultTable,
     order_matters: bool,
     compat: Compat,
     deadline: Option<Instant>,
@@ -55,7 +55,7 @@ pub(super) fn compare_until(
     let mut numbering = Numbering::default();
     let (left, right) = (numbering.cells(gold), numbering.cells(prediction));
     let by_text = compat == Compat::Official && numbering.mixed;
-    let sorted = |table: &Table, numbers: &[u32]| {
+    let sorted = |table: &ResultTable, numbers: &[u32]| {
         let sort = |(row, numbers)| if by_text { sorted_by_text(row, numbers) } else { sorted_by_number(numbers) };
         table.rows().zip(numbers.chunks_exact(table.width)).map(sort).collect::<Vec<_>>()
     };
@@ -75,7 +75,7 @@ pub(super) fn compare_until(
 }
 
 /// A row in the order of Python's `sorted(row, key=lambda x: str(x) + str(type(x)))`.
-fn sorted_by_text(row: &[super::Value], numbers: &[u32]) -> Vec<u32> {
+fn sorted_by_text(row: &[super::CellValue], numbers: &[u32]) -> Vec<u32> {
     let mut keyed: Vec<(String, u32)> = row.iter().map(python::sort_key).zip(numbers.iter().copied()).collect();
     keyed.sort_by(|one, other| one.0.cmp(&other.0));
     keyed.into_iter().map(|(_, number)| number).collect()
@@ -90,14 +90,14 @@ fn sorted_by_number(numbers: &[u32]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Value, *};
+    use super::{super::CellValue, *};
 
-    fn table(rows: &[&[Value]]) -> Table {
-        Table::of(rows.iter().map(|row| row.to_vec()).collect())
+    fn table(rows: &[&[CellValue]]) -> ResultTable {
+        ResultTable::of(rows.iter().map(|row| row.to_vec()).collect())
     }
 
-    fn int(number: i64) -> Value {
-        Value::Int(number)
+    fn int(number: i64) -> CellValue {
+        CellValue::Int(number)
     }
 
     #[test]
@@ -123,11 +123,11 @@ mod tests {
 
     #[test]
     fn whole_numbers_of_two_types_beside_others() {
-        let alone = (table(&[&[int(1)]]), table(&[&[Value::Real(1.0)]]));
+        let alone = (table(&[&[int(1)]]), table(&[&[CellValue::Real(1.0)]]));
         assert_eq!(compare(&alone.0, &alone.1, false, Compat::Official), Equality::Equal);
         // "1.5<class 'float'>" sorts before "1<class 'int'>" and after "1.0<class 'float'>".
-        let gold = table(&[&[int(1), Value::Real(1.5)]]);
-        let other = table(&[&[Value::Real(1.0), Value::Real(1.5)]]);
+        let gold = table(&[&[int(1), CellValue::Real(1.5)]]);
+        let other = table(&[&[CellValue::Real(1.0), CellValue::Real(1.5)]]);
         assert_eq!(compare(&gold, &other, false, Compat::Official), Equality::Different);
         assert_eq!(compare(&gold, &other, false, Compat::Strict), Equality::Equal);
     }
@@ -135,14 +135,14 @@ mod tests {
     #[test]
     fn big_integers_are_not_rounded() {
         let gold = table(&[&[int((1 << 53) + 1)]]);
-        let other = table(&[&[Value::Real(9_007_199_254_740_992.0)]]);
+        let other = table(&[&[CellValue::Real(9_007_199_254_740_992.0)]]);
         assert_eq!(compare(&gold, &other, false, Compat::Strict), Equality::Different);
     }
 
     #[test]
     fn no_rows_are_equal_whatever_the_columns() {
-        let none = Table { width: 3, cells: Vec::new() };
-        assert_eq!(compare(&none, &Table::default(), true, Compat::Official), Equality::Equal);
-        assert_eq!(compare(&none, &table(&[&[Value::Null]]), true, Compat::Official), Equality::Different);
+        let none = ResultTable { width: 3, cells: Vec::new() };
+        assert_eq!(compare(&none, &ResultTable::default(), true, Compat::Official), Equality::Equal);
+        assert_eq!(compare(&none, &table(&[&[CellValue::Null]]), true, Compat::Official), Equality::Different);
     }
 }

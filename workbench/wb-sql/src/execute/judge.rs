@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Equality, Execution, Outcome, Pool, Result, Seat, Source, Table, equality::compare_until, memory::Memory, now,
-    plug, python::is_space, texts,
+    DatabaseSource, Equality, Execution, Result, ResultTable, Seat, StatementOutcome, WorkerPool,
+    equality::compare_until, memory::Memory, now, plug, python::is_space, texts,
 };
 use crate::Compat;
 
@@ -32,13 +32,13 @@ impl JudgeOptions {
 
 /// A question to judge: two queries and the databases on which they must agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct QueryPair {
     /// The right query.
     pub gold: String,
     /// The predicted query; for Spider's files see [`prediction_of_line`](super::prediction_of_line).
     pub prediction: String,
     /// Where both run.
-    pub sources: Vec<Source>,
+    pub sources: Vec<DatabaseSource>,
 }
 
 /// What became of a prediction.
@@ -75,8 +75,8 @@ impl Judgement {
 
 /// A pool and how to judge with it.
 #[derive(Debug, Clone)]
-pub struct Judge {
-    pool: Pool,
+pub struct ExecutionJudge {
+    pool: WorkerPool,
     options: JudgeOptions,
 }
 
@@ -85,10 +85,10 @@ const MOST_TIMEOUTS: usize = 3;
 /// So many questions are handed to a worker together.
 const MOST_TOGETHER: usize = 16;
 
-impl Judge {
+impl ExecutionJudge {
     /// A judge that runs statements on this pool.
-    pub fn new(pool: Pool, options: JudgeOptions) -> Judge {
-        Judge { pool, options }
+    pub fn new(pool: WorkerPool, options: JudgeOptions) -> ExecutionJudge {
+        ExecutionJudge { pool, options }
     }
 
     /// Judges all questions, on all workers of the pool; the verdicts are in the order of the questions and do not
@@ -97,16 +97,16 @@ impl Judge {
     /// # Errors
     ///
     /// If no worker can be started.
-    pub fn judge(&self, questions: &[Question], done: &mut (dyn FnMut(usize) + Send)) -> Result<Vec<Judgement>> {
+    pub fn judge(&self, questions: &[QueryPair], done: &mut (dyn FnMut(usize) + Send)) -> Result<Vec<Judgement>> {
         let together = (questions.len() / (4 * self.pool.workers())).clamp(1, MOST_TOGETHER);
-        let parts: Vec<&[Question]> = questions.chunks(together).collect();
-        let work = |seat: &mut Seat<'_>, memory: &mut Memory, part: &&[Question]| self.part(seat, memory, part);
+        let parts: Vec<&[QueryPair]> = questions.chunks(together).collect();
+        let work = |seat: &mut Seat<'_>, memory: &mut Memory, part: &&[QueryPair]| self.part(seat, memory, part);
         let mut done = |parts: usize| done((parts * together).min(questions.len()));
         Ok(self.pool.each(&parts, work, &mut done)?.into_iter().flatten().collect())
     }
 
     /// Judges some questions: first all statements that will be needed are run, then their results are looked at.
-    fn part(&self, seat: &mut Seat<'_>, memory: &mut Memory, part: &[Question]) -> Result<Vec<Judgement>> {
+    fn part(&self, seat: &mut Seat<'_>, memory: &mut Memory, part: &[QueryPair]) -> Result<Vec<Judgement>> {
         let prepared: Vec<Result<Prepared, Judgement>> = part.iter().map(|question| self.prepare(question)).collect();
         let pairs = part.iter().zip(&prepared).filter_map(|(question, prepared)| {
             let (source, prepared) = (question.sources.first()?, prepared.as_ref().ok()?);
@@ -121,7 +121,7 @@ impl Judge {
         &self,
         seat: &mut Seat<'_>,
         memory: &mut Memory,
-        question: &Question,
+        question: &QueryPair,
         prepared: &Result<Prepared, Judgement>,
     ) -> Result<Judgement> {
         if question.sources.is_empty() {
@@ -154,7 +154,7 @@ impl Judge {
 
     /// The texts of a question as they are run, or the judgement where one has no statement. For a gold query without
     /// one nobody can be blamed but the data: there is no verdict.
-    fn prepare(&self, question: &Question) -> Result<Prepared, Judgement> {
+    fn prepare(&self, question: &QueryPair) -> Result<Prepared, Judgement> {
         let nothing = |whose: &str| Some(format!("{whose}there is no statement"));
         let gold = self.prepared(&question.gold).filter(|gold| !texts::is_blank(gold));
         let gold = gold.ok_or_else(|| Judgement { status: None, message: nothing("gold: ") })?;
@@ -201,7 +201,7 @@ struct Prepared {
 struct Trial<'a, 'b> {
     seat: &'a mut Seat<'b>,
     memory: &'a mut Memory,
-    question: &'a Question,
+    question: &'a QueryPair,
     gold: &'a str,
     order_matters: bool,
     compat: Compat,
@@ -230,19 +230,25 @@ impl Trial<'_, '_> {
     }
 }
 
-fn verdict(gold: &Table, execution: &Execution, order_matters: bool, compat: Compat, within: Duration) -> Judgement {
+fn verdict(
+    gold: &ResultTable,
+    execution: &Execution,
+    order_matters: bool,
+    compat: Compat,
+    within: Duration,
+) -> Judgement {
     let deadline = Some(Instant::now() + within);
     let (status, message) = match &execution.outcome {
-        Outcome::Done if execution.truncated => (Status::Wrong, None),
-        Outcome::Done => match compare_until(gold, &execution.table, order_matters, compat, deadline) {
+        StatementOutcome::Done if execution.truncated => (Status::Wrong, None),
+        StatementOutcome::Done => match compare_until(gold, &execution.table, order_matters, compat, deadline) {
             Equality::Equal => (Status::Correct, None),
             Equality::Different => (Status::Wrong, None),
             Equality::Undecided => (Status::Timeout, Some("no matching of columns was found in time".to_owned())),
         },
-        Outcome::SqlError(message) => (Status::SqlError, Some(message.clone())),
-        Outcome::SetupFailed(message) => (Status::SqlError, Some(format!("database: {message}"))),
-        Outcome::Timeout => (Status::Timeout, None),
-        Outcome::Refused(message) => (Status::Refused, Some(message.clone())),
+        StatementOutcome::SqlError(message) => (Status::SqlError, Some(message.clone())),
+        StatementOutcome::SetupFailed(message) => (Status::SqlError, Some(format!("database: {message}"))),
+        StatementOutcome::Timeout => (Status::Timeout, None),
+        StatementOutcome::Refused(message) => (Status::Refused, Some(message.clone())),
     };
     Judgement { status: Some(status), message }
 }
@@ -250,11 +256,11 @@ fn verdict(gold: &Table, execution: &Execution, order_matters: bool, compat: Com
 /// What is wrong with a gold query that gave no complete result.
 fn failure_of_gold(gold: &Execution) -> Option<String> {
     match &gold.outcome {
-        Outcome::Done if gold.truncated => Some(format!("gold: more than {} rows", gold.table.len())),
-        Outcome::Done => None,
-        Outcome::SqlError(message) => Some(format!("gold: {message}")),
-        Outcome::SetupFailed(message) => Some(format!("database: {message}")),
-        Outcome::Timeout => Some("gold: timeout".to_owned()),
-        Outcome::Refused(message) => Some(format!("gold: refused: {message}")),
+        StatementOutcome::Done if gold.truncated => Some(format!("gold: more than {} rows", gold.table.len())),
+        StatementOutcome::Done => None,
+        StatementOutcome::SqlError(message) => Some(format!("gold: {message}")),
+        StatementOutcome::SetupFailed(message) => Some(format!("database: {message}")),
+        StatementOutcome::Timeout => Some("gold: timeout".to_owned()),
+        StatementOutcome::Refused(message) => Some(format!("gold: refused: {message}")),
     }
 }

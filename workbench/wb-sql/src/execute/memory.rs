@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Execution, Result, Seat, Source, seat::Statement};
+use super::{DatabaseSource, Execution, Result, Seat, seat::Statement};
 
 /// How many gold results are kept: questions come in paraphrases that share their query.
 const KEPT: usize = 32;
@@ -27,14 +27,14 @@ const HELD: usize = 32 << 20;
 pub(super) struct Memory {
     /// The latest first.
     golds: VecDeque<Gold>,
-    predictions: HashMap<(Source, String), Arc<Execution>>,
+    predictions: HashMap<(DatabaseSource, String), Arc<Execution>>,
     /// Bytes of the predictions.
     of_predictions: usize,
 }
 
 /// A gold query's result.
 struct Gold {
-    source: Source,
+    source: DatabaseSource,
     sql: String,
     execution: Arc<Execution>,
     bytes: usize,
@@ -45,7 +45,7 @@ impl Memory {
     pub fn run_ahead<'a>(
         &mut self,
         seat: &mut Seat<'_>,
-        pairs: impl Iterator<Item = (&'a Source, &'a str, &'a str)>,
+        pairs: impl Iterator<Item = (&'a DatabaseSource, &'a str, &'a str)>,
     ) -> Result<()> {
         self.forget();
         let all = seat.limits().max_rows;
@@ -79,7 +79,7 @@ impl Memory {
     }
 
     /// The gold query's result, run if it is not remembered.
-    pub fn gold(&mut self, seat: &mut Seat<'_>, source: &Source, sql: &str) -> Result<Arc<Execution>> {
+    pub fn gold(&mut self, seat: &mut Seat<'_>, source: &DatabaseSource, sql: &str) -> Result<Arc<Execution>> {
         if let Some(known) = self.known(source, sql) {
             return Ok(known);
         }
@@ -100,7 +100,13 @@ impl Memory {
 
     /// A prediction's result, as far as it can still be the gold query's with so many rows: one row more is enough to
     /// be wrong.
-    pub fn prediction(&self, seat: &mut Seat<'_>, source: &Source, sql: &str, rows: usize) -> Result<Arc<Execution>> {
+    pub fn prediction(
+        &self,
+        seat: &mut Seat<'_>,
+        source: &DatabaseSource,
+        sql: &str,
+        rows: usize,
+    ) -> Result<Arc<Execution>> {
         match self.predictions.get(&(source.clone(), sql.to_owned())) {
             Some(known) if !known.truncated || known.table.len() > rows => Ok(Arc::clone(known)),
             _ => seat.execute(source, sql, rows as u64 + 1).map(Arc::new),
@@ -112,7 +118,7 @@ impl Memory {
         self.of_predictions + self.golds.iter().map(|gold| gold.bytes).sum::<usize>()
     }
 
-    fn known(&self, source: &Source, sql: &str) -> Option<Arc<Execution>> {
+    fn known(&self, source: &DatabaseSource, sql: &str) -> Option<Arc<Execution>> {
         let found = self.golds.iter().find(|gold| gold.source == *source && gold.sql == sql);
         found.map(|gold| Arc::clone(&gold.execution))
     }

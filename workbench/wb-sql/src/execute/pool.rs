@@ -8,24 +8,24 @@ use std::{
     thread,
 };
 
-use super::{Error, Limits, Result, Seat, WorkerCommand};
+use super::{Error, Result, Seat, StatementLimits, WorkerCommand};
 
 /// What starts workers, how many, and what their statements may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pool {
+pub struct WorkerPool {
     command: WorkerCommand,
-    limits: Limits,
+    limits: StatementLimits,
     workers: usize,
 }
 
-impl Pool {
+impl WorkerPool {
     /// A pool of up to `workers` workers; they are started when there is work.
-    pub fn new(command: WorkerCommand, limits: Limits, workers: usize) -> Pool {
-        Pool { command, limits, workers: workers.max(1) }
+    pub fn new(command: WorkerCommand, limits: StatementLimits, workers: usize) -> WorkerPool {
+        WorkerPool { command, limits, workers: workers.max(1) }
     }
 
     /// The bounds of a statement.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &StatementLimits {
         &self.limits
     }
 

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Error, Result, Value};
+use super::{CellValue, Error, Result};
 
 /// The longest payload.
 pub(super) const MAX_FRAME: usize = 16 << 20;
@@ -21,7 +21,7 @@ pub(super) const MAX_SCRIPT: usize = 8 << 20;
 /// Where a statement runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum DatabaseSource {
     /// A database file, by its absolute path; it is opened read-only and immutable.
     File(String),
     /// A fresh database in memory, made by these statements; the query itself may only read.
@@ -45,7 +45,7 @@ pub(super) struct Hello {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     pub id: u64,
-    pub source: Source,
+    pub source: DatabaseSource,
     pub sql: String,
     /// After so many rows it stops and says that there are more.
     pub max_rows: u64,
@@ -62,7 +62,7 @@ pub(super) struct Request {
 /// How a statement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum StatementOutcome {
     /// It ran.
     Done,
     /// SQLite's message about a statement that it cannot run.
@@ -79,7 +79,7 @@ pub enum Outcome {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct End {
     pub id: u64,
-    pub outcome: Outcome,
+    pub outcome: StatementOutcome,
     pub width: usize,
     pub rows: u64,
     pub truncated: bool,
@@ -89,7 +89,7 @@ pub(super) struct End {
 
 /// A worker's message.
 pub(super) enum Reply {
-    Cells(Vec<Value>),
+    Cells(Vec<CellValue>),
     End(End),
 }
 
@@ -210,16 +210,18 @@ impl Cells {
     }
 }
 
-fn read_cells(mut bytes: &[u8]) -> Result<Vec<Value>> {
+fn read_cells(mut bytes: &[u8]) -> Result<Vec<CellValue>> {
     let mut cells = Vec::new();
     while let Some((&tag, rest)) = bytes.split_first() {
         bytes = rest;
         cells.push(match tag {
-            0 => Value::Null,
-            1 => Value::Int(i64::from_le_bytes(fixed(&mut bytes)?)),
-            2 => Value::Real(f64::from_bits(u64::from_le_bytes(fixed(&mut bytes)?))),
-            3 => Value::Text(String::from_utf8(sized(&mut bytes)?).map_err(|_| Error::Protocol("text".to_owned()))?),
-            4 => Value::Blob(sized(&mut bytes)?),
+            0 => CellValue::Null,
+            1 => CellValue::Int(i64::from_le_bytes(fixed(&mut bytes)?)),
+            2 => CellValue::Real(f64::from_bits(u64::from_le_bytes(fixed(&mut bytes)?))),
+            3 => {
+                CellValue::Text(String::from_utf8(sized(&mut bytes)?).map_err(|_| Error::Protocol("text".to_owned()))?)
+            }
+            4 => CellValue::Blob(sized(&mut bytes)?),
             _ => return Err(Error::Protocol(format!("a value of kind {tag}"))),
         });
     }
@@ -256,8 +258,14 @@ mod tests {
         cells.text("a\0ü");
         cells.blob(&[0, 255]);
         let Ok(Reply::Cells(read)) = reply(&cells.take().unwrap()) else { panic!("no cells") };
-        let real = Value::Real(-0.0);
-        let written = [Value::Null, Value::Int(i64::MIN), real, Value::Text("a\0ü".into()), Value::Blob(vec![0, 255])];
+        let real = CellValue::Real(-0.0);
+        let written = [
+            CellValue::Null,
+            CellValue::Int(i64::MIN),
+            real,
+            CellValue::Text("a\0ü".into()),
+            CellValue::Blob(vec![0, 255]),
+        ];
         assert_eq!(read, written);
         assert!(cells.take().is_none());
     }

@@ -1,15 +1,15 @@
 //! How Python writes values and splits texts: the published evaluators sort and cut by it.
 
-use super::Value;
+use super::CellValue;
 
 /// `str(value) + str(type(value))`, by which the test suite sorts the values of a row.
-pub(super) fn sort_key(value: &Value) -> String {
+pub(super) fn sort_key(value: &CellValue) -> String {
     match value {
-        Value::Null => "None<class 'NoneType'>".to_owned(),
-        Value::Int(number) => format!("{number}<class 'int'>"),
-        Value::Real(number) => format!("{}<class 'float'>", float(*number)),
-        Value::Text(text) => format!("{text}<class 'str'>"),
-        Value::Blob(bytes) => format!("{}<class 'bytes'>", blob(bytes)),
+        CellValue::Null => "None<class 'NoneType'>".to_owned(),
+        CellValue::Int(number) => format!("{number}<class 'int'>"),
+        CellValue::Real(number) => format!("{}<class 'float'>", float(*number)),
+        CellValue::Text(text) => format!("{text}<class 'str'>"),
+        CellValue::Blob(bytes) => format!("{}<class 'bytes'>", blob(bytes)),
     }
 }
 

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Error, Result, Table, Value,
-    protocol::{self, HEADER, MAX_FRAME, MAX_SCRIPT, MAX_SQL, Outcome, Reply, Request, Source},
+    CellValue, Error, Result, ResultTable,
+    protocol::{self, DatabaseSource, HEADER, MAX_FRAME, MAX_SCRIPT, MAX_SQL, Reply, Request, StatementOutcome},
     worker::{Broken, Worker, WorkerCommand},
 };
 
 /// What a statement may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct StatementLimits {
     /// Time on the clock; the worker stops by itself then, and is ended soon after if it does not.
     pub timeout: Duration,
     /// Rows of a result.
@@ -23,9 +23,9 @@ pub struct Limits {
     pub memory_bytes: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for StatementLimits {
+    fn default() -> StatementLimits {
+        StatementLimits {
             timeout: Duration::from_secs(20),
             max_rows: 2_000_000,
             max_bytes: 64 << 20,
@@ -46,9 +46,9 @@ const SIGXCPU: i32 = 24;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: StatementOutcome,
     /// Its rows, as far as they were asked for.
-    pub table: Table,
+    pub table: ResultTable,
     /// There are more rows than were asked for.
     pub truncated: bool,
     /// From the preparation of the statement to its last row, measured in the worker.
@@ -56,8 +56,8 @@ pub struct Execution {
 }
 
 impl Execution {
-    fn without_rows(outcome: Outcome, elapsed: Duration) -> Execution {
-        Execution { outcome, table: Table::default(), truncated: false, elapsed }
+    fn without_rows(outcome: StatementOutcome, elapsed: Duration) -> Execution {
+        Execution { outcome, table: ResultTable::default(), truncated: false, elapsed }
     }
 }
 
@@ -65,7 +65,7 @@ impl Execution {
 #[derive(Debug, Clone, Copy)]
 pub struct Statement<'a> {
     /// Where.
-    pub source: &'a Source,
+    pub source: &'a DatabaseSource,
     /// The text.
     pub sql: &'a str,
     /// The most rows of the result that are wanted.
@@ -77,7 +77,7 @@ pub struct Statement<'a> {
 /// One worker after another.
 pub struct Seat<'a> {
     command: &'a WorkerCommand,
-    limits: &'a Limits,
+    limits: &'a StatementLimits,
     worker: Option<Worker>,
     /// One whose end is still to be waited for.
     ending: Option<Worker>,
@@ -87,7 +87,7 @@ pub struct Seat<'a> {
 }
 
 impl<'a> Seat<'a> {
-    pub(super) fn new(command: &'a WorkerCommand, limits: &'a Limits) -> Seat<'a> {
+    pub(super) fn new(command: &'a WorkerCommand, limits: &'a StatementLimits) -> Seat<'a> {
         Seat { command, limits, worker: None, ending: None, next: 0, replaced: 0 }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Seat<'a> {
     /// # Errors
     ///
     /// If no worker can be started. Whatever happens to the statement is an outcome.
-    pub fn execute(&mut self, source: &Source, sql: &str, max_rows: u64) -> Result<Execution> {
+    pub fn execute(&mut self, source: &DatabaseSource, sql: &str, max_rows: u64) -> Result<Execution> {
         self.one(Statement { source, sql, max_rows, enough_cells: u64::MAX }, false)
     }
 
@@ -105,7 +105,7 @@ impl<'a> Seat<'a> {
     /// # Errors
     ///
     /// If no worker can be started.
-    pub fn time(&mut self, source: &Source, sql: &str) -> Result<Execution> {
+    pub fn time(&mut self, source: &DatabaseSource, sql: &str) -> Result<Execution> {
         self.one(Statement { source, sql, max_rows: self.limits.max_rows, enough_cells: u64::MAX }, true)
     }
 
@@ -141,7 +141,7 @@ impl<'a> Seat<'a> {
     }
 
     /// The bounds of a statement.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &StatementLimits {
         self.limits
     }
 
@@ -155,7 +155,7 @@ impl<'a> Seat<'a> {
         let mut rest = statements;
         while let Some(first) = rest.first() {
             if let Some(what) = too_long(first) {
-                take(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                take(Execution::without_rows(StatementOutcome::Refused(what), Duration::ZERO));
                 rest = &rest[1..];
                 continue;
             }
@@ -176,7 +176,7 @@ impl<'a> Seat<'a> {
             // What grows too long on its way, because it is full of characters that are written as several there.
             if payloads.first().is_some_and(|payload| payload.len() > MAX_FRAME) {
                 let what = format!("more than {MAX_FRAME} bytes of SQL as they are sent");
-                take(Execution::without_rows(Outcome::Refused(what), Duration::ZERO));
+                take(Execution::without_rows(StatementOutcome::Refused(what), Duration::ZERO));
                 rest = &rest[1..];
                 continue;
             }
@@ -234,39 +234,39 @@ impl<'a> Seat<'a> {
 
 /// Why a statement is not even sent.
 fn too_long(statement: &Statement<'_>) -> Option<String> {
-    let script = if let Source::Script(script) = statement.source { script.len() } else { 0 };
+    let script = if let DatabaseSource::Script(script) = statement.source { script.len() } else { 0 };
     let longest = statement.sql.len().max(script);
     (statement.sql.len() > MAX_SQL || script > MAX_SCRIPT)
         .then(|| format!("{longest} bytes of SQL, at most {MAX_SQL} (of a script {MAX_SCRIPT}) expected"))
 }
 
 fn answer(worker: &mut Worker, request: &Request, deadline: Instant) -> Result<Execution, Broken> {
-    let mut cells: Vec<Value> = Vec::new();
+    let mut cells: Vec<CellValue> = Vec::new();
     loop {
         match worker.reply(deadline)? {
             Reply::Cells(more) if cells.is_empty() => cells = more,
             Reply::Cells(more) => cells.extend(more),
             Reply::End(end) => {
-                let table = Table { width: end.width, cells };
-                let fits = end.outcome != Outcome::Done || request.discard || table.len() as u64 == end.rows;
+                let table = ResultTable { width: end.width, cells };
+                let fits = end.outcome != StatementOutcome::Done || request.discard || table.len() as u64 == end.rows;
                 if end.id != request.id || !fits {
                     return Err(Broken::Garbled("the end does not fit to what came before it".to_owned()));
                 }
                 let elapsed = Duration::from_nanos(end.nanos);
-                if end.outcome != Outcome::Done {
+                if end.outcome != StatementOutcome::Done {
                     return Ok(Execution::without_rows(end.outcome, elapsed));
                 }
-                return Ok(Execution { outcome: Outcome::Done, table, truncated: end.truncated, elapsed });
+                return Ok(Execution { outcome: StatementOutcome::Done, table, truncated: end.truncated, elapsed });
             }
         }
     }
 }
 
-fn outcome_of(broken: &Broken) -> Outcome {
+fn outcome_of(broken: &Broken) -> StatementOutcome {
     match broken {
-        Broken::Hung | Broken::Ended(Some(SIGXCPU)) => Outcome::Timeout,
-        Broken::Ended(Some(signal)) => Outcome::Refused(format!("the worker was ended by signal {signal}")),
-        Broken::Ended(None) => Outcome::Refused("the worker ended".to_owned()),
-        Broken::Garbled(what) => Outcome::Refused(format!("the worker's answer cannot be read: {what}")),
+        Broken::Hung | Broken::Ended(Some(SIGXCPU)) => StatementOutcome::Timeout,
+        Broken::Ended(Some(signal)) => StatementOutcome::Refused(format!("the worker was ended by signal {signal}")),
+        Broken::Ended(None) => StatementOutcome::Refused("the worker ended".to_owned()),
+        Broken::Garbled(what) => StatementOutcome::Refused(format!("the worker's answer cannot be read: {what}")),
     }
 }

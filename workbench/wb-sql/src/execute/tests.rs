@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::Value as Json;
 
-use super::{Equality, Table, Value, compare, plug, texts};
+use super::{CellValue, Equality, ResultTable, compare, plug, texts};
 use crate::{Compat, bird};
 
 fn golden(name: &str) -> String {
@@ -17,51 +17,51 @@ fn json_lines(name: &str) -> Vec<Json> {
 }
 
 /// The value that a letter of the golden files stands for.
-fn value(letter: char) -> Value {
-    let text = |text: &str| Value::Text(text.to_owned());
+fn value(letter: char) -> CellValue {
+    let text = |text: &str| CellValue::Text(text.to_owned());
     match letter {
-        'A' => Value::Int(1),
-        'B' => Value::Real(1.0),
+        'A' => CellValue::Int(1),
+        'B' => CellValue::Real(1.0),
         'C' => text("1"),
-        'D' => Value::Null,
-        'E' => Value::Blob(b"1".to_vec()),
-        'F' => Value::Real(1.5),
+        'D' => CellValue::Null,
+        'E' => CellValue::Blob(b"1".to_vec()),
+        'F' => CellValue::Real(1.5),
         'G' => text("1.0"),
-        'H' => Value::Int(0),
-        'I' => Value::Real(0.0),
-        'J' => Value::Real(-0.0),
-        'K' => Value::Int(2),
-        'L' => Value::Real(2.0),
-        'M' => Value::Int(10),
-        'N' => Value::Real(1e16),
-        'O' => Value::Int(10_000_000_000_000_000),
+        'H' => CellValue::Int(0),
+        'I' => CellValue::Real(0.0),
+        'J' => CellValue::Real(-0.0),
+        'K' => CellValue::Int(2),
+        'L' => CellValue::Real(2.0),
+        'M' => CellValue::Int(10),
+        'N' => CellValue::Real(1e16),
+        'O' => CellValue::Int(10_000_000_000_000_000),
         'P' => text(""),
-        'Q' => Value::Blob(Vec::new()),
+        'Q' => CellValue::Blob(Vec::new()),
         'R' => text("a"),
         'S' => text("None"),
-        'T' => Value::Int((1 << 53) + 1),
-        'U' => Value::Real(9_007_199_254_740_992.0),
-        'V' => Value::Real(1e-5),
-        'W' => Value::Real(f64::INFINITY),
-        'X' => Value::Int(-1),
-        'Y' => Value::Real(-1.0),
+        'T' => CellValue::Int((1 << 53) + 1),
+        'U' => CellValue::Real(9_007_199_254_740_992.0),
+        'V' => CellValue::Real(1e-5),
+        'W' => CellValue::Real(f64::INFINITY),
+        'X' => CellValue::Int(-1),
+        'Y' => CellValue::Real(-1.0),
         'Z' => text("é"),
         'a' => text("1<class 'int'>"),
-        'b' => Value::Blob(b"\x00\xff'".to_vec()),
-        'c' => Value::Int(i64::MAX),
-        'd' => Value::Real(9_223_372_036_854_775_808.0),
-        'e' => Value::Real(10.0),
-        'f' => Value::Real(1e22),
-        'g' => Value::Int(100),
-        'h' => Value::Real(100.0),
+        'b' => CellValue::Blob(b"\x00\xff'".to_vec()),
+        'c' => CellValue::Int(i64::MAX),
+        'd' => CellValue::Real(9_223_372_036_854_775_808.0),
+        'e' => CellValue::Real(10.0),
+        'f' => CellValue::Real(1e22),
+        'g' => CellValue::Int(100),
+        'h' => CellValue::Real(100.0),
         'i' => text("10"),
         other => panic!("no value for {other}"),
     }
 }
 
-fn table(letters: &str) -> Table {
+fn table(letters: &str) -> ResultTable {
     let rows = letters.split(',').filter(|row| !row.is_empty());
-    Table::of(rows.map(|row| row.chars().map(value).collect()).collect())
+    ResultTable::of(rows.map(|row| row.chars().map(value).collect()).collect())
 }
 
 #[test]

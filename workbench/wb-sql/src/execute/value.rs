@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// One value of a result.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum CellValue {
     /// NULL.
     Null,
     /// A whole number.
@@ -19,17 +19,17 @@ pub enum Value {
 
 /// A result: rows of equal width, in order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Table {
+pub struct ResultTable {
     /// Values per row.
     pub width: usize,
     /// All values, row by row.
-    pub cells: Vec<Value>,
+    pub cells: Vec<CellValue>,
 }
 
-impl Table {
+impl ResultTable {
     /// A table of rows that are all as wide as the first.
-    pub fn of(rows: Vec<Vec<Value>>) -> Table {
-        Table { width: rows.first().map_or(0, Vec::len), cells: rows.into_iter().flatten().collect() }
+    pub fn of(rows: Vec<Vec<CellValue>>) -> ResultTable {
+        ResultTable { width: rows.first().map_or(0, Vec::len), cells: rows.into_iter().flatten().collect() }
     }
 
     /// How many rows there are.
@@ -44,18 +44,18 @@ impl Table {
 
     /// The bytes that its values have in memory, about.
     pub(super) fn bytes(&self) -> usize {
-        let beside = |value: &Value| match value {
-            Value::Text(text) => text.len(),
-            Value::Blob(bytes) => bytes.len(),
+        let beside = |value: &CellValue| match value {
+            CellValue::Text(text) => text.len(),
+            CellValue::Blob(bytes) => bytes.len(),
             _ => 0,
         };
-        self.cells.len() * size_of::<Value>() + self.cells.iter().map(beside).sum::<usize>()
+        self.cells.len() * size_of::<CellValue>() + self.cells.iter().map(beside).sum::<usize>()
     }
 
     /// The very same values in the same order: types, and the signs of zeros too.
-    pub(super) fn is_identical(&self, other: &Table) -> bool {
-        let same = |(one, other): (&Value, &Value)| match (one, other) {
-            (Value::Real(one), Value::Real(other)) => one.to_bits() == other.to_bits(),
+    pub(super) fn is_identical(&self, other: &ResultTable) -> bool {
+        let same = |(one, other): (&CellValue, &CellValue)| match (one, other) {
+            (CellValue::Real(one), CellValue::Real(other)) => one.to_bits() == other.to_bits(),
             (one, other) => one == other,
         };
         self.width == other.width
@@ -64,7 +64,7 @@ impl Table {
     }
 
     /// The rows in order.
-    pub fn rows(&self) -> impl Iterator<Item = &[Value]> {
+    pub fn rows(&self) -> impl Iterator<Item = &[CellValue]> {
         self.cells.chunks_exact(self.width.max(1))
     }
 }
@@ -82,18 +82,18 @@ enum Key<'a> {
 /// 2^63: whole numbers of floating point below it (and not below its negative) are compared as integers.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-fn key(value: &Value) -> Key<'_> {
+fn key(value: &CellValue) -> Key<'_> {
     match value {
-        Value::Null => Key::Null,
-        Value::Int(number) => Key::Int(*number),
-        Value::Real(number) if number.fract() == 0.0 && (-TWO_63..TWO_63).contains(number) =>
+        CellValue::Null => Key::Null,
+        CellValue::Int(number) => Key::Int(*number),
+        CellValue::Real(number) if number.fract() == 0.0 && (-TWO_63..TWO_63).contains(number) =>
         {
             #[expect(clippy::cast_possible_truncation, reason = "whole and within the range of i64")]
             Key::Int(*number as i64)
         }
-        Value::Real(number) => Key::Real(number.to_bits()),
-        Value::Text(text) => Key::Text(text),
-        Value::Blob(bytes) => Key::Blob(bytes),
+        CellValue::Real(number) => Key::Real(number.to_bits()),
+        CellValue::Text(text) => Key::Text(text),
+        CellValue::Blob(bytes) => Key::Blob(bytes),
     }
 }
 
@@ -107,14 +107,14 @@ pub(crate) struct Numbering<'a> {
 
 impl<'a> Numbering<'a> {
     /// The numbers of a table's cells.
-    pub fn cells(&mut self, table: &'a Table) -> Vec<u32> {
+    pub fn cells(&mut self, table: &'a ResultTable) -> Vec<u32> {
         table.cells.iter().map(|value| self.number(value)).collect()
     }
 
-    fn number(&mut self, value: &'a Value) -> u32 {
+    fn number(&mut self, value: &'a CellValue) -> u32 {
         let spelling = match value {
-            Value::Real(real) if real.is_sign_negative() && *real == 0.0 => Spelling::NegativeZero,
-            Value::Real(_) => Spelling::Real,
+            CellValue::Real(real) if real.is_sign_negative() && *real == 0.0 => Spelling::NegativeZero,
+            CellValue::Real(_) => Spelling::Real,
             _ => Spelling::Other,
         };
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);

@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::{ParseError, Schema, schema::Name};
+use super::{DatabaseSchema, ParseError, schema::Name};
 
 /// The aliases of a query, over all of its nested queries, and the schema behind them.
 ///
 /// As in the source, `AS` makes the token behind it an alias of the token before it, whatever these are; the last one
 /// wins, for the whole text; an alias must not be named as any table of the database.
 pub(super) struct Names<'a> {
-    schema: &'a Schema,
+    schema: &'a DatabaseSchema,
     aliases: HashMap<&'a str, &'a str>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn scan(tokens: &'a [String], schema: &'a Schema) -> Result<Self, ParseError> {
+    pub(super) fn scan(tokens: &'a [String], schema: &'a DatabaseSchema) -> Result<Self, ParseError> {
         let mut aliases = HashMap::new();
         for (place, token) in tokens.iter().enumerate() {
             if token == "as" {

@@ -15,10 +15,10 @@ mod words;
 pub use error::ParseError;
 pub use parser::{MAX_DEPTH, parse};
 pub use query::{
-    Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Order, Query, SetOperator, TableUnit, Term,
-    Value, ValueUnit,
+    Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, Order, SetOperator,
+    SqlQuery, TableUnit, Term, ValueUnit,
 };
-pub use schema::{ForeignKey, Name, Schema, Schemas};
+pub use schema::{DatabaseSchema, DatabaseSchemas, ForeignKey, Name};
 pub use skeleton::{aggregate, comparison, skeleton};
 pub use tokens::tokenize;
 

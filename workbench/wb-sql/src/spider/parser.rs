@@ -1,4 +1,4 @@
-//! From tokens to a [`Query`]: the grammar of Spider's `process_sql.py`, with what it accepts and what it refuses.
+//! From tokens to a [`SqlQuery`]: the grammar of Spider's `process_sql.py`, with what it accepts and what it refuses.
 //!
 //! It is no grammar of SQL. What is read differently, or not at all:
 //!
@@ -12,8 +12,8 @@
 //! * the number of LIMIT is skipped, whatever it is.
 
 use super::{
-    Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Order, ParseError, Query, Schema, SetOperator,
-    TableUnit, Term, Value, ValueUnit, aliases::Names, numbers::number, tokenize,
+    Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, DatabaseSchema, Order,
+    ParseError, SetOperator, SqlQuery, TableUnit, Term, ValueUnit, aliases::Names, numbers::number, tokenize,
 };
 use crate::Compat;
 
@@ -27,7 +27,7 @@ pub const MAX_DEPTH: usize = 240;
 ///
 /// Under [`Compat::Official`] a text is refused exactly where `process_sql.get_sql` of the published evaluator raises.
 /// Time grows linearly with the length of the text.
-pub fn parse(sql: &str, schema: &Schema, compat: Compat) -> Result<Query, ParseError> {
+pub fn parse(sql: &str, schema: &DatabaseSchema, compat: Compat) -> Result<SqlQuery, ParseError> {
     let tokens = tokenize(sql, compat)?;
     let names = Names::scan(&tokens, schema)?;
     let mut froms = vec![None; tokens.len()];
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
         ParseError::Unknown { place, name: self.tokens.get(place).cloned().unwrap_or_default(), kind }
     }
 
-    fn query(&mut self) -> Parsed<Query> {
+    fn query(&mut self) -> Parsed<SqlQuery> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(ParseError::Depth { limit: MAX_DEPTH });
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         // FROM comes first: its tables say what the columns of SELECT are.
         let from = self.froms[start].ok_or(ParseError::End { place: self.end, expected: "`from`" })?;
         self.place = from + 1;
-        let mut query = Query::default();
+        let mut query = SqlQuery::default();
         let tables = self.from(&mut query)?;
         let behind = std::mem::replace(&mut self.place, select);
         self.select(&mut query, &tables)?;
@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
         Ok(query)
     }
 
-    fn select(&mut self, query: &mut Query, tables: &[&'a str]) -> Parsed<()> {
+    fn select(&mut self, query: &mut SqlQuery, tables: &[&'a str]) -> Parsed<()> {
         self.expect("select")?;
         query.distinct = self.skip("distinct");
         while let Some(token) = self.peek().filter(|token| !is_clause(token)) {
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads tables and the conditions between them; returns what names without a table are looked up in.
-    fn from(&mut self, query: &mut Query) -> Parsed<Vec<&'a str>> {
+    fn from(&mut self, query: &mut SqlQuery) -> Parsed<Vec<&'a str>> {
         let mut tables = Vec::new();
         while self.place < self.end {
             let block = self.skip("(");
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
             let comparison = comparison(token).ok_or_else(|| self.unexpected("an operator"))?;
             let first = Some(self.value(tables)?);
             let mut second = None;
-            if comparison == Comparison::Between {
+            if comparison == ComparisonOperator::Between {
                 self.expect("and")?;
                 second = Some(self.value(tables)?);
             }
@@ -259,17 +259,17 @@ impl<'a> Parser<'a> {
         Ok(terms)
     }
 
-    fn value(&mut self, tables: &[&'a str]) -> Parsed<Value> {
+    fn value(&mut self, tables: &[&'a str]) -> Parsed<ComparedValue> {
         let start = self.place;
         let block = self.skip_before("(", "a value")?;
         let token = self.next("a value")?;
         let value = if token == "select" {
             self.place -= 1;
-            Value::Query(Box::new(self.query()?))
+            ComparedValue::Query(Box::new(self.query()?))
         } else if token.contains('"') {
-            Value::Text(token.to_owned())
+            ComparedValue::Text(token.to_owned())
         } else if let Some(number) = number(token) {
-            Value::Number(number)
+            ComparedValue::Number(number)
         } else {
             // A column is read out of all tokens up to the next end, and the rest of these is dropped.
             let strict = self.compat == Compat::Strict;
@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
             self.place = start;
             let unit = self.column_unit(tables)?;
             (self.place, self.end) = (stop, end);
-            Value::Column(unit)
+            ComparedValue::Column(unit)
         };
         if block {
             self.expect(")")?;
@@ -355,20 +355,20 @@ fn arithmetic(token: &str) -> Option<Arithmetic> {
     })
 }
 
-fn comparison(token: &str) -> Option<Comparison> {
+fn comparison(token: &str) -> Option<ComparisonOperator> {
     Some(match token {
-        "not" => Comparison::Not,
-        "between" => Comparison::Between,
-        "=" => Comparison::Equal,
-        ">" => Comparison::Greater,
-        "<" => Comparison::Less,
-        ">=" => Comparison::GreaterEqual,
-        "<=" => Comparison::LessEqual,
-        "!=" => Comparison::Unequal,
-        "in" => Comparison::In,
-        "like" => Comparison::Like,
-        "is" => Comparison::Is,
-        "exists" => Comparison::Exists,
+        "not" => ComparisonOperator::Not,
+        "between" => ComparisonOperator::Between,
+        "=" => ComparisonOperator::Equal,
+        ">" => ComparisonOperator::Greater,
+        "<" => ComparisonOperator::Less,
+        ">=" => ComparisonOperator::GreaterEqual,
+        "<=" => ComparisonOperator::LessEqual,
+        "!=" => ComparisonOperator::Unequal,
+        "in" => ComparisonOperator::In,
+        "like" => ComparisonOperator::Like,
+        "is" => ComparisonOperator::Is,
+        "exists" => ComparisonOperator::Exists,
         _ => return None,
     })
 }

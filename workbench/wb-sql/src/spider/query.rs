@@ -2,7 +2,7 @@
 //!
 //! The structure keeps what exact match and hardness look at, and with it some oddities: a condition list may hold two
 //! conditions without a connector between them or end with one, LIMIT has no number, and one direction serves all of
-//! ORDER BY. Names are [`Name`]s of a [`Schema`](super::Schema); aliases are gone.
+//! ORDER BY. Names are [`Name`]s of a [`DatabaseSchema`](super::Schema); aliases are gone.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub enum Arithmetic {
 
 /// The operator of a condition. `not` and `exists` are operators between a column and a value in this grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Comparison {
+pub enum ComparisonOperator {
     /// `not`, after another `not`.
     Not,
     /// `between`, the only one with two values.
@@ -113,7 +113,7 @@ pub struct ValueUnit {
 
 /// What a column is compared with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ComparedValue {
     /// A number; NaN equals nothing, itself neither.
     Number(f64),
     /// A string with its quotes.
@@ -121,12 +121,12 @@ pub enum Value {
     /// A column.
     Column(ColumnUnit),
     /// A nested query.
-    Query(Box<Query>),
+    Query(Box<SqlQuery>),
 }
 
-impl Value {
+impl ComparedValue {
     /// The nested query, if it is one.
-    pub fn query(&self) -> Option<&Query> {
+    pub fn query(&self) -> Option<&SqlQuery> {
         if let Self::Query(query) = self { Some(query) } else { None }
     }
 }
@@ -137,19 +137,19 @@ pub struct Condition {
     /// Whether `not` stands before the operator.
     pub negated: bool,
     /// The operator.
-    pub comparison: Comparison,
+    pub comparison: ComparisonOperator,
     /// What is compared.
     pub unit: ValueUnit,
     /// With what; nothing once values are taken out.
-    pub first: Option<Value>,
+    pub first: Option<ComparedValue>,
     /// The end of BETWEEN.
-    pub second: Option<Value>,
+    pub second: Option<ComparedValue>,
 }
 
 impl Condition {
     /// The nested queries on its right side.
-    pub fn queries(&self) -> impl Iterator<Item = &Query> {
-        [&self.first, &self.second].into_iter().flatten().filter_map(Value::query)
+    pub fn queries(&self) -> impl Iterator<Item = &SqlQuery> {
+        [&self.first, &self.second].into_iter().flatten().filter_map(ComparedValue::query)
     }
 }
 
@@ -175,7 +175,7 @@ pub enum TableUnit {
     /// A table of the schema.
     Table(Name),
     /// A nested query.
-    Query(Box<Query>),
+    Query(Box<SqlQuery>),
 }
 
 /// ORDER BY.
@@ -189,7 +189,7 @@ pub struct Order {
 
 /// A whole query. The default is the empty one, which stands for a prediction that cannot be read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Query {
+pub struct SqlQuery {
     /// Whether SELECT is distinct.
     pub distinct: bool,
     /// The columns of SELECT.
@@ -209,10 +209,10 @@ pub struct Query {
     /// Whether there is a LIMIT.
     pub limit: bool,
     /// The set operation that follows, and its right side.
-    pub set: Option<(SetOperator, Box<Query>)>,
+    pub set: Option<(SetOperator, Box<SqlQuery>)>,
 }
 
-impl Query {
+impl SqlQuery {
     /// All three condition lists: ON, WHERE, HAVING.
     pub fn condition_lists(&self) -> [&[Term]; 3] {
         [&self.on, &self.filter, &self.having]
@@ -236,9 +236,9 @@ impl Query {
         names.extend(self.group.iter().map(|unit| unit.column));
         for value in conditions().flat_map(|condition| [&condition.first, &condition.second]).flatten() {
             match value {
-                Value::Column(unit) => names.extend([unit.column]),
-                Value::Query(query) => query.collect_names(names),
-                Value::Number(_) | Value::Text(_) => {}
+                ComparedValue::Column(unit) => names.extend([unit.column]),
+                ComparedValue::Query(query) => query.collect_names(names),
+                ComparedValue::Number(_) | ComparedValue::Text(_) => {}
             }
         }
         for table in &self.tables {
@@ -253,7 +253,7 @@ impl Query {
     }
 
     /// The right side of the set operation `operator`, if this query has it.
-    pub fn arm(&self, operator: SetOperator) -> Option<&Query> {
+    pub fn arm(&self, operator: SetOperator) -> Option<&SqlQuery> {
         self.set.as_ref().filter(|(own, _)| *own == operator).map(|(_, arm)| &**arm)
     }
 }

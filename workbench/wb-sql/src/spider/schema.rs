@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::SchemaError;
 
-/// A column, a table or `*` of one [`Schema`]. Equal names are equal numbers.
+/// A column, a table or `*` of one [`DatabaseSchema`]. Equal names are equal numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(u32);
 
@@ -67,7 +67,7 @@ struct Label {
 /// Names are lower case. Two columns belong to one class when a foreign key joins them; the classes are made as the
 /// published evaluator makes them, from the keys in their order, without joining two classes that a later key connects.
 #[derive(Debug)]
-pub struct Schema {
+pub struct DatabaseSchema {
     db_id: String,
     labels: Vec<Label>,
     /// `*`, tables and `table.column`, as a query may write them.
@@ -76,7 +76,7 @@ pub struct Schema {
     columns: Map<Map<Name>>,
 }
 
-impl Schema {
+impl DatabaseSchema {
     /// A schema of tables with their columns, in order, and foreign keys between them.
     ///
     /// The published evaluator takes tables and columns from the SQLite file and keys from `tables.json`; in Spider's
@@ -248,8 +248,8 @@ impl Interner {
 /// All schemas of a data set, by the name of the database. They are checked at once and built when first asked for:
 /// questions ask a few of many.
 #[derive(Debug)]
-pub struct Schemas {
-    schemas: BTreeMap<String, (Checked, OnceLock<Schema>)>,
+pub struct DatabaseSchemas {
+    schemas: BTreeMap<String, (Checked, OnceLock<DatabaseSchema>)>,
 }
 
 /// An entry of `tables.json`; what else stands there is not needed.
@@ -262,7 +262,7 @@ struct Entry {
     foreign_keys: Vec<[usize; 2]>,
 }
 
-impl Schemas {
+impl DatabaseSchemas {
     /// Reads Spider's `tables.json` (or BIRD's, which has the same shape).
     pub fn load(path: &Path) -> Result<Self, SchemaError> {
         let text =
@@ -279,7 +279,7 @@ impl Schemas {
     }
 
     /// The schema of `db_id`.
-    pub fn get(&self, db_id: &str) -> Result<&Schema, SchemaError> {
+    pub fn get(&self, db_id: &str) -> Result<&DatabaseSchema, SchemaError> {
         let (checked, schema) = self.schemas.get(db_id).ok_or_else(|| SchemaError::Unknown {
             db_id: db_id.to_owned(),
             hint: wb_core::suggest::hint(db_id, self.ids()),
@@ -313,8 +313,8 @@ struct Checked {
 }
 
 impl Checked {
-    fn schema(&self) -> Result<Schema, SchemaError> {
-        Schema::build(&self.db_id, &self.tables, self.classes.iter().cloned())
+    fn schema(&self) -> Result<DatabaseSchema, SchemaError> {
+        DatabaseSchema::build(&self.db_id, &self.tables, self.classes.iter().cloned())
     }
 }
 

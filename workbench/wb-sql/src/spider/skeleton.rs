@@ -1,8 +1,8 @@
 //! A query with its names and values blanked: what is left is how it is made.
 
 use super::{
-    Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Query, SetOperator, TableUnit, Term, Value,
-    ValueUnit,
+    Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, SetOperator, SqlQuery,
+    TableUnit, Term, ValueUnit,
 };
 
 /// The keywords and signs of a query in the order of its clauses, with `_` for every column, table and value.
@@ -10,13 +10,13 @@ use super::{
 /// `SELECT name FROM singer WHERE age > 30` gives `select _ from _ where _ > _`. Two queries over different databases
 /// have the same skeleton when one can be made of the other by changing names and values; aliases, quotes, case and the
 /// spelling of joins do not matter.
-pub fn skeleton(query: &Query) -> String {
+pub fn skeleton(query: &SqlQuery) -> String {
     let mut words = Vec::new();
     write(query, &mut words);
     words.join(" ")
 }
 
-fn write(query: &Query, words: &mut Vec<&'static str>) {
+fn write(query: &SqlQuery, words: &mut Vec<&'static str>) {
     words.push("select");
     if query.distinct {
         words.push("distinct");
@@ -64,7 +64,7 @@ fn write(query: &Query, words: &mut Vec<&'static str>) {
     }
 }
 
-fn nested(query: &Query, words: &mut Vec<&'static str>) {
+fn nested(query: &SqlQuery, words: &mut Vec<&'static str>) {
     words.push("(");
     write(query, words);
     words.push(")");
@@ -103,9 +103,9 @@ fn condition(condition: &Condition, words: &mut Vec<&'static str>) {
             words.push("and");
         }
         match side {
-            Value::Query(query) => nested(query, words),
-            Value::Column(unit) => column_unit(unit, words),
-            Value::Number(_) | Value::Text(_) => words.push("_"),
+            ComparedValue::Query(query) => nested(query, words),
+            ComparedValue::Column(unit) => column_unit(unit, words),
+            ComparedValue::Number(_) | ComparedValue::Text(_) => words.push("_"),
         }
     }
 }
@@ -152,19 +152,19 @@ fn arithmetic(operator: Arithmetic) -> Option<&'static str> {
 }
 
 /// The word or sign of a comparison.
-pub fn comparison(comparison: Comparison) -> &'static str {
+pub fn comparison(comparison: ComparisonOperator) -> &'static str {
     match comparison {
-        Comparison::Not => "not",
-        Comparison::Between => "between",
-        Comparison::Equal => "=",
-        Comparison::Greater => ">",
-        Comparison::Less => "<",
-        Comparison::GreaterEqual => ">=",
-        Comparison::LessEqual => "<=",
-        Comparison::Unequal => "!=",
-        Comparison::In => "in",
-        Comparison::Like => "like",
-        Comparison::Is => "is",
-        Comparison::Exists => "exists",
+        ComparisonOperator::Not => "not",
+        ComparisonOperator::Between => "between",
+        ComparisonOperator::Equal => "=",
+        ComparisonOperator::Greater => ">",
+        ComparisonOperator::Less => "<",
+        ComparisonOperator::GreaterEqual => ">=",
+        ComparisonOperator::LessEqual => "<=",
+        ComparisonOperator::Unequal => "!=",
+        ComparisonOperator::In => "in",
+        ComparisonOperator::Like => "like",
+        ComparisonOperator::Is => "is",
+        ComparisonOperator::Exists => "exists",
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wb_sql::{
     Compat,
     exact::hardness,
-    spider::{Query, parse},
+    spider::{SqlQuery, parse},
 };
 
 use super::support::{golden, judge, schemas};
@@ -73,7 +73,7 @@ fn the_empty_query_scores_what_is_absent() {
     let schemas = schemas();
     let schema = schemas.get("harbor").unwrap();
     let gold = parse("SELECT name FROM Ship WHERE id = 3", schema, Compat::Official).unwrap();
-    let verdict = wb_sql::exact::compare(&gold, &Query::default(), schema, Compat::Official);
+    let verdict = wb_sql::exact::compare(&gold, &SqlQuery::default(), schema, Compat::Official);
     let matches = verdict.partial.map(|part| part.matches);
     assert_eq!(matches, [false, false, false, false, true, true, true, true, true, false]);
     assert!(!verdict.em && !verdict.raises);

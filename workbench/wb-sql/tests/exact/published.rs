@@ -6,7 +6,7 @@ use serde_json::Value;
 use wb_sql::{
     Compat,
     exact::{QueryComponent, Totals, hardness},
-    spider::{Schemas, parse},
+    spider::{DatabaseSchemas, parse},
 };
 
 use super::support::{judge, spider};
@@ -19,7 +19,7 @@ fn golds(text: &str) -> Vec<(&str, &str)> {
 #[test]
 fn verdicts_on_five_systems_are_the_published_ones() {
     let Some(data) = spider("verdicts_on_five_systems_are_the_published_ones") else { return };
-    let schemas = Schemas::load(&data.join("tables.json")).unwrap();
+    let schemas = DatabaseSchemas::load(&data.join("tables.json")).unwrap();
     let gold = std::fs::read_to_string(data.join("dev_gold.sql")).unwrap();
     let golds = golds(&gold);
     let mut compared = 0;
@@ -56,7 +56,7 @@ fn verdicts_on_five_systems_are_the_published_ones() {
 #[test]
 fn the_published_tables_of_one_system() {
     let Some(data) = spider("the_published_tables_of_one_system") else { return };
-    let schemas = Schemas::load(&data.join("tables.json")).unwrap();
+    let schemas = DatabaseSchemas::load(&data.join("tables.json")).unwrap();
     let gold = std::fs::read_to_string(data.join("dev_gold.sql")).unwrap();
     let predictions = std::fs::read_to_string(data.join("predictions/dinsql_gpt4.txt")).unwrap();
     let mut totals = Totals::default();
@@ -88,7 +88,7 @@ fn the_published_tables_of_one_system() {
 #[test]
 fn hardness_of_all_gold_queries() {
     let Some(data) = spider("hardness_of_all_gold_queries") else { return };
-    let schemas = Schemas::load(&data.join("tables.json")).unwrap();
+    let schemas = DatabaseSchemas::load(&data.join("tables.json")).unwrap();
     for (file, counts, hash) in GOLDS {
         let text = std::fs::read_to_string(data.join(file)).unwrap();
         let mut found = BTreeMap::new();

@@ -8,7 +8,7 @@ use std::{
 use wb_sql::{
     Compat,
     exact::{ExactMatch, compare},
-    spider::{Schema, Schemas, parse, prediction},
+    spider::{DatabaseSchema, DatabaseSchemas, parse, prediction},
 };
 
 /// A file of `tests/golden`.
@@ -17,8 +17,8 @@ pub fn golden(name: &str) -> PathBuf {
 }
 
 /// Our own small schemas.
-pub fn schemas() -> Schemas {
-    Schemas::load(&golden("spider-tables.json")).unwrap()
+pub fn schemas() -> DatabaseSchemas {
+    DatabaseSchemas::load(&golden("spider-tables.json")).unwrap()
 }
 
 /// The folder of Spider's data, if it is there.
@@ -34,7 +34,7 @@ pub fn spider(test: &str) -> Option<PathBuf> {
 }
 
 /// The verdict on a prediction, and whether it cannot be read.
-pub fn judge(gold: &str, text: &str, schema: &Schema, compat: Compat) -> (ExactMatch, bool) {
+pub fn judge(gold: &str, text: &str, schema: &DatabaseSchema, compat: Compat) -> (ExactMatch, bool) {
     let gold = parse(gold, schema, compat).unwrap();
     let predicted = parse(&prediction(text, compat), schema, compat);
     let unread = predicted.is_err();

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 use serde_json::Value as Json;
 use wb_sql::{
     Compat,
-    execute::{Judge, JudgeOptions, Judgement, Question, Source, prediction_of_line},
+    execute::{DatabaseSource, ExecutionJudge, JudgeOptions, Judgement, QueryPair, prediction_of_line},
 };
 
 use crate::support::{busy, lines, pool, shared, skipped, sources};
@@ -21,11 +21,11 @@ fn gold(spider: &Path, file: &str) -> Vec<(String, String)> {
     lines(&spider.join(file)).into_iter().map(pair).collect()
 }
 
-fn questions(spider: &Path, gold: &[(String, String)], predictions: &[String]) -> Vec<Question> {
-    let mut known: HashMap<String, Vec<Source>> = HashMap::new();
+fn questions(spider: &Path, gold: &[(String, String)], predictions: &[String]) -> Vec<QueryPair> {
+    let mut known: HashMap<String, Vec<DatabaseSource>> = HashMap::new();
     let pairs = gold.iter().zip(predictions);
     pairs
-        .map(|((gold, id), prediction)| Question {
+        .map(|((gold, id), prediction)| QueryPair {
             gold: gold.clone(),
             prediction: prediction.clone(),
             sources: known.entry(id.clone()).or_insert_with(|| sources(spider, id)).clone(),
@@ -33,8 +33,8 @@ fn questions(spider: &Path, gold: &[(String, String)], predictions: &[String]) -
         .collect()
 }
 
-fn judged(questions: &[Question], compat: Compat, workers: usize) -> Vec<Judgement> {
-    let judge = Judge::new(pool(20.0, workers), JudgeOptions { compat, ..JudgeOptions::default() });
+fn judged(questions: &[QueryPair], compat: Compat, workers: usize) -> Vec<Judgement> {
+    let judge = ExecutionJudge::new(pool(20.0, workers), JudgeOptions { compat, ..JudgeOptions::default() });
     judge.judge(questions, &mut |_| {}).unwrap()
 }
 
@@ -82,7 +82,7 @@ fn gold_queries_are_right() {
         println!("{file}: {} of {} with a database", there.len(), questions.len());
         for compat in [Compat::Official, Compat::Strict] {
             let begin = std::time::Instant::now();
-            let some: Vec<Question> = there.iter().map(|&at| questions[at].clone()).collect();
+            let some: Vec<QueryPair> = there.iter().map(|&at| questions[at].clone()).collect();
             let judgements = judged(&some, compat, 2);
             println!("{file} {compat:?}: {:?}", begin.elapsed());
             let not: Vec<_> = there
@@ -109,22 +109,22 @@ fn case(line: &str) -> (Json, JudgeOptions) {
 const NEWER_SQLITE: &str = "ON clause references tables to its right";
 
 /// Judges cases with their own options; what differs from the verdicts is returned, but for the version of SQLite.
-fn differences(cases: &[(Json, JudgeOptions)], sources: impl Fn(&Json) -> Vec<Source>) -> Vec<String> {
+fn differences(cases: &[(Json, JudgeOptions)], sources: impl Fn(&Json) -> Vec<DatabaseSource>) -> Vec<String> {
     let mut different = Vec::new();
     for plug_value in [false, true] {
         for keep_distinct in [false, true] {
             let options = JudgeOptions { compat: Compat::Official, plug_value, keep_distinct };
             let some: Vec<&Json> = cases.iter().filter(|(_, own)| *own == options).map(|(case, _)| case).collect();
             let text = |case: &Json, key: &str| case[key].as_str().unwrap().to_owned();
-            let questions: Vec<Question> = some
+            let questions: Vec<QueryPair> = some
                 .iter()
-                .map(|case| Question {
+                .map(|case| QueryPair {
                     gold: text(case, "gold"),
                     prediction: text(case, "prediction"),
                     sources: sources(case),
                 })
                 .collect();
-            let judgements = Judge::new(pool(20.0, 2), options).judge(&questions, &mut |_| {}).unwrap();
+            let judgements = ExecutionJudge::new(pool(20.0, 2), options).judge(&questions, &mut |_| {}).unwrap();
             for (case, judgement) in some.iter().zip(judgements) {
                 let same = match &case["verdict"] {
                     Json::String(gold) if gold == "gold" => judgement.status.is_none(),
@@ -151,7 +151,7 @@ fn changed_queries_get_the_evaluators_verdicts() {
     let script: Json = serde_json::from_str(&lines[0]).unwrap();
     let cases: Vec<_> = lines[1..].iter().map(|line| case(line)).collect();
     assert!(cases.len() >= 2000);
-    let script = Source::Script(script["script"].as_str().unwrap().to_owned());
+    let script = DatabaseSource::Script(script["script"].as_str().unwrap().to_owned());
     let different = differences(&cases, |_| vec![script.clone()]);
     assert!(different.is_empty(), "{} of {}: {}", different.len(), cases.len(), different.join("\n"));
 }
@@ -166,7 +166,7 @@ fn mutated_queries_get_the_published_verdicts() {
         return skipped(test, "no pairs; set WB_SQL_PAIRS to the file that scripts/golden-sql-execution.py makes");
     };
     let cases: Vec<_> = lines(Path::new(&file)).iter().map(|line| case(line)).collect();
-    let known: std::sync::Mutex<HashMap<String, Vec<Source>>> = std::sync::Mutex::default();
+    let known: std::sync::Mutex<HashMap<String, Vec<DatabaseSource>>> = std::sync::Mutex::default();
     let different = differences(&cases, |case| {
         let id = case["db_id"].as_str().unwrap().to_owned();
         known.lock().unwrap().entry(id.clone()).or_insert_with(|| sources(&spider, &id)).clone()

@@ -2,7 +2,7 @@
 
 use wb_sql::{
     bird::{BirdQuestion, judge, ves},
-    execute::{Source, Status},
+    execute::{DatabaseSource, Status},
 };
 
 use crate::support::{alone, pool};
@@ -12,7 +12,7 @@ fn questions_get_all_three_scores() {
     let _alone = alone();
     let script = "create table t(a, b); insert into t values (1, 'x'), (2, 'y'), (2, 'y'), (3, 'z');
                   create table n(i); insert into n with recursive r(i) as (select 1 union all select i + 1 from r where i < 20000) select i from r;";
-    let source = Source::Script(script.to_owned());
+    let source = DatabaseSource::Script(script.to_owned());
     let rows = [
         // Neither order nor duplicates count.
         ("select distinct a from t", "select a from t order by a desc", Some(Status::Correct)),

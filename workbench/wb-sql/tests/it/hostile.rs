@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::Connection;
 use wb_core::fingerprint::Fingerprint;
-use wb_sql::execute::{Database, Outcome, Seat, Source};
+use wb_sql::execute::{Database, DatabaseSource, Seat, StatementOutcome};
 
 use crate::support::{LATE, alone, in_time, pool};
 
@@ -114,7 +114,7 @@ impl Field {
         Field { folder, database }
     }
 
-    fn source(&self) -> Source {
+    fn source(&self) -> DatabaseSource {
         Database::open(&self.database).unwrap().source()
     }
 
@@ -156,11 +156,11 @@ fn hostile_statements_do_no_harm() {
         println!("{took:>9.1?} {:?} {} {shown}", execution.outcome, execution.table.len());
         let as_meant = match &execution.outcome {
             // The bound of rows stops a statement, too.
-            Outcome::Done => end == if execution.truncated { End::Stopped } else { End::Runs },
-            Outcome::SqlError(_) => end == End::Error,
-            Outcome::Refused(_) => end == End::Refused || end == End::Stopped,
-            Outcome::Timeout => end == End::Cut || end == End::Stopped,
-            Outcome::SetupFailed(_) => false,
+            StatementOutcome::Done => end == if execution.truncated { End::Stopped } else { End::Runs },
+            StatementOutcome::SqlError(_) => end == End::Error,
+            StatementOutcome::Refused(_) => end == End::Refused || end == End::Stopped,
+            StatementOutcome::Timeout => end == End::Cut || end == End::Stopped,
+            StatementOutcome::SetupFailed(_) => false,
         };
         assert!(as_meant, "{end:?} expected, {:?} for {shown}", execution.outcome);
         most = most.max(peak(&seat));
@@ -238,7 +238,7 @@ fn variants_of_hostile_statements_do_no_harm() {
         let begin = Instant::now();
         let execution = seat.execute(&source, sql, u64::MAX)?;
         // The time to start a worker is no time of the statement.
-        let took = if seat.replaced() > 0 && execution.outcome != Outcome::Timeout {
+        let took = if seat.replaced() > 0 && execution.outcome != StatementOutcome::Timeout {
             execution.elapsed
         } else {
             begin.elapsed()
@@ -249,14 +249,14 @@ fn variants_of_hostile_statements_do_no_harm() {
     let (mut counts, mut latest, mut most) = ([0; 5], Duration::ZERO, 0);
     for (sql, (execution, took, peak)) in variants.iter().zip(&ends) {
         let which = match execution.outcome {
-            Outcome::Done => 0,
-            Outcome::SqlError(_) => 1,
-            Outcome::Refused(_) => 2,
-            Outcome::Timeout => 3,
-            Outcome::SetupFailed(_) => 4,
+            StatementOutcome::Done => 0,
+            StatementOutcome::SqlError(_) => 1,
+            StatementOutcome::Refused(_) => 2,
+            StatementOutcome::Timeout => 3,
+            StatementOutcome::SetupFailed(_) => 4,
         };
         counts[which] += 1;
-        if let Outcome::Refused(what) = &execution.outcome {
+        if let StatementOutcome::Refused(what) = &execution.outcome {
             assert!(!what.contains("worker"), "{what}: {sql}");
         }
         latest = latest.max(*took);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path, process::Command, time::Instant};
 use serde_json::Value as Json;
 use wb_sql::{
     Compat,
-    execute::{Judge, JudgeOptions, Question, Source, prediction_of_line},
+    execute::{DatabaseSource, ExecutionJudge, JudgeOptions, QueryPair, prediction_of_line},
 };
 
 use crate::support::{lines, pool, shared, skipped, sources};
@@ -35,15 +35,15 @@ fn execution_is_twenty_times_faster() {
         let theirs: Json = serde_json::from_slice(&output.stdout).unwrap();
         let begin = Instant::now();
         let gold = lines(&spider.join("dev_gold.sql"));
-        let mut known: HashMap<String, Vec<Source>> = HashMap::new();
+        let mut known: HashMap<String, Vec<DatabaseSource>> = HashMap::new();
         let question = |(gold, line): (&String, &String)| {
             let (gold, id) = gold.split_once('\t').unwrap();
             let prediction = prediction_of_line(line, Compat::Official);
             let sources = known.entry(id.to_owned()).or_insert_with(|| sources(&spider, id)).clone();
-            Question { gold: gold.to_owned(), prediction, sources }
+            QueryPair { gold: gold.to_owned(), prediction, sources }
         };
-        let questions: Vec<Question> = gold.iter().zip(&lines(&predictions)).map(question).collect();
-        let judge = Judge::new(pool(20.0, 1), JudgeOptions::default());
+        let questions: Vec<QueryPair> = gold.iter().zip(&lines(&predictions)).map(question).collect();
+        let judge = ExecutionJudge::new(pool(20.0, 1), JudgeOptions::default());
         let judgements = judge.judge(&questions, &mut |_| {}).unwrap();
         let ours = begin.elapsed().as_secs_f64();
         assert_eq!(judgements.len(), gold.len());

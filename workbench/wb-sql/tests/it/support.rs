@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use wb_sql::execute::{Execution, Limits, Pool, Seat, Source, WorkerCommand, databases};
+use wb_sql::execute::{DatabaseSource, Execution, Seat, StatementLimits, WorkerCommand, WorkerPool, databases};
 
 /// The command that starts a worker: this crate's own.
 pub fn command() -> WorkerCommand {
@@ -15,8 +15,12 @@ pub fn command() -> WorkerCommand {
 }
 
 /// A pool whose statements have so many seconds.
-pub fn pool(seconds: f64, workers: usize) -> Pool {
-    Pool::new(command(), Limits { timeout: Duration::from_secs_f64(seconds), ..Limits::default() }, workers)
+pub fn pool(seconds: f64, workers: usize) -> WorkerPool {
+    WorkerPool::new(
+        command(),
+        StatementLimits { timeout: Duration::from_secs_f64(seconds), ..StatementLimits::default() },
+        workers,
+    )
 }
 
 /// The folder of shared data, or a counted skip.
@@ -40,7 +44,7 @@ pub fn lines(path: &Path) -> Vec<String> {
 }
 
 /// The databases of a Spider id; none where the folder is not there.
-pub fn sources(spider: &Path, id: &str) -> Vec<Source> {
+pub fn sources(spider: &Path, id: &str) -> Vec<DatabaseSource> {
     let folder = spider.join("database").join(id);
     databases(&folder).map(|all| all.iter().map(|one| one.source()).collect()).unwrap_or_default()
 }
@@ -62,7 +66,7 @@ pub const LATE: Duration = Duration::from_millis(200);
 
 /// Runs a statement that may take so many seconds and returns its end. Where it is late, it has two tries more: whatever
 /// else runs on the machine can hold up any process, but not every time.
-pub fn in_time(seat: &mut Seat<'_>, source: &Source, sql: &str, seconds: f64) -> (Execution, Duration) {
+pub fn in_time(seat: &mut Seat<'_>, source: &DatabaseSource, sql: &str, seconds: f64) -> (Execution, Duration) {
     for attempt in 1.. {
         // A worker that was ended is replaced outside of the measurement.
         seat.execute(source, "select 1", 1).unwrap();

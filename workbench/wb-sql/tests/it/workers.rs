@@ -9,21 +9,25 @@ use std::{
 use wb_sql::{
     Compat,
     execute::{
-        Judge, JudgeOptions, Limits, Outcome, Pool, Question, Source, Statement, Status, Table, Value, WorkerCommand,
-        databases,
+        CellValue, DatabaseSource, ExecutionJudge, JudgeOptions, QueryPair, ResultTable, Statement, StatementLimits,
+        StatementOutcome, Status, WorkerCommand, WorkerPool, databases,
     },
 };
 
 use crate::support::{alone, command, in_time, pool};
 
-fn script(text: &str) -> Source {
-    Source::Script(text.to_owned())
+fn script(text: &str) -> DatabaseSource {
+    DatabaseSource::Script(text.to_owned())
 }
 
 /// A statement of the shell instead of a worker.
-fn shell(text: &str, seconds: f64) -> Pool {
+fn shell(text: &str, seconds: f64) -> WorkerPool {
     let command = WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".into(), text.into()] };
-    Pool::new(command, Limits { timeout: Duration::from_secs_f64(seconds), ..Limits::default() }, 1)
+    WorkerPool::new(
+        command,
+        StatementLimits { timeout: Duration::from_secs_f64(seconds), ..StatementLimits::default() },
+        1,
+    )
 }
 
 #[test]
@@ -31,7 +35,8 @@ fn a_worker_that_does_not_start_is_an_error() {
     let error = shell("exit 3", 1.0).seat().execute(&script(""), "select 1", 1).unwrap_err().to_string();
     assert!(error.contains("/bin/sh") && error.contains("ready"), "{error}");
     let nowhere = WorkerCommand { program: "/nowhere/worker".into(), arguments: Vec::new() };
-    let error = Pool::new(nowhere, Limits::default(), 1).seat().execute(&script(""), "select 1", 1).unwrap_err();
+    let error =
+        WorkerPool::new(nowhere, StatementLimits::default(), 1).seat().execute(&script(""), "select 1", 1).unwrap_err();
     assert!(error.to_string().contains("/nowhere/worker"), "{error}");
 }
 
@@ -42,14 +47,17 @@ fn a_worker_that_hangs_is_ended_and_replaced() {
     let pool = pool(0.3, 1);
     let mut seat = pool.seat();
     let source = script("create table t(a); insert into t values (1)");
-    assert_eq!(seat.execute(&source, "select a from t", 9).unwrap().outcome, Outcome::Done);
+    assert_eq!(seat.execute(&source, "select a from t", 9).unwrap().outcome, StatementOutcome::Done);
     let id = seat.worker_id().unwrap();
     assert!(Command::new("kill").args(["-STOP", &id.to_string()]).status().unwrap().success());
     let begin = Instant::now();
-    assert_eq!(seat.execute(&source, "select a from t", 9).unwrap().outcome, Outcome::Timeout);
+    assert_eq!(seat.execute(&source, "select a from t", 9).unwrap().outcome, StatementOutcome::Timeout);
     let took = begin.elapsed();
     assert!(took >= Duration::from_millis(300) && took <= Duration::from_millis(500), "{took:?}");
-    assert_eq!(seat.execute(&source, "select a from t", 9).unwrap().table, Table::of(vec![vec![Value::Int(1)]]));
+    assert_eq!(
+        seat.execute(&source, "select a from t", 9).unwrap().table,
+        ResultTable::of(vec![vec![CellValue::Int(1)]])
+    );
     assert!(!std::path::Path::new(&format!("/proc/{id}")).exists(), "the worker is still there");
     assert_eq!(seat.replaced(), 1);
 }
@@ -63,8 +71,8 @@ fn a_worker_that_dies_costs_one_statement() {
     let id = seat.worker_id().unwrap();
     assert!(Command::new("kill").args(["-ABRT", &id.to_string()]).status().unwrap().success());
     let outcome = seat.execute(&source, "select 1", 9).unwrap().outcome;
-    assert_eq!(outcome, Outcome::Refused("the worker was ended by signal 6".to_owned()));
-    assert_eq!(seat.execute(&source, "select 1", 9).unwrap().outcome, Outcome::Done);
+    assert_eq!(outcome, StatementOutcome::Refused("the worker was ended by signal 6".to_owned()));
+    assert_eq!(seat.execute(&source, "select 1", 9).unwrap().outcome, StatementOutcome::Done);
 }
 
 /// The parent is gone in the middle of an endless statement: the worker ends long before its time is over.
@@ -120,15 +128,15 @@ fn time_outs_fire() {
     ] {
         let (execution, took) = in_time(&mut seat, &source, sql, 1.0);
         println!("{took:?} {sql}");
-        assert_eq!(execution.outcome, Outcome::Timeout, "{sql}");
+        assert_eq!(execution.outcome, StatementOutcome::Timeout, "{sql}");
         assert!(took >= Duration::from_secs(1), "{took:?} for {sql}");
     }
 }
 
 #[test]
 fn rows_and_bytes_are_bounded() {
-    let limits = Limits { max_rows: 1000, max_bytes: 10_000, ..Limits::default() };
-    let pool = Pool::new(command(), limits, 1);
+    let limits = StatementLimits { max_rows: 1000, max_bytes: 10_000, ..StatementLimits::default() };
+    let pool = WorkerPool::new(command(), limits, 1);
     let mut seat = pool.seat();
     let numbers = |to: u32| {
         format!("with recursive r(x) as (select 1 union all select x + 1 from r where x < {to}) select x from r")
@@ -139,23 +147,23 @@ fn rows_and_bytes_are_bounded() {
     assert!(!all.truncated && all.table.len() == 500);
     assert!(seat.execute(&script(""), &numbers(1001), u64::MAX).unwrap().truncated);
     let long = seat.execute(&script(""), "select printf('%.*c', 20000, 'x')", 9).unwrap();
-    assert_eq!(long.outcome, Outcome::Refused("a result of more than 10000 bytes".to_owned()));
+    assert_eq!(long.outcome, StatementOutcome::Refused("a result of more than 10000 bytes".to_owned()));
     // A NULL is one byte on its way and many in the parent.
-    let limits = Limits { max_cells: 1000, ..Limits::default() };
-    let pool = Pool::new(command(), limits, 1);
+    let limits = StatementLimits { max_cells: 1000, ..StatementLimits::default() };
+    let pool = WorkerPool::new(command(), limits, 1);
     let nulls = format!("select {} from ({})", vec!["null"; 100].join(", "), numbers(11));
     let outcome = pool.seat().execute(&script(""), &nulls, u64::MAX).unwrap().outcome;
-    assert_eq!(outcome, Outcome::Refused("a result of more than 1000 values".to_owned()));
+    assert_eq!(outcome, StatementOutcome::Refused("a result of more than 1000 values".to_owned()));
     assert_eq!(pool.seat().execute(&script(""), &nulls, 10).unwrap().table.cells.len(), 1000);
     let source = script("");
     let some = Statement { source: &source, sql: &nulls, max_rows: u64::MAX, enough_cells: 301 };
     let some = pool.seat().execute_all(&[some]).unwrap().remove(0);
     assert!(some.truncated && some.table.len() == 4, "{some:?}");
-    assert_eq!(pool.seat().time(&script(""), &nulls).unwrap().outcome, Outcome::Done, "no values are sent");
+    assert_eq!(pool.seat().time(&script(""), &nulls).unwrap().outcome, StatementOutcome::Done, "no values are sent");
     // Larger than a chunk, in several messages.
     let pool = self::pool(20.0, 1);
     let big = pool.seat().execute(&script(""), &numbers(300_000), u64::MAX).unwrap();
-    assert_eq!(big.table.cells.last(), Some(&Value::Int(300_000)));
+    assert_eq!(big.table.cells.last(), Some(&CellValue::Int(300_000)));
 }
 
 #[test]
@@ -166,10 +174,10 @@ fn fresh_databases_are_made_by_their_script_and_only_read_by_the_query() {
         "CREATE TABLE a (id INT, name VARCHAR(20), b_id INT REFERENCES b(id)); INSERT INTO a VALUES (1, 'x', 7), (2, NULL, 8); CREATE VIEW w AS SELECT id FROM a;",
     );
     let execution = seat.execute(&source, "SELECT name, id FROM a JOIN w USING (id) ORDER BY id", 9).unwrap();
-    let rows = vec![vec![Value::Text("x".into()), Value::Int(1)], vec![Value::Null, Value::Int(2)]];
-    assert_eq!((execution.outcome, execution.table), (Outcome::Done, Table::of(rows)));
+    let rows = vec![vec![CellValue::Text("x".into()), CellValue::Int(1)], vec![CellValue::Null, CellValue::Int(2)]];
+    assert_eq!((execution.outcome, execution.table), (StatementOutcome::Done, ResultTable::of(rows)));
     let outcome = seat.execute(&source, "DELETE FROM a", 9).unwrap().outcome;
-    assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+    assert!(matches!(outcome, StatementOutcome::Refused(_)), "{outcome:?}");
     for bad in [
         "CREATE TABLE a (id INT); INSERT INTO nowhere VALUES (1)",
         "ATTACH 'x.db' AS x",
@@ -178,13 +186,13 @@ fn fresh_databases_are_made_by_their_script_and_only_read_by_the_query() {
         "CREATE TABLE a (x); INSERT INTO a WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x FROM r",
     ] {
         let outcome = seat.execute(&script(bad), "SELECT 1", 9).unwrap().outcome;
-        assert!(matches!(outcome, Outcome::SetupFailed(_)), "{outcome:?} for {bad}");
+        assert!(matches!(outcome, StatementOutcome::SetupFailed(_)), "{outcome:?} for {bad}");
     }
     // A transaction that is left open is closed; what one script made is not in another's database.
     let open =
         seat.execute(&script("BEGIN; CREATE TABLE z (x); INSERT INTO z VALUES (5);"), "SELECT x FROM z", 9).unwrap();
-    assert_eq!(open.table, Table::of(vec![vec![Value::Int(5)]]));
-    assert!(matches!(seat.execute(&script(""), "SELECT x FROM z", 9).unwrap().outcome, Outcome::SqlError(_)));
+    assert_eq!(open.table, ResultTable::of(vec![vec![CellValue::Int(5)]]));
+    assert!(matches!(seat.execute(&script(""), "SELECT x FROM z", 9).unwrap().outcome, StatementOutcome::SqlError(_)));
 }
 
 /// Longer than a statement may be, and up to the bound of scripts.
@@ -194,25 +202,25 @@ fn long_scripts_make_databases_up_to_their_bound() {
     let mut seat = pool.seat();
     let rows = |count: usize, text: &str| format!("insert into t values ('{text}');\n").repeat(count);
     let long = script(&format!("create table t(a); {}", rows(50_000, "a text; of some letters -- and more")));
-    let Source::Script(text) = &long else { unreachable!() };
+    let DatabaseSource::Script(text) = &long else { unreachable!() };
     assert!(text.len() > 2_900_000);
-    let count = |seat: &mut wb_sql::execute::Seat<'_>, source: &Source| {
+    let count = |seat: &mut wb_sql::execute::Seat<'_>, source: &DatabaseSource| {
         let execution = seat.execute(source, "select count(*) from t", 9).unwrap();
         (execution.outcome, execution.table.cells.first().cloned())
     };
-    assert_eq!(count(&mut seat, &long), (Outcome::Done, Some(Value::Int(50_000))));
+    assert_eq!(count(&mut seat, &long), (StatementOutcome::Done, Some(CellValue::Int(50_000))));
     // One statement of more than a megabyte.
     let one = format!("create table t(a); insert into t values {}", vec!["('some text')"; 100_000].join(", "));
-    assert_eq!(count(&mut seat, &script(&one)), (Outcome::Done, Some(Value::Int(100_000))));
+    assert_eq!(count(&mut seat, &script(&one)), (StatementOutcome::Done, Some(CellValue::Int(100_000))));
     let (outcome, _) = count(&mut seat, &script(&" ".repeat((8 << 20) + 1)));
-    assert!(matches!(&outcome, Outcome::Refused(what) if what.contains("8388608")), "{outcome:?}");
+    assert!(matches!(&outcome, StatementOutcome::Refused(what) if what.contains("8388608")), "{outcome:?}");
     // Twice as long on its way.
     let (outcome, _) = count(&mut seat, &script(&"\n".repeat(8 << 20)));
-    assert!(matches!(&outcome, Outcome::Refused(what) if what.contains("as they are sent")), "{outcome:?}");
+    assert!(matches!(&outcome, StatementOutcome::Refused(what) if what.contains("as they are sent")), "{outcome:?}");
     // The query itself has the bound of all queries.
     let query = format!("select '{}' from t", "x".repeat(999_990));
     let outcome = seat.execute(&long, &query, 9).unwrap().outcome;
-    assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+    assert!(matches!(outcome, StatementOutcome::Refused(_)), "{outcome:?}");
     assert_eq!(seat.replaced(), 0);
 }
 
@@ -222,33 +230,34 @@ fn values_arrive_with_their_types() {
     let sql = "SELECT NULL, 1, 1.0, 9e999, CAST(x'61ff62' AS TEXT), x'61ff62', 'a' || char(0) || 'b', sqrt(16), ceil(3), log(2, 8)";
     let row = pool.seat().execute(&script(""), sql, 9).unwrap();
     let expected = vec![
-        Value::Null,
-        Value::Int(1),
-        Value::Real(1.0),
-        Value::Real(f64::INFINITY),
-        Value::Text("ab".into()),
-        Value::Blob(b"a\xffb".to_vec()),
-        Value::Text("a\0b".into()),
-        Value::Real(4.0),
-        Value::Int(3),
-        Value::Real(8.0_f64.ln() / 2.0_f64.ln()),
+        CellValue::Null,
+        CellValue::Int(1),
+        CellValue::Real(1.0),
+        CellValue::Real(f64::INFINITY),
+        CellValue::Text("ab".into()),
+        CellValue::Blob(b"a\xffb".to_vec()),
+        CellValue::Text("a\0b".into()),
+        CellValue::Real(4.0),
+        CellValue::Int(3),
+        CellValue::Real(8.0_f64.ln() / 2.0_f64.ln()),
     ];
-    assert_eq!(row.table, Table::of(vec![expected]));
+    assert_eq!(row.table, ResultTable::of(vec![expected]));
 }
 
 fn statuses(
     options: JudgeOptions,
     cases: &[(&str, &str)],
-    sources: &[Source],
+    sources: &[DatabaseSource],
 ) -> Vec<(Option<Status>, Option<String>)> {
-    let question = |(gold, prediction): &(&str, &str)| Question {
+    let question = |(gold, prediction): &(&str, &str)| QueryPair {
         gold: (*gold).to_owned(),
         prediction: (*prediction).to_owned(),
         sources: sources.to_vec(),
     };
-    let questions: Vec<Question> = cases.iter().map(question).collect();
+    let questions: Vec<QueryPair> = cases.iter().map(question).collect();
     let mut count = 0;
-    let judgements = Judge::new(pool(0.5, 2), options).judge(&questions, &mut |done| count = count.max(done)).unwrap();
+    let judgements =
+        ExecutionJudge::new(pool(0.5, 2), options).judge(&questions, &mut |done| count = count.max(done)).unwrap();
     assert_eq!(count, cases.len());
     judgements.into_iter().map(|judgement| (judgement.status, judgement.message)).collect()
 }
@@ -348,9 +357,9 @@ fn all_databases_of_a_folder_must_agree() {
     let bytes = std::fs::read(folder.path().join("a.sqlite")).unwrap();
     assert_eq!(found[0].blake3.as_str(), blake3::hash(&bytes).to_hex().as_str());
     let cases = [("select a from t", "select b from t"), ("select a from t", "select a from t where b > 0")];
-    let first: Vec<Source> = found[..1].iter().map(|one| one.source()).collect();
-    let all: Vec<Source> = found.iter().map(|one| one.source()).collect();
-    let right = |sources: &[Source]| -> Vec<bool> {
+    let first: Vec<DatabaseSource> = found[..1].iter().map(|one| one.source()).collect();
+    let all: Vec<DatabaseSource> = found.iter().map(|one| one.source()).collect();
+    let right = |sources: &[DatabaseSource]| -> Vec<bool> {
         let found = statuses(JudgeOptions::default(), &cases, sources);
         found.iter().map(|(status, _)| *status == Some(Status::Correct)).collect()
     };
@@ -427,7 +436,7 @@ fn without_a_database_there_is_no_verdict() {
     std::fs::write(&path, "this is no database, but it is long enough to have a header that could be one. ".repeat(20))
         .unwrap();
     for path in [path.clone(), path.with_extension("gone.sqlite")] {
-        let source = Source::File(path.to_str().unwrap().to_owned());
+        let source = DatabaseSource::File(path.to_str().unwrap().to_owned());
         let found = statuses(JudgeOptions::default(), &[("select a from t", "select a from t ")], &[source]);
         assert!(found[0].0.is_none() && found[0].1.is_some(), "{found:?}");
         println!("{:?}", found[0].1);
@@ -439,15 +448,16 @@ fn without_a_database_there_is_no_verdict() {
 #[test]
 fn verdicts_do_not_depend_on_the_number_of_workers() {
     let sources = vec![script("create table t(a, b); insert into t values (1, 2), (3, 4), (5, 4)")];
-    let questions: Vec<Question> = (0..200)
-        .map(|at| Question {
+    let questions: Vec<QueryPair> = (0..200)
+        .map(|at| QueryPair {
             gold: format!("select a from t where b = {} order by a", at % 5),
             prediction: format!("select a from t where b >= {} order by a desc limit {}", at % 4, at % 3),
             sources: sources.clone(),
         })
         .collect();
-    let judge =
-        |workers| Judge::new(pool(5.0, workers), JudgeOptions::default()).judge(&questions, &mut |_| {}).unwrap();
+    let judge = |workers| {
+        ExecutionJudge::new(pool(5.0, workers), JudgeOptions::default()).judge(&questions, &mut |_| {}).unwrap()
+    };
     let one = judge(1);
     assert!(one.iter().any(|judgement| judgement.status == Some(Status::Correct)));
     assert!(one.iter().any(|judgement| judgement.status == Some(Status::Wrong)));
@@ -480,8 +490,11 @@ fn statements_that_are_handed_over_together_have_their_own_time() {
     let all = seat.execute_all(&statements).unwrap();
     let rows: Vec<usize> = all.iter().map(|execution| execution.table.len()).collect();
     assert_eq!(rows, [2, 0, 1, 0, 0, 1, 0, 2]);
-    assert_eq!((&all[1].outcome, &all[3].outcome), (&Outcome::Timeout, &Outcome::Timeout));
-    assert!(matches!(all[4].outcome, Outcome::Refused(_)) && matches!(all[6].outcome, Outcome::SqlError(_)));
+    assert_eq!((&all[1].outcome, &all[3].outcome), (&StatementOutcome::Timeout, &StatementOutcome::Timeout));
+    assert!(
+        matches!(all[4].outcome, StatementOutcome::Refused(_))
+            && matches!(all[6].outcome, StatementOutcome::SqlError(_))
+    );
     assert_eq!(seat.replaced(), 1);
 }
 
@@ -515,7 +528,7 @@ fn results_that_find_no_room_are_run_again() {
     let column = |at: usize| format!("i, i + {at}, i * 2");
     let gold = |at: usize| format!("select {} from n", column(at));
     let question =
-        |at: usize, prediction: String| Question { gold: gold(at), prediction, sources: vec![source.clone()] };
+        |at: usize, prediction: String| QueryPair { gold: gold(at), prediction, sources: vec![source.clone()] };
     let questions = [
         question(1, format!("{} order by i desc", gold(1))),
         question(2, gold(3)),
@@ -523,7 +536,7 @@ fn results_that_find_no_room_are_run_again() {
         question(4, format!("{} where i > 1 union all select 1, 5, 3", gold(4))),
         question(1, format!("{} where i > 0", gold(1))),
     ];
-    let judge = Judge::new(pool(20.0, 1), JudgeOptions::default());
+    let judge = ExecutionJudge::new(pool(20.0, 1), JudgeOptions::default());
     let right = |judgement: wb_sql::execute::Judgement| judgement.correct().unwrap();
     let found: Vec<bool> = judge.judge(&questions, &mut |_| {}).unwrap().into_iter().map(right).collect();
     assert_eq!(found, [true, false, true, false, true]);

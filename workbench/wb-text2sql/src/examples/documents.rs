@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use wb_sql::{
     Compat,
-    spider::{Query, Schema, parse, skeleton},
+    spider::{DatabaseSchema, SqlQuery, parse, skeleton},
 };
 
 use super::synthetic_rows;
@@ -83,7 +83,7 @@ impl TextFormat {
 }
 
 /// A query in the published grammar, else in the one that is wider.
-pub(crate) fn read(sql: &str, schema: &Schema) -> Option<Query> {
+pub(crate) fn read(sql: &str, schema: &DatabaseSchema) -> Option<SqlQuery> {
     parse(sql, schema, Compat::Official).or_else(|_| parse(sql, schema, Compat::Strict)).ok()
 }
 

@@ -12,8 +12,8 @@ use wb_sql::{
         databases::{DatabaseFiles, QuestionDatabases},
         files,
     },
-    execute::{Pool, Seat, Source},
-    spider::{Query, parse},
+    execute::{DatabaseSource, Seat, WorkerPool},
+    spider::{SqlQuery, parse},
 };
 
 use crate::{
@@ -36,7 +36,7 @@ pub struct Inputs {
     /// Each question's place in the file.
     pub places: Vec<usize>,
     /// The right queries; none where the grammar does not read one.
-    pub gold: Vec<Option<Query>>,
+    pub gold: Vec<Option<SqlQuery>>,
     /// Where queries run.
     pub databases: QuestionDatabases,
     /// Texts of the databases, by id.
@@ -50,7 +50,7 @@ impl Inputs {
     pub fn read(
         config: &RagConfig,
         databases: Option<&Path>,
-        pool: &Pool,
+        pool: &WorkerPool,
         seed: Seed,
         progress: &mut SendProgress<'_>,
     ) -> Result<Self> {
@@ -80,7 +80,7 @@ impl Inputs {
     }
 
     /// The database that a question's queries are tried on; its first, where there are several.
-    pub fn source(&self, question: usize) -> Option<Source> {
+    pub fn source(&self, question: usize) -> Option<DatabaseSource> {
         self.databases.sources(&self.asked[question].db_id).into_iter().next()
     }
 
@@ -105,7 +105,7 @@ fn cells(
     asked: &[Asked],
     catalogs: &Catalogs,
     databases: &QuestionDatabases,
-    pool: &Pool,
+    pool: &WorkerPool,
     progress: &mut SendProgress<'_>,
 ) -> Result<HashMap<String, Cells>> {
     let ids: BTreeSet<&str> = asked.iter().map(|one| one.db_id.as_str()).collect();

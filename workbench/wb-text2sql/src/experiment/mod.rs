@@ -24,7 +24,7 @@ use wb_sql::{
         judged::{self, JudgedPrediction, PredictedQuery},
         protocols::protocols,
     },
-    execute::{Judge, JudgeOptions, Pool},
+    execute::{ExecutionJudge, JudgeOptions, WorkerPool},
 };
 
 pub use self::{
@@ -58,7 +58,7 @@ pub struct RagExperiment<'a> {
     /// The examples' queries, read.
     pub predictor: &'a Predictor<'a>,
     /// Runs queries.
-    pub pool: &'a Pool,
+    pub pool: &'a WorkerPool,
     /// The template of the language model's prompt.
     pub prompt: &'a Prompt,
     /// The language model, for a generator that asks one.
@@ -134,7 +134,7 @@ impl RagExperiment<'_> {
             Ok(PredictedQuery { gold: &asked.gold, line: &answered.sql, schema, sources })
         });
         let predicted = predicted.collect::<Result<Vec<_>>>()?;
-        let judge = Judge::new(self.pool.clone(), self.judge_options());
+        let judge = ExecutionJudge::new(self.pool.clone(), self.judge_options());
         Ok(judged::judge(&predicted, &judge, self.config.compat, progress)?)
     }
 
@@ -181,7 +181,7 @@ mod tests {
     use wb_core::records::sql::SqlRecord;
     use wb_sql::{
         benchmarks::{SqlBenchmark, SqlSubmission},
-        execute::{Limits, WorkerCommand},
+        execute::{StatementLimits, WorkerCommand},
     };
 
     use super::*;
@@ -207,7 +207,11 @@ mod tests {
         }
         let config = serde_json::json!({ "dataset": dataset, "training": { "questions": [training] } });
         let config: RagConfig = serde_json::from_value(config).unwrap();
-        let pool = Pool::new(WorkerCommand { program: "none".into(), arguments: Vec::new() }, Limits::default(), 1);
+        let pool = WorkerPool::new(
+            WorkerCommand { program: "none".into(), arguments: Vec::new() },
+            StatementLimits::default(),
+            1,
+        );
         let inputs = Inputs::read(&config, None, &pool, Seed(1), &mut |_| ()).unwrap();
         check(&RagExperiment {
             name: "made",

@@ -14,7 +14,7 @@ use wb_llm::{
 };
 use wb_sql::{
     benchmarks::SendProgress,
-    execute::{Execution, Outcome, Pool, Seat},
+    execute::{Execution, Seat, StatementOutcome, WorkerPool},
 };
 
 use super::{answers::Answered, cost::Costs, inputs::Inputs};
@@ -47,7 +47,7 @@ pub(super) struct Model<'a> {
     /// What is asked, and where it runs.
     pub inputs: &'a Inputs,
     /// What runs it.
-    pub pool: &'a Pool,
+    pub pool: &'a WorkerPool,
     /// The run's.
     pub seed: Seed,
 }
@@ -206,7 +206,7 @@ impl Model<'_> {
         let mut turns = self.ask(&questions, costs, progress)?;
         self.execute(&mut turns, &broken, progress)?;
         for (at, turn) in broken.into_iter().zip(turns) {
-            costs.repair(turn.execution.as_ref().is_some_and(|execution| execution.outcome == Outcome::Done));
+            costs.repair(turn.execution.as_ref().is_some_and(|execution| execution.outcome == StatementOutcome::Done));
             if turn.sql.is_some() {
                 chosen[at] = turn;
             }
@@ -238,10 +238,10 @@ fn fault(turn: &Turn) -> Option<String> {
     turn.answer.as_ref()?;
     match (&turn.sql, turn.execution.as_ref().map(|execution| &execution.outcome)) {
         (None, _) => Some("there is no query in the answer".to_owned()),
-        (_, None | Some(Outcome::Done)) => None,
-        (_, Some(Outcome::Timeout)) => Some("the query takes too long".to_owned()),
-        (_, Some(Outcome::SqlError(message) | Outcome::Refused(message))) => Some(message.clone()),
-        (_, Some(Outcome::SetupFailed(_))) => None,
+        (_, None | Some(StatementOutcome::Done)) => None,
+        (_, Some(StatementOutcome::Timeout)) => Some("the query takes too long".to_owned()),
+        (_, Some(StatementOutcome::SqlError(message) | StatementOutcome::Refused(message))) => Some(message.clone()),
+        (_, Some(StatementOutcome::SetupFailed(_))) => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use wb_core::{Progress, Ranking};
 use wb_sql::{
     benchmarks::SendProgress,
-    execute::{Execution, Outcome, Pool, Seat, Value},
+    execute::{CellValue, Execution, Seat, StatementOutcome, WorkerPool},
 };
 
 use super::{answers::Answered, inputs::Inputs};
@@ -19,7 +19,7 @@ pub fn answers(
     inputs: &Inputs,
     predictor: &Predictor<'_>,
     rankings: Option<&[Ranking]>,
-    pool: &Pool,
+    pool: &WorkerPool,
     progress: &mut SendProgress<'_>,
 ) -> Result<Vec<Answered>> {
     let how = nearest.with_top_k(config.top_k);
@@ -57,10 +57,10 @@ pub fn answers(
 const ROWS: u64 = 3;
 
 fn ran(execution: &Execution) -> Ran {
-    let says_nothing = |cell: &Value| matches!(cell, Value::Null | Value::Int(0));
+    let says_nothing = |cell: &CellValue| matches!(cell, CellValue::Null | CellValue::Int(0));
     match &execution.outcome {
-        Outcome::Done if execution.table.cells.iter().all(says_nothing) => Ran::Empty,
-        Outcome::Done => Ran::Rows,
+        StatementOutcome::Done if execution.table.cells.iter().all(says_nothing) => Ran::Empty,
+        StatementOutcome::Done => Ran::Rows,
         _ => Ran::Failed,
     }
 }

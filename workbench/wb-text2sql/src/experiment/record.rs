@@ -8,7 +8,7 @@ use wb_core::{
 use wb_sql::{
     benchmarks::judged::JudgedPrediction,
     exact::QueryHardness,
-    spider::{Query, parse},
+    spider::{SqlQuery, parse},
 };
 
 use super::{answers::Answered, inputs::Inputs, retrieve::Retrieved};
@@ -107,7 +107,7 @@ fn recall(config: &RagConfig, inputs: &Inputs, arm: &Arm) -> Result<[f64; 2]> {
     for (at, gold) in inputs.gold.iter().enumerate() {
         let (Some(gold), asked) = (gold, &inputs.asked[at]) else { continue };
         let catalog = inputs.catalogs.get(&asked.db_id)?;
-        let predicted: Option<Query> = parse(&arm.answered[at].sql, &catalog.schema, config.compat).ok();
+        let predicted: Option<SqlQuery> = parse(&arm.answered[at].sql, &catalog.schema, config.compat).ok();
         // A prediction that cannot be read names nothing.
         all.push(schema_recall(gold, &predicted.unwrap_or_default(), catalog));
     }

@@ -1,6 +1,6 @@
 //! Words of a question that tell of its query's form: superlatives, comparisons, negations, orders.
 
-use wb_sql::spider::{Aggregate, Comparison};
+use wb_sql::spider::{Aggregate, ComparisonOperator};
 
 use crate::words::Word;
 
@@ -76,34 +76,34 @@ pub(crate) fn aggregates(words: &[Word]) -> Vec<(usize, Aggregate)> {
 }
 
 /// How a question compares with the value at `start..end`.
-pub(crate) fn comparison(words: &[Word], start: usize, end: usize) -> Option<Comparison> {
+pub(crate) fn comparison(words: &[Word], start: usize, end: usize) -> Option<ComparisonOperator> {
     let behind = end..end + 2;
     let before = start.saturating_sub(4)..start;
     let lists = [
         (
-            Comparison::GreaterEqual,
+            ComparisonOperator::GreaterEqual,
             "at least|or more|or after|or above|or higher|no less|not less|minimum of|or older|or later",
         ),
         (
-            Comparison::LessEqual,
+            ComparisonOperator::LessEqual,
             "at most|or less|or fewer|or before|or below|no more|not more|maximum of|or younger|or earlier",
         ),
         (
-            Comparison::Like,
+            ComparisonOperator::Like,
             "contain|contains|containing|substring|start with|starts with|starting with|begin with|begins with|\
             ends with|ending with|the word|the letter|the letters|includes|include|like|the string|the phrase|the substring|prefix",
         ),
         (
-            Comparison::Greater,
+            ComparisonOperator::Greater,
             "more than|greater than|above|over|older than|larger than|higher than|exceed|exceeds|exceeding|\
             after|longer than|bigger than|heavier than|larger|higher|more|greater|older|beyond|later than",
         ),
         (
-            Comparison::Less,
+            ComparisonOperator::Less,
             "less than|fewer than|below|under|younger than|smaller than|lower than|before|cheaper than|\
             shorter than|lighter than|less|fewer|lower|younger|smaller|earlier than",
         ),
-        (Comparison::Unequal, "not|other than|except|different from|isn|aren|doesn|don|excluding|outside|no"),
+        (ComparisonOperator::Unequal, "not|other than|except|different from|isn|aren|doesn|don|excluding|outside|no"),
     ];
     let after = |at: usize| at <= 1;
     lists
@@ -114,7 +114,7 @@ pub(crate) fn comparison(words: &[Word], start: usize, end: usize) -> Option<Com
 }
 
 /// How a question compares with a nested value, such as an average.
-pub(crate) fn than_nested(words: &[Word]) -> Option<Comparison> {
+pub(crate) fn than_nested(words: &[Word]) -> Option<ComparisonOperator> {
     let all = 0..words.len();
     let more = first(
         words,
@@ -127,8 +127,8 @@ pub(crate) fn than_nested(words: &[Word]) -> Option<Comparison> {
         "less than|fewer than|below|under|younger than|smaller than|lower than|cheaper than|shorter than|lighter than|lower|smaller",
     );
     match (more, less) {
-        (Some(_), None) => Some(Comparison::Greater),
-        (None, Some(_)) => Some(Comparison::Less),
+        (Some(_), None) => Some(ComparisonOperator::Greater),
+        (None, Some(_)) => Some(ComparisonOperator::Less),
         _ => None,
     }
 }

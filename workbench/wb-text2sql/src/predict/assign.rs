@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wb_sql::spider::{Aggregate, Name, Query, TableUnit, Term, Value, ValueUnit};
+use wb_sql::spider::{Aggregate, ComparedValue, Name, SqlQuery, TableUnit, Term, ValueUnit};
 
 use crate::{
     link::{
@@ -44,7 +44,7 @@ pub(crate) struct Assignment {
 ///
 /// Columns that are keys and no result (`GROUP BY t.id`) get none: they follow from the tables. Columns of SELECT may be
 /// fewer or more than the example has.
-pub(crate) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links) -> Assignment {
+pub(crate) fn assign(source: &SqlQuery, from: &Catalog, to: &Catalog, links: &Links) -> Assignment {
     let mut slots: Vec<(Name, Slot)> = Vec::new();
     collect(source, from, 0, &mut slots);
     slots.retain(|(_, slot)| slot.column.is_some() && !slot.literal_only);
@@ -106,7 +106,7 @@ pub(crate) fn assign(source: &Query, from: &Catalog, to: &Catalog, links: &Links
 
 /// Named columns that are left over become results, where the example has plain ones.
 fn extras(
-    source: &Query,
+    source: &SqlQuery,
     slots: &[(Name, Slot)],
     used: &[bool],
     (to, links): (&Catalog, &Links),
@@ -149,7 +149,7 @@ fn names_table(links: &Links, mention: &ColumnMention) -> bool {
 }
 
 /// Whether a query returns nothing but `count(*)`.
-fn only_counts(source: &Query) -> bool {
+fn only_counts(source: &SqlQuery) -> bool {
     source.group.is_empty()
         && source
             .select
@@ -201,7 +201,7 @@ fn fit(slot: &Slot, mention: &ColumnMention, from: &Catalog, to: &Catalog, colum
     score
 }
 
-fn collect(query: &Query, from: &Catalog, depth: usize, slots: &mut Vec<(Name, Slot)>) {
+fn collect(query: &SqlQuery, from: &Catalog, depth: usize, slots: &mut Vec<(Name, Slot)>) {
     let mut add = |name: Name, set: &dyn Fn(&mut Slot)| {
         let at = slots.iter().position(|(own, _)| *own == name).unwrap_or_else(|| {
             let column = from.column(name);
@@ -231,10 +231,10 @@ fn collect(query: &Query, from: &Catalog, depth: usize, slots: &mut Vec<(Name, S
             });
         }
     }
-    let mut nested: Vec<&Query> = Vec::new();
+    let mut nested: Vec<&SqlQuery> = Vec::new();
     for (having, terms) in [(false, &query.filter), (true, &query.having)] {
         for condition in terms.iter().filter_map(Term::condition) {
-            let literal = matches!(condition.first, Some(Value::Number(_) | Value::Text(_)) | None);
+            let literal = matches!(condition.first, Some(ComparedValue::Number(_) | ComparedValue::Text(_)) | None);
             nested.extend(condition.queries());
             for (name, function) in names(&condition.unit) {
                 add(name, &|slot| {

@@ -1,6 +1,6 @@
 //! A query over the question's database, made as the example is, with the columns, tables and values of the question.
 
-use wb_sql::spider::{Aggregate, Arithmetic, ColumnUnit, Order, Query, SetOperator, Term, ValueUnit};
+use wb_sql::spider::{Aggregate, Arithmetic, ColumnUnit, Order, SetOperator, SqlQuery, Term, ValueUnit};
 
 use super::{
     Reason,
@@ -18,7 +18,7 @@ use crate::{
 /// A query that was built.
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
-    pub query: Query,
+    pub query: SqlQuery,
     /// The number behind LIMIT.
     pub limit: u32,
     /// What was left out or added, as a negative number.
@@ -54,7 +54,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds the whole query.
-    pub fn build(mut self, source: &Query) -> Result<Built, Reason> {
+    pub fn build(mut self, source: &SqlQuery) -> Result<Built, Reason> {
         self.excludes = source.arm(SetOperator::Except).is_some()
             || source.filter.iter().filter_map(Term::condition).any(|condition| condition.negated);
         let mut query = self.query_in(source, Place::default())?;
@@ -85,19 +85,19 @@ impl<'a> Builder<'a> {
     }
 
     /// A query without its set operation.
-    pub fn query_in(&mut self, source: &Query, place: Place<'_>) -> Result<Query, Reason> {
+    pub fn query_in(&mut self, source: &SqlQuery, place: Place<'_>) -> Result<SqlQuery, Reason> {
         let select = match place.results {
             Some(results) => results.to_vec(),
             None => self.select(source, place)?,
         };
-        let so_far = Query { select: select.clone(), ..Query::default() };
+        let so_far = SqlQuery { select: select.clone(), ..SqlQuery::default() };
         let filter = conditions::filter(self, source, place, &so_far)?;
         self.query_after(source, Place { results: Some(&select), ..place }, filter)
     }
 
     /// The rest of a query whose results and conditions are known.
-    pub fn query_after(&mut self, source: &Query, place: Place<'_>, filter: Vec<Term>) -> Result<Query, Reason> {
-        let mut query = Query { distinct: source.distinct, limit: source.limit, filter, ..Query::default() };
+    pub fn query_after(&mut self, source: &SqlQuery, place: Place<'_>, filter: Vec<Term>) -> Result<SqlQuery, Reason> {
+        let mut query = SqlQuery { distinct: source.distinct, limit: source.limit, filter, ..SqlQuery::default() };
         query.select = place.results.unwrap_or_default().to_vec();
         query.having = conditions::having(self, source)?;
         let mut group = Vec::new();
@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
         Ok(query)
     }
 
-    fn select(&mut self, source: &Query, place: Place<'_>) -> Result<Vec<(Aggregate, ValueUnit)>, Reason> {
+    fn select(&mut self, source: &SqlQuery, place: Place<'_>) -> Result<Vec<(Aggregate, ValueUnit)>, Reason> {
         let functions = if place.nested { Vec::new() } else { cues::aggregates(&self.links.words) };
         let mut select: Vec<(Aggregate, ValueUnit)> = Vec::new();
         let mut push = |item: (Aggregate, ValueUnit)| {
@@ -265,7 +265,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The key of the table whose columns are returned; else a returned column itself.
-    fn group_key(&self, query: &Query, place: Place<'_>) -> Option<usize> {
+    fn group_key(&self, query: &SqlQuery, place: Place<'_>) -> Option<usize> {
         let result = query
             .select
             .iter()

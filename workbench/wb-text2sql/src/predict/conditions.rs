@@ -1,6 +1,6 @@
 //! WHERE and HAVING: conditions of the example with the question's values.
 
-use wb_sql::spider::{Aggregate, Comparison, Condition, Connector, Query, Term, Value, ValueUnit};
+use wb_sql::spider::{Aggregate, ComparedValue, ComparisonOperator, Condition, Connector, SqlQuery, Term, ValueUnit};
 
 use super::{
     Reason,
@@ -19,9 +19,9 @@ use crate::link::{
 /// has such a condition, or has no WHERE at all.
 pub(crate) fn filter(
     builder: &mut Builder<'_>,
-    source: &Query,
+    source: &SqlQuery,
     place: Place<'_>,
-    query: &Query,
+    query: &SqlQuery,
 ) -> Result<Vec<Term>, Reason> {
     let mut kept: Vec<(Connector, Condition)> = Vec::new();
     let mut connector = Connector::And;
@@ -30,13 +30,15 @@ pub(crate) fn filter(
             Term::Connector(word) => connector = *word,
             Term::Condition(condition) => {
                 let made = match condition.first {
-                    Some(Value::Query(ref nested)) => Some(with_query(builder, condition, nested, place, query)?),
-                    Some(Value::Column(unit)) => {
+                    Some(ComparedValue::Query(ref nested)) => {
+                        Some(with_query(builder, condition, nested, place, query)?)
+                    }
+                    Some(ComparedValue::Column(unit)) => {
                         let left = builder.unit(&condition.unit, place);
                         let right = builder.column_unit(&unit, place);
                         left.zip(right).map(|(unit, right)| Condition {
                             unit,
-                            first: Some(Value::Column(right)),
+                            first: Some(ComparedValue::Column(right)),
                             ..condition.clone()
                         })
                     }
@@ -62,7 +64,7 @@ pub(crate) fn filter(
 }
 
 /// Whether a nested query still waits for values.
-fn later(source: &Query) -> bool {
+fn later(source: &SqlQuery) -> bool {
     source
         .filter
         .iter()
@@ -76,8 +78,8 @@ fn joined(builder: &Builder<'_>, kept: Vec<(Connector, Condition)>) -> Vec<Term>
     let mut terms: Vec<Term> = Vec::new();
     for (word, condition) in kept {
         if let Some(Term::Condition(before)) = terms.last() {
-            let same = before.unit == condition.unit && before.comparison == Comparison::Equal;
-            let word = if same && condition.comparison == Comparison::Equal {
+            let same = before.unit == condition.unit && before.comparison == ComparisonOperator::Equal;
+            let word = if same && condition.comparison == ComparisonOperator::Equal {
                 Connector::Or
             } else if either {
                 word
@@ -97,7 +99,7 @@ fn literal(builder: &mut Builder<'_>, source: Option<&Condition>) -> Option<Cond
     let all: Vec<usize> =
         (0..builder.links.values.len()).filter(free).filter(|&at| builder.links.values[at].column.is_some()).collect();
     // A text where the example has one, if there is one.
-    let text = source.is_some_and(|condition| matches!(condition.first, Some(Value::Text(_))));
+    let text = source.is_some_and(|condition| matches!(condition.first, Some(ComparedValue::Text(_))));
     let alike = |at: &&usize| matches!(builder.links.values[**at].literal, Literal::Text(_)) == text;
     let at = *all.iter().find(|at| source.is_none() || alike(at)).or_else(|| all.first())?;
     builder.used[at] = true;
@@ -112,7 +114,7 @@ fn literal(builder: &mut Builder<'_>, source: Option<&Condition>) -> Option<Cond
         let second = Some(plain(&builder.links.values[other].literal));
         return Some(Condition {
             negated: false,
-            comparison: Comparison::Between,
+            comparison: ComparisonOperator::Between,
             unit,
             first: Some(plain(&value.literal)),
             second,
@@ -121,19 +123,22 @@ fn literal(builder: &mut Builder<'_>, source: Option<&Condition>) -> Option<Cond
     let number = matches!(value.literal, Literal::Number(_));
     let sought = source.map(|condition| condition.comparison);
     let comparison = match told {
-        Some(Comparison::Like) if number => Comparison::Equal,
-        Some(Comparison::Unequal)
-            if !matches!(sought, Some(Comparison::Unequal | Comparison::Equal | Comparison::Like) | None) =>
+        Some(ComparisonOperator::Like) if number => ComparisonOperator::Equal,
+        Some(ComparisonOperator::Unequal)
+            if !matches!(
+                sought,
+                Some(ComparisonOperator::Unequal | ComparisonOperator::Equal | ComparisonOperator::Like) | None
+            ) =>
         {
-            Comparison::Equal
+            ComparisonOperator::Equal
         }
-        Some(Comparison::Unequal) if excluded(builder) => Comparison::Equal,
-        Some(told @ (Comparison::Unequal | Comparison::Like)) => told,
+        Some(ComparisonOperator::Unequal) if excluded(builder) => ComparisonOperator::Equal,
+        Some(told @ (ComparisonOperator::Unequal | ComparisonOperator::Like)) => told,
         Some(told) if number || year(builder, column) => told,
-        _ => Comparison::Equal,
+        _ => ComparisonOperator::Equal,
     };
     let first = match (&value.literal, comparison) {
-        (Literal::Text(text), Comparison::Like) => {
+        (Literal::Text(text), ComparisonOperator::Like) => {
             let words = &builder.links.words;
             let near = value.start.saturating_sub(5)..value.start;
             let (front, back) = match () {
@@ -148,7 +153,7 @@ fn literal(builder: &mut Builder<'_>, source: Option<&Condition>) -> Option<Cond
                 () if has(words, near, "ends with|end with|ending with") => ("%", ""),
                 () => ("%", "%"),
             };
-            Value::Text(format!("{front}{text}{back}"))
+            ComparedValue::Text(format!("{front}{text}{back}"))
         }
         (literal, _) => plain(literal),
     };
@@ -175,10 +180,10 @@ fn is_between(builder: &Builder<'_>, one: &ValueMention, other: &ValueMention) -
         && other.start - one.end <= 2
 }
 
-fn plain(literal: &Literal) -> Value {
+fn plain(literal: &Literal) -> ComparedValue {
     match literal {
-        Literal::Text(text) => Value::Text(text.clone()),
-        Literal::Number(number) => Value::Number(*number),
+        Literal::Text(text) => ComparedValue::Text(text.clone()),
+        Literal::Number(number) => ComparedValue::Number(*number),
     }
 }
 
@@ -186,9 +191,9 @@ fn plain(literal: &Literal) -> Value {
 fn with_query(
     builder: &mut Builder<'_>,
     condition: &Condition,
-    nested: &Query,
+    nested: &SqlQuery,
     place: Place<'_>,
-    query: &Query,
+    query: &SqlQuery,
 ) -> Result<Condition, Reason> {
     let key = |unit: &ValueUnit| {
         let column = builder.from.column(unit.left.column);
@@ -197,18 +202,24 @@ fn with_query(
     let keys = key(&condition.unit)
         && nested.select.first().is_some_and(|(function, unit)| *function == Aggregate::None && key(unit));
     if !keys {
-        let source_is_key = matches!(condition.comparison, Comparison::In);
+        let source_is_key = matches!(condition.comparison, ComparisonOperator::In);
         let unit =
             builder.unit(&condition.unit, place).ok_or(if source_is_key { Reason::Join } else { Reason::Column })?;
         let inner = builder.query_in(nested, Place { nested: true, results: None, around: place.around })?;
         let told = cues::than_nested(&builder.links.words);
         let comparison = match condition.comparison {
-            Comparison::Greater | Comparison::Less | Comparison::GreaterEqual | Comparison::LessEqual => {
-                told.unwrap_or(condition.comparison)
-            }
+            ComparisonOperator::Greater
+            | ComparisonOperator::Less
+            | ComparisonOperator::GreaterEqual
+            | ComparisonOperator::LessEqual => told.unwrap_or(condition.comparison),
             other => other,
         };
-        return Ok(Condition { comparison, unit, first: Some(Value::Query(Box::new(inner))), ..condition.clone() });
+        return Ok(Condition {
+            comparison,
+            unit,
+            first: Some(ComparedValue::Query(Box::new(inner))),
+            ..condition.clone()
+        });
     }
     // The table of the results, and another that is spoken of.
     let mut around = builder.tables_of(query);
@@ -218,9 +229,9 @@ fn with_query(
     let one = *around.first().ok_or(Reason::Table)?;
     let results: Vec<(Aggregate, ValueUnit)> = Vec::new();
     let inner_place = Place { nested: true, results: Some(&results), around: &around };
-    let mut inner = Query { select: Vec::new(), ..nested.clone() };
-    inner.filter = filter(builder, nested, inner_place, &Query::default())?;
-    let named = builder.tables_of(&Query { filter: inner.filter.clone(), ..Query::default() });
+    let mut inner = SqlQuery { select: Vec::new(), ..nested.clone() };
+    inner.filter = filter(builder, nested, inner_place, &SqlQuery::default())?;
+    let named = builder.tables_of(&SqlQuery { filter: inner.filter.clone(), ..SqlQuery::default() });
     let named = named
         .into_iter()
         .chain(builder.links.tables.iter().filter(|mention| mention.score > 0.5).map(|mention| mention.table));
@@ -236,14 +247,14 @@ fn with_query(
     Ok(Condition {
         negated,
         unit,
-        first: Some(Value::Query(Box::new(made))),
+        first: Some(ComparedValue::Query(Box::new(made))),
         second: None,
         comparison: condition.comparison,
     })
 }
 
 /// The conditions of HAVING: counts with the question's number.
-pub(crate) fn having(builder: &mut Builder<'_>, source: &Query) -> Result<Vec<Term>, Reason> {
+pub(crate) fn having(builder: &mut Builder<'_>, source: &SqlQuery) -> Result<Vec<Term>, Reason> {
     let mut terms = Vec::new();
     for term in &source.having {
         let Term::Condition(condition) = term else { continue };
@@ -261,13 +272,13 @@ pub(crate) fn having(builder: &mut Builder<'_>, source: &Query) -> Result<Vec<Te
         builder.used[at] = true;
         let value = &builder.links.values[at];
         let told = cues::comparison(&builder.links.words, value.start, value.end);
-        let told = told.filter(|told| !matches!(told, Comparison::Like | Comparison::Unequal));
+        let told = told.filter(|told| !matches!(told, ComparisonOperator::Like | ComparisonOperator::Unequal));
         if !terms.is_empty() {
             terms.push(Term::Connector(Connector::And));
         }
         terms.push(Term::Condition(Condition {
             negated: false,
-            comparison: told.unwrap_or(Comparison::Equal),
+            comparison: told.unwrap_or(ComparisonOperator::Equal),
             unit,
             first: Some(plain(&value.literal)),
             second: None,

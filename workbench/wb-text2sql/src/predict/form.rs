@@ -1,6 +1,6 @@
 //! Whether a query's form is what the question's words ask for.
 
-use wb_sql::spider::{Aggregate, Comparison, Connector, Query, SetOperator, Term};
+use wb_sql::spider::{Aggregate, ComparisonOperator, Connector, SetOperator, SqlQuery, Term};
 
 use crate::link::{
     Links, Purpose,
@@ -26,7 +26,7 @@ struct Form {
 }
 
 /// 0 where the words and the query agree, less for each disagreement.
-pub(crate) fn agreement(links: &Links, query: &Query) -> f64 {
+pub(crate) fn agreement(links: &Links, query: &SqlQuery) -> f64 {
     let (asked, made) = (asked(links), made(query));
     let pairs = [
         (asked.count, made.count, 0.6, 0.5),
@@ -79,7 +79,7 @@ fn asked(links: &Links) -> Form {
     }
 }
 
-fn made(query: &Query) -> Form {
+fn made(query: &SqlQuery) -> Form {
     let conditions = || query.condition_lists().into_iter().skip(1).flatten().filter_map(Term::condition);
     let functions: Vec<Aggregate> =
         query.select.iter().flat_map(|(function, unit)| [*function, unit.left.aggregate]).collect();
@@ -101,14 +101,14 @@ fn made(query: &Query) -> Form {
             || in_nested(Aggregate::Min),
         order: ordered && !query.limit,
         without: arm(SetOperator::Except)
-            || conditions().any(|condition| condition.negated || condition.comparison == Comparison::Unequal),
+            || conditions().any(|condition| condition.negated || condition.comparison == ComparisonOperator::Unequal),
         both: arm(SetOperator::Intersect),
         group: !query.group.is_empty(),
         having: !query.having.is_empty(),
-        like: conditions().any(|condition| condition.comparison == Comparison::Like),
+        like: conditions().any(|condition| condition.comparison == ComparisonOperator::Like),
         either: arm(SetOperator::Union) || query.filter.contains(&Term::Connector(Connector::Or)),
         nested: conditions()
-            .any(|condition| condition.queries().next().is_some() && condition.comparison != Comparison::In),
-        between: conditions().any(|condition| condition.comparison == Comparison::Between),
+            .any(|condition| condition.queries().next().is_some() && condition.comparison != ComparisonOperator::In),
+        between: conditions().any(|condition| condition.comparison == ComparisonOperator::Between),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use wb_sql::spider::{Aggregate, Comparison, Condition, Connector, Name, Query, TableUnit, Term, Value, ValueUnit};
+use wb_sql::spider::{
+    Aggregate, ComparedValue, ComparisonOperator, Condition, Connector, Name, SqlQuery, TableUnit, Term, ValueUnit,
+};
 
 use super::{
     Reason,
@@ -13,9 +15,9 @@ use crate::link::cues::{self, has};
 
 impl Builder<'_> {
     /// Tables of the columns that a query names itself.
-    pub fn tables_of(&self, query: &Query) -> Vec<usize> {
+    pub fn tables_of(&self, query: &SqlQuery) -> Vec<usize> {
         let mut names = BTreeSet::new();
-        let outer = Query { set: None, tables: Vec::new(), ..query.clone() };
+        let outer = SqlQuery { set: None, tables: Vec::new(), ..query.clone() };
         let mut order = Vec::new();
         own_names(&outer, &mut |name| {
             if names.insert(name) {
@@ -27,7 +29,7 @@ impl Builder<'_> {
         order
     }
 
-    pub(crate) fn tables(&mut self, source: &Query, place: Place<'_>, query: &mut Query) -> Result<(), Reason> {
+    pub(crate) fn tables(&mut self, source: &SqlQuery, place: Place<'_>, query: &mut SqlQuery) -> Result<(), Reason> {
         let mut tables = self.tables_of(query);
         let counts = |unit: &ValueUnit| self.to.column(unit.left.column).is_none();
         let starred = query
@@ -84,9 +86,9 @@ impl Builder<'_> {
             }
             query.on.push(Term::Condition(Condition {
                 negated: false,
-                comparison: Comparison::Equal,
+                comparison: ComparisonOperator::Equal,
                 unit: self.column(*one),
-                first: Some(Value::Column(self.plain(*other))),
+                first: Some(ComparedValue::Column(self.plain(*other))),
                 second: None,
             }));
         }
@@ -94,7 +96,7 @@ impl Builder<'_> {
     }
 
     /// `SELECT id FROM a EXCEPT SELECT a_id FROM b` instead of joining both in the arm, where a single key is asked for.
-    pub(crate) fn shorten(&self, query: &mut Query, arm: &mut Query) {
+    pub(crate) fn shorten(&self, query: &mut SqlQuery, arm: &mut SqlQuery) {
         let [(_, unit)] = query.select.as_slice() else { return };
         let [TableUnit::Table(one), TableUnit::Table(other)] = arm.tables.as_slice() else { return };
         let (Some(one), Some(other)) = (self.to.table(*one), self.to.table(*other)) else { return };
@@ -112,12 +114,12 @@ impl Builder<'_> {
 }
 
 /// Tables of the conditions of a query.
-fn own_tables(builder: &Builder<'_>, query: &Query) -> Vec<usize> {
-    builder.tables_of(&Query { filter: query.filter.clone(), ..Query::default() })
+fn own_tables(builder: &Builder<'_>, query: &SqlQuery) -> Vec<usize> {
+    builder.tables_of(&SqlQuery { filter: query.filter.clone(), ..SqlQuery::default() })
 }
 
 /// All columns that a query names, but for those of queries in it.
-fn own_names(query: &Query, report: &mut dyn FnMut(Name)) {
+fn own_names(query: &SqlQuery, report: &mut dyn FnMut(Name)) {
     let units = query.select.iter().map(|(_, unit)| unit);
     let conditions = || query.filter.iter().chain(&query.having).filter_map(Term::condition);
     for unit in units
@@ -130,7 +132,7 @@ fn own_names(query: &Query, report: &mut dyn FnMut(Name)) {
         }
     }
     for value in conditions().flat_map(|condition| [&condition.first, &condition.second]).flatten() {
-        if let Value::Column(unit) = value {
+        if let ComparedValue::Column(unit) = value {
             report(unit.column);
         }
     }

@@ -7,7 +7,7 @@ use wb_core::Hit;
 
 use wb_sql::{
     Compat,
-    spider::{Aggregate, ColumnUnit, Name, Query, TableUnit, ValueUnit, parse},
+    spider::{Aggregate, ColumnUnit, Name, SqlQuery, TableUnit, ValueUnit, parse},
 };
 
 use super::{
@@ -130,7 +130,7 @@ pub struct Prediction {
 pub struct Predictor<'a> {
     catalogs: &'a Catalogs,
     documents: &'a [Document],
-    queries: Vec<Option<Query>>,
+    queries: Vec<Option<SqlQuery>>,
 }
 
 impl<'a> Predictor<'a> {
@@ -151,7 +151,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// A document's query.
-    pub fn query(&self, document: usize) -> Option<&Query> {
+    pub fn query(&self, document: usize) -> Option<&SqlQuery> {
         self.queries.get(document)?.as_ref()
     }
 
@@ -205,16 +205,21 @@ impl<'a> Predictor<'a> {
 }
 
 /// `SELECT column FROM table` of any column: the form that is used without an example.
-fn fixed(catalog: &Catalog) -> Option<Query> {
+fn fixed(catalog: &Catalog) -> Option<SqlQuery> {
     let column = catalog.columns.iter().find(|column| !column.key).or(catalog.columns.first())?;
     let left = ColumnUnit { aggregate: Aggregate::None, column: column.id, distinct: false };
     let unit = ValueUnit { operator: wb_sql::spider::Arithmetic::None, left, right: None };
     let tables = vec![TableUnit::Table(catalog.table_id(column.table))];
-    Some(Query { select: vec![(Aggregate::None, unit)], tables, ..Query::default() })
+    Some(SqlQuery { select: vec![(Aggregate::None, unit)], tables, ..SqlQuery::default() })
 }
 
 /// A query of one database made one of another; with its score.
-fn retarget(source: &Query, from: &Catalog, to: &Catalog, links: &Links) -> std::result::Result<(String, f64), Reason> {
+fn retarget(
+    source: &SqlQuery,
+    from: &Catalog,
+    to: &Catalog,
+    links: &Links,
+) -> std::result::Result<(String, f64), Reason> {
     let assignment = assign(source, from, to, links);
     let built: Built = Builder::new(from, to, links, &assignment).build(source)?;
     let sql = render::render(&built, to).ok_or(Reason::Form)?;
@@ -263,7 +268,7 @@ fn choose(candidates: Vec<Candidate>) -> Prediction {
 }
 
 /// The tables and columns that a query names, nested ones included; columns of JOIN conditions too.
-pub(crate) fn names(query: &Query, catalog: &Catalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
+pub(crate) fn names(query: &SqlQuery, catalog: &Catalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
     let all: BTreeSet<Name> = query.names();
     let tables = all.iter().filter_map(|name| catalog.table(*name)).collect();
     let columns = all.iter().filter_map(|name| catalog.column(*name)).collect();

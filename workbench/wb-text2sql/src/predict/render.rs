@@ -1,8 +1,8 @@
 //! A structure written as SQL that Spider's grammar and SQLite read.
 
 use wb_sql::spider::{
-    Aggregate, Arithmetic, ColumnUnit, Comparison, Condition, Connector, Name, Query, SetOperator, TableUnit, Term,
-    Value, ValueUnit, aggregate, comparison,
+    Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, Name, SetOperator,
+    SqlQuery, TableUnit, Term, ValueUnit, aggregate, comparison,
 };
 
 use super::build::Built;
@@ -13,7 +13,7 @@ pub(crate) fn render(built: &Built, catalog: &Catalog) -> Option<String> {
     query(&built.query, built.limit, catalog)
 }
 
-fn query(query_: &Query, limit: u32, catalog: &Catalog) -> Option<String> {
+fn query(query_: &SqlQuery, limit: u32, catalog: &Catalog) -> Option<String> {
     let tables: Vec<usize> = query_
         .tables
         .iter()
@@ -92,20 +92,20 @@ impl Scope<'_> {
         let sign = comparison(condition.comparison).to_uppercase();
         let mut text =
             format!("{} {not}{sign} {}", self.unit(&condition.unit)?, self.value(condition.first.as_ref()?)?);
-        if condition.comparison == Comparison::Between {
+        if condition.comparison == ComparisonOperator::Between {
             text += &format!(" AND {}", self.value(condition.second.as_ref()?)?);
         }
         Some(text)
     }
 
-    fn value(&self, value: &Value) -> Option<String> {
+    fn value(&self, value: &ComparedValue) -> Option<String> {
         Some(match value {
-            Value::Number(number) => format!("{number}"),
+            ComparedValue::Number(number) => format!("{number}"),
             // A quote ends a text in Spider's grammar, whichever it is.
-            Value::Text(text) if text.contains(['\'', '"']) => format!("'{}'", text.replace(['\'', '"'], "")),
-            Value::Text(text) => format!("'{text}'"),
-            Value::Column(unit) => self.column_unit(unit)?,
-            Value::Query(nested) => format!("({})", query(nested, self.limit, self.catalog)?),
+            ComparedValue::Text(text) if text.contains(['\'', '"']) => format!("'{}'", text.replace(['\'', '"'], "")),
+            ComparedValue::Text(text) => format!("'{text}'"),
+            ComparedValue::Column(unit) => self.column_unit(unit)?,
+            ComparedValue::Query(nested) => format!("({})", query(nested, self.limit, self.catalog)?),
         })
     }
 

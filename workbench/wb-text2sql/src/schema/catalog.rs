@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use wb_sql::{
     SchemaError,
-    spider::{Name, Schema},
+    spider::{DatabaseSchema, Name},
 };
 
 use super::{created, entry::SchemaEntry};
@@ -68,7 +68,7 @@ pub struct Column {
 #[derive(Debug)]
 pub struct Catalog {
     /// What queries are parsed with.
-    pub schema: Schema,
+    pub schema: DatabaseSchema,
     /// Its tables.
     pub tables: Vec<Table>,
     /// Its columns, of all tables.

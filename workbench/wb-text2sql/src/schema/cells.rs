@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wb_sql::execute::{Outcome, Result, Seat, Source, Statement, Value};
+use wb_sql::execute::{CellValue, DatabaseSource, Result, Seat, Statement, StatementOutcome};
 
 use super::{Catalog, ColumnKind};
 use crate::words::stem;
@@ -26,7 +26,7 @@ impl Cells {
     /// # Errors
     ///
     /// If no worker can be started.
-    pub fn load(catalog: &Catalog, seat: &mut Seat<'_>, source: &Source) -> Result<Self> {
+    pub fn load(catalog: &Catalog, seat: &mut Seat<'_>, source: &DatabaseSource) -> Result<Self> {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let wanted: Vec<usize> = (0..catalog.columns.len())
             .filter(|&at| !matches!(catalog.columns[at].kind, ColumnKind::Number) && catalog.columns[at].plain)
@@ -43,13 +43,13 @@ impl Cells {
             texts.iter().map(|sql| Statement { source, sql, max_rows: MOST_TEXTS, enough_cells: u64::MAX }).collect();
         let mut cells = Self::default();
         for (execution, column) in seat.execute_all(&statements)?.into_iter().zip(wanted) {
-            if execution.outcome != Outcome::Done {
+            if execution.outcome != StatementOutcome::Done {
                 cells.unread += 1;
             }
             for value in &execution.table.cells {
                 match value {
-                    Value::Text(text) => cells.add(column, text),
-                    Value::Int(number) => cells.add(column, &number.to_string()),
+                    CellValue::Text(text) => cells.add(column, text),
+                    CellValue::Int(number) => cells.add(column, &number.to_string()),
                     _ => {}
                 }
             }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use wb_sql::{SchemaError, spider::Schema};
+use wb_sql::{SchemaError, spider::DatabaseSchema};
 
 use super::{Catalog, Column, ColumnKind, Table};
 use crate::{Result, words::name_stems};
@@ -100,7 +100,7 @@ impl SchemaEntry {
                 *of = of.or(Some(column));
             }
         }
-        let schema = Schema::new(&self.db_id, &listed, &pairs)?;
+        let schema = DatabaseSchema::new(&self.db_id, &listed, &pairs)?;
         let id = |written: String| schema.written(&written.to_lowercase());
         let declared = keys.len();
         infer(&tables, &raw, &mut keys);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wb_core::Hit;
-use wb_sql::{Compat, execute::Source, spider::parse};
+use wb_sql::{Compat, execute::DatabaseSource, spider::parse};
 use wb_text2sql::{
     examples::{Asked, Document},
     link::{Links, Purpose},
@@ -19,7 +19,7 @@ fn document(sql: &str) -> Document {
 
 fn cells(catalogs: &Catalogs) -> Cells {
     let pool = pool();
-    Cells::load(catalogs.get("pets").unwrap(), &mut pool.seat(), &Source::Script(PETS.into())).unwrap()
+    Cells::load(catalogs.get("pets").unwrap(), &mut pool.seat(), &DatabaseSource::Script(PETS.into())).unwrap()
 }
 
 fn asked(question: &str) -> Asked {
@@ -34,7 +34,7 @@ fn examples_are_retargeted() {
     assert_eq!(cells.unread, 0);
     let pool = pool();
     let mut seat = pool.seat();
-    let source = Source::Script(PETS.into());
+    let source = DatabaseSource::Script(PETS.into());
     for (question, example, expected) in [
         ("How many students are there?", "SELECT count(*) FROM shop", "SELECT count(*) FROM Student"),
         (

@@ -6,7 +6,7 @@ use wb_core::{Hit, Ranking, statistics::mcnemar};
 use wb_sql::{
     Compat,
     exact::{compare, component_f1, parts},
-    execute::{Judge, JudgeOptions, Outcome, Question, Source, databases},
+    execute::{DatabaseSource, ExecutionJudge, JudgeOptions, QueryPair, StatementOutcome, databases},
     spider::parse,
 };
 use wb_text2sql::{
@@ -22,7 +22,7 @@ fn judged(
     asked: &[Asked],
     predictions: &[Prediction],
     catalogs: &Catalogs,
-    sources: &HashMap<String, Source>,
+    sources: &HashMap<String, DatabaseSource>,
 ) -> (Vec<bool>, Vec<bool>) {
     let text = |prediction: &Prediction| prediction.sql.clone().unwrap_or_default();
     let em = asked.iter().zip(predictions).map(|(one, prediction)| {
@@ -37,16 +37,16 @@ fn judged(
         .em
     });
     let em = em.collect();
-    let questions: Vec<Question> = asked
+    let questions: Vec<QueryPair> = asked
         .iter()
         .zip(predictions)
-        .map(|(one, prediction)| Question {
+        .map(|(one, prediction)| QueryPair {
             gold: one.gold.clone(),
             prediction: text(prediction),
             sources: vec![sources[&one.db_id].clone()],
         })
         .collect();
-    let judgements = Judge::new(pool(), JudgeOptions::default()).judge(&questions, &mut |_| {}).unwrap();
+    let judgements = ExecutionJudge::new(pool(), JudgeOptions::default()).judge(&questions, &mut |_| {}).unwrap();
     (em, judgements.iter().map(|one| one.correct() == Some(true)).collect())
 }
 
@@ -106,7 +106,7 @@ fn examples_that_are_made_alike_help() {
     for (one, prediction) in asked.iter().zip(&with).chain(asked.iter().zip(&without)) {
         if let Ok(sql) = &prediction.sql {
             assert!(parse(sql, &catalogs.get(&one.db_id).unwrap().schema, Compat::Strict).is_ok(), "{sql}");
-            assert_eq!(seat.execute(&sources[&one.db_id], sql, 1).unwrap().outcome, Outcome::Done, "{sql}");
+            assert_eq!(seat.execute(&sources[&one.db_id], sql, 1).unwrap().outcome, StatementOutcome::Done, "{sql}");
         }
     }
     let (em_without, ex_without) = judged(&asked, &without, &catalogs, &sources);

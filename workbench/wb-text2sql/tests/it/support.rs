@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use wb_sql::execute::{Limits, Outcome, Pool, Seat, Source, Value, WorkerCommand};
+use wb_sql::execute::{CellValue, DatabaseSource, Seat, StatementLimits, StatementOutcome, WorkerCommand, WorkerPool};
 use wb_text2sql::{predict::Ran, schema::Catalogs};
 
 /// Two databases: pets with students, and shops with workers.
@@ -37,18 +37,18 @@ pub fn catalogs(folder: &Path) -> Catalogs {
 }
 
 /// A pool of this crate's own workers.
-pub fn pool() -> Pool {
+pub fn pool() -> WorkerPool {
     let program = env!("CARGO_BIN_EXE_wb-text2sql-worker").into();
-    Pool::new(WorkerCommand { program, arguments: Vec::new() }, Limits::default(), 2)
+    WorkerPool::new(WorkerCommand { program, arguments: Vec::new() }, StatementLimits::default(), 2)
 }
 
 /// Runs a candidate.
-pub fn run(seat: &mut Seat<'_>, source: &Source, sql: &str) -> Ran {
+pub fn run(seat: &mut Seat<'_>, source: &DatabaseSource, sql: &str) -> Ran {
     let execution = seat.execute(source, sql, 3).unwrap();
-    if execution.outcome != Outcome::Done {
+    if execution.outcome != StatementOutcome::Done {
         return Ran::Failed;
     }
-    let nothing = |cell: &Value| matches!(cell, Value::Null | Value::Int(0));
+    let nothing = |cell: &CellValue| matches!(cell, CellValue::Null | CellValue::Int(0));
     if execution.table.cells.iter().all(nothing) { Ran::Empty } else { Ran::Rows }
 }
 

@@ -14,7 +14,7 @@ use wb_data::parquet_rows;
 use wb_pipeline::{environment, external};
 use wb_sql::{
     benchmarks::{SYNTHETIC_SQL_COLUMNS, SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
-    execute::{JudgeOptions, Limits, Pool, WorkerCommand},
+    execute::{JudgeOptions, StatementLimits, WorkerCommand, WorkerPool},
 };
 
 use super::{End, bench::requirement, data_get};
@@ -73,13 +73,13 @@ pub(super) fn requirements(typed: &[String], benchmark: SqlBenchmark) -> Result<
 }
 
 /// Workers: this same program, started again.
-pub(super) fn pool(execution: &args::SqlExecution, benchmark: SqlBenchmark) -> Result<Pool> {
+pub(super) fn pool(execution: &args::SqlExecution, benchmark: SqlBenchmark) -> Result<WorkerPool> {
     let program = environment::this_program().context("cannot start a worker")?;
     let command = WorkerCommand { program, arguments: vec!["sql-worker".into()] };
     let timeout = Duration::from_secs_f64(execution.timeout.unwrap_or(benchmark.timeout_seconds()));
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let workers = execution.workers.map_or_else(cores, usize::from);
-    Ok(Pool::new(command, Limits { timeout, ..Limits::default() }, workers))
+    Ok(WorkerPool::new(command, StatementLimits { timeout, ..StatementLimits::default() }, workers))
 }
 
 /// `wb sql-worker`: serves statements to the `wb` that started it, and writes nothing but their results.

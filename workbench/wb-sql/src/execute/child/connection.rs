@@ -13,7 +13,7 @@ use rusqlite::{
 
 use super::{limits::Clock, math, script};
 use crate::execute::{
-    Source,
+    DatabaseSource,
     protocol::{MAX_SCRIPT, MAX_SQL},
 };
 
@@ -72,7 +72,7 @@ const DENIED: [&str; 17] = [
 /// The databases that are open, the latest last.
 pub(super) struct Connections {
     clock: Clock,
-    open: Vec<(Source, Connection)>,
+    open: Vec<(DatabaseSource, Connection)>,
 }
 
 impl Connections {
@@ -81,7 +81,7 @@ impl Connections {
     }
 
     /// The connection to a database, opened if it is not.
-    pub fn get(&mut self, source: &Source) -> rusqlite::Result<&Connection> {
+    pub fn get(&mut self, source: &DatabaseSource) -> rusqlite::Result<&Connection> {
         let entry = match self.open.iter().position(|(known, _)| known == source) {
             Some(at) => self.open.remove(at),
             None => {
@@ -102,13 +102,13 @@ impl Connections {
     }
 }
 
-fn open(source: &Source, clock: &Clock) -> rusqlite::Result<Connection> {
+fn open(source: &DatabaseSource, clock: &Clock) -> rusqlite::Result<Connection> {
     let mut connection = match source {
-        Source::File(path) => {
+        DatabaseSource::File(path) => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             Connection::open_with_flags(address(path), flags)?
         }
-        Source::Script(_) => Connection::open_in_memory()?,
+        DatabaseSource::Script(_) => Connection::open_in_memory()?,
     };
     connection.execute_batch(&format!(
         "PRAGMA hard_heap_limit={HEAP}; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; \
@@ -120,7 +120,7 @@ fn open(source: &Source, clock: &Clock) -> rusqlite::Result<Connection> {
     math::add(&connection)?;
     let clock = clock.clone();
     connection.progress_handler(STEPS, Some(move || clock.is_over()))?;
-    if let Source::Script(text) = source {
+    if let DatabaseSource::Script(text) = source {
         connection.authorizer(Some(may_build))?;
         set(&connection, &LIMITS_OF_SCRIPTS)?;
         script::run(&connection, text)?;

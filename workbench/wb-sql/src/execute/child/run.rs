@@ -6,8 +6,8 @@ use rusqlite::{Connection, ErrorCode, types::ValueRef};
 
 use super::connection::Connections;
 use crate::execute::{
-    Result, Source,
-    protocol::{self, Cells, End, Outcome, Request},
+    DatabaseSource, Result,
+    protocol::{self, Cells, End, Request, StatementOutcome},
     python, texts,
 };
 
@@ -31,10 +31,10 @@ pub(super) fn run(
     }
     let nanos = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let outcome = match outcome {
-        Ok(()) => Outcome::Done,
+        Ok(()) => StatementOutcome::Done,
         Err(Failed::With(outcome)) => outcome,
-        Err(Failed::Memory { in_setup: true }) => Outcome::SetupFailed("out of memory".to_owned()),
-        Err(Failed::Memory { in_setup: false }) => Outcome::Refused("out of memory".to_owned()),
+        Err(Failed::Memory { in_setup: true }) => StatementOutcome::SetupFailed("out of memory".to_owned()),
+        Err(Failed::Memory { in_setup: false }) => StatementOutcome::Refused("out of memory".to_owned()),
     };
     // The last values and the end go together: most results are one write.
     let Attempt { rows, width, truncated, mut cells, send, .. } = attempt;
@@ -47,7 +47,7 @@ pub(super) fn run(
 /// Why a statement did not end well.
 #[derive(Debug, PartialEq)]
 enum Failed {
-    With(Outcome),
+    With(StatementOutcome),
     Memory {
         /// While the database was opened or made.
         in_setup: bool,
@@ -155,18 +155,18 @@ impl<S: FnMut(&[u8]) -> Result<()>> Attempt<'_, S> {
 }
 
 fn refused(what: &str) -> Failed {
-    Failed::With(Outcome::Refused(what.to_owned()))
+    Failed::With(StatementOutcome::Refused(what.to_owned()))
 }
 
 fn sql_error(what: &str) -> Failed {
-    Failed::With(Outcome::SqlError(what.to_owned()))
+    Failed::With(StatementOutcome::SqlError(what.to_owned()))
 }
 
 /// What a failure means: bounds and forbidden things are refused, the rest is wrong SQL.
 fn failed(error: &rusqlite::Error) -> Failed {
     let message = message(error);
     match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) => Failed::With(Outcome::Timeout),
+        Some(ErrorCode::OperationInterrupted) => Failed::With(StatementOutcome::Timeout),
         Some(ErrorCode::OutOfMemory) => Failed::Memory { in_setup: false },
         Some(
             ErrorCode::AuthorizationForStatementDenied
@@ -199,10 +199,12 @@ fn message(error: &rusqlite::Error) -> String {
 }
 
 /// A database that could not be opened, or made.
-fn of_setup(error: &rusqlite::Error, source: &Source) -> Failed {
+fn of_setup(error: &rusqlite::Error, source: &DatabaseSource) -> Failed {
     match failed(error) {
         Failed::Memory { .. } => Failed::Memory { in_setup: true },
-        Failed::With(Outcome::Timeout) if matches!(source, Source::File(_)) => Failed::With(Outcome::Timeout),
-        _ => Failed::With(Outcome::SetupFailed(message(error))),
+        Failed::With(StatementOutcome::Timeout) if matches!(source, DatabaseSource::File(_)) => {
+            Failed::With(StatementOutcome::Timeout)
+        }
+        _ => Failed::With(StatementOutcome::SetupFailed(message(error))),
     }
 }
