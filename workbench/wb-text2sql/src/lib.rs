@@ -1,6 +1,6 @@
 //! Text-to-SQL with retrieved examples: what retrieval is worth, by rules or by a language model.
 //!
-//! A training split becomes [`examples::Document`]s (database context and SQL); a retriever ranks them for each question,
+//! A training split becomes [`examples::ExampleDocument`]s (database context and SQL); a retriever ranks them for each question,
 //! [`examples::guard`] takes out those of the question's own database, and then either a model is prompted with them
 //! ([`Prompt`], [`sql_of_answer`]), or the [`predict::Predictor`] re-targets them by rules. [`experiment`] does so for
 //! every arm, and puts the arms beside each other.

@@ -9,7 +9,7 @@ use wb_sql::{
     spider::{SqlQuery, TableUnit, skeleton},
 };
 
-use crate::{predict::names, schema::Catalog};
+use crate::{predict::names, schema::SchemaCatalog};
 
 /// The share of gold's tables and columns that are there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub struct Recall {
 ///
 /// Examples come from other databases, so that recall is that of the query which was made with them. Columns that are
 /// named only in ON count for neither side; nested queries and set operations count.
-pub fn schema_recall(gold: &SqlQuery, predicted: &SqlQuery, catalog: &Catalog) -> Recall {
+pub fn schema_recall(gold: &SqlQuery, predicted: &SqlQuery, catalog: &SchemaCatalog) -> Recall {
     let ((gold_tables, gold_columns), (tables, columns)) = (named(gold, catalog), named(predicted, catalog));
     let share = |gold: &BTreeSet<usize>, found: &BTreeSet<usize>| {
         if gold.is_empty() { 1.0 } else { gold.intersection(found).count() as f64 / gold.len() as f64 }
@@ -33,7 +33,7 @@ pub fn schema_recall(gold: &SqlQuery, predicted: &SqlQuery, catalog: &Catalog) -
 }
 
 /// Tables, and columns outside of ON.
-fn named(query: &SqlQuery, catalog: &Catalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
+fn named(query: &SqlQuery, catalog: &SchemaCatalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
     let (tables, _) = names(query, catalog);
     let (_, columns) = names(&without_on(query), catalog);
     (tables, columns)

@@ -5,7 +5,7 @@ use std::path::Path;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, value::Serde};
 use serde::Serialize;
 
-use crate::{Error, Result, examples::Document};
+use crate::{Error, Result, examples::ExampleDocument};
 
 /// The template that is used unless a file is given.
 ///
@@ -52,7 +52,7 @@ impl Prompt {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.add_template_owned(NAME, text.to_owned()).map_err(failed)?;
         let prompt = Self { text: text.to_owned(), environment };
-        let document = Document { id: String::new(), db_id: String::new(), question: None, sql: String::new() };
+        let document = ExampleDocument { id: String::new(), db_id: String::new(), question: None, sql: String::new() };
         prompt.fill("", "", &[], &str::to_owned)?;
         prompt.fill("", "", &[(&document, String::new())], &str::to_owned)?;
         Ok(prompt)
@@ -85,7 +85,7 @@ impl Prompt {
         &self,
         question: &str,
         schema: &str,
-        examples: &[(&Document, String)],
+        examples: &[(&ExampleDocument, String)],
         fence: &dyn Fn(&str) -> String,
     ) -> Result<String> {
         let fenced = |text: &str| if text.is_empty() { String::new() } else { fence(text) };
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn both_arms_come_from_one_template() {
         let prompt = Prompt::new(DEFAULT_PROMPT).unwrap();
-        let document = Document {
+        let document = ExampleDocument {
             id: "train-00001".into(),
             db_id: "shop".into(),
             question: Some("How many?".into()),
@@ -146,7 +146,7 @@ mod tests {
         let prompt =
             Prompt::new("{{ context }}|{{ question }}|{% for one in example_list %}{{ one.sql }};{% endfor %}")
                 .unwrap();
-        let document = Document { id: String::new(), db_id: String::new(), question: None, sql: "s".into() };
+        let document = ExampleDocument { id: String::new(), db_id: String::new(), question: None, sql: "s".into() };
         let all = [(&document, String::new()), (&document, String::new())];
         assert_eq!(prompt.fill("q", "c", &all, &str::to_owned).unwrap(), "c|q|s;s;");
         for (text, expected) in [("{{ qestion }}", "undefined"), ("{% if %}", "syntax"), ("{{ question", "syntax")] {

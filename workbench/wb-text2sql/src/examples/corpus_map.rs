@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::Document;
+use super::ExampleDocument;
 use crate::{Error, Result};
 
 /// The name of the index in a folder.
@@ -20,7 +20,7 @@ pub const ARRAY_NAME: &str = "sql_rag_corpus_map.npy";
 pub struct MapEntry {
     /// The row of the index, from 0.
     pub position: usize,
-    /// [`Document::id`].
+    /// [`ExampleDocument::id`].
     pub id: String,
     /// The database.
     pub db_id: String,
@@ -38,8 +38,8 @@ pub struct CorpusMap {
 
 impl CorpusMap {
     /// The map of documents with the texts that were embedded, in the order of the index.
-    pub fn new<'a>(documents: impl IntoIterator<Item = (&'a Document, String)>) -> Self {
-        let entry = |(position, (document, text)): (usize, (&Document, String))| MapEntry {
+    pub fn new<'a>(documents: impl IntoIterator<Item = (&'a ExampleDocument, String)>) -> Self {
+        let entry = |(position, (document, text)): (usize, (&ExampleDocument, String))| MapEntry {
             position,
             id: document.id.clone(),
             db_id: document.db_id.clone(),

@@ -15,7 +15,7 @@ use crate::{Error, Result, schema::Catalogs};
 
 /// An example: a query over its database, with the question that it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Document {
+pub struct ExampleDocument {
     /// `train-00017` for entry 17 (from 0) of the first file of questions, `train2-00017` for that of the second,
     /// `gold-08123` for line 8123 (from 0) of the file of queries. It does not depend on what else is loaded.
     pub id: String,
@@ -34,7 +34,7 @@ pub struct Document {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TextFormat {
-    /// The schema, as [`Catalog::context`](crate::schema::Catalog::context) writes it.
+    /// The schema, as [`SchemaCatalog::context`](crate::schema::SchemaCatalog::context) writes it.
     pub context: bool,
     /// The question.
     pub question: bool,
@@ -68,7 +68,7 @@ impl TextFormat {
     /// # Errors
     ///
     /// If its database has no schema.
-    pub fn document(&self, document: &Document, catalogs: &Catalogs) -> Result<String> {
+    pub fn document(&self, document: &ExampleDocument, catalogs: &Catalogs) -> Result<String> {
         let catalog = catalogs.get(&document.db_id)?;
         let context = self.context.then(|| catalog.context());
         let question = document.question.as_deref().filter(|_| self.question);
@@ -98,9 +98,9 @@ pub(super) struct QuestionRow {
 
 /// The documents of a training split.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Training {
+pub struct TrainingExamples {
     /// Those with questions in the file's order, then those without.
-    pub documents: Vec<Document>,
+    pub documents: Vec<ExampleDocument>,
     /// Queries of the second file that the first has too, so often.
     pub repeated: usize,
 }
@@ -115,8 +115,12 @@ pub struct Training {
 ///
 /// With file and entry or line: what is no such list, an empty query or question, a line without a tab, a database that
 /// has no schema.
-pub fn training(questions: &[impl AsRef<Path>], gold: Option<&Path>, catalogs: &mut Catalogs) -> Result<Training> {
-    let mut training = Training::default();
+pub fn training(
+    questions: &[impl AsRef<Path>],
+    gold: Option<&Path>,
+    catalogs: &mut Catalogs,
+) -> Result<TrainingExamples> {
+    let mut training = TrainingExamples::default();
     let mut known: HashMap<(String, String), usize> = HashMap::new();
     for (file, questions) in questions.iter().map(AsRef::as_ref).enumerate() {
         let name = if file == 0 { "train".to_owned() } else { format!("train{}", file + 1) };
@@ -132,7 +136,7 @@ pub fn training(questions: &[impl AsRef<Path>], gold: Option<&Path>, catalogs: &
             }
             *known.entry((row.db_id.clone(), plain(&row.query))).or_default() += 1;
             let (question, sql) = (Some(row.question), row.query);
-            training.documents.push(Document { id: format!("{name}-{at:05}"), db_id: row.db_id, question, sql });
+            training.documents.push(ExampleDocument { id: format!("{name}-{at:05}"), db_id: row.db_id, question, sql });
         }
     }
     let Some(gold) = gold else { return Ok(training) };
@@ -150,14 +154,14 @@ pub fn training(questions: &[impl AsRef<Path>], gold: Option<&Path>, catalogs: &
             continue;
         }
         let (db_id, sql) = (db_id.trim().to_owned(), sql.trim().to_owned());
-        training.documents.push(Document { id: format!("gold-{at:05}"), db_id, question: None, sql });
+        training.documents.push(ExampleDocument { id: format!("gold-{at:05}"), db_id, question: None, sql });
     }
     Ok(training)
 }
 
 /// A question to answer, with its gold query where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct DatabaseQuestion {
     /// The database.
     pub db_id: String,
     /// The question.
@@ -172,10 +176,10 @@ pub struct Asked {
 /// # Errors
 ///
 /// With file and entry, as [`training`] has them.
-pub fn asked(path: &Path, catalogs: &Catalogs) -> Result<Vec<Asked>> {
+pub fn asked(path: &Path, catalogs: &Catalogs) -> Result<Vec<DatabaseQuestion>> {
     let rows = rows(path)?.into_iter().enumerate().map(|(at, row)| {
         check(path, || Some(format!("entry {at}")), &row.db_id, &row.query, catalogs)?;
-        Ok(Asked { db_id: row.db_id, question: row.question, gold: row.query })
+        Ok(DatabaseQuestion { db_id: row.db_id, question: row.question, gold: row.query })
     });
     rows.collect()
 }

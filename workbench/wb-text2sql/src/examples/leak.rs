@@ -2,7 +2,7 @@
 
 use wb_core::ranking::Ranking;
 
-use super::Document;
+use super::ExampleDocument;
 
 /// What the guard did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Guarded {
 ///
 /// `databases` are those of the questions, by [`Ranking::query`]. So that `keep` remain, rank deeper than `keep`: as
 /// deep as the largest database has documents, and `keep` more. Hits on documents that are not there are taken out too.
-pub fn guard(rankings: &mut [Ranking], documents: &[Document], databases: &[&str], keep: usize) -> Guarded {
+pub fn guard(rankings: &mut [Ranking], documents: &[ExampleDocument], databases: &[&str], keep: usize) -> Guarded {
     let mut guarded = Guarded::default();
     for ranking in rankings {
         let before = ranking.hits.len();
@@ -44,8 +44,12 @@ mod tests {
 
     #[test]
     fn own_examples_are_taken_out_and_counted() {
-        let document =
-            |db_id: &str| Document { id: String::new(), db_id: db_id.to_owned(), question: None, sql: String::new() };
+        let document = |db_id: &str| ExampleDocument {
+            id: String::new(),
+            db_id: db_id.to_owned(),
+            question: None,
+            sql: String::new(),
+        };
         let documents = ["a", "b", "a", "c"].map(document);
         let hit = |document| Hit { document, score: 1.0 };
         let ranking = |query, hits: &[usize]| Ranking { query, hits: hits.iter().map(|&at| hit(at)).collect() };

@@ -8,6 +8,6 @@ mod synthetic_rows;
 mod training_files;
 
 pub use corpus_map::{ARRAY_NAME, CorpusMap, INDEX_NAME, MAP_NAME, MapEntry};
-pub use documents::{Asked, Document, TextFormat, Training, asked, training};
+pub use documents::{DatabaseQuestion, ExampleDocument, TextFormat, TrainingExamples, asked, training};
 pub use leak::{Guarded, guard};
 pub use training_files::{ExamplesConfig, TrainingFiles};

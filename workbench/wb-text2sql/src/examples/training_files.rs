@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Pair, Task};
 
-use super::{Document, TextFormat, Training, synthetic_rows, training};
+use super::{ExampleDocument, TextFormat, TrainingExamples, synthetic_rows, training};
 use crate::{Error, Result, schema::Catalogs};
 
 /// The files of a training split, in the folder of the data set.
@@ -48,7 +48,7 @@ impl TrainingFiles {
     /// # Errors
     ///
     /// As [`training`] has them.
-    pub fn read(&self, folder: &Path, catalogs: &mut Catalogs) -> Result<Training> {
+    pub fn read(&self, folder: &Path, catalogs: &mut Catalogs) -> Result<TrainingExamples> {
         let questions: Vec<PathBuf> = self.questions.iter().map(|file| folder.join(file)).collect();
         training(&questions, self.gold.as_ref().map(|file| folder.join(file)).as_deref(), catalogs)
     }
@@ -126,7 +126,7 @@ impl ExamplesConfig {
         Ok((pairs, without))
     }
 
-    fn pair(&self, example: &Document, catalogs: &Catalogs) -> Result<Pair> {
+    fn pair(&self, example: &ExampleDocument, catalogs: &Catalogs) -> Result<Pair> {
         Ok(Pair {
             id: example.id.clone(),
             task: Task::Text2code,
@@ -139,7 +139,7 @@ impl ExamplesConfig {
     }
 
     /// The file that an example with a question stands in, by its id.
-    fn file_of(&self, example: &Document) -> String {
+    fn file_of(&self, example: &ExampleDocument) -> String {
         let number = example.id.strip_prefix("train").and_then(|rest| rest.split('-').next()).unwrap_or_default();
         let at = number.parse::<usize>().map_or(0, |number| number.saturating_sub(1));
         let file = self.training.questions.get(at);

@@ -2,14 +2,14 @@
 
 /// A query for a question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answered {
+pub struct AnsweredQuery {
     /// On one line; empty where there is none.
     pub sql: String,
     /// Why there is none.
     pub message: Option<String>,
 }
 
-impl Answered {
+impl AnsweredQuery {
     /// No query, and why.
     pub fn none(message: impl Into<String>) -> Self {
         Self { sql: String::new(), message: Some(message.into()) }

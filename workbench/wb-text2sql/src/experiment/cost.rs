@@ -5,13 +5,13 @@ use wb_llm::{Reply, Usage};
 
 /// Sums over an arm's replies, those out of the ledger too.
 #[derive(Debug, Default)]
-pub struct Costs {
+pub struct ReplyCosts {
     record: RagCost,
     uncounted: bool,
     milliseconds: Vec<f64>,
 }
 
-impl Costs {
+impl ReplyCosts {
     /// Counts a reply.
     pub fn add(&mut self, reply: &Reply) {
         self.record.asked += 1;
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn tokens_and_times_are_those_of_all_replies() {
-        let mut costs = Costs::default();
+        let mut costs = ReplyCosts::default();
         for milliseconds in [30, 10, 20] {
             costs.add(&answered(Some(5), milliseconds));
         }
@@ -84,10 +84,10 @@ mod tests {
         assert_eq!((record.asked, record.rejected, record.repairs, record.repaired), (4, 1, 2, 1));
         assert_eq!((record.prompt_tokens, record.completion_tokens), (Some(15), Some(6)));
         assert_eq!((record.latency_median_ms, record.latency_p95_ms), (Some(20.0), Some(30.0)));
-        let mut costs = Costs::default();
+        let mut costs = ReplyCosts::default();
         costs.add(&answered(None, 1));
         costs.add(&answered(Some(1), 1));
         assert_eq!(costs.record().prompt_tokens, None);
-        assert_eq!(Costs::default().record(), RagCost::default());
+        assert_eq!(ReplyCosts::default().record(), RagCost::default());
     }
 }

@@ -15,7 +15,7 @@ use wb_retrieval::faiss::FlatIp;
 use crate::{
     Error, Result,
     examples::{
-        ARRAY_NAME, CorpusMap, Document, INDEX_NAME, MAP_NAME,
+        ARRAY_NAME, CorpusMap, ExampleDocument, INDEX_NAME, MAP_NAME,
         corpus_array::{read_texts, write_texts},
         documents::plain,
     },
@@ -44,7 +44,7 @@ type Embed<'a> = dyn Fn(&[&str], &mut dyn FnMut(Progress)) -> Result<Array2<f32>
 impl Index {
     /// Reads a folder that was named by the user, whatever wrote it. Rows are found by the ids in the map, and in a folder
     /// without a map by the texts in NumPy's array.
-    pub fn read(folder: &Path, examples: &[Document], texts: &[String], dim: usize) -> Result<Self> {
+    pub fn read(folder: &Path, examples: &[ExampleDocument], texts: &[String], dim: usize) -> Result<Self> {
         let path = folder.join(INDEX_NAME);
         let index = FlatIp::read(&path)?;
         if index.dimension != dim {
@@ -69,7 +69,7 @@ impl Index {
     /// The vectors in a folder of ours, made and written where they are not there or of something else.
     pub fn kept(
         folder: &Path,
-        examples: &[Document],
+        examples: &[ExampleDocument],
         texts: &[String],
         encoder: &Fingerprint,
         embed: &Embed<'_>,
@@ -113,10 +113,10 @@ fn wrong(path: &Path, message: String, hint: &str) -> Error {
 }
 
 /// The row of each example, by the ids of a map.
-fn rows_by_id(path: &Path, index: &FlatIp, examples: &[Document]) -> Result<Vec<usize>> {
+fn rows_by_id(path: &Path, index: &FlatIp, examples: &[ExampleDocument]) -> Result<Vec<usize>> {
     let map = CorpusMap::read(path, index.len())?;
     let rows: HashMap<&str, usize> = map.entries.iter().map(|entry| (entry.id.as_str(), entry.position)).collect();
-    let row = |example: &Document| {
+    let row = |example: &ExampleDocument| {
         let message = || format!("no vector for example {} of {}", example.id, examples.len());
         rows.get(example.id.as_str()).copied().ok_or_else(|| wrong(path, message(), SAME_TRAINING))
     };
@@ -125,7 +125,7 @@ fn rows_by_id(path: &Path, index: &FlatIp, examples: &[Document]) -> Result<Vec<
 
 /// The row of each example, by the texts of an array: the row with the example's own text. Where another program made
 /// its texts in a form of its own, the rows must stand in the order of the examples, each with the example's query in it.
-fn rows_by_text(path: &Path, index: &FlatIp, examples: &[Document], texts: &[String]) -> Result<Vec<usize>> {
+fn rows_by_text(path: &Path, index: &FlatIp, examples: &[ExampleDocument], texts: &[String]) -> Result<Vec<usize>> {
     let found = read_texts(path, index.len())?;
     let places: HashMap<&str, usize> = found.iter().enumerate().rev().map(|(row, text)| (&**text, row)).collect();
     let Some(missing) = texts.iter().position(|text| !places.contains_key(text.as_str())) else {
@@ -169,8 +169,8 @@ mod tests {
 
     use super::*;
 
-    fn example(id: &str) -> Document {
-        Document { id: id.into(), db_id: "d".into(), question: None, sql: "SELECT 1".into() }
+    fn example(id: &str) -> ExampleDocument {
+        ExampleDocument { id: id.into(), db_id: "d".into(), question: None, sql: "SELECT 1".into() }
     }
 
     /// Vectors of two numbers: the text's length, and how often something was embedded.
@@ -212,7 +212,7 @@ mod tests {
         let rows = [example("b"), example("a")];
         CorpusMap::new(rows.iter().map(|one| (one, String::new()))).write(&folder.path().join(MAP_NAME)).unwrap();
         let read = |ids: &[&str], dim| {
-            let examples: Vec<Document> = ids.iter().map(|id| example(id)).collect();
+            let examples: Vec<ExampleDocument> = ids.iter().map(|id| example(id)).collect();
             Index::read(folder.path(), &examples, &vec![String::new(); ids.len()], dim)
         };
         assert_eq!(read(&["a", "b"], 2).unwrap().vectors.into_raw_vec_and_offset().0, [3.0, 4.0, 1.0, 2.0]);
@@ -226,8 +226,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         FlatIp::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap().write(&folder.path().join(INDEX_NAME)).unwrap();
         let examples = [("a", "SELECT 1"), ("b", "SELECT x  FROM t;")]
-            .map(|(id, sql)| Document { sql: sql.into(), ..example(id) });
-        let read = |examples: &[Document], texts: &[&str]| {
+            .map(|(id, sql)| ExampleDocument { sql: sql.into(), ..example(id) });
+        let read = |examples: &[ExampleDocument], texts: &[&str]| {
             let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
             let read = Index::read(folder.path(), examples, &texts, 2);
             read.map(|index| index.vectors.into_raw_vec_and_offset().0).map_err(|error| error.to_string())

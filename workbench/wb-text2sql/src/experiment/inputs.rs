@@ -18,21 +18,21 @@ use wb_sql::{
 
 use crate::{
     Error, RagConfig, Result,
-    examples::{self, Asked, Document},
+    examples::{self, DatabaseQuestion, ExampleDocument},
     predict::Predictor,
     schema::{Catalogs, Cells},
 };
 
 /// Everything that was read. Questions are in the order of the file.
-pub struct Inputs {
+pub struct RagInputs {
     /// Schemas.
     pub catalogs: Catalogs,
     /// What is retrieved.
-    pub examples: Vec<Document>,
+    pub examples: Vec<ExampleDocument>,
     /// Queries of the second file that the lists have too.
     pub repeated: usize,
     /// What is asked.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<DatabaseQuestion>,
     /// Each question's place in the file.
     pub places: Vec<usize>,
     /// The right queries; none where the grammar does not read one.
@@ -45,7 +45,7 @@ pub struct Inputs {
     pub unread: usize,
 }
 
-impl Inputs {
+impl RagInputs {
     /// Reads all of it.
     pub fn read(
         config: &RagConfig,
@@ -67,8 +67,9 @@ impl Inputs {
             return Err(Error::data(folder.join(&config.questions), None, "there are no questions"));
         }
         let places = places(config.sample, all.len(), seed);
-        let asked: Vec<Asked> = places.iter().map(|&at| all[at].clone()).collect();
-        let gold_of = |one: &Asked| Ok(parse(&one.gold, &catalogs.get(&one.db_id)?.schema, config.compat).ok());
+        let asked: Vec<DatabaseQuestion> = places.iter().map(|&at| all[at].clone()).collect();
+        let gold_of =
+            |one: &DatabaseQuestion| Ok(parse(&one.gold, &catalogs.get(&one.db_id)?.schema, config.compat).ok());
         let gold = asked.iter().map(gold_of).collect::<Result<Vec<_>>>()?;
         let root = databases.map_or_else(|| folder.join("database"), Path::to_path_buf);
         let ids = asked.iter().map(|one| one.db_id.as_str());
@@ -102,7 +103,7 @@ fn places(sample: usize, all: usize, seed: Seed) -> Vec<usize> {
 }
 
 fn cells(
-    asked: &[Asked],
+    asked: &[DatabaseQuestion],
     catalogs: &Catalogs,
     databases: &QuestionDatabases,
     pool: &WorkerPool,

@@ -1,7 +1,7 @@
 //! What retrieval is worth: queries without retrieved examples and with those of each retriever, on the same questions
 //! with the same seeds, judged and compared.
 //!
-//! [`Inputs`] are read once; [`RagExperiment::arm`] answers and judges all questions by one retriever, or without;
+//! [`RagInputs`] are read once; [`RagExperiment::arm`] answers and judges all questions by one retriever, or without;
 //! [`RagExperiment::record`] puts the arms beside each other.
 
 mod answers;
@@ -28,11 +28,11 @@ use wb_sql::{
 };
 
 pub use self::{
-    answers::Answered,
+    answers::AnsweredQuery,
     check::check_files,
-    inputs::Inputs,
+    inputs::RagInputs,
     model::LanguageModel,
-    record::Arm,
+    record::JudgedArm,
     requirements::refusals,
     retrieve::{OpenEncoder, Retrieved},
 };
@@ -54,7 +54,7 @@ pub struct RagExperiment<'a> {
     /// The folder of predictions and indexes, which is there.
     pub out: &'a Path,
     /// What is asked, of which examples and databases.
-    pub inputs: &'a Inputs,
+    pub inputs: &'a RagInputs,
     /// The examples' queries, read.
     pub predictor: &'a Predictor<'a>,
     /// Runs queries.
@@ -78,7 +78,7 @@ impl RagExperiment<'_> {
         retriever: Option<&RetrieverChoice>,
         encoder: Option<OpenEncoder<'_>>,
         progress: &mut SendProgress<'_>,
-    ) -> Result<Arm> {
+    ) -> Result<JudgedArm> {
         let name = retriever.map_or_else(|| WITHOUT.to_owned(), RetrieverChoice::name);
         let retrieved = match retriever {
             Some(retriever) => {
@@ -108,7 +108,7 @@ impl RagExperiment<'_> {
         };
         let judged = self.judge(&answered, progress)?;
         self.write_predictions(&name, &answered)?;
-        Ok(Arm { name, retrieved, answered, judged, cost })
+        Ok(JudgedArm { name, retrieved, answered, judged, cost })
     }
 
     /// The arms beside each other.
@@ -116,7 +116,7 @@ impl RagExperiment<'_> {
     /// # Errors
     ///
     /// If an example's database has no schema.
-    pub fn record(&self, arms: &[Arm]) -> Result<Rag> {
+    pub fn record(&self, arms: &[JudgedArm]) -> Result<Rag> {
         let protocols = protocols(self.judge_options(), self.inputs.databases.is_suite());
         record((self.name, protocols, self.facts()), self.config, self.inputs, self.predictor, arms, self.seed)
     }
@@ -126,7 +126,7 @@ impl RagExperiment<'_> {
     }
 
     /// Verdicts on an arm's queries.
-    fn judge(&self, answered: &[Answered], progress: &mut SendProgress<'_>) -> Result<Vec<JudgedPrediction>> {
+    fn judge(&self, answered: &[AnsweredQuery], progress: &mut SendProgress<'_>) -> Result<Vec<JudgedPrediction>> {
         let inputs = self.inputs;
         let predicted = inputs.asked.iter().zip(answered).map(|(asked, answered)| {
             let schema = &inputs.catalogs.get(&asked.db_id)?.schema;
@@ -139,7 +139,7 @@ impl RagExperiment<'_> {
     }
 
     /// `SQL TAB db_id` lines, which `wb bench spider --predictions` reads.
-    fn write_predictions(&self, arm: &str, answered: &[Answered]) -> Result<()> {
+    fn write_predictions(&self, arm: &str, answered: &[AnsweredQuery]) -> Result<()> {
         let asked = self.inputs.asked.iter().zip(answered);
         let lines: String = asked.map(|(asked, answered)| format!("{}\t{}\n", answered.sql, asked.db_id)).collect();
         Ok(atomic::write(&self.out.join(format!("predictions-{arm}.sql")), lines.as_bytes())?)
@@ -212,7 +212,7 @@ mod tests {
             StatementLimits::default(),
             1,
         );
-        let inputs = Inputs::read(&config, None, &pool, Seed(1), &mut |_| ()).unwrap();
+        let inputs = RagInputs::read(&config, None, &pool, Seed(1), &mut |_| ()).unwrap();
         check(&RagExperiment {
             name: "made",
             config: &config,
@@ -231,7 +231,7 @@ mod tests {
     fn a_prediction_is_judged_as_the_benchmark_judges_its_file() {
         with_experiment("train.json", |experiment| {
             let sql = "SELECT name FROM shop WHERE city = value".to_owned();
-            let answered = [Answered { sql, message: None }];
+            let answered = [AnsweredQuery { sql, message: None }];
             let judged = experiment.judge(&answered, &mut |_| ()).unwrap();
             experiment.write_predictions("made", &answered).unwrap();
             let submission = SqlSubmission {

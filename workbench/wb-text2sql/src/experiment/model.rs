@@ -17,8 +17,8 @@ use wb_sql::{
     execute::{Execution, Seat, StatementOutcome, WorkerPool},
 };
 
-use super::{answers::Answered, cost::Costs, inputs::Inputs};
-use crate::{Prompt, Result, answer::on_one_line, config::ModelConfig, examples::Document, sql_of_answer, vote};
+use super::{answers::AnsweredQuery, cost::ReplyCosts, inputs::RagInputs};
+use crate::{Prompt, Result, answer::on_one_line, config::ModelConfig, examples::ExampleDocument, sql_of_answer, vote};
 
 /// Rows of a result that are looked at for a vote.
 const ROWS: u64 = 100_000;
@@ -45,7 +45,7 @@ pub(super) struct Model<'a> {
     /// The file of the questions, by which they are called.
     pub questions: &'a Path,
     /// What is asked, and where it runs.
-    pub inputs: &'a Inputs,
+    pub inputs: &'a RagInputs,
     /// What runs it.
     pub pool: &'a WorkerPool,
     /// The run's.
@@ -67,8 +67,8 @@ impl Model<'_> {
         &self,
         rankings: Option<&[Ranking]>,
         progress: &mut SendProgress<'_>,
-    ) -> Result<(Vec<Answered>, RagCost)> {
-        let mut costs = Costs::default();
+    ) -> Result<(Vec<AnsweredQuery>, RagCost)> {
+        let mut costs = ReplyCosts::default();
         let all: Vec<usize> = (0..self.inputs.asked.len()).collect();
         let prompts = all.iter().map(|&at| self.messages(at, rankings)).collect::<Result<Vec<_>>>()?;
         let samples = self.config.samples;
@@ -98,8 +98,8 @@ impl Model<'_> {
             self.repair(round, &mut chosen, &mut costs, progress)?;
         }
         let answered = chosen.into_iter().map(|turn| match turn.sql {
-            Some(sql) => Answered { sql, message: None },
-            None => Answered::none(turn.why_not.unwrap_or_default()),
+            Some(sql) => AnsweredQuery { sql, message: None },
+            None => AnsweredQuery::none(turn.why_not.unwrap_or_default()),
         });
         Ok((answered.collect(), costs.record()))
     }
@@ -110,7 +110,7 @@ impl Model<'_> {
         let asked = &inputs.asked[at];
         let context = inputs.catalogs.get(&asked.db_id)?.context();
         let hits = rankings.map_or(&[][..], |rankings| &rankings[at].hits);
-        let examples: Vec<(&Document, String)> = hits
+        let examples: Vec<(&ExampleDocument, String)> = hits
             .iter()
             .map(|hit| {
                 let example = &inputs.examples[hit.document];
@@ -144,7 +144,12 @@ impl Model<'_> {
         }
     }
 
-    fn ask(&self, questions: &[LlmQuestion], costs: &mut Costs, progress: &mut SendProgress<'_>) -> Result<Vec<Turn>> {
+    fn ask(
+        &self,
+        questions: &[LlmQuestion],
+        costs: &mut ReplyCosts,
+        progress: &mut SendProgress<'_>,
+    ) -> Result<Vec<Turn>> {
         let mut done = 0;
         let mut each = |_: usize, _: &Reply| {
             done += 1;
@@ -183,7 +188,7 @@ impl Model<'_> {
         &self,
         round: u32,
         chosen: &mut [Turn],
-        costs: &mut Costs,
+        costs: &mut ReplyCosts,
         progress: &mut SendProgress<'_>,
     ) -> Result<()> {
         let broken: Vec<usize> = (0..chosen.len()).filter(|&at| fault(&chosen[at]).is_some()).collect();

@@ -6,7 +6,7 @@ use wb_sql::{
     execute::{CellValue, Execution, Seat, StatementOutcome, WorkerPool},
 };
 
-use super::{answers::Answered, inputs::Inputs};
+use super::{answers::AnsweredQuery, inputs::RagInputs};
 use crate::{
     RagConfig, Result,
     config::NearestConfig,
@@ -16,12 +16,12 @@ use crate::{
 /// A query for each question, with these examples or without any.
 pub fn answers(
     (config, nearest): (&RagConfig, &NearestConfig),
-    inputs: &Inputs,
+    inputs: &RagInputs,
     predictor: &Predictor<'_>,
     rankings: Option<&[Ranking]>,
     pool: &WorkerPool,
     progress: &mut SendProgress<'_>,
-) -> Result<Vec<Answered>> {
+) -> Result<Vec<AnsweredQuery>> {
     let how = nearest.with_top_k(config.top_k);
     let work = |seat: &mut Seat<'_>, (): &mut (), at: &usize| {
         let (asked, source) = (&inputs.asked[*at], inputs.source(*at));
@@ -46,8 +46,8 @@ pub fn answers(
     let predictions = pool.each(&numbers, work, &mut done)?;
     let one = |prediction: Result<Prediction>| {
         Ok(match prediction?.sql {
-            Ok(sql) => Answered { sql, message: None },
-            Err(reason) => Answered { sql: String::new(), message: Some(reason.to_string()) },
+            Ok(sql) => AnsweredQuery { sql, message: None },
+            Err(reason) => AnsweredQuery { sql: String::new(), message: Some(reason.to_string()) },
         })
     };
     predictions.into_iter().map(one).collect()

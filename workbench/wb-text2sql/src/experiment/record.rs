@@ -11,17 +11,17 @@ use wb_sql::{
     spider::{SqlQuery, parse},
 };
 
-use super::{answers::Answered, inputs::Inputs, retrieve::Retrieved};
+use super::{answers::AnsweredQuery, inputs::RagInputs, retrieve::Retrieved};
 use crate::{RagConfig, Result, paired::bootstrap_difference, predict::Predictor, schema_recall, skeleton_match};
 
 /// An arm with everything that came of it.
-pub struct Arm {
+pub struct JudgedArm {
     /// Its name.
     pub name: String,
     /// What was retrieved; none without retrieval.
     pub retrieved: Option<Retrieved>,
     /// Its queries.
-    pub answered: Vec<Answered>,
+    pub answered: Vec<AnsweredQuery>,
     /// What became of them.
     pub judged: Vec<JudgedPrediction>,
     /// What a language model took.
@@ -35,9 +35,9 @@ const Z: f64 = 1.96;
 pub fn record(
     (name, protocols, facts): (&str, [String; 2], Vec<String>),
     config: &RagConfig,
-    inputs: &Inputs,
+    inputs: &RagInputs,
     predictor: &Predictor<'_>,
-    arms: &[Arm],
+    arms: &[JudgedArm],
     seed: Seed,
 ) -> Result<Rag> {
     let mut pairs = Vec::new();
@@ -66,7 +66,7 @@ fn share(all: impl Iterator<Item = Option<bool>>) -> RagShare {
     RagShare { right: right as u64, of: of as u64, value, low: interval.low, high: interval.high }
 }
 
-fn arm(config: &RagConfig, inputs: &Inputs, predictor: &Predictor<'_>, arm: &Arm) -> Result<RagArm> {
+fn arm(config: &RagConfig, inputs: &RagInputs, predictor: &Predictor<'_>, arm: &JudgedArm) -> Result<RagArm> {
     let of = |which: &dyn Fn(&JudgedPrediction) -> Option<bool>| share(arm.judged.iter().map(which));
     let level = |level: QueryHardness| {
         let own = || arm.judged.iter().filter(move |judged| judged.exact.hardness == Some(level));
@@ -102,7 +102,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Means over the questions whose gold query can be read.
-fn recall(config: &RagConfig, inputs: &Inputs, arm: &Arm) -> Result<[f64; 2]> {
+fn recall(config: &RagConfig, inputs: &RagInputs, arm: &JudgedArm) -> Result<[f64; 2]> {
     let mut all = Vec::new();
     for (at, gold) in inputs.gold.iter().enumerate() {
         let (Some(gold), asked) = (gold, &inputs.asked[at]) else { continue };
@@ -114,7 +114,7 @@ fn recall(config: &RagConfig, inputs: &Inputs, arm: &Arm) -> Result<[f64; 2]> {
     Ok([mean(all.iter().map(|one| one.tables)), mean(all.iter().map(|one| one.columns))])
 }
 
-fn forms(inputs: &Inputs, predictor: &Predictor<'_>, retrieved: &Retrieved) -> RagForms {
+fn forms(inputs: &RagInputs, predictor: &Predictor<'_>, retrieved: &Retrieved) -> RagForms {
     let matches: Vec<_> = inputs
         .gold
         .iter()
@@ -136,8 +136,8 @@ fn forms(inputs: &Inputs, predictor: &Predictor<'_>, retrieved: &Retrieved) -> R
 /// Two arms on the questions on which both have a verdict.
 fn pair(
     metric: &str,
-    first: &Arm,
-    second: &Arm,
+    first: &JudgedArm,
+    second: &JudgedArm,
     of: &dyn Fn(&JudgedPrediction) -> Option<bool>,
     seed: Seed,
 ) -> Result<RagPair> {
@@ -159,7 +159,7 @@ fn pair(
     })
 }
 
-fn question(inputs: &Inputs, arms: &[Arm], at: usize) -> RagQuestion {
+fn question(inputs: &RagInputs, arms: &[JudgedArm], at: usize) -> RagQuestion {
     let asked = &inputs.asked[at];
     RagQuestion {
         index: inputs.places[at],
@@ -171,7 +171,7 @@ fn question(inputs: &Inputs, arms: &[Arm], at: usize) -> RagQuestion {
     }
 }
 
-fn answer(inputs: &Inputs, arm: &Arm, at: usize) -> RagAnswer {
+fn answer(inputs: &RagInputs, arm: &JudgedArm, at: usize) -> RagAnswer {
     let (answered, judged) = (&arm.answered[at], &arm.judged[at]);
     let hits = arm.retrieved.as_ref().map_or(&[][..], |retrieved| &retrieved.rankings[at].hits);
     let example = |hit: &wb_core::Hit| {

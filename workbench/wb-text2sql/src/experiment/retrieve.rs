@@ -8,7 +8,7 @@ use wb_core::{Encoder, Hit, Interaction, Progress, Ranking, Seed, Side};
 use wb_retrieval::{inner_product::inner_products, top_k::top_k};
 use wb_sql::exact::{component_f1, parts};
 
-use super::{index::Index, inputs::Inputs};
+use super::{index::Index, inputs::RagInputs};
 use crate::{
     Error, RagConfig, Result,
     config::{EncoderArm, RetrieverChoice},
@@ -41,7 +41,7 @@ pub struct OpenEncoder<'a> {
 pub(super) struct Retrieval<'a> {
     pub retriever: &'a RetrieverChoice,
     pub config: &'a RagConfig,
-    pub inputs: &'a Inputs,
+    pub inputs: &'a RagInputs,
     /// The examples' queries, read.
     pub predictor: &'a Predictor<'a>,
     /// The encoder, for a retriever that embeds.
@@ -136,7 +136,7 @@ impl Retrieval<'_> {
 }
 
 /// So deep that enough is left when a question's own database is taken out.
-fn depth(config: &RagConfig, inputs: &Inputs) -> usize {
+fn depth(config: &RagConfig, inputs: &RagInputs) -> usize {
     let mut of: HashMap<&str, usize> = HashMap::new();
     for example in &inputs.examples {
         *of.entry(&example.db_id).or_default() += 1;
@@ -146,7 +146,7 @@ fn depth(config: &RagConfig, inputs: &Inputs) -> usize {
 }
 
 /// Examples with a question, in an order that is drawn for each question.
-fn random(inputs: &Inputs, seed: Seed, depth: usize) -> Vec<Ranking> {
+fn random(inputs: &RagInputs, seed: Seed, depth: usize) -> Vec<Ranking> {
     let with: Vec<usize> = (0..inputs.examples.len()).filter(|&at| inputs.examples[at].question.is_some()).collect();
     let one = |query: usize| {
         let order = seed.permutation_at("random example", inputs.places[query] as u64, with.len());
@@ -157,7 +157,7 @@ fn random(inputs: &Inputs, seed: Seed, depth: usize) -> Vec<Ranking> {
 }
 
 /// By the F1 of an example's components with the gold query's.
-fn oracle(inputs: &Inputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ranking> {
+fn oracle(inputs: &RagInputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ranking> {
     let all: Vec<_> = (0..inputs.examples.len()).map(|at| predictor.query(at).map(parts)).collect();
     let one = |query: usize| {
         let Some(gold) = inputs.gold[query].as_ref().map(parts) else { return Ranking { query, hits: Vec::new() } };
@@ -172,7 +172,7 @@ fn oracle(inputs: &Inputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ranki
 /// By any contestant of the benchmarks.
 fn scored(
     contestant: &BenchContestant<'_>,
-    inputs: &Inputs,
+    inputs: &RagInputs,
     examples: &[String],
     depth: usize,
     progress: &mut dyn FnMut(Progress),

@@ -4,7 +4,7 @@ use wb_sql::spider::Aggregate;
 
 use super::cues::{self, has};
 use crate::{
-    schema::{Catalog, Cells, ColumnKind},
+    schema::{Cells, ColumnKind, SchemaCatalog},
     words::{Word, words},
 };
 
@@ -106,7 +106,7 @@ impl Links {
     /// singular or plural; words of the table's own name may be missing (`pet_age` is named by `age` where pets are
     /// spoken of); so may others of a long name, for a lower score. Longer names come first, and a word names one thing.
     /// Values are quoted texts, numbers, and words that stand in the database.
-    pub fn new(question: &str, catalog: &Catalog, cells: &Cells) -> Self {
+    pub fn new(question: &str, catalog: &SchemaCatalog, cells: &Cells) -> Self {
         let mut links = Self { words: words(question), ..Self::default() };
         let mut taken: Vec<bool> = links.words.iter().map(|word| word.quoted || word.number().is_some()).collect();
         links.written_values(cells, &mut taken, true);
@@ -198,7 +198,7 @@ impl Links {
     }
 
     /// Where several columns have one name, those of tables that are named come first, the nearest before others.
-    fn prefer_named_tables(&mut self, catalog: &Catalog) {
+    fn prefer_named_tables(&mut self, catalog: &SchemaCatalog) {
         let mut tables = self.tables.clone();
         // A column or value that only one table has speaks for that table.
         let sure = self
@@ -255,7 +255,7 @@ impl Links {
     }
 
     /// The column that a value is compared with: one in which it stands, or one that is named next to it.
-    fn column_of_value(&mut self, at: usize, catalog: &Catalog) {
+    fn column_of_value(&mut self, at: usize, catalog: &SchemaCatalog) {
         let value = &self.values[at];
         if value.purpose != Purpose::Filter {
             return;
@@ -328,7 +328,7 @@ impl Links {
         }
     }
 
-    fn name_all(&mut self, catalog: &Catalog, taken: &mut [bool]) {
+    fn name_all(&mut self, catalog: &SchemaCatalog, taken: &mut [bool]) {
         let mut found = super::names::found(&self.words, catalog, taken);
         // Whole names of many words first, then earlier ones; then tables before columns.
         found.sort_by(|one, other| {

@@ -1,7 +1,7 @@
 //! Where a question's words are the words of a table's or column's name.
 
 use super::cues::stands_for;
-use crate::{schema::Catalog, words::Word};
+use crate::{schema::SchemaCatalog, words::Word};
 
 /// A name found in a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ const LEAST: f64 = 0.45;
 const LEAST_OF_TABLE: f64 = 0.5;
 
 /// All names that the question may name, but for words that are taken.
-pub(crate) fn found(words: &[Word], catalog: &Catalog, taken: &[bool]) -> Vec<Found> {
+pub(crate) fn found(words: &[Word], catalog: &SchemaCatalog, taken: &[bool]) -> Vec<Found> {
     let mut all = Vec::new();
     for (place, table) in catalog.tables.iter().enumerate() {
         if table.columns.iter().any(|&at| catalog.columns[at].plain) {

@@ -9,7 +9,7 @@ use crate::{
         ColumnMention, Links,
         cues::{self, has},
     },
-    schema::{Catalog, ColumnKind},
+    schema::{ColumnKind, SchemaCatalog},
 };
 
 /// How a column of the example is used.
@@ -44,7 +44,7 @@ pub(crate) struct Assignment {
 ///
 /// Columns that are keys and no result (`GROUP BY t.id`) get none: they follow from the tables. Columns of SELECT may be
 /// fewer or more than the example has.
-pub(crate) fn assign(source: &SqlQuery, from: &Catalog, to: &Catalog, links: &Links) -> Assignment {
+pub(crate) fn assign(source: &SqlQuery, from: &SchemaCatalog, to: &SchemaCatalog, links: &Links) -> Assignment {
     let mut slots: Vec<(Name, Slot)> = Vec::new();
     collect(source, from, 0, &mut slots);
     slots.retain(|(_, slot)| slot.column.is_some() && !slot.literal_only);
@@ -109,7 +109,7 @@ fn extras(
     source: &SqlQuery,
     slots: &[(Name, Slot)],
     used: &[bool],
-    (to, links): (&Catalog, &Links),
+    (to, links): (&SchemaCatalog, &Links),
     out: &mut Assignment,
 ) {
     // A count that is not asked for gives way to what is named.
@@ -163,14 +163,21 @@ pub(crate) fn asks_count(links: &Links) -> bool {
         || has(&links.words, 0..links.words.len(), "count|total|number|amount|many")
 }
 
-fn numeric(catalog: &Catalog, column: usize) -> bool {
+fn numeric(catalog: &SchemaCatalog, column: usize) -> bool {
     let column = &catalog.columns[column];
     matches!(column.kind, ColumnKind::Number | ColumnKind::Time) && !column.key
         || column.stems.iter().any(|stem| matches!(stem.as_str(), "age" | "year" | "date" | "rating" | "weight"))
 }
 
 /// What speaks for and against a mention in a slot, besides its name.
-fn fit(slot: &Slot, mention: &ColumnMention, from: &Catalog, to: &Catalog, column: usize, grouped: bool) -> f64 {
+fn fit(
+    slot: &Slot,
+    mention: &ColumnMention,
+    from: &SchemaCatalog,
+    to: &SchemaCatalog,
+    column: usize,
+    grouped: bool,
+) -> f64 {
     let number = numeric(to, column);
     let mut score = 0.0;
     if slot.column.is_some_and(|at| from.columns[at].kind == to.columns[column].kind) {
@@ -201,7 +208,7 @@ fn fit(slot: &Slot, mention: &ColumnMention, from: &Catalog, to: &Catalog, colum
     score
 }
 
-fn collect(query: &SqlQuery, from: &Catalog, depth: usize, slots: &mut Vec<(Name, Slot)>) {
+fn collect(query: &SqlQuery, from: &SchemaCatalog, depth: usize, slots: &mut Vec<(Name, Slot)>) {
     let mut add = |name: Name, set: &dyn Fn(&mut Slot)| {
         let at = slots.iter().position(|(own, _)| *own == name).unwrap_or_else(|| {
             let column = from.column(name);

@@ -12,7 +12,7 @@ use crate::{
         Links, Purpose,
         cues::{self, has},
     },
-    schema::Catalog,
+    schema::SchemaCatalog,
 };
 
 /// A query that was built.
@@ -27,8 +27,8 @@ pub(crate) struct Built {
 
 /// Builds queries for one question and one assignment.
 pub(crate) struct Builder<'a> {
-    pub from: &'a Catalog,
-    pub to: &'a Catalog,
+    pub from: &'a SchemaCatalog,
+    pub to: &'a SchemaCatalog,
     pub links: &'a Links,
     pub assignment: &'a Assignment,
     /// Which values have been taken.
@@ -49,7 +49,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(from: &'a Catalog, to: &'a Catalog, links: &'a Links, assignment: &'a Assignment) -> Self {
+    pub fn new(from: &'a SchemaCatalog, to: &'a SchemaCatalog, links: &'a Links, assignment: &'a Assignment) -> Self {
         Self { from, to, links, assignment, used: vec![false; links.values.len()], excludes: false, score: 0.0 }
     }
 

@@ -5,7 +5,7 @@ use crate::{
         Links,
         cues::{DIRECTIONS, has},
     },
-    schema::Catalog,
+    schema::SchemaCatalog,
 };
 
 /// Tables in the order of FROM, and the equalities that join them.
@@ -21,7 +21,7 @@ pub struct Joined {
 /// included. None where there is no way.
 ///
 /// Of several keys between two tables the question's words decide (`arriving`, `from`), else the first.
-pub fn join(catalog: &Catalog, wanted: &[usize], links: &Links) -> Option<Joined> {
+pub fn join(catalog: &SchemaCatalog, wanted: &[usize], links: &Links) -> Option<Joined> {
     let mut joined = Joined { tables: wanted.first().map(|&first| vec![first])?, on: Vec::new() };
     for &table in &wanted[1..] {
         let path = catalog.path(&joined.tables, table)?;
@@ -37,7 +37,7 @@ pub fn join(catalog: &Catalog, wanted: &[usize], links: &Links) -> Option<Joined
 }
 
 /// The foreign key between two tables that the question means.
-pub fn edge(catalog: &Catalog, one: usize, other: usize, links: &Links) -> Option<(usize, usize)> {
+pub fn edge(catalog: &SchemaCatalog, one: usize, other: usize, links: &Links) -> Option<(usize, usize)> {
     let all: Vec<(usize, usize)> = catalog.edges(one, other).collect();
     let named = |&(from, to): &(usize, usize)| {
         let stems = || [from, to].into_iter().flat_map(|at| &catalog.columns[at].stems);

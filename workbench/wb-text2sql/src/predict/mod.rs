@@ -9,6 +9,6 @@ mod joins;
 mod predictor;
 mod render;
 
-pub use predictor::{Candidate, PredictConfig, Prediction, Predictor, Ran, Reason};
+pub use predictor::{PredictConfig, Prediction, Predictor, QueryCandidate, Ran, Reason};
 
 pub(crate) use predictor::names;

@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     Result,
-    examples::{Asked, Document, documents},
+    examples::{DatabaseQuestion, ExampleDocument, documents},
     link::Links,
-    schema::{Catalog, Catalogs, Cells},
+    schema::{Catalogs, Cells, SchemaCatalog},
 };
 
 /// Why there is no query.
@@ -103,7 +103,7 @@ impl PredictConfig {
 
 /// One example's query, re-targeted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct QueryCandidate {
     /// The example's place in the documents; none for the fixed form.
     pub document: Option<usize>,
     /// The query, or why there is none.
@@ -122,14 +122,14 @@ pub struct Prediction {
     /// The place of the chosen candidate.
     pub chosen: Option<usize>,
     /// All candidates, in the order of retrieval.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<QueryCandidate>,
 }
 
 /// Examples with their queries read.
 #[derive(Debug)]
 pub struct Predictor<'a> {
     catalogs: &'a Catalogs,
-    documents: &'a [Document],
+    documents: &'a [ExampleDocument],
     queries: Vec<Option<SqlQuery>>,
 }
 
@@ -139,8 +139,9 @@ impl<'a> Predictor<'a> {
     /// # Errors
     ///
     /// If a document's database has no schema.
-    pub fn new(catalogs: &'a Catalogs, documents: &'a [Document]) -> Result<Self> {
-        let read = |document: &Document| Ok(documents::read(&document.sql, &catalogs.get(&document.db_id)?.schema));
+    pub fn new(catalogs: &'a Catalogs, documents: &'a [ExampleDocument]) -> Result<Self> {
+        let read =
+            |document: &ExampleDocument| Ok(documents::read(&document.sql, &catalogs.get(&document.db_id)?.schema));
         let queries = documents.iter().map(read).collect::<Result<_>>()?;
         Ok(Self { catalogs, documents, queries })
     }
@@ -162,7 +163,7 @@ impl<'a> Predictor<'a> {
     /// If the question's database has no schema.
     pub fn predict(
         &self,
-        asked: &Asked,
+        asked: &DatabaseQuestion,
         cells: &Cells,
         hits: &[Hit],
         config: &PredictConfig,
@@ -192,7 +193,7 @@ impl<'a> Predictor<'a> {
     /// If the question's database has no schema.
     pub fn predict_fixed(
         &self,
-        asked: &Asked,
+        asked: &DatabaseQuestion,
         cells: &Cells,
         config: &PredictConfig,
         run: &mut dyn FnMut(&str) -> Ran,
@@ -205,7 +206,7 @@ impl<'a> Predictor<'a> {
 }
 
 /// `SELECT column FROM table` of any column: the form that is used without an example.
-fn fixed(catalog: &Catalog) -> Option<SqlQuery> {
+fn fixed(catalog: &SchemaCatalog) -> Option<SqlQuery> {
     let column = catalog.columns.iter().find(|column| !column.key).or(catalog.columns.first())?;
     let left = ColumnUnit { aggregate: Aggregate::None, column: column.id, distinct: false };
     let unit = ValueUnit { operator: wb_sql::spider::Arithmetic::None, left, right: None };
@@ -216,8 +217,8 @@ fn fixed(catalog: &Catalog) -> Option<SqlQuery> {
 /// A query of one database made one of another; with its score.
 fn retarget(
     source: &SqlQuery,
-    from: &Catalog,
-    to: &Catalog,
+    from: &SchemaCatalog,
+    to: &SchemaCatalog,
     links: &Links,
 ) -> std::result::Result<(String, f64), Reason> {
     let assignment = assign(source, from, to, links);
@@ -239,20 +240,20 @@ fn candidate(
     retrieval: f64,
     config: &PredictConfig,
     run: &mut dyn FnMut(&str) -> Ran,
-) -> Candidate {
+) -> QueryCandidate {
     match made {
-        Err(reason) => Candidate { document, sql: Err(reason), score: f64::NEG_INFINITY, ran: Ran::Unknown },
+        Err(reason) => QueryCandidate { document, sql: Err(reason), score: f64::NEG_INFINITY, ran: Ran::Unknown },
         Ok((sql, score)) => {
             let ran = if config.execution_guided { run(&sql) } else { Ran::Unknown };
             let sql = if ran == Ran::Failed { Err(Reason::Fails) } else { Ok(sql) };
-            Candidate { document, sql, score: score + retrieval, ran }
+            QueryCandidate { document, sql, score: score + retrieval, ran }
         }
     }
 }
 
 /// The best candidate: with rows before without, then by score, then by rank.
-fn choose(candidates: Vec<Candidate>) -> Prediction {
-    let key = |candidate: &Candidate| (candidate.ran != Ran::Empty, candidate.score);
+fn choose(candidates: Vec<QueryCandidate>) -> Prediction {
+    let key = |candidate: &QueryCandidate| (candidate.ran != Ran::Empty, candidate.score);
     let mut chosen: Option<usize> = None;
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| candidate.sql.is_ok()) {
         if chosen.is_none_or(|known| key(candidate) > key(&candidates[known])) {
@@ -268,7 +269,7 @@ fn choose(candidates: Vec<Candidate>) -> Prediction {
 }
 
 /// The tables and columns that a query names, nested ones included; columns of JOIN conditions too.
-pub(crate) fn names(query: &SqlQuery, catalog: &Catalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
+pub(crate) fn names(query: &SqlQuery, catalog: &SchemaCatalog) -> (BTreeSet<usize>, BTreeSet<usize>) {
     let all: BTreeSet<Name> = query.names();
     let tables = all.iter().filter_map(|name| catalog.table(*name)).collect();
     let columns = all.iter().filter_map(|name| catalog.column(*name)).collect();

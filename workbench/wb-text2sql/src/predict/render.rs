@@ -6,14 +6,14 @@ use wb_sql::spider::{
 };
 
 use super::build::Built;
-use crate::schema::Catalog;
+use crate::schema::SchemaCatalog;
 
 /// The text of a query; `None` for what the rules never build, such as a nested query in FROM.
-pub(crate) fn render(built: &Built, catalog: &Catalog) -> Option<String> {
+pub(crate) fn render(built: &Built, catalog: &SchemaCatalog) -> Option<String> {
     query(&built.query, built.limit, catalog)
 }
 
-fn query(query_: &SqlQuery, limit: u32, catalog: &Catalog) -> Option<String> {
+fn query(query_: &SqlQuery, limit: u32, catalog: &SchemaCatalog) -> Option<String> {
     let tables: Vec<usize> = query_
         .tables
         .iter()
@@ -58,7 +58,7 @@ fn query(query_: &SqlQuery, limit: u32, catalog: &Catalog) -> Option<String> {
 struct Scope<'a> {
     tables: Vec<usize>,
     limit: u32,
-    catalog: &'a Catalog,
+    catalog: &'a SchemaCatalog,
 }
 
 impl Scope<'_> {

@@ -35,12 +35,12 @@ pub enum ColumnKind {
 
 /// A table.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct CatalogTable {
     /// As the database writes it.
     pub name: String,
     /// The stems of its name in words.
     pub stems: Vec<String>,
-    /// Its columns, as places in [`Catalog::columns`].
+    /// Its columns, as places in [`SchemaCatalog::columns`].
     pub columns: Vec<usize>,
     /// Its primary key.
     pub primary: Option<usize>,
@@ -48,12 +48,12 @@ pub struct Table {
 
 /// A column.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct CatalogColumn {
     /// As the database writes it.
     pub name: String,
     /// The stems of its name in words.
     pub stems: Vec<String>,
-    /// Its table, as a place in [`Catalog::tables`].
+    /// Its table, as a place in [`SchemaCatalog::tables`].
     pub table: usize,
     /// Its type.
     pub kind: ColumnKind,
@@ -66,13 +66,13 @@ pub struct Column {
 
 /// A database.
 #[derive(Debug)]
-pub struct Catalog {
+pub struct SchemaCatalog {
     /// What queries are parsed with.
     pub schema: DatabaseSchema,
     /// Its tables.
-    pub tables: Vec<Table>,
+    pub tables: Vec<CatalogTable>,
     /// Its columns, of all tables.
-    pub columns: Vec<Column>,
+    pub columns: Vec<CatalogColumn>,
     /// Foreign keys: a column, and the column it refers to; those that only names tell of come last.
     pub keys: Vec<(usize, usize)>,
     pub(super) by_id: HashMap<Name, usize>,
@@ -86,7 +86,7 @@ pub struct Catalog {
 
 /// All databases of a data set.
 #[derive(Debug)]
-pub struct Catalogs(BTreeMap<String, Catalog>);
+pub struct Catalogs(BTreeMap<String, SchemaCatalog>);
 
 impl Catalogs {
     /// Reads `tables.json`.
@@ -125,13 +125,13 @@ impl Catalogs {
     /// # Errors
     ///
     /// If there is none.
-    pub fn get(&self, db_id: &str) -> Result<&Catalog> {
+    pub fn get(&self, db_id: &str) -> Result<&SchemaCatalog> {
         let hint = || wb_core::suggest::hint(db_id, self.0.keys().map(String::as_str));
         self.0.get(db_id).ok_or_else(|| SchemaError::Unknown { db_id: db_id.to_owned(), hint: hint() }.into())
     }
 }
 
-impl Catalog {
+impl SchemaCatalog {
     /// The column of a parsed query's name.
     pub fn column(&self, name: Name) -> Option<usize> {
         self.by_id.get(&name).copied()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wb_sql::execute::{CellValue, DatabaseSource, Result, Seat, Statement, StatementOutcome};
 
-use super::{Catalog, ColumnKind};
+use super::{ColumnKind, SchemaCatalog};
 use crate::words::stem;
 
 /// Texts of a database, and in which columns they stand.
@@ -26,7 +26,7 @@ impl Cells {
     /// # Errors
     ///
     /// If no worker can be started.
-    pub fn load(catalog: &Catalog, seat: &mut Seat<'_>, source: &DatabaseSource) -> Result<Self> {
+    pub fn load(catalog: &SchemaCatalog, seat: &mut Seat<'_>, source: &DatabaseSource) -> Result<Self> {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let wanted: Vec<usize> = (0..catalog.columns.len())
             .filter(|&at| !matches!(catalog.columns[at].kind, ColumnKind::Number) && catalog.columns[at].plain)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use wb_sql::{SchemaError, spider::DatabaseSchema};
 
-use super::{Catalog, Column, ColumnKind, Table};
+use super::{CatalogColumn, CatalogTable, ColumnKind, SchemaCatalog};
 use crate::{Result, words::name_stems};
 
 /// An entry of `tables.json`.
@@ -39,11 +39,11 @@ impl SchemaEntry {
     /// # Errors
     ///
     /// If the entry numbers a table or column that it does not have.
-    pub fn catalog(self) -> Result<Catalog> {
+    pub fn catalog(self) -> Result<SchemaCatalog> {
         let index = |what, index: i64, count| SchemaError::Index { db_id: self.db_id.clone(), what, index, count };
         let words = |table: usize| self.table_names.get(table).unwrap_or(&self.table_names_original[table]);
-        let mut tables: Vec<Table> = (0..self.table_names_original.len())
-            .map(|at| Table {
+        let mut tables: Vec<CatalogTable> = (0..self.table_names_original.len())
+            .map(|at| CatalogTable {
                 name: self.table_names_original[at].clone(),
                 stems: name_stems(words(at)),
                 columns: Vec::new(),
@@ -107,24 +107,24 @@ impl SchemaEntry {
         let is_key =
             |at: usize| tables[raw[at].0].primary == Some(at) || keys.iter().any(|&(from, to)| from == at || to == at);
         let lost = || index("columns that cannot be told apart:", 0, raw.len());
-        let columns: Vec<Column> = (0..raw.len())
+        let columns: Vec<CatalogColumn> = (0..raw.len())
             .map(|at| {
                 let (table, name, stems, kind) = raw[at].clone();
                 let id = id(format!("{}.{name}", tables[table].name)).ok_or_else(lost)?;
                 let plain = is_plain(&name) && is_plain(&tables[table].name);
-                Ok(Column { key: is_key(at), plain, id, table, name, stems, kind })
+                Ok(CatalogColumn { key: is_key(at), plain, id, table, name, stems, kind })
             })
             .collect::<Result<_>>()?;
         let table_ids = tables.iter().map(|table| id(table.name.clone()).ok_or_else(lost)).collect::<Result<_, _>>()?;
         let star = id("*".to_owned()).ok_or_else(lost)?;
         let by_id = columns.iter().enumerate().map(|(at, column)| (column.id, at)).collect();
-        Ok(Catalog { schema, tables, columns, keys, by_id, declared, table_ids, star, script: None })
+        Ok(SchemaCatalog { schema, tables, columns, keys, by_id, declared, table_ids, star, script: None })
     }
 }
 
 /// Adds the keys that names tell of, for tables that no foreign key connects: a column named as such a table, with or
 /// without `id`, and one named as its primary key. Spider forgets some.
-fn infer(tables: &[Table], raw: &[(usize, String, Vec<String>, ColumnKind)], keys: &mut Vec<(usize, usize)>) {
+fn infer(tables: &[CatalogTable], raw: &[(usize, String, Vec<String>, ColumnKind)], keys: &mut Vec<(usize, usize)>) {
     let alone = |table: usize| !keys.iter().any(|&(from, to)| raw[from].0 == table || raw[to].0 == table);
     let mut found = Vec::new();
     for (place, table) in tables.iter().enumerate().filter(|(place, _)| alone(*place)) {

@@ -5,5 +5,5 @@ mod cells;
 mod created;
 mod entry;
 
-pub use catalog::{Catalog, Catalogs, Column, ColumnKind, Table};
+pub use catalog::{CatalogColumn, CatalogTable, Catalogs, ColumnKind, SchemaCatalog};
 pub use cells::{Cells, MOST_TEXTS};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use wb_text2sql::{
-    examples::{CorpusMap, Document, TextFormat, asked, training},
+    examples::{CorpusMap, ExampleDocument, TextFormat, asked, training},
     schema::Catalogs,
 };
 
@@ -76,7 +76,7 @@ fn mistakes_are_told_with_their_place() {
 fn texts_have_the_parts_that_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let catalogs = catalogs(folder.path());
-    let document = Document {
+    let document = ExampleDocument {
         id: "train-00000".into(),
         db_id: "shops".into(),
         question: Some("How many shops?".into()),
@@ -96,7 +96,7 @@ fn texts_have_the_parts_that_are_asked_for() {
     assert_eq!(text(true, true, false), format!("{context}\nHow many shops?"));
     let form = |sql: &str, question| {
         let format = TextFormat { context: false, question, sql: false, form: true };
-        format.document(&Document { sql: sql.into(), ..document.clone() }, &catalogs).unwrap()
+        format.document(&ExampleDocument { sql: sql.into(), ..document.clone() }, &catalogs).unwrap()
     };
     assert_eq!(form("SELECT COUNT(*) FROM shop", false), "select count ( _ ) from _");
     assert_eq!(form("SELECT COUNT(*) FROM shop", true), "How many shops?\nselect count ( _ ) from _");
@@ -110,7 +110,7 @@ fn texts_have_the_parts_that_are_asked_for() {
 fn a_map_is_checked_against_its_index() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(wb_text2sql::examples::MAP_NAME);
-    let document = Document { id: "train-00000".into(), db_id: "shops".into(), question: None, sql: "x".into() };
+    let document = ExampleDocument { id: "train-00000".into(), db_id: "shops".into(), question: None, sql: "x".into() };
     let map = CorpusMap::new([(&document, "one".to_owned()), (&document, "two".to_owned())]);
     map.write(&path).unwrap();
     assert_eq!(CorpusMap::read(&path, 2).unwrap(), map);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wb_core::Hit;
 use wb_sql::{Compat, execute::DatabaseSource, spider::parse};
 use wb_text2sql::{
-    examples::{Asked, Document},
+    examples::{DatabaseQuestion, ExampleDocument},
     link::{Links, Purpose},
     predict::{PredictConfig, Predictor, Ran, Reason},
     schema::{Catalogs, Cells},
@@ -13,8 +13,8 @@ use wb_text2sql::{
 
 use crate::support::{PETS, catalogs, pool, run};
 
-fn document(sql: &str) -> Document {
-    Document { id: "train-00000".into(), db_id: "shops".into(), question: None, sql: sql.into() }
+fn document(sql: &str) -> ExampleDocument {
+    ExampleDocument { id: "train-00000".into(), db_id: "shops".into(), question: None, sql: sql.into() }
 }
 
 fn cells(catalogs: &Catalogs) -> Cells {
@@ -22,8 +22,8 @@ fn cells(catalogs: &Catalogs) -> Cells {
     Cells::load(catalogs.get("pets").unwrap(), &mut pool.seat(), &DatabaseSource::Script(PETS.into())).unwrap()
 }
 
-fn asked(question: &str) -> Asked {
-    Asked { db_id: "pets".into(), question: question.into(), gold: String::new() }
+fn asked(question: &str) -> DatabaseQuestion {
+    DatabaseQuestion { db_id: "pets".into(), question: question.into(), gold: String::new() }
 }
 
 #[test]
@@ -104,7 +104,12 @@ fn without_an_example_the_form_is_fixed() {
     assert_eq!(prediction.sql, Err(Reason::NoExample));
     assert!(
         predictor
-            .predict_fixed(&Asked { db_id: "no".into(), ..asked("") }, &Cells::default(), &config, &mut never)
+            .predict_fixed(
+                &DatabaseQuestion { db_id: "no".into(), ..asked("") },
+                &Cells::default(),
+                &config,
+                &mut never
+            )
             .is_err()
     );
 }

@@ -10,7 +10,7 @@ use wb_sql::{
     spider::parse,
 };
 use wb_text2sql::{
-    examples::{self, Asked},
+    examples::{self, DatabaseQuestion},
     predict::{PredictConfig, Prediction, Predictor},
     schema::{Catalogs, Cells},
 };
@@ -19,7 +19,7 @@ use crate::support::{pool, run, spider};
 
 /// EM and EX of predictions.
 fn judged(
-    asked: &[Asked],
+    asked: &[DatabaseQuestion],
     predictions: &[Prediction],
     catalogs: &Catalogs,
     sources: &HashMap<String, DatabaseSource>,

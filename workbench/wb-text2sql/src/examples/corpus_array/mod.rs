@@ -20,7 +20,7 @@ use std::{
 use wb_core::pickle::Id;
 use wb_retrieval::npy::NpyHeader;
 
-use self::{pickle::Objects, value::Value};
+use self::{pickle::Objects, value::PickledValue};
 use crate::{Error, Result};
 
 /// The keys under which a row that is a dictionary has its text; the first that is there is taken.
@@ -144,8 +144,8 @@ fn objects(program: &[u8], shape: &[u64], vectors: usize) -> Result<Vec<Rc<str>>
     }
     let rows = match (shape, &entries[..]) {
         ([], [single]) => match &values[*single] {
-            Value::List(rows) => rows.clone(),
-            Value::Dictionary(pairs) => positions(pairs, &values)?,
+            PickledValue::List(rows) => rows.clone(),
+            PickledValue::Dictionary(pairs) => positions(pairs, &values)?,
             other => return Err(format!("holds {}, expected a text for each vector", other.kind())),
         },
         _ => entries,
@@ -157,18 +157,18 @@ fn objects(program: &[u8], shape: &[u64], vectors: usize) -> Result<Vec<Rc<str>>
     let mut made: BTreeMap<Id, Rc<str>> = BTreeMap::new();
     let text = |(row, id): (usize, Id)| {
         let source = text_of(id, &values).map_err(|message| format!("row {row}: {message}"))?;
-        let Value::Text(text) = values[source] else { return Err(format!("row {row}: is no text")) };
+        let PickledValue::Text(text) = values[source] else { return Err(format!("row {row}: is no text")) };
         Ok(Rc::clone(made.entry(source).or_insert_with(|| Rc::from(text))))
     };
     rows.into_iter().enumerate().map(text).collect()
 }
 
 /// The values of a dictionary with keys from 0, in the order of the keys.
-fn positions(pairs: &[(Id, Id)], values: &[Value<'_>]) -> Result<Vec<Id>, String> {
+fn positions(pairs: &[(Id, Id)], values: &[PickledValue<'_>]) -> Result<Vec<Id>, String> {
     let mut rows = vec![None; pairs.len()];
     for (key, value) in pairs {
         let place = match values[*key] {
-            Value::Number(place) => usize::try_from(place).ok().and_then(|place| rows.get_mut(place)),
+            PickledValue::Number(place) => usize::try_from(place).ok().and_then(|place| rows.get_mut(place)),
             _ => None,
         };
         match place {
@@ -182,24 +182,24 @@ fn positions(pairs: &[(Id, Id)], values: &[Value<'_>]) -> Result<Vec<Id>, String
 }
 
 /// The text of a row.
-fn text_of(row: Id, values: &[Value<'_>]) -> Result<Id, String> {
+fn text_of(row: Id, values: &[PickledValue<'_>]) -> Result<Id, String> {
     match &values[row] {
-        Value::Text(_) => Ok(row),
-        Value::Dictionary(pairs) => {
+        PickledValue::Text(_) => Ok(row),
+        PickledValue::Dictionary(pairs) => {
             let under = |name: &str| {
-                let named = |(key, _): &&(Id, Id)| matches!(values[*key], Value::Text(key) if key == name);
+                let named = |(key, _): &&(Id, Id)| matches!(values[*key], PickledValue::Text(key) if key == name);
                 pairs.iter().rev().find(named).map(|(_, value)| *value)
             };
             let (key, id) = TEXT_KEYS.into_iter().find_map(|key| under(key).map(|id| (key, id))).ok_or_else(|| {
                 format!("a dictionary without text, expected one of the keys {}", TEXT_KEYS.join(", "))
             })?;
             match &values[id] {
-                Value::Text(_) => Ok(id),
+                PickledValue::Text(_) => Ok(id),
                 other => Err(format!("{} under `{key}`, expected text", other.kind())),
             }
         }
-        Value::Tuple(items) | Value::List(items) => {
-            let length = |id: &Id| if let Value::Text(text) = values[*id] { Some(text.len()) } else { None };
+        PickledValue::Tuple(items) | PickledValue::List(items) => {
+            let length = |id: &Id| if let PickledValue::Text(text) = values[*id] { Some(text.len()) } else { None };
             let texts = items.iter().filter_map(|id| Some((length(id)?, *id)));
             let longest = texts.max_by_key(|(length, _)| *length).map(|(_, id)| id);
             longest.ok_or_else(|| format!("{} without text", values[row].kind()))

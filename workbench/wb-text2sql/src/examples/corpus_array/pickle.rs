@@ -3,7 +3,7 @@
 
 use wb_core::pickle::{Id, Tape, shown};
 
-use super::value::{Known, Value};
+use super::value::{PickledName, PickledValue};
 
 /// The longest shape.
 const MOST_AXES: usize = 32;
@@ -15,7 +15,7 @@ pub struct Objects<'a> {
     /// Its entries, row after row.
     pub entries: Vec<Id>,
     /// Every value, by its id.
-    pub values: Vec<Value<'a>>,
+    pub values: Vec<PickledValue<'a>>,
 }
 
 impl<'a> Objects<'a> {
@@ -28,12 +28,12 @@ impl<'a> Objects<'a> {
         if behind > 0 {
             return Err(format!("has {behind} bytes behind its end"));
         }
-        let Value::Array(Some((shape, entries))) = machine.values[last] else {
+        let PickledValue::Array(Some((shape, entries))) = machine.values[last] else {
             return Err(format!("makes {}, expected a filled array", machine.values[last].kind()));
         };
         let shape = machine.sizes(shape)?;
-        match std::mem::replace(&mut machine.values[entries], Value::Plain) {
-            Value::List(entries) => Ok(Self { shape, entries, values: machine.values }),
+        match std::mem::replace(&mut machine.values[entries], PickledValue::Plain) {
+            PickledValue::List(entries) => Ok(Self { shape, entries, values: machine.values }),
             other => Err(format!("has {} as an array's entries, expected a list", other.kind())),
         }
     }
@@ -42,7 +42,7 @@ impl<'a> Objects<'a> {
 struct Machine<'a> {
     tape: Tape<'a>,
     /// Every value that was made: at most one for each step.
-    values: Vec<Value<'a>>,
+    values: Vec<PickledValue<'a>>,
 }
 
 impl<'a> Machine<'a> {
@@ -72,20 +72,20 @@ impl<'a> Machine<'a> {
                 }
             }
             b'.' => return self.tape.last().map(Some),
-            b'N' | 0x88 | 0x89 => self.push(Value::Plain),
+            b'N' | 0x88 | 0x89 => self.push(PickledValue::Plain),
             b'G' => {
                 self.tape.take(8)?;
-                self.push(Value::Plain);
+                self.push(PickledValue::Plain);
             }
             b'K' => self.push_number(1)?,
             b'M' => self.push_number(2)?,
             b'J' => {
                 let number = self.tape.number(4)? as i32;
-                self.push(Value::Number(i64::from(number)));
+                self.push(PickledValue::Number(i64::from(number)));
             }
             0x8a => {
                 let number = self.tape.long()?;
-                self.push(Value::Number(number));
+                self.push(PickledValue::Number(number));
             }
             0x8c => self.text(1)?,
             b'X' => self.text(4)?,
@@ -93,18 +93,18 @@ impl<'a> Machine<'a> {
             b'C' => {
                 let length = self.tape.take(1)?[0];
                 self.tape.take(usize::from(length))?;
-                self.push(Value::Bytes);
+                self.push(PickledValue::Bytes);
             }
-            b')' => self.push(Value::Tuple(vec![])),
+            b')' => self.push(PickledValue::Tuple(vec![])),
             b't' => {
                 let items = self.tape.pop_to_mark()?;
-                self.push(Value::Tuple(items));
+                self.push(PickledValue::Tuple(items));
             }
             0x85..=0x87 => {
                 let items = self.tape.pop_many(usize::from(code - 0x84))?;
-                self.push(Value::Tuple(items));
+                self.push(PickledValue::Tuple(items));
             }
-            b']' => self.push(Value::List(vec![])),
+            b']' => self.push(PickledValue::List(vec![])),
             b'a' => {
                 let item = self.tape.pop()?;
                 self.list()?.push(item);
@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
                 let items = self.tape.pop_to_mark()?;
                 self.list()?.extend(items);
             }
-            b'}' => self.push(Value::Dictionary(vec![])),
+            b'}' => self.push(PickledValue::Dictionary(vec![])),
             b's' => {
                 let (value, key) = (self.tape.pop()?, self.tape.pop()?);
                 self.dictionary()?.push((key, value));
@@ -132,7 +132,9 @@ impl<'a> Machine<'a> {
             // STACK_GLOBAL
             0x93 => {
                 let (name, module) = (self.tape.pop()?, self.tape.pop()?);
-                let (&Value::Text(module), &Value::Text(name)) = (&self.values[module], &self.values[name]) else {
+                let (&PickledValue::Text(module), &PickledValue::Text(name)) =
+                    (&self.values[module], &self.values[name])
+                else {
                     return Err("has a name that is no text".into());
                 };
                 self.name(module, name)?;
@@ -153,17 +155,17 @@ impl<'a> Machine<'a> {
 
     fn push_number(&mut self, bytes: usize) -> Result<(), String> {
         let number = self.tape.number(bytes)? as i64;
-        self.push(Value::Number(number));
+        self.push(PickledValue::Number(number));
         Ok(())
     }
 
     fn text(&mut self, length_bytes: usize) -> Result<(), String> {
         let text = self.tape.text(length_bytes)?;
-        self.push(Value::Text(text));
+        self.push(PickledValue::Text(text));
         Ok(())
     }
 
-    fn push(&mut self, value: Value<'a>) {
+    fn push(&mut self, value: PickledValue<'a>) {
         self.tape.push(self.values.len());
         self.values.push(value);
     }
@@ -171,7 +173,7 @@ impl<'a> Machine<'a> {
     fn list(&mut self) -> Result<&mut Vec<Id>, String> {
         let top = self.tape.top()?;
         match &mut self.values[top] {
-            Value::List(items) => Ok(items),
+            PickledValue::List(items) => Ok(items),
             other => Err(format!("adds to {}, expected a list", other.kind())),
         }
     }
@@ -179,7 +181,7 @@ impl<'a> Machine<'a> {
     fn dictionary(&mut self) -> Result<&mut Vec<(Id, Id)>, String> {
         let top = self.tape.top()?;
         match &mut self.values[top] {
-            Value::Dictionary(pairs) => Ok(pairs),
+            PickledValue::Dictionary(pairs) => Ok(pairs),
             other => Err(format!("adds to {}, expected a dictionary", other.kind())),
         }
     }
@@ -187,21 +189,21 @@ impl<'a> Machine<'a> {
     fn name(&mut self, module: &str, name: &str) -> Result<(), String> {
         let known = match (module, name) {
             // NumPy 1, and NumPy 2's name for the same.
-            ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Known::Reconstruct,
-            ("numpy", "ndarray") => Known::Ndarray,
-            ("numpy", "dtype") => Known::Dtype,
+            ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => PickledName::Reconstruct,
+            ("numpy", "ndarray") => PickledName::Ndarray,
+            ("numpy", "dtype") => PickledName::Dtype,
             _ => {
                 let name = shown(&format!("{module}.{name}"));
                 return Err(format!("names `{name}`, which is nothing that makes texts"));
             }
         };
-        self.push(Value::Name(known));
+        self.push(PickledValue::Name(known));
         Ok(())
     }
 
     fn tuple(&self, id: Id, what: &str) -> Result<&[Id], String> {
         match &self.values[id] {
-            Value::Tuple(items) => Ok(items),
+            PickledValue::Tuple(items) => Ok(items),
             other => Err(format!("has {} as {what}, expected a tuple", other.kind())),
         }
     }
@@ -212,28 +214,30 @@ impl<'a> Machine<'a> {
             return Err(format!("has {} numbers as an array's shape", items.len()));
         }
         let size = |item: &Id| match self.values[*item] {
-            Value::Number(number) => u64::try_from(number).ok(),
+            PickledValue::Number(number) => u64::try_from(number).ok(),
             _ => None,
         };
         let sizes: Option<Vec<u64>> = items.iter().map(size).collect();
         sizes.ok_or_else(|| "has an array's shape that is not made of numbers from 0".to_owned())
     }
 
-    fn call(&self, function: Id, arguments: Id) -> Result<Value<'a>, String> {
+    fn call(&self, function: Id, arguments: Id) -> Result<PickledValue<'a>, String> {
         let arguments = self.tuple(arguments, "arguments")?;
         match (&self.values[function], arguments) {
             // The class, a shape and a type for the time until it is filled.
-            (Value::Name(Known::Reconstruct), [class, _, _]) => match self.values[*class] {
-                Value::Name(Known::Ndarray) => Ok(Value::Array(None)),
+            (PickledValue::Name(PickledName::Reconstruct), [class, _, _]) => match self.values[*class] {
+                PickledValue::Name(PickledName::Ndarray) => Ok(PickledValue::Array(None)),
                 ref other => Err(format!("makes an array of {}, expected `numpy.ndarray`", other.kind())),
             },
             // 'O8', align, copy
-            (Value::Name(Known::Dtype), [kind, _, _]) => match self.values[*kind] {
-                Value::Text("O" | "O4" | "O8") => Ok(Value::ObjectType),
-                Value::Text(other) => Err(format!("has an array of `{}`, expected objects, `O8`", shown(other))),
+            (PickledValue::Name(PickledName::Dtype), [kind, _, _]) => match self.values[*kind] {
+                PickledValue::Text("O" | "O4" | "O8") => Ok(PickledValue::ObjectType),
+                PickledValue::Text(other) => Err(format!("has an array of `{}`, expected objects, `O8`", shown(other))),
                 ref other => Err(format!("has {} as a type, expected `O8`", other.kind())),
             },
-            (Value::Name(known), arguments) => Err(format!("calls {known:?} with {} arguments", arguments.len())),
+            (PickledValue::Name(known), arguments) => {
+                Err(format!("calls {known:?} with {} arguments", arguments.len()))
+            }
             (other, _) => Err(format!("calls {}, expected a function", other.kind())),
         }
     }
@@ -243,16 +247,16 @@ impl<'a> Machine<'a> {
         let top = self.tape.top()?;
         match self.values[top] {
             // Byte order and alignment: objects have none.
-            Value::ObjectType => Ok(()),
-            Value::Array(None) => {
+            PickledValue::ObjectType => Ok(()),
+            PickledValue::Array(None) => {
                 // version, shape, type, whether column after column, entries
                 let [_, shape, kind, _, entries] = *self.tuple(state, "an array's state")? else {
                     return Err("has an array's state that is not made of five values".into());
                 };
-                if !matches!(self.values[kind], Value::ObjectType) {
+                if !matches!(self.values[kind], PickledValue::ObjectType) {
                     return Err(format!("has {} as an array's type", self.values[kind].kind()));
                 }
-                self.values[top] = Value::Array(Some((shape, entries)));
+                self.values[top] = PickledValue::Array(Some((shape, entries)));
                 Ok(())
             }
             ref other => Err(format!("fills {}, expected a new array", other.kind())),

@@ -4,7 +4,7 @@ use wb_core::pickle::Id;
 
 /// What the machine can make.
 #[derive(Debug)]
-pub enum Value<'a> {
+pub enum PickledValue<'a> {
     /// None, true, false, a float.
     Plain,
     Number(i64),
@@ -13,7 +13,7 @@ pub enum Value<'a> {
     Tuple(Vec<Id>),
     List(Vec<Id>),
     Dictionary(Vec<(Id, Id)>),
-    Name(Known),
+    Name(PickledName),
     /// `dtype('O')`.
     ObjectType,
     /// An array of objects; its shape and its list of objects once it is filled.
@@ -22,13 +22,13 @@ pub enum Value<'a> {
 
 /// The names that a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum PickledName {
     Reconstruct,
     Ndarray,
     Dtype,
 }
 
-impl Value<'_> {
+impl PickledValue<'_> {
     /// What it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {

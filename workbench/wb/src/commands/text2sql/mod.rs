@@ -13,7 +13,7 @@ use wb_pipeline::{encoder, environment, interrupt::Interrupt, pages, synth};
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
     config::{GeneratorChoice, RetrieverChoice},
-    experiment::{Inputs, LanguageModel, OpenEncoder, RagExperiment, check_files, refusals},
+    experiment::{LanguageModel, OpenEncoder, RagExperiment, RagInputs, check_files, refusals},
 };
 
 use super::{End, experiment::of_file, judge_sql, unless_stopped};
@@ -63,7 +63,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
     };
     let asking = client.as_ref().map(|client| Asking { client, interrupt: &interrupt });
     let mut progress = |progress| bars.report(progress);
-    let inputs = Inputs::read(config, arguments.execution.databases.as_deref(), &pool, file.seed, &mut progress)?;
+    let inputs = RagInputs::read(config, arguments.execution.databases.as_deref(), &pool, file.seed, &mut progress)?;
     if inputs.unread > 0 {
         let unread = inputs.unread;
         output::note(format!(
