@@ -6,7 +6,7 @@ use wb_core::{
     Seed,
     records::{
         compare::{CompareVerdict, PairedTest},
-        outcome::{Outcome, ProtocolScore},
+        outcome::{ContestantOutcome, ProtocolScore},
     },
     statistics,
 };
@@ -35,8 +35,8 @@ fn key(score: &ProtocolScore) -> Key<'_> {
 /// Compares a candidate with a baseline. `main` lists protocol and metric of the verdict, the first that both have;
 /// a protocol that ends with `-` stands for all that begin so. See [`crate::benchmarks::Card::main`].
 pub fn compare(
-    baseline: &Outcome,
-    candidate: &Outcome,
+    baseline: &ContestantOutcome,
+    candidate: &ContestantOutcome,
     main: &[(&str, &str)],
     seed: Seed,
 ) -> Result<OutcomeComparison> {
@@ -74,7 +74,7 @@ pub fn compare(
     Ok(OutcomeComparison { main: position, verdict, rows, remarks })
 }
 
-fn refuse_unlike(a: &Outcome, b: &Outcome) -> Result<()> {
+fn refuse_unlike(a: &ContestantOutcome, b: &ContestantOutcome) -> Result<()> {
     let mut differences = Vec::new();
     let mut differ = |what: &str, a: &str, b: &str| {
         if a != b {
@@ -85,7 +85,7 @@ fn refuse_unlike(a: &Outcome, b: &Outcome) -> Result<()> {
     differ("its version", &a.version.to_string(), &b.version.to_string());
     let short = |fingerprint: &str| fingerprint.chars().take(12).collect::<String>();
     differ("the data", &short(&a.dataset_fingerprint), &short(&b.dataset_fingerprint));
-    let settings = |outcome: &Outcome| -> HashMap<String, String> {
+    let settings = |outcome: &ContestantOutcome| -> HashMap<String, String> {
         let of_benchmark = outcome.settings.iter().filter(|(name, _)| !name.starts_with(CONTESTANT_SETTING));
         of_benchmark.cloned().collect()
     };
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    fn outcome(contestant: &str, ranks: &[u64]) -> Outcome {
+    fn outcome(contestant: &str, ranks: &[u64]) -> ContestantOutcome {
         let queries: Vec<QueryRank> = ranks
             .iter()
             .enumerate()
@@ -161,12 +161,12 @@ mod tests {
         let value = queries.iter().map(|query| query.value).sum::<f64>() / queries.len() as f64;
         let score =
             ProtocolScore { id: "pairs-full".into(), metric: "mrr".into(), value, queries, ..ProtocolScore::default() };
-        Outcome {
+        ContestantOutcome {
             benchmark: "pairs".into(),
             version: 1,
             contestant: contestant.into(),
             protocols: vec![score],
-            ..Outcome::default()
+            ..ContestantOutcome::default()
         }
     }
 

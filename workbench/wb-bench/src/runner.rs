@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet, path::Path};
 
 use wb_core::{
     Progress, Seed,
-    records::outcome::{AuditLine, Outcome},
+    records::outcome::{AuditLine, ContestantOutcome},
 };
 use wb_retrieval::trec::{TrecRanking, write_runs};
 
@@ -49,9 +49,9 @@ pub fn run(
     settings: &[(String, String)],
     options: Options<'_>,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome> {
+) -> Result<ContestantOutcome> {
     let context = Context { seed: options.seed };
-    let mut outcome = Outcome {
+    let mut outcome = ContestantOutcome {
         benchmark: plan.card.name.to_owned(),
         version: plan.card.version,
         contestant: scorer.name().to_owned(),
@@ -63,7 +63,7 @@ pub fn run(
         not_run: plan.not_run.clone(),
         warnings: plan.warnings.clone(),
         audit: plan.audit.clone(),
-        ..Outcome::default()
+        ..ContestantOutcome::default()
     };
     let of_contestant = settings.iter().map(|(name, value)| (format!("{CONTESTANT_SETTING}{name}"), value.clone()));
     outcome.settings.extend(of_contestant);
@@ -149,7 +149,7 @@ pub const CONTESTANT_SETTING: &str = "contestant.";
 /// Values that depend so much on the order of equal scores should not be read without being told.
 const TIE_WIDTH: f64 = 0.01;
 
-fn warn_of_ties(outcome: &mut Outcome) {
+fn warn_of_ties(outcome: &mut ContestantOutcome) {
     for score in &outcome.protocols {
         if score.tie_best - score.tie_worst > TIE_WIDTH {
             outcome.warnings.push(format!(

@@ -33,7 +33,7 @@ pub struct EncoderRef {
 
 /// The place that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum EncoderPlace {
     /// A folder on this disk.
     Folder(PathBuf),
     /// The encoder of a run.
@@ -58,17 +58,17 @@ impl EncoderRef {
     }
 
     /// The place that is meant: a folder that is there, else by the name's form.
-    pub fn place(&self, runs: &Path) -> Result<Place> {
+    pub fn place(&self, runs: &Path) -> Result<EncoderPlace> {
         let typed = self.name();
         let folder = expand_home(Path::new(&typed));
         if folder.is_dir() {
             return Ok(match folder.join("manifest.json").is_file() {
-                true => Place::Run(RunDir::open(runs, &folder.display().to_string())?),
-                false => Place::Folder(folder),
+                true => EncoderPlace::Run(RunDir::open(runs, &folder.display().to_string())?),
+                false => EncoderPlace::Folder(folder),
             });
         }
         if is_hub_id(&self.id) {
-            return Ok(Place::Hub { id: self.id.clone(), revision: self.revision.clone() });
+            return Ok(EncoderPlace::Hub { id: self.id.clone(), revision: self.revision.clone() });
         }
         if self.id.contains('/') || self.id.starts_with(['.', '~']) {
             let hint = "name a folder with config.json, model.safetensors and tokenizer.json, a run (`wb ls`), or an id of \
@@ -86,7 +86,7 @@ impl EncoderRef {
             }
             other => other,
         })?;
-        Ok(Place::Run(run))
+        Ok(EncoderPlace::Run(run))
     }
 
     /// The name alone, as it is typed: `owner/name@revision`.
@@ -343,11 +343,11 @@ mod tests {
         fs::write(run.join("manifest.json"), "{}").unwrap();
         fs::write(runs.join("latest"), "2026-01-01-quick-00000000").unwrap();
         let place = |name: &str| EncoderRef::from(name).place(&runs);
-        assert_eq!(place(runs.to_str().unwrap()).unwrap(), Place::Folder(runs.clone()));
+        assert_eq!(place(runs.to_str().unwrap()).unwrap(), EncoderPlace::Folder(runs.clone()));
         for name in ["latest", "quick", run.to_str().unwrap()] {
-            assert!(matches!(place(name).unwrap(), Place::Run(found) if found.folder() == run), "{name}");
+            assert!(matches!(place(name).unwrap(), EncoderPlace::Run(found) if found.folder() == run), "{name}");
         }
-        let of_hub = |id: &str, revision: &str| Place::Hub { id: id.into(), revision: revision.into() };
+        let of_hub = |id: &str, revision: &str| EncoderPlace::Hub { id: id.into(), revision: revision.into() };
         assert_eq!(place("o/n").unwrap(), of_hub("o/n", ""));
         assert_eq!(place("o/n@v1").unwrap(), of_hub("o/n", "v1"));
         for (name, expected) in [

@@ -33,7 +33,7 @@ pub mod suggest;
 pub use corpus::{Corpus, Document, Qrels, Query};
 pub use embeddings::Embeddings;
 pub use encoder::{Encoder, Interaction, Side};
-pub use encoder_ref::{EncoderRef, Place, Ranker};
+pub use encoder_ref::{EncoderPlace, EncoderRef, Ranker};
 pub use error::{Error, Result};
 pub use pair::{Origin, Pair, PairSet, Task};
 pub use progress::Progress;

@@ -10,7 +10,7 @@ pub type Id = usize;
 
 /// A program, how far it was read, and the places of its values.
 #[derive(Debug)]
-pub struct Tape<'a> {
+pub struct PickleTape<'a> {
     program: &'a [u8],
     at: usize,
     stack: Vec<Id>,
@@ -19,7 +19,7 @@ pub struct Tape<'a> {
     memo: BTreeMap<u32, Id>,
 }
 
-impl<'a> Tape<'a> {
+impl<'a> PickleTape<'a> {
     /// A program at its beginning.
     pub fn new(program: &'a [u8]) -> Self {
         Self { program, at: 0, stack: Vec::new(), marks: Vec::new(), memo: BTreeMap::new() }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn values_move_as_the_steps_say() {
-        let mut tape = Tape::new(b"\x94h\x00(t\x8a\x01\xff");
+        let mut tape = PickleTape::new(b"\x94h\x00(t\x8a\x01\xff");
         assert_eq!(tape.moves(b'\x94').unwrap_err(), "takes a value where there is none");
         tape.push(7);
         for _ in 0..3 {

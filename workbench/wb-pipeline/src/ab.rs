@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use wb_bench::{AbArm, AbExperiment, AbQuery, ArmTexts, BenchContestant};
 use wb_core::{
     Error, Progress, Qrels, Seed, atomic,
-    records::ab::{Ab, ErrorClass},
+    records::ab::{AbRecord, ErrorClass},
     run_dir::write_json,
     suggest,
 };
@@ -120,7 +120,7 @@ pub fn measure(
     (title, facts): (&str, Vec<String>),
     seed: Seed,
     out: &Path,
-) -> Result<(Ab, Option<PageFiles>)> {
+) -> Result<(AbRecord, Option<PageFiles>)> {
     let texts: HashMap<&str, &str> =
         snippets.iter().map(|snippet| (snippet.id.as_str(), snippet.text.as_str())).collect();
     let file = out.join(TO_JUDGE);

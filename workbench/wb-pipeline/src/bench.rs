@@ -8,7 +8,7 @@ use wb_bench::{
 use wb_core::{
     Encoder, PairSet, Progress,
     fingerprint::Fingerprint,
-    records::outcome::{AuditLine, ContestantRole, Outcome},
+    records::outcome::{AuditLine, ContestantOutcome, ContestantRole},
     run_dir::{read_json, write_json},
 };
 use wb_data::Tolerance;
@@ -25,7 +25,7 @@ pub struct Measured {
     /// The benchmark's main protocols and metrics.
     pub main: &'static [(&'static str, &'static str)],
     /// One a contestant.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ContestantOutcome>,
 }
 
 /// A benchmark's name in YAML.
@@ -182,7 +182,7 @@ impl Encoders<'_> {
         options: Options<'_>,
         of_trained: &mut Option<(Scorer<'t>, Vec<(String, String)>)>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome> {
+    ) -> Result<ContestantOutcome> {
         let (bm25, fusion) = (self.experiment.bench.bm25, self.experiment.bench.fusion.clone());
         if of_trained.is_none() && matches!(contestant, ContestantName::Trained | ContestantName::Fused) {
             *of_trained = Some(self.prepare(true, plan, progress)?);
@@ -261,7 +261,7 @@ pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
 }
 
 /// The numbers as a table, each with its interval, the values that ties allow, and the value without duplicates.
-pub fn print(outcomes: &[Outcome]) {
+pub fn print(outcomes: &[ContestantOutcome]) {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for outcome in outcomes {
         let contestant = match &outcome.base {
@@ -305,7 +305,7 @@ pub fn print(outcomes: &[Outcome]) {
 }
 
 /// The counts of duplicates and leaks that are not 0, each once.
-pub fn print_audit(outcomes: &[Outcome]) {
+pub fn print_audit(outcomes: &[ContestantOutcome]) {
     let mut lines: Vec<&AuditLine> = Vec::new();
     for line in outcomes.iter().flat_map(|outcome| &outcome.audit) {
         if !lines.contains(&line) {

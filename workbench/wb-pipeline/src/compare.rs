@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use wb_core::{
     Error, RunDir,
-    records::outcome::{ContestantRole, Outcome},
+    records::outcome::{ContestantOutcome, ContestantRole},
     run_dir::read_json,
 };
 
@@ -13,11 +13,14 @@ use crate::output;
 
 /// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a benchmark may stand several times in a config. One
 /// that stands once on both sides is a pair whatever it read, so that the comparison says what differs.
-pub fn in_pairs<'o>(a: &'o [Outcome], b: &'o [Outcome]) -> (Vec<(&'o Outcome, &'o Outcome)>, Vec<&'o str>) {
+pub fn in_pairs<'o>(
+    a: &'o [ContestantOutcome],
+    b: &'o [ContestantOutcome],
+) -> (Vec<(&'o ContestantOutcome, &'o ContestantOutcome)>, Vec<&'o str>) {
     let (mut both, mut alone) = (Vec::new(), Vec::new());
     for baseline in a {
-        let is_same = |other: &&Outcome| other.benchmark == baseline.benchmark;
-        let candidates: Vec<&Outcome> = b.iter().filter(is_same).collect();
+        let is_same = |other: &&ContestantOutcome| other.benchmark == baseline.benchmark;
+        let candidates: Vec<&ContestantOutcome> = b.iter().filter(is_same).collect();
         let on_same_data = candidates.iter().find(|other| other.dataset_fingerprint == baseline.dataset_fingerprint);
         match (on_same_data, candidates.as_slice()) {
             (Some(candidate), _) => both.push((baseline, *candidate)),
@@ -30,7 +33,7 @@ pub fn in_pairs<'o>(a: &'o [Outcome], b: &'o [Outcome]) -> (Vec<(&'o Outcome, &'
 }
 
 /// The outcomes of a file of `wb bench --json`, or those of a run's trained encoder.
-pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<Outcome>> {
+pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<ContestantOutcome>> {
     if Path::new(name).is_file() {
         // `wb bench` writes one outcome, or a list of several.
         return match read_json::<serde_json::Value>(Path::new(name))? {
@@ -44,7 +47,7 @@ pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<Outcome>> {
     let run = RunDir::open(runs, name)?;
     let mut outcomes = Vec::new();
     for file in run.benches()? {
-        let outcome: Outcome = read_json(&file)?;
+        let outcome: ContestantOutcome = read_json(&file)?;
         if outcome.role == ContestantRole::Trained {
             outcomes.push(outcome);
         }
@@ -57,8 +60,10 @@ pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<Outcome>> {
 }
 
 /// Where `wb bench` measured BM25 beside an encoder, the encoder is compared, which stands behind it.
-fn last_of_each(name: &str, outcomes: Vec<Outcome>) -> Vec<Outcome> {
-    let same = |a: &Outcome, b: &Outcome| a.benchmark == b.benchmark && a.dataset_fingerprint == b.dataset_fingerprint;
+fn last_of_each(name: &str, outcomes: Vec<ContestantOutcome>) -> Vec<ContestantOutcome> {
+    let same = |a: &ContestantOutcome, b: &ContestantOutcome| {
+        a.benchmark == b.benchmark && a.dataset_fingerprint == b.dataset_fingerprint
+    };
     let is_last = |at: &usize| !outcomes[at + 1..].iter().any(|later| same(&outcomes[*at], later));
     let (kept, left): (Vec<usize>, Vec<usize>) = (0..outcomes.len()).partition(is_last);
     for at in left {
@@ -71,12 +76,12 @@ fn last_of_each(name: &str, outcomes: Vec<Outcome>) -> Vec<Outcome> {
 mod tests {
     use super::*;
 
-    fn outcome(benchmark: &str, data: &str, contestant: &str) -> Outcome {
-        Outcome {
+    fn outcome(benchmark: &str, data: &str, contestant: &str) -> ContestantOutcome {
+        ContestantOutcome {
             benchmark: benchmark.to_owned(),
             dataset_fingerprint: data.to_owned(),
             contestant: contestant.to_owned(),
-            ..Outcome::default()
+            ..ContestantOutcome::default()
         }
     }
 
@@ -92,7 +97,7 @@ mod tests {
     fn a_benchmark_that_stands_several_times_is_paired_by_its_data() {
         let a = [outcome("pairs", "x", "a1"), outcome("pairs", "y", "a2"), outcome("cosqa", "z", "a3")];
         let b = [outcome("cosqa", "w", "b1"), outcome("pairs", "y", "b2"), outcome("pairs", "x", "b3")];
-        let names = |a: &[Outcome], b: &[Outcome]| -> Vec<String> {
+        let names = |a: &[ContestantOutcome], b: &[ContestantOutcome]| -> Vec<String> {
             in_pairs(a, b).0.iter().map(|(one, other)| format!("{}-{}", one.contestant, other.contestant)).collect()
         };
         // Other data under the only benchmark of a name: the comparison itself refuses that, with what differs.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{EncoderRef, Place, Progress, RunDir, fingerprint::Fingerprint, paths::expand_home, suggest};
+use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, paths::expand_home, suggest};
 use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
 use wb_hub::{Hub, RepoKind, RepoRef};
 
@@ -82,7 +82,9 @@ pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
 
 /// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.
 fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
-    let Place::Hub { id, revision } = reference.place(session::runs())? else { return pretrained_encoder(reference) };
+    let EncoderPlace::Hub { id, revision } = reference.place(session::runs())? else {
+        return pretrained_encoder(reference);
+    };
     let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
     if Hub::session().look(&repo, &Folder::files_among).missing.is_empty() {
         return pretrained_encoder(reference);
@@ -158,20 +160,20 @@ pub fn locate(reference: &EncoderRef) -> Result<PathBuf> {
 /// The same with the run, if it is one's.
 fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDir>)> {
     match reference.place(runs)? {
-        Place::Folder(folder) if Folder::is_encoder(&folder) => Ok((folder, None)),
-        Place::Folder(folder) => {
+        EncoderPlace::Folder(folder) if Folder::is_encoder(&folder) => Ok((folder, None)),
+        EncoderPlace::Folder(folder) => {
             let message = "is a folder without an encoder: it has neither `config.json` nor `encoder.json`";
             let hint = "name a folder with config.json, model.safetensors and tokenizer.json, or a run (`wb ls`)";
             Err(wb_core::Error::data(folder.display().to_string(), message).with_hint(hint).into())
         }
-        Place::Run(run) if run.encoder().is_dir() => Ok((run.encoder(), Some(run))),
-        Place::Run(run) => {
+        EncoderPlace::Run(run) if run.encoder().is_dir() => Ok((run.encoder(), Some(run))),
+        EncoderPlace::Run(run) => {
             let message = "has no trained encoder: the run was stopped before it was written";
             Err(wb_core::Error::data(run.folder().display().to_string(), message)
                 .with_hint("finish it by giving the same command again")
                 .into())
         }
-        Place::Hub { id, revision } => {
+        EncoderPlace::Hub { id, revision } => {
             let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
             let fetched = Hub::session().fetch(&repo, &Folder::files_among);
             // `models/mine` is a folder that is not there as well as it is a name on the hub.
@@ -208,7 +210,7 @@ pub fn named(reference: &EncoderRef, runs: &Path) -> Result<(Folder, Option<RunD
 fn read(reference: &EncoderRef, path: &Path) -> Result<Folder> {
     let mut folder = Folder::read(path)?;
     // A folder of the hub's cache is called by its commit.
-    if let Ok(Place::Hub { id, .. }) = reference.place(session::runs()) {
+    if let Ok(EncoderPlace::Hub { id, .. }) = reference.place(session::runs()) {
         folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
     }
     if let Some(adapter) = &reference.adapter {

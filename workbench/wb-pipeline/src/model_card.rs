@@ -8,7 +8,7 @@ use wb_core::{
     manifest::Manifest,
     records::{
         data::DataCard,
-        outcome::{Outcome, ProtocolScore},
+        outcome::{ContestantOutcome, ProtocolScore},
     },
     run_dir::read_json,
 };
@@ -33,7 +33,7 @@ pub struct ModelCard {
     experiment: Option<Experiment>,
     manifest: Option<Manifest>,
     data: Option<DataCard>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<ContestantOutcome>,
     run: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use wb_core::{
     Progress,
-    records::{ab::Ab, negatives::NegativesCard, rag::Rag},
+    records::{ab::AbRecord, negatives::NegativesCard, rag::Rag},
 };
 
 /// A page and the chart that is in it too.
@@ -43,7 +43,7 @@ pub fn rag(rag: &Rag, file: &Path) -> Result<Option<PageFiles>> {
 /// Makes the page of an A/B experiment.
 #[cfg(feature = "report")]
 pub fn ab(
-    ab: &Ab,
+    ab: &AbRecord,
     title: &str,
     facts: Vec<String>,
     text: &dyn Fn(&str) -> Option<String>,
@@ -73,6 +73,12 @@ pub fn rag(_: &Rag, _: &Path) -> Result<Option<PageFiles>> {
 
 /// Makes no page.
 #[cfg(not(feature = "report"))]
-pub fn ab(_: &Ab, _: &str, _: Vec<String>, _: &dyn Fn(&str) -> Option<String>, _: &Path) -> Result<Option<PageFiles>> {
+pub fn ab(
+    _: &AbRecord,
+    _: &str,
+    _: Vec<String>,
+    _: &dyn Fn(&str) -> Option<String>,
+    _: &Path,
+) -> Result<Option<PageFiles>> {
     Ok(None)
 }

@@ -6,7 +6,7 @@ use wb_core::{
     Seed,
     records::{
         compare::{PairedTest, VerdictFile},
-        outcome::{ContestantRole, Outcome},
+        outcome::{ContestantOutcome, ContestantRole},
     },
     run_dir::write_json,
 };
@@ -68,7 +68,7 @@ pub fn one_line(comparison: &OutcomeComparison) -> String {
 }
 
 /// Two outcomes of one benchmark.
-pub fn of_outcomes(baseline: &Outcome, candidate: &Outcome, seed: Seed) -> Result<OutcomeComparison> {
+pub fn of_outcomes(baseline: &ContestantOutcome, candidate: &ContestantOutcome, seed: Seed) -> Result<OutcomeComparison> {
     let main = wb_bench::BenchmarkConfig::named(&candidate.benchmark)?;
     Ok(compare(baseline, candidate, main.benchmark().card().main, seed)?)
 }

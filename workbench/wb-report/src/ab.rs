@@ -4,7 +4,7 @@ use std::path::Path;
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::records::ab::{Ab, AbFound, AbMetric, ErrorClass};
+use wb_core::records::ab::{AbFound, AbMetric, AbRecord, ErrorClass};
 
 use crate::{
     Result, charts, data_uri, highlight,
@@ -70,7 +70,7 @@ struct FoundView {
 /// Writes the page of an experiment to `file`, and its chart beside it as a PNG. `facts` are lines that say what was
 /// measured; `text` gives a document's.
 pub fn ab(
-    ab: &Ab,
+    ab: &AbRecord,
     title: &str,
     facts: Vec<String>,
     text: &dyn Fn(&str) -> Option<String>,
@@ -126,7 +126,7 @@ pub fn ab(
 }
 
 /// The first metric in one sentence: sure where the interval of the difference leaves out 0.
-fn verdict(ab: &Ab) -> (&'static str, &'static str, String) {
+fn verdict(ab: &AbRecord) -> (&'static str, &'static str, String) {
     let Some(metric) = ab.metrics.first() else { return ("none", "NOTHING MEASURED", String::new()) };
     let said = format!(
         "{} {} of {} against {} of {}, difference {} {}, {}, {} queries",
@@ -182,7 +182,7 @@ fn words(class: ErrorClass) -> (&'static str, &'static str) {
     }
 }
 
-fn alt(ab: &Ab) -> String {
+fn alt(ab: &AbRecord) -> String {
     let rows = ab.queries.iter().map(|row| {
         let [a, b] = row.precision_3.map(fraction);
         format!("{}: {a} and {b}", row.text)

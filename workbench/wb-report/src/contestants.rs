@@ -1,7 +1,7 @@
 //! Contestants as they are shown: the order, name and color of each are the same in every table and chart.
 
 use plotters::style::RGBColor;
-use wb_core::records::outcome::{ContestantRole, Outcome};
+use wb_core::records::outcome::{ContestantOutcome, ContestantRole};
 
 /// One contestant as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub const PALETTE: [RGBColor; 9] = [
 ];
 
 /// Orders contestants for tables and charts: baselines first, the trained encoder after, its mixture with BM25 last.
-pub fn arrange(outcomes: &[Outcome]) -> Vec<Contestant> {
+pub fn arrange(outcomes: &[ContestantOutcome]) -> Vec<Contestant> {
     let mut contestants: Vec<Contestant> = Vec::new();
-    for Outcome { contestant: key, role, .. } in outcomes {
+    for ContestantOutcome { contestant: key, role, .. } in outcomes {
         if contestants.iter().all(|known| known.key != *key) {
             contestants.push(Contestant { key: key.clone(), label: label(key, *role), role: *role, color: 0 });
         }
@@ -92,7 +92,11 @@ mod tests {
             ("words", ContestantRole::Bm25),
             ("words", ContestantRole::Bm25),
         ]
-        .map(|(name, role)| Outcome { contestant: name.into(), role, ..Outcome::default() });
+        .map(|(name, role)| ContestantOutcome {
+            contestant: name.into(),
+            role,
+            ..ContestantOutcome::default()
+        });
         let all = arrange(&outcomes);
         let shown: Vec<(&str, usize)> = all.iter().map(|c| (c.label.as_str(), c.color)).collect();
         assert_eq!(shown, [("BM25", 0), ("untrained", 1), ("bm25+mine", 4), ("trained", 2), ("BM25 + trained", 3)]);

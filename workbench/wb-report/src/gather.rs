@@ -10,7 +10,7 @@ use wb_core::{
         compare::{PairedTest, VerdictFile},
         data::DataCard,
         journal::{StageRecord, StepRecord, ValidationRecord},
-        outcome::Outcome,
+        outcome::ContestantOutcome,
     },
 };
 
@@ -36,7 +36,7 @@ pub struct RunContents {
     /// `curriculum.json`; a training without a curriculum has none.
     pub stages: Vec<StageRecord>,
     /// `bench/*.json`, by file name.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ContestantOutcome>,
     /// `compare.json`.
     pub compared: Vec<PairedTest>,
     /// `verdict.json`.
@@ -162,13 +162,13 @@ impl RunContents {
         records
     }
 
-    fn read_bench(&mut self, place: &RunDir) -> Result<Vec<Outcome>> {
+    fn read_bench(&mut self, place: &RunDir) -> Result<Vec<ContestantOutcome>> {
         let files = place.benches()?;
         let mut outcomes = Vec::new();
         for file in &files {
-            let outcome = fs::read(file)
-                .map_err(|error| error.to_string())
-                .and_then(|bytes| serde_json::from_slice::<Outcome>(&bytes).map_err(|error| error.to_string()));
+            let outcome = fs::read(file).map_err(|error| error.to_string()).and_then(|bytes| {
+                serde_json::from_slice::<ContestantOutcome>(&bytes).map_err(|error| error.to_string())
+            });
             match outcome {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => self.problems.push(format!("bench/{} cannot be read: {error}", name(file))),

@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::records::outcome::{ContestantRole, Outcome, ProtocolScore, QueryExample};
+use wb_core::records::outcome::{ContestantOutcome, ContestantRole, ProtocolScore, QueryExample};
 
 use crate::{
     contestants::{Contestant, named},
@@ -54,7 +54,7 @@ pub fn queries(run: &RunContents, contestants: &[Contestant]) -> Vec<Queries> {
     benchmarks.dedup();
     let mut parts = Vec::new();
     for benchmark in benchmarks {
-        let of_benchmark: Vec<&Outcome> =
+        let of_benchmark: Vec<&ContestantOutcome> =
             run.outcomes.iter().filter(|outcome| outcome.benchmark == benchmark).collect();
         let shown = of_benchmark.iter().filter(|outcome| !outcome.examples.is_empty());
         let Some(outcome) = shown.min_by_key(|outcome| outcome.role != ContestantRole::Trained) else { continue };
@@ -80,7 +80,7 @@ pub fn queries(run: &RunContents, contestants: &[Contestant]) -> Vec<Queries> {
     parts
 }
 
-fn query(example: &QueryExample, all: &[&Outcome], contestants: &[Contestant]) -> QueryView {
+fn query(example: &QueryExample, all: &[&ContestantOutcome], contestants: &[Contestant]) -> QueryView {
     QueryView {
         id: example.id.clone(),
         rank: rank(example.rank),
@@ -107,7 +107,11 @@ fn rank(rank: u64) -> String {
 }
 
 /// Finds each contestant's rank of the same answer under the same protocol.
-fn other_ranks(example: &QueryExample, all: &[&Outcome], contestants: &[Contestant]) -> Vec<(String, usize, String)> {
+fn other_ranks(
+    example: &QueryExample,
+    all: &[&ContestantOutcome],
+    contestants: &[Contestant],
+) -> Vec<(String, usize, String)> {
     let (id, language, split) = &example.protocol;
     let is_asked = |score: &&ProtocolScore| (&score.id, &score.language, &score.split) == (id, language, split);
     let mut ranks = Vec::new();

@@ -173,7 +173,7 @@ pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use wb_core::records::outcome::{Outcome, QueryRank};
+    use wb_core::records::outcome::{ContestantOutcome, QueryRank};
 
     use super::*;
 
@@ -201,7 +201,7 @@ mod tests {
             score("all", "ndcg", ranks(&[1, 1, 3, 4, 300, 301, 0])),
         ];
         let run = RunContents {
-            outcomes: vec![Outcome { contestant: "bm25".into(), protocols, ..Outcome::default() }],
+            outcomes: vec![ContestantOutcome { contestant: "bm25".into(), protocols, ..ContestantOutcome::default() }],
             ..RunContents::default()
         };
         let tables = RunTables::new(&run);

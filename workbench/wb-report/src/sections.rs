@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use wb_core::{
     manifest::Manifest,
-    records::{data::DataCard, outcome::Outcome},
+    records::{data::DataCard, outcome::ContestantOutcome},
 };
 
 use crate::{
@@ -179,7 +179,7 @@ pub fn warnings(run: &RunContents, contestants: &[Contestant]) -> Vec<Noted> {
 fn gathered(
     run: &RunContents,
     contestants: &[Contestant],
-    of: impl Fn(&Outcome) -> Vec<(String, String)>,
+    of: impl Fn(&ContestantOutcome) -> Vec<(String, String)>,
 ) -> Vec<Noted> {
     let mut found: Vec<((String, String), Vec<String>)> = Vec::new();
     for outcome in &run.outcomes {

@@ -10,7 +10,7 @@ mod arm;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-pub use wb_core::records::ab::{Ab, AbErrors, AbFound, AbMetric, AbRow, ErrorClass};
+pub use wb_core::records::ab::{AbErrors, AbFound, AbMetric, AbRecord, AbRow, ErrorClass};
 use wb_core::{
     Qrels, Seed,
     statistics::{self, RESAMPLES},
@@ -96,7 +96,7 @@ pub struct AbExperiment<'a> {
 impl AbExperiment<'_> {
     /// Measures both arms. An arm without a ranking for a query, a ranking that names a document twice and a query
     /// that nobody judged are errors: a mean over fewer queries would compare other things.
-    pub fn run(&self, seed: Seed) -> Result<Ab> {
+    pub fn run(&self, seed: Seed) -> Result<AbRecord> {
         self.check()?;
         let arms = [self.baseline, self.candidate];
         let of_experiment = [Metric::Precision(FIRST), Metric::Precision(DEPTH), Metric::Mrr(Some(DEPTH))];
@@ -136,7 +136,7 @@ impl AbExperiment<'_> {
         let unjudged = [0, 1].map(|arm: usize| {
             queries.iter().flat_map(|row| &row.found[arm]).filter(|found| found.useful.is_none()).count() as u64
         });
-        Ok(Ab { arms: arms.map(|arm| arm.name.clone()), metrics, queries, errors: errors.to_vec(), unjudged })
+        Ok(AbRecord { arms: arms.map(|arm| arm.name.clone()), metrics, queries, errors: errors.to_vec(), unjudged })
     }
 
     fn check(&self) -> Result<()> {

@@ -30,7 +30,7 @@ fn judged(n: usize) -> (Vec<AbQuery>, Qrels) {
     ((0..n).map(|at| query(&format!("q{at}"))).collect(), qrels)
 }
 
-fn run(queries: &[AbQuery], qrels: &Qrels, arms: [&AbArm; 2]) -> Result<Ab> {
+fn run(queries: &[AbQuery], qrels: &Qrels, arms: [&AbArm; 2]) -> Result<AbRecord> {
     let none = BTreeMap::new();
     let [baseline, candidate] = arms;
     AbExperiment { queries, qrels, baseline, candidate, text: &|_| None, classes: &none }.run(Seed(1))
@@ -136,7 +136,7 @@ fn errors_are_counted_by_arm_and_a_person_goes_before_the_rule() {
     );
     assert_eq!(ab.unjudged, [0, 0]);
     let text = serde_json::to_string(&ab).unwrap();
-    assert_eq!(serde_json::from_str::<Ab>(&text).unwrap(), ab);
+    assert_eq!(serde_json::from_str::<AbRecord>(&text).unwrap(), ab);
 }
 
 #[test]

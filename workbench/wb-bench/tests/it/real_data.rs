@@ -8,7 +8,7 @@ use std::{collections::HashMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 use wb_bench::{BenchContestant, BenchmarkConfig, benchmarks::CodeSearchNetConfig, layouts::codesearchnet::TextMode};
-use wb_core::records::outcome::Outcome;
+use wb_core::records::outcome::ContestantOutcome;
 use wb_retrieval::Bm25Config;
 
 use crate::support::{Known, close, measure, plan, score, shared, skipped};
@@ -56,7 +56,7 @@ struct Full {
 /// One near-tie that rounds the other way moves MRR by less than this.
 const NEAR_TIE: f64 = 2e-5;
 
-fn check_full(outcome: &Outcome, id: &str, language: &str, expected: &Value, published: [f64; 5]) {
+fn check_full(outcome: &ContestantOutcome, id: &str, language: &str, expected: &Value, published: [f64; 5]) {
     let expected: Full = serde_json::from_value(expected.clone()).unwrap();
     let values = [expected.mrr, expected.recall_1, expected.recall_5, expected.recall_10, expected.ndcg_10];
     let metrics = ["mrr", "recall@1", "recall@5", "recall@10", "ndcg@10"];

@@ -8,7 +8,7 @@ use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, O
 use wb_core::{
     Embeddings, Encoder, Progress, Side,
     fingerprint::Fingerprint,
-    records::outcome::{Outcome, ProtocolScore},
+    records::outcome::{ContestantOutcome, ProtocolScore},
 };
 
 /// Looks vectors up by text.
@@ -49,13 +49,13 @@ pub fn plan(config: &BenchmarkConfig, folder: &std::path::Path) -> BenchmarkPlan
     config.benchmark().plan(BenchmarkData::Folder(folder)).unwrap_or_else(|error| panic!("{error} {:?}", error.hint()))
 }
 
-pub fn measure(plan: &BenchmarkPlan, contestant: &BenchContestant<'_>) -> Outcome {
+pub fn measure(plan: &BenchmarkPlan, contestant: &BenchContestant<'_>) -> ContestantOutcome {
     let scorer = contestant.prepare(&plan.texts, &mut |_| ()).unwrap();
     wb_bench::run(plan, &scorer, &[], Options::default(), &mut |_| ()).unwrap()
 }
 
 /// The score of a protocol; a panic lists what there is.
-pub fn score<'o>(outcome: &'o Outcome, id: &str, language: &str, metric: &str) -> &'o ProtocolScore {
+pub fn score<'o>(outcome: &'o ContestantOutcome, id: &str, language: &str, metric: &str) -> &'o ProtocolScore {
     let is = |score: &&ProtocolScore| {
         (score.id.as_str(), score.language.as_str(), score.metric.as_str()) == (id, language, metric)
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What came out. Pairs are baseline, candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ab {
+pub struct AbRecord {
     /// Names of the arms.
     pub arms: [String; 2],
     /// precision@3, precision@5, mrr@5, in this order; the first is what the experiment is about.

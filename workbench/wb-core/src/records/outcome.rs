@@ -21,7 +21,7 @@ pub enum ContestantRole {
 
 /// One contestant measured under every protocol that the data allows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct ContestantOutcome {
     /// `codesearchnet`, `cosqa`, `pairs`, ...
     pub benchmark: String,
     /// Raised when what is measured changes; `wb compare` refuses two versions.
@@ -159,12 +159,16 @@ mod tests {
 
     #[test]
     fn roles_are_words_in_files() {
-        let outcome = Outcome { role: ContestantRole::Trained, base: Some("o/n".into()), ..Outcome::default() };
+        let outcome = ContestantOutcome {
+            role: ContestantRole::Trained,
+            base: Some("o/n".into()),
+            ..ContestantOutcome::default()
+        };
         let mut json = serde_json::to_value(&outcome).unwrap();
         assert_eq!((&json["role"], &json["base"]), (&"trained".into(), &"o/n".into()));
-        assert_eq!(serde_json::from_value::<Outcome>(json.clone()).unwrap(), outcome);
+        assert_eq!(serde_json::from_value::<ContestantOutcome>(json.clone()).unwrap(), outcome);
         // An older file can be read, and takes nobody for what its name says.
         json.as_object_mut().unwrap().remove("role");
-        assert_eq!(serde_json::from_value::<Outcome>(json).unwrap().role, ContestantRole::Other);
+        assert_eq!(serde_json::from_value::<ContestantOutcome>(json).unwrap().role, ContestantRole::Other);
     }
 }

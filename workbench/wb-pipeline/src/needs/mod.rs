@@ -6,7 +6,7 @@ mod print;
 
 use std::path::{Path, PathBuf};
 
-use wb_core::{EncoderRef, Place, quantities::bytes};
+use wb_core::{EncoderPlace, EncoderRef, quantities::bytes};
 use wb_data::external::that_brings;
 use wb_encoder::Folder;
 use wb_hub::{Hub, RepoKind, RepoRef, Why};
@@ -115,11 +115,13 @@ const OWN_ENCODER: &str = "encoder.model.pretrained";
 /// An encoder by name.
 fn encoder(key: &str, reference: &EncoderRef) -> Need {
     let state = match reference.place(session::runs()) {
-        Ok(Place::Folder(folder)) if Folder::is_encoder(&folder) => State::There,
-        Ok(Place::Folder(_)) => State::Missing("the folder holds no encoder".to_owned()),
-        Ok(Place::Run(run)) if run.encoder().is_dir() => State::There,
-        Ok(Place::Run(run)) => State::Missing(format!("wb train {} --resume {}", run.config().display(), run.id())),
-        Ok(Place::Hub { id, revision }) => match RepoRef::new(RepoKind::Model, &id, &revision, key) {
+        Ok(EncoderPlace::Folder(folder)) if Folder::is_encoder(&folder) => State::There,
+        Ok(EncoderPlace::Folder(_)) => State::Missing("the folder holds no encoder".to_owned()),
+        Ok(EncoderPlace::Run(run)) if run.encoder().is_dir() => State::There,
+        Ok(EncoderPlace::Run(run)) => {
+            State::Missing(format!("wb train {} --resume {}", run.config().display(), run.id()))
+        }
+        Ok(EncoderPlace::Hub { id, revision }) => match RepoRef::new(RepoKind::Model, &id, &revision, key) {
             Ok(repo) => of_hub(&repo, &Folder::files_among),
             Err(error) => State::Missing(error.to_string()),
         },

@@ -1,7 +1,7 @@
 //! Precision@3 of both arms of an A/B experiment, query by query.
 
 use plotters::style::RGBColor;
-use wb_core::records::ab::{Ab, AbRow};
+use wb_core::records::ab::{AbRecord, AbRow};
 
 use super::{
     canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, Picture, picture},
@@ -23,13 +23,13 @@ const COLORS: [usize; 2] = [0, 2];
 const MOST: usize = 60;
 
 /// Draws the queries in the experiment's order.
-pub fn ab_queries(ab: &Ab) -> Result<Picture> {
+pub fn ab_queries(ab: &AbRecord) -> Result<Picture> {
     let rows = &ab.queries[..ab.queries.len().min(MOST)];
     let height = TOP + BOTTOM + rows.len() as f64 * (2.0 * BAR + GAP + BETWEEN);
     picture("ab_queries", WIDE, height.ceil() as u32, |canvas| draw(canvas, ab, rows, height))
 }
 
-fn draw(canvas: &Canvas, ab: &Ab, rows: &[AbRow], height: f64) -> Result<()> {
+fn draw(canvas: &Canvas, ab: &AbRecord, rows: &[AbRow], height: f64) -> Result<()> {
     let width = f64::from(WIDE);
     canvas.text(0.0, 16.0, "Precision@3, query by query", Pen(13.5, INK, true), Align::Left)?;
     let mut at = 0.0;

@@ -30,7 +30,7 @@ pub struct RunRecords {
     pub benches: Vec<BenchRecord>,
 }
 
-/// An [`Outcome`](wb_core::records::outcome::Outcome) without its queries and examples, which are most of the file and
+/// An [`ContestantOutcome`](wb_core::records::outcome::Outcome) without its queries and examples, which are most of the file and
 /// are passed over while it is read.
 #[derive(Debug, Default, Deserialize)]
 pub struct BenchRecord {

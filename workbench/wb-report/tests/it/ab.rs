@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wb_core::records::ab::{Ab, AbErrors, AbFound, AbMetric, AbRow, ErrorClass};
+use wb_core::records::ab::{AbErrors, AbFound, AbMetric, AbRecord, AbRow, ErrorClass};
 use wb_report::ab;
 
 use crate::{bare, keep};
@@ -11,7 +11,7 @@ fn found(id: &str, useful: Option<bool>, class: Option<ErrorClass>) -> AbFound {
     AbFound { id: id.into(), useful, class }
 }
 
-fn experiment() -> Ab {
+fn experiment() -> AbRecord {
     let metric = |name: &str, means: [f64; 2], low: f64| AbMetric {
         name: name.into(),
         means,
@@ -33,7 +33,7 @@ fn experiment() -> Ab {
         mrr_5: [0.5, 1.0],
         found,
     };
-    Ab {
+    AbRecord {
         arms: ["code".into(), "annotation".into()],
         metrics: vec![
             metric("precision@3", [14.0 / 30.0, 20.0 / 30.0], 0.0333),

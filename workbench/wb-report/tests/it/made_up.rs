@@ -13,7 +13,8 @@ use wb_core::{
         data::{DataCard, DroppedPair, Gate, Leak, SourceCount, SplitCount},
         journal::{StepRecord, ValidationRecord},
         outcome::{
-            AuditLine, ContestantRole, NotRun, Outcome, ProtocolScore, QueryExample, QueryRank, ReturnedDocument,
+            AuditLine, ContestantOutcome, ContestantRole, NotRun, ProtocolScore, QueryExample, QueryRank,
+            ReturnedDocument,
         },
     },
     run_dir::write_json,
@@ -29,7 +30,7 @@ pub struct MadeUp {
     pub data: DataCard,
     pub steps: Vec<StepRecord>,
     pub validations: Vec<ValidationRecord>,
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ContestantOutcome>,
     pub compared: Vec<PairedTest>,
     pub verdict: VerdictFile,
     pub config: String,
@@ -316,7 +317,7 @@ fn scores(protocol: &str, pool: u64, skill: f64, seed: u64) -> Vec<ProtocolScore
         .collect()
 }
 
-fn outcomes() -> Vec<Outcome> {
+fn outcomes() -> Vec<ContestantOutcome> {
     let all = [
         ("bm25", ContestantRole::Bm25, 0.36),
         ("untrained", ContestantRole::Untrained, 0.06),
@@ -328,7 +329,7 @@ fn outcomes() -> Vec<Outcome> {
         .map(|(index, (contestant, role, skill))| {
             let mut protocols = scores("pairs-full", 2_534, skill, 3 + index as u64);
             protocols.extend(scores("pairs-1000", 1_000, skill * 1.16, 13 + index as u64));
-            Outcome {
+            ContestantOutcome {
                 benchmark: "pairs".into(),
                 version: 1,
                 contestant: contestant.into(),

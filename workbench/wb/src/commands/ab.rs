@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use wb_bench::BenchContestant;
-use wb_core::{EncoderRef, records::ab::Ab};
+use wb_core::{EncoderRef, records::ab::AbRecord};
 use wb_encoder::BiEncoder;
 use wb_pipeline::{
     ab as experiment,
@@ -105,7 +105,7 @@ fn open(config: &AbConfig, file: &Experiment, arguments: &args::Ab) -> Result<Op
     encoder::open(encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))
 }
 
-fn print(ab: &Ab) {
+fn print(ab: &AbRecord) {
     let rows: Vec<Vec<String>> = ab
         .metrics
         .iter()

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Options, benchmarks::NAMES};
 use wb_core::{
     Encoder, Error, PairSet, RunDir, Seed,
-    records::outcome::{ContestantRole, Outcome},
+    records::outcome::{ContestantOutcome, ContestantRole},
     run_dir::write_json,
     suggest,
 };
@@ -131,7 +131,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         }
     }
     // The encoder's, where BM25 is measured beside it.
-    let judged: Vec<&Outcome> = outcomes.chunks(contestants.count()).filter_map(<[_]>::last).collect();
+    let judged: Vec<&ContestantOutcome> = outcomes.chunks(contestants.count()).filter_map(<[_]>::last).collect();
     judge(&requirements, &benchmarks, &judged)
 }
 
@@ -263,7 +263,11 @@ pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
 }
 
 /// The first number of the required metric of each benchmark, its main protocols first.
-fn judge(requirements: &[(String, f64)], benchmarks: &[BenchmarkConfig], outcomes: &[&Outcome]) -> Result<End> {
+fn judge(
+    requirements: &[(String, f64)],
+    benchmarks: &[BenchmarkConfig],
+    outcomes: &[&ContestantOutcome],
+) -> Result<End> {
     let mut end = End::Done;
     for (metric, least) in requirements {
         for (benchmark, outcome) in benchmarks.iter().zip(outcomes) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::{Place, RunDir};
+use wb_core::{EncoderPlace, RunDir};
 use wb_encoder::{ExportConfig, ExportFormat, export as write};
 use wb_pipeline::{
     config::Experiment,
@@ -69,7 +69,7 @@ fn base(arguments: &args::Export, experiment: Option<&Experiment>) -> (Option<St
         return (None, None, None);
     };
     match pretrained.place(&arguments.places.runs) {
-        Ok(Place::Folder(folder)) => {
+        Ok(EncoderPlace::Folder(folder)) => {
             let note = "adapter_config.json names the base model by its folder on this machine; `--base owner/name` names it for others";
             let path = folder.canonicalize().unwrap_or_else(|_| folder.clone());
             (Some(path.display().to_string()), None, Some(note.to_owned()))

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
-use wb_core::{records::outcome::Outcome, run_dir};
+use wb_core::{records::outcome::ContestantOutcome, run_dir};
 use wb_pipeline::{config, external};
 use wb_sql::benchmarks::SqlBenchmark;
 
@@ -38,7 +38,7 @@ fn runs(arguments: &args::Ls) -> Result<()> {
     for run in &runs {
         let mut scores = Vec::new();
         for file in run.benches()? {
-            let outcome: Outcome = run_dir::read_json(&file)?;
+            let outcome: ContestantOutcome = run_dir::read_json(&file)?;
             if let Some(score) = outcome.protocols.first() {
                 scores.push(format!("{} {} {:.4}", outcome.contestant, score.metric, score.value));
             }

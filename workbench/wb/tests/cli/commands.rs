@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wb_core::{records::outcome::Outcome, run_dir::read_json};
+use wb_core::{records::outcome::ContestantOutcome, run_dir::read_json};
 
 use crate::sandbox::{Sandbox, TINY};
 
@@ -149,7 +149,7 @@ fn pairs_of_other_sources_are_measured_too() {
         .concat(),
     );
     sandbox.succeeds(&["bench", "pairs", "--dataset", "held.jsonl", "--retriever", "bm25", "--json", "held.json"]);
-    let of_command: Outcome = read_json(&sandbox.path("held.json")).unwrap();
+    let of_command: ContestantOutcome = read_json(&sandbox.path("held.json")).unwrap();
     let full = of_command.protocols.iter().find(|score| score.id == "pairs-full").unwrap();
     assert_eq!((full.language.as_str(), full.pool), ("go", 3));
     let ranks: Vec<u64> = full.queries.iter().map(|query| query.rank).collect();
@@ -164,7 +164,7 @@ fn pairs_of_other_sources_are_measured_too() {
         ),
     );
     sandbox.succeeds(&["run", "more.yaml"]);
-    let of_run: Outcome = read_json(&sandbox.only_run("runs").join("bench/pairs2-bm25.json")).unwrap();
+    let of_run: ContestantOutcome = read_json(&sandbox.only_run("runs").join("bench/pairs2-bm25.json")).unwrap();
     assert_eq!(of_run.protocols[0].split, "held");
     assert_eq!(of_run.protocols[0].value, of_command.protocols[0].value);
     insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"]), @r"

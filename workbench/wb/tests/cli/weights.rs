@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use wb_core::{
-    records::outcome::{ContestantRole, Outcome},
+    records::outcome::{ContestantOutcome, ContestantRole},
     run_dir::read_json,
 };
 
@@ -51,7 +51,7 @@ fn a_fine_tuned_run_is_measured_under_its_own_name_beside_its_base_and_audited()
     sandbox.succeeds(&["train", "tiny.yaml", "name=tuned", base]);
     let bench = ["bench", "pairs", "--encoder", "tuned", "--json", "tuned.json", "--trec", "tuned.trec"];
     let (out, err) = sandbox.succeeds(&bench);
-    let outcome: Outcome = read_json(&sandbox.path("tuned.json")).unwrap();
+    let outcome: ContestantOutcome = read_json(&sandbox.path("tuned.json")).unwrap();
     assert!(outcome.contestant.contains("-tuned-"), "{}", outcome.contestant);
     assert_eq!((outcome.role, outcome.base.as_deref()), (ContestantRole::Trained, Some("encoder")));
     let row = out.lines().find(|line| line.contains("pairs-full") && line.contains('[')).unwrap();
@@ -79,7 +79,7 @@ fn a_fine_tuned_run_is_measured_under_its_own_name_beside_its_base_and_audited()
     let held = ["bench", "pairs", "--dataset", "held.jsonl", "--encoder", "tuned", "--json", "held.json"];
     let (_, err) = sandbox.succeeds(&held);
     assert!(err.contains("warning: not compared with the training pairs of "), "{err}");
-    let outcome: Outcome = read_json(&sandbox.path("held.json")).unwrap();
+    let outcome: ContestantOutcome = read_json(&sandbox.path("held.json")).unwrap();
     assert!(outcome.warnings.iter().any(|warning| warning.starts_with("not compared with the training pairs of ")));
 }
 

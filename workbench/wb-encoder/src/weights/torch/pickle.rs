@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use wb_core::pickle::{Id, Tape, shown};
+use wb_core::pickle::{Id, PickleTape, shown};
 
 use super::{
     tensor::{Storage, Tensor},
@@ -45,7 +45,7 @@ const LIST: Id = 2;
 const EMPTY_TUPLE: Id = 3;
 
 struct Machine<'a> {
-    tape: Tape<'a>,
+    tape: PickleTape<'a>,
     /// Every value that was made: at most one for each step.
     values: Vec<TorchValue<'a>>,
 }
@@ -54,7 +54,7 @@ impl<'a> Machine<'a> {
     fn new(program: &'a [u8]) -> Self {
         // In the order of their places: these are made once.
         let values = vec![TorchValue::None, TorchValue::Flag, TorchValue::List, TorchValue::Tuple(Vec::new())];
-        Self { tape: Tape::new(program), values }
+        Self { tape: PickleTape::new(program), values }
     }
 
     /// Runs to the end and gives the value that is left.

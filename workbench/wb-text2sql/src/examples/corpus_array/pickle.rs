@@ -1,7 +1,7 @@
 //! The machine that runs the pickle of an array of objects: only the steps and names that texts, numbers, lists, tuples
 //! and dictionaries need. Nothing is executed: a name is one of three or an error.
 
-use wb_core::pickle::{Id, Tape, shown};
+use wb_core::pickle::{Id, PickleTape, shown};
 
 use super::value::{PickledName, PickledValue};
 
@@ -22,7 +22,7 @@ impl<'a> Objects<'a> {
     /// Runs a program that makes an array of objects in no more than `most_steps` steps, which bound the memory that it
     /// takes: a step makes one value at most, and texts stay where they are in the program.
     pub fn read(program: &'a [u8], most_steps: usize) -> Result<Self, String> {
-        let mut machine = Machine { tape: Tape::new(program), values: vec![] };
+        let mut machine = Machine { tape: PickleTape::new(program), values: vec![] };
         let last = machine.run(most_steps)?;
         let behind = machine.tape.left();
         if behind > 0 {
@@ -40,7 +40,7 @@ impl<'a> Objects<'a> {
 }
 
 struct Machine<'a> {
-    tape: Tape<'a>,
+    tape: PickleTape<'a>,
     /// Every value that was made: at most one for each step.
     values: Vec<PickledValue<'a>>,
 }
