@@ -129,14 +129,14 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     entries.map(|entry| Ok(entry.map_err(Error::io("read", folder))?.path())).collect()
 }
 
-/// Whether [`temporary_name`] named it, and nobody got to rename it.
+/// True where [`temporary_name`] named it, and nobody got to rename it.
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let pid = name.strip_suffix(".tmp").and_then(|name| name.rsplit_once('.')).map(|(_, pid)| pid);
     name.starts_with('.') && pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether nobody is going to finish a temporary file or folder. Its maker holds a lock on it for as long as it lives,
+/// True where nobody is going to finish a temporary file or folder. Its maker holds a lock on it for as long as it lives,
 /// which tells more than the number of its process: containers on one disk each have a process 1. Locks need not reach
 /// other hosts, so what comes from there is given a day without a change; and what was made a moment ago may not be
 /// locked yet.

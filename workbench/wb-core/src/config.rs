@@ -10,7 +10,7 @@ use serde_yaml::{Value, with::singleton_map_recursive};
 
 use crate::{Error, Result, suggest};
 
-/// No experiment is this long; a longer file is the wrong file.
+/// Most bytes of a file: no experiment is this long; a longer file is the wrong file.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Loads a file, then applies `key.path=value` overrides.
@@ -211,7 +211,7 @@ fn locate(text: &str, key: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// Where a key stands in a line: at a word's beginning.
+/// Place of a key in a line: at a word's beginning.
 fn find_key(text: &str, needle: &str) -> Option<usize> {
     text.match_indices(needle)
         .map(|(at, _)| at)

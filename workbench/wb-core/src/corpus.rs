@@ -9,7 +9,7 @@ use crate::{Error, Result};
 pub struct Query {
     /// Unique among the queries.
     pub id: String,
-    /// What is searched for.
+    /// Text that is searched for.
     pub text: String,
 }
 
@@ -18,7 +18,7 @@ pub struct Query {
 pub struct Document {
     /// Unique in the corpus.
     pub id: String,
-    /// What is searched in.
+    /// Text that is searched in.
     pub text: String,
     /// A title kept apart, as BEIR has it; empty where there is none.
     pub title: String,
@@ -56,12 +56,12 @@ impl Corpus {
         self.position.get(id).copied()
     }
 
-    /// How many.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there are none.
+    /// True where there are no documents.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
@@ -89,12 +89,12 @@ impl Qrels {
         self.grades.iter()
     }
 
-    /// How many queries have judgements.
+    /// Number of queries that have judgements.
     pub fn len(&self) -> usize {
         self.grades.len()
     }
 
-    /// Whether there are no judgements.
+    /// True where there are no judgements.
     pub fn is_empty(&self) -> bool {
         self.grades.is_empty()
     }

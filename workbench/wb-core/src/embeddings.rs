@@ -10,7 +10,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embeddings {
     vectors: Array2<f32>,
-    /// Where the vectors of each text begin, with the end, `[texts + 1]`; nothing where every text has one.
+    /// Places where the vectors of each text begin, with the end, `[texts + 1]`; nothing where every text has one.
     offsets: Option<Vec<usize>>,
 }
 
@@ -70,12 +70,12 @@ impl Embeddings {
         }
     }
 
-    /// Where the vectors of each text begin, with the end; nothing where every text has one.
+    /// Places where the vectors of each text begin, with the end; nothing where every text has one.
     pub fn offsets(&self) -> Option<&[usize]> {
         self.offsets.as_deref()
     }
 
-    /// How many texts.
+    /// Number of texts.
     pub fn texts(&self) -> usize {
         self.offsets.as_ref().map_or(self.vectors.nrows(), |offsets| offsets.len() - 1)
     }
@@ -116,7 +116,7 @@ impl Embeddings {
         Self { vectors: self.vectors.slice(s![rows, ..]).to_owned(), offsets }
     }
 
-    /// The same with every vector divided by its Euclidean length (vectors of zeros stay zeros).
+    /// Embeddings with every vector divided by its Euclidean length (vectors of zeros stay zeros).
     #[must_use]
     pub fn normalized(mut self) -> Self {
         for mut row in self.vectors.rows_mut() {

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Embeddings, Error, fingerprint::Fingerprint, progress::Progress};
 
-/// Which side of a search a text stands on; prompts and lengths may differ.
+/// Side of a search that a text stands on; prompts and lengths may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// What is searched for.
+    /// Text that is searched for.
     Query,
-    /// What is searched in.
+    /// Text that is searched in.
     Document,
 }
 
@@ -40,7 +40,7 @@ impl Side {
     }
 }
 
-/// How the vectors of two texts become a score.
+/// Way in which the vectors of two texts become a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Interaction {
@@ -66,7 +66,7 @@ pub trait Encoder {
     /// Everything that decides the vectors (weights, prompts, lengths), for caches and manifests.
     fn fingerprint(&self) -> Fingerprint;
 
-    /// How its vectors are compared. Those of MaxSim have length 1.
+    /// Way in which its vectors are compared. Those of MaxSim have length 1.
     fn interaction(&self) -> Interaction {
         Interaction::InnerProduct
     }

@@ -97,7 +97,7 @@ impl EncoderRef {
         }
     }
 
-    /// Whether the name says all there is to say.
+    /// True where the name says all there is to say.
     fn is_plain(&self) -> bool {
         self.adapter.is_none() && !self.lowercase && (self.revision.is_empty() || is_hub_id(&self.id))
     }

@@ -22,12 +22,12 @@ impl Fingerprint {
         FingerprintBuilder(blake3::Hasher::new())
     }
 
-    /// Of bytes.
+    /// Hash of bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes).to_hex().to_string())
     }
 
-    /// Of anything that serializes to JSON: a resolved config, for example.
+    /// Hash of anything that serializes to JSON: a resolved config, for example.
     pub fn of_json(value: &impl Serialize) -> Self {
         // A value of ours that cannot be JSON (a map with keys that are no strings) is a defect, and hashes as its error.
         match serde_json::to_vec(value) {
@@ -36,7 +36,7 @@ impl Fingerprint {
         }
     }
 
-    /// Of a file's content.
+    /// Hash of a file's content.
     pub fn of_file(path: &Path) -> Result<Self> {
         File::open(path).and_then(Self::of_reader).map_err(Error::io("read", path))
     }

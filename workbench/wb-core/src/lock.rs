@@ -53,7 +53,7 @@ impl FileLock {
     }
 }
 
-/// This host's name; nothing where the system does not tell it.
+/// Name of this host; nothing where the system does not tell it.
 pub(crate) fn host() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
@@ -82,7 +82,7 @@ fn refused(path: &Path, source: io::Error) -> Error {
     )
 }
 
-/// Who holds the file, as far as it tells.
+/// Holder of the file, as far as it tells.
 fn holder(file: &mut File) -> String {
     let mut holder = String::new();
     // Who it is is a help, not a need.

@@ -1,4 +1,4 @@
-//! What is needed to make a run again.
+//! Everything that is needed to make a run again.
 
 use std::collections::BTreeMap;
 

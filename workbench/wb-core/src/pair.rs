@@ -37,7 +37,7 @@ impl Task {
     }
 }
 
-/// Where a pair came from, so that it can be found again and split without leaks.
+/// Origin of a pair, so that it can be found again and split without leaks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Origin {
@@ -61,7 +61,7 @@ pub struct Origin {
 pub struct Pair {
     /// Unique in its set.
     pub id: String,
-    /// What the pair goes from and to.
+    /// Task of the pair: the kinds of its two texts.
     #[serde(default)]
     pub task: Task,
     /// Programming language of the code side, lower case (`rust`, `python`, `cpp`), empty where it is not known.
@@ -74,11 +74,11 @@ pub struct Pair {
     /// Hard negatives, best first; empty before mining.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub negatives: Vec<String>,
-    /// How well documents answer the anchor, as a teacher or a person said: the positive, then each hard negative;
+    /// Scores of documents as answers to the anchor, as a teacher or a person said: the positive, then each hard negative;
     /// empty where nobody did, and the positive's alone where only that was scored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<f32>,
-    /// Where it came from.
+    /// Origin of the pair.
     #[serde(default)]
     pub origin: Origin,
 }
@@ -114,12 +114,12 @@ impl PairSet {
         self.pairs
     }
 
-    /// How many.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Whether there are none.
+    /// True where there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }

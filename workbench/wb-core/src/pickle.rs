@@ -14,7 +14,7 @@ pub struct PickleTape<'a> {
     program: &'a [u8],
     at: usize,
     stack: Vec<Id>,
-    /// How high the stack was at each mark.
+    /// Height of the stack at each mark.
     marks: Vec<usize>,
     memo: BTreeMap<u32, Id>,
 }

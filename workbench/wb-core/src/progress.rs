@@ -1,9 +1,9 @@
-//! How libraries tell how far they are; only the command draws it.
+//! Reports of libraries on how far they are; only the command draws it.
 
 /// One report of a stage's progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// What is being done, in the user's words: `reading sources`, `encoding documents`.
+    /// Work that is being done, in the user's words: `reading sources`, `encoding documents`.
     pub stage: &'static str,
     /// Units done.
     pub done: u64,
@@ -21,14 +21,14 @@ impl Progress {
         Self { stage, done: done as u64, total: total as u64, note: String::new(), training: None }
     }
 
-    /// The same with a remark.
+    /// Progress with a remark.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
     }
 
-    /// The same with what is known of a training.
+    /// Progress with what is known of a training.
     #[must_use]
     pub fn training(mut self, now: TrainingNow) -> Self {
         self.training = Some(Box::new(now));
@@ -36,7 +36,7 @@ impl Progress {
     }
 }
 
-/// Where a training stands, beside its step.
+/// State of a training, beside its step.
 ///
 /// Numbers of one session: a training that goes on after a stop begins with none of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -90,5 +90,5 @@ pub struct ValidationNow {
     pub best_step: u64,
 }
 
-/// For callers that do not want to know.
+/// Listener for callers that do not want to know.
 pub fn silent(_: Progress) {}

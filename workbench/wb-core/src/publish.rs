@@ -9,10 +9,10 @@ use crate::{
     lock::FileLock,
 };
 
-/// Who made what is at a place now.
+/// Maker of what is at a place now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published<T> {
-    /// This process, with what filling it gave.
+    /// The present process, with what filling it gave.
     Ours(T),
     /// Another one, before this one was done.
     Theirs,

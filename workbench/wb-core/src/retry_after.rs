@@ -1,10 +1,10 @@
-//! How long a server asks to wait: `Retry-After`, in seconds or as a date.
+//! Time that a server asks to wait: `Retry-After`, in seconds or as a date.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::{Timestamp, fmt::rfc2822::DateTimeParser};
 
-/// What is asked for beyond this is taken for this: a day.
+/// Longest time, a day: more is taken for this.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// The wait that a header's value asks for at a time, at most a day; none where it is neither seconds nor a date. A date

@@ -128,7 +128,7 @@ impl RunDir {
         self.folder.join("tokenizer.json")
     }
 
-    /// What one contestant got in one benchmark.
+    /// Outcome of one contestant in one benchmark.
     pub fn bench(&self, benchmark: &str, contestant: &str) -> PathBuf {
         self.folder.join("bench").join(format!("{benchmark}-{contestant}.json"))
     }
@@ -159,7 +159,7 @@ impl RunDir {
         self.folder.join("verdict.json")
     }
 
-    /// Which inputs each finished stage had.
+    /// Inputs that each finished stage had.
     pub fn stages(&self) -> PathBuf {
         self.folder.join("stages.json")
     }
@@ -169,7 +169,7 @@ impl RunDir {
         self.folder.join("DONE")
     }
 
-    /// Whether the run was finished.
+    /// True where the run was finished.
     pub fn is_done(&self) -> bool {
         self.done().is_file()
     }

@@ -1,4 +1,4 @@
-//! How much of a number is luck with the queries: intervals, and paired tests of two systems.
+//! Share of luck with the queries in a number: intervals, and paired tests of two systems.
 //!
 //! Values are per query: numbers (reciprocal ranks, nDCG), or right and wrong; what is judged is their mean. All draws come from named streams of
 //! one seed, one for each resample, so results do not depend on the number of threads.
@@ -33,7 +33,7 @@ pub fn bootstrap_interval(values: &[f64], level: f64, resamples: usize, seed: Se
     })
 }
 
-/// What a comparison of two systems on the same queries came to.
+/// Result of a comparison of two systems on the same queries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     /// Mean of the first minus mean of the second.
@@ -119,7 +119,7 @@ pub fn bootstrap_test(differences: &[f64], resamples: usize, seed: Seed) -> f64 
     (far + 1) as f64 / (resamples + 1) as f64
 }
 
-/// What McNemar's test came to.
+/// Result of McNemar's test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mcnemar {
     /// Questions that only the first system has right.

@@ -1,4 +1,4 @@
-//! Which judge is wanted: the published evaluator with all its quirks, or one that judges what was meant.
+//! Choice of the judge: the published evaluator with all its quirks, or one that judges what was meant.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

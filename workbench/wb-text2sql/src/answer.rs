@@ -27,7 +27,7 @@ fn block_query(block: &str) -> Option<String> {
     labeled(block).or_else(|| bare(block))
 }
 
-/// What follows the last label.
+/// Query behind the last label.
 fn labeled(text: &str) -> Option<String> {
     const LABELS: [&str; 6] = ["sql:", "sql query:", "sqlquery:", "query:", "answer:", "final sql:"];
     let mut found = None;
@@ -106,7 +106,7 @@ fn statement(text: &str) -> Option<String> {
     (!flat.is_empty()).then_some(flat)
 }
 
-/// Whether the backtick at a place begins a quoted name, as MySQL and SQLite have it, and does not end code in prose.
+/// True where the backtick at a place begins a quoted name, as MySQL and SQLite have it, and does not end code in prose.
 fn opens_name(text: &str, at: usize) -> bool {
     let (before, after) = (text[..at].chars().next_back(), &text[at + 1..]);
     let is_name = |name: &str| {

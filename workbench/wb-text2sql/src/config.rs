@@ -185,7 +185,7 @@ impl Default for ModelConfig {
 }
 
 impl ModelConfig {
-    /// As the engine takes it.
+    /// Settings as the engine takes them.
     pub fn sampling(&self) -> SamplingConfig {
         SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
     }
@@ -212,7 +212,7 @@ impl ModelConfig {
 pub const WITHOUT: &str = "without";
 
 impl RetrieverChoice {
-    /// What its arm is called.
+    /// Name of its arm.
     pub fn name(&self) -> String {
         match self {
             Self::Random {} => "random".to_owned(),
@@ -225,7 +225,7 @@ impl RetrieverChoice {
         }
     }
 
-    /// What of an example it searches, where that is not `rag.documents`.
+    /// Parts of an example that it searches, where these are not `rag.documents`.
     pub fn documents(&self) -> Option<TextFormat> {
         match self {
             Self::Random {} | Self::Oracle {} => None,

@@ -1,4 +1,4 @@
-//! How good retrieval is for text-to-SQL, apart from what is made of it.
+//! Quality of retrieval for text-to-SQL, apart from what is made of it.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use crate::{predict::names, schema::SchemaCatalog};
 /// The share of gold's tables and columns that are there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Recall {
-    /// Of gold's tables; 1 where it has none.
+    /// Share of gold's tables; 1 where it has none.
     pub tables: f64,
-    /// Of gold's columns, `*` and those that only join tables left out; 1 where there is none.
+    /// Share of gold's columns, `*` and those that only join tables left out; 1 where there is none.
     pub columns: f64,
 }
 
@@ -64,16 +64,16 @@ fn without_on(query: &SqlQuery) -> SqlQuery {
     query
 }
 
-/// How well the retrieved queries are made like the gold query, names and values blanked.
+/// Likeness of the retrieved queries with the gold query, names and values blanked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct SkeletonMatch {
     /// [`component_f1`] of the first.
     pub f1_at_1: f64,
     /// The best of the first three.
     pub f1_at_3: f64,
-    /// Whether the first has exactly the gold query's [`skeleton`].
+    /// True where the first has exactly the gold query's [`skeleton`].
     pub exact_at_1: bool,
-    /// Whether one of the first three has.
+    /// True where one of the first three has.
     pub exact_at_3: bool,
 }
 

@@ -29,7 +29,7 @@ struct Example {
     sql: String,
 }
 
-/// What a template may name.
+/// Values that a template may name.
 #[derive(Serialize)]
 struct Values {
     question: String,

@@ -10,7 +10,7 @@ use wb_sql::{
 pub struct Vote {
     /// Among the queries, from 0.
     pub chosen: usize,
-    /// Those with the same result, itself among them; 0 where none runs.
+    /// Number of those with the same result, itself among them; 0 where none runs.
     pub agree: usize,
 }
 

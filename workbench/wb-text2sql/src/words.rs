@@ -3,16 +3,16 @@
 /// A word of a question; a quoted text is one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// As written, without quotes.
+    /// Word as written, without quotes.
     pub text: String,
-    /// In lower case, without its plural.
+    /// Word in lower case, without its plural.
     pub stem: String,
-    /// Whether quotes stand around it.
+    /// True where quotes stand around it.
     pub quoted: bool,
 }
 
 impl Word {
-    /// Whether it begins with a capital letter.
+    /// True where it begins with a capital letter.
     pub fn capital(&self) -> bool {
         self.text.chars().next().is_some_and(char::is_uppercase)
     }
@@ -71,7 +71,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a sign stands between two characters of one word.
+/// True where a sign stands between two characters of one word.
 fn inner(text: &[char], place: usize) -> bool {
     let next = text.get(place + 1).copied().unwrap_or(' ');
     match text[place] {
@@ -81,7 +81,7 @@ fn inner(text: &[char], place: usize) -> bool {
     }
 }
 
-/// Where the quote that opens at `place` closes.
+/// Place where the quote that opens at `place` closes.
 fn quoted(text: &[char], place: usize) -> Option<usize> {
     let close = match text[place] {
         '"' => ['"', '"', '”'],

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What came out. Pairs are baseline, candidate.
+/// Results of the experiment; pairs are baseline, candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AbRecord {
     /// Names of the arms.
@@ -66,22 +66,22 @@ pub struct AbRow {
 pub struct AbFound {
     /// The document's id.
     pub id: String,
-    /// Whether it is of use; nothing where nobody judged it, which counts as of no use.
+    /// True where it is of use; nothing where nobody judged it, which counts as of no use.
     pub useful: Option<bool>,
-    /// What is wrong with it, for those of the first three that are of no use.
+    /// Class of its fault, for those of the first three that are of no use.
     pub class: Option<ErrorClass>,
 }
 
 /// One class of errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbErrors {
-    /// Which.
+    /// Class of error.
     pub class: ErrorClass,
-    /// How many results of each arm.
+    /// Number of results of each arm.
     pub results: [u64; 2],
 }
 
-/// What is wrong with a result that is of no use: the three patterns of failing code search, and the rest.
+/// Fault of a result that is of no use: the three patterns of failing code search, and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {

@@ -13,13 +13,13 @@ pub struct DataCard {
     pub gates: Vec<Gate>,
     /// `train`, `validation`, `test`.
     pub splits: BTreeMap<String, SplitCount>,
-    /// What the test split shares with the training split.
+    /// Overlap of the test split with the training split.
     pub leaks: Vec<Leak>,
     /// Licences as found, with the number of pairs.
     pub licenses: BTreeMap<String, u64>,
 }
 
-/// What came out of one source.
+/// Account of one source.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceCount {
     /// The source's kind and place.
@@ -48,7 +48,7 @@ pub struct Gate {
 /// A dropped pair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DroppedPair {
-    /// Why.
+    /// Reason.
     pub reason: String,
     /// Its id.
     pub id: String,

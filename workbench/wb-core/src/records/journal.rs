@@ -40,9 +40,9 @@ pub struct ValidationRecord {
     /// Mean loss over the validation pairs, in batches like training's; nothing where they lack what the loss needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
-    /// How many pairs.
+    /// Number of pairs.
     pub pairs: u64,
-    /// Whether this is the best so far.
+    /// True where this is the best so far.
     pub best: bool,
 }
 
@@ -63,11 +63,11 @@ pub struct StageRecord {
     pub datasets: Vec<String>,
     /// Pairs in them.
     pub pairs: u64,
-    /// At most so many hard negatives of each pair.
+    /// Most hard negatives of each pair.
     pub negatives: u64,
-    /// What scores are multiplied by, where the loss has such a number; the inverse of a temperature.
+    /// Factor of the scores, where the loss has such a number; the inverse of a temperature.
     pub scale: Option<f64>,
-    /// What the scheduled learning rate is multiplied by.
+    /// Factor of the scheduled learning rate.
     pub learning_rate_factor: f64,
     /// Longest anchor and longest document in tokens, where the stage has limits of its own.
     pub max_tokens: Option<[u64; 2]>,

@@ -1,4 +1,4 @@
-//! What a run's files hold: written by training, data and benchmarks, read by reports, comparisons and notebooks.
+//! Contents of a run's files: written by training, data and benchmarks, read by reports, comparisons and notebooks.
 
 pub mod ab;
 pub mod compare;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The account of one mining.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NegativesCard {
-    /// What ranked the documents: an encoder's name, or `bm25`.
+    /// Ranker of the documents: an encoder's name, or `bm25`.
     pub retriever: String,
     /// The rules in words: name and value.
     pub rules: Vec<(String, String)>,
@@ -31,12 +31,12 @@ pub struct NegativesCard {
     pub without: u64,
     /// Pairs whose own negatives, listed before, were replaced.
     pub replaced: u64,
-    /// Where another device may take other documents: scores that are equal within rounding, at each cut.
+    /// Cuts at which another device may take other documents: scores that are equal within rounding, at each cut.
     #[serde(default)]
     pub ties: Vec<TieRow>,
     /// Scores of positives, of negatives, and differences of the two.
     pub scores: Vec<ScoreRow>,
-    /// How many negatives may be answers.
+    /// Estimate of the negatives that may be answers.
     pub estimates: Vec<EstimateRow>,
     /// A sample of pairs for a reader's eyes.
     pub triples: Vec<Triple>,
@@ -45,11 +45,11 @@ pub struct NegativesCard {
 /// Ties at one cut: between what is kept and what is not, scores are equal within rounding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TieRow {
-    /// Which cut, in words.
+    /// Name of the cut, in words.
     pub cut: String,
-    /// How many times it was made: once a query, or once a pair.
+    /// Number of times that it was made: once a query, or once a pair.
     pub of: u64,
-    /// How many times it went through a tie.
+    /// Number of times that it went through a tie.
     pub tied: u64,
     /// Candidates with the score of a tied cut, on both of its sides.
     pub candidates: u64,
@@ -60,7 +60,7 @@ pub struct TieRow {
 pub struct ScoreRow {
     /// `positive`, `negative`, `difference`.
     pub name: String,
-    /// How many.
+    /// Number of these.
     pub count: u64,
     /// Mean, sample deviation, least, lower quartile, median, upper quartile, greatest.
     pub values: [f64; 7],
@@ -69,7 +69,7 @@ pub struct ScoreRow {
 /// One estimate of how many negatives may be answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EstimateRow {
-    /// What was counted, in words.
+    /// Name of what was counted.
     pub measure: String,
     /// Sampled negatives that have it.
     pub hits: u64,

@@ -28,13 +28,13 @@ pub struct ContestantOutcome {
     pub version: u32,
     /// The retriever's name: `bm25`, `untrained`, a run's id, a model's name.
     pub contestant: String,
-    /// What it is, whatever its name; [`ContestantRole::Other`] in files of before there were roles.
+    /// Part of the contestant in the run, whatever its name; [`ContestantRole::Other`] in files of before there were roles.
     #[serde(default)]
     pub role: ContestantRole,
     /// The pretrained encoder that its training began with, as the run's config names it; none where it was not trained
     /// here, or began from scratch.
     pub base: Option<String>,
-    /// What decides its vectors.
+    /// Fingerprint of all that decides its vectors.
     pub contestant_fingerprint: String,
     /// Fingerprint of the data read.
     pub dataset_fingerprint: String,
@@ -57,7 +57,7 @@ pub struct ContestantOutcome {
 pub struct ProtocolScore {
     /// Protocol: `csn-1000`, `cosqa-6267`, `pairs-full`, ...
     pub id: String,
-    /// What the protocol does, in words for people that do not know its id.
+    /// Description of the protocol, in words for people that do not know its id.
     #[serde(default)]
     pub description: String,
     /// `ruby`, `all`, ...
@@ -66,7 +66,7 @@ pub struct ProtocolScore {
     pub split: String,
     /// Documents that a query is ranked against.
     pub pool: u64,
-    /// How many queries were measured.
+    /// Number of queries that were measured.
     pub n_queries: u64,
     /// `mrr`, `ndcg@10`, `recall@1`, `ndcg`.
     pub metric: String,
@@ -105,16 +105,16 @@ pub struct QueryRank {
 pub struct NotRun {
     /// Protocol.
     pub id: String,
-    /// Why, and what would be needed.
+    /// Reason, and what would be needed.
     pub reason: String,
 }
 
 /// One line of the duplicate and leak page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditLine {
-    /// What was counted.
+    /// Name of what was counted.
     pub what: String,
-    /// How many have it.
+    /// Number of those that have it.
     pub count: u64,
     /// Out of how many.
     pub of: u64,
@@ -136,7 +136,7 @@ pub struct QueryExample {
     pub rank: u64,
     /// The right answer.
     pub answer: String,
-    /// What came first, with scores.
+    /// Documents that came first, with scores.
     pub returned: Vec<ReturnedDocument>,
 }
 
@@ -149,7 +149,7 @@ pub struct ReturnedDocument {
     pub text: String,
     /// Its score.
     pub score: f64,
-    /// Whether it is the right answer.
+    /// True where it is the right answer.
     pub relevant: bool,
 }
 

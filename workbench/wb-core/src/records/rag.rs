@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What came out.
+/// Results of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rag {
     /// The experiment's name.
     pub name: String,
     /// Names of the protocols of exact match and of execution.
     pub protocols: [String; 2],
-    /// What was measured, in sentences: generator, documents, databases.
+    /// Sentences on what was measured: generator, documents, databases.
     pub facts: Vec<String>,
-    /// How many examples are retrieved for a question.
+    /// Number of examples that are retrieved for a question.
     pub top_k: usize,
     /// The first is without retrieval.
     pub arms: Vec<RagArm>,
@@ -26,7 +26,7 @@ pub struct Rag {
 pub struct RagArm {
     /// Its name: `without`, `bm25`, an encoder's.
     pub name: String,
-    /// What decides its rankings; none without retrieval.
+    /// Description of all that decides its rankings; none without retrieval.
     pub retriever: Option<String>,
     /// Exact match.
     pub em: RagShare,
@@ -36,13 +36,13 @@ pub struct RagArm {
     pub parsed: RagShare,
     /// Predictions that run, of the questions whose database is there.
     pub valid: RagShare,
-    /// By hardness.
+    /// Figures by hardness.
     pub levels: Vec<RagLevel>,
     /// The share of gold's tables that the prediction names.
     pub table_recall: f64,
     /// The share of gold's columns that the prediction names.
     pub column_recall: f64,
-    /// How the retrieved queries are made; none without retrieval.
+    /// Forms of the retrieved queries; none without retrieval.
     pub forms: Option<RagForms>,
     /// Retrieved examples of the question's own database that were taken out.
     pub leaks_removed: u64,
@@ -50,7 +50,7 @@ pub struct RagArm {
     pub short: u64,
     /// Questions without a prediction.
     pub without_prediction: u64,
-    /// What a language model took; none for the nearest example's rules.
+    /// Cost of a language model; none for the nearest example's rules.
     pub cost: Option<RagCost>,
 }
 
@@ -59,7 +59,7 @@ pub struct RagArm {
 pub struct RagShare {
     /// Right ones.
     pub right: u64,
-    /// Of so many.
+    /// Number of those that have a verdict.
     pub of: u64,
     /// The share; 0 of none.
     pub value: f64,
@@ -80,25 +80,25 @@ pub struct RagLevel {
     pub ex: RagShare,
 }
 
-/// How well retrieved queries are made like the gold query, names and values blanked; means over the questions.
+/// Likeness of retrieved queries with the gold query, names and values blanked; means over the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RagForms {
     /// F1 of the first one's components.
     pub f1_at_1: f64,
     /// The best of the first three.
     pub f1_at_3: f64,
-    /// Whether the first has the very same skeleton.
+    /// Share of questions whose first example has the very same skeleton.
     pub exact_at_1: f64,
-    /// Whether one of the first three has.
+    /// Share of questions of whose first three examples one has.
     pub exact_at_3: f64,
 }
 
-/// What a language model took for an arm. Tokens are none where an answer's were not counted.
+/// Cost of a language model for an arm. Tokens are none where an answer's were not counted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RagCost {
     /// Questions to the model, repairs included.
     pub asked: u64,
-    /// Of these, given up.
+    /// Number of those that were given up.
     pub rejected: u64,
     /// Tokens of prompts.
     pub prompt_tokens: Option<u64>,
@@ -110,7 +110,7 @@ pub struct RagCost {
     pub latency_p95_ms: Option<f64>,
     /// Queries that were asked for again because they did not run.
     pub repairs: u64,
-    /// Of these, those that run then.
+    /// Number of those that run then.
     pub repaired: u64,
 }
 
@@ -154,12 +154,12 @@ pub struct RagQuestion {
     pub arms: Vec<RagAnswer>,
 }
 
-/// What an arm made of a question.
+/// Prediction of an arm for a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RagAnswer {
     /// The prediction; empty where there is none.
     pub sql: String,
-    /// Why there is none, or what was said of it.
+    /// Reason for its absence, or what was said of it.
     pub message: Option<String>,
     /// Exact match.
     pub em: bool,
@@ -167,7 +167,7 @@ pub struct RagAnswer {
     pub ex: Option<bool>,
     /// `correct`, `wrong`, `parse_error`, `sql_error`, `timeout`, `refused`.
     pub status: String,
-    /// What was retrieved, best first.
+    /// Examples that were retrieved, best first.
     pub examples: Vec<RagExample>,
 }
 

@@ -30,8 +30,8 @@ pub struct RunRecords {
     pub benches: Vec<BenchRecord>,
 }
 
-/// An [`ContestantOutcome`](wb_core::records::outcome::Outcome) without its queries and examples, which are most of the file and
-/// are passed over while it is read.
+/// A [`ContestantOutcome`](wb_core::records::outcome::ContestantOutcome) without its queries and examples, which are most
+/// of the file and are passed over while it is read.
 #[derive(Debug, Default, Deserialize)]
 pub struct BenchRecord {
     /// Name of the benchmark.

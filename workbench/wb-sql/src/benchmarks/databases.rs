@@ -24,7 +24,7 @@ pub struct QuestionDatabases {
     missing: BTreeSet<String>,
 }
 
-/// Which files of a database's folder are its databases.
+/// Files of a database's folder that are its databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseFiles {
     /// All whose names contain `.sqlite`: Spider, and its test suites.
@@ -34,7 +34,7 @@ pub enum DatabaseFiles {
 }
 
 impl QuestionDatabases {
-    /// Those of the ids, under a folder.
+    /// Databases of the ids, under a folder.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl QuestionDatabases {
         Ok(QuestionDatabases { there, missing })
     }
 
-    /// Whether one is there.
+    /// True where one is there.
     pub fn is_any(&self) -> bool {
         !self.there.is_empty()
     }
@@ -87,12 +87,12 @@ impl QuestionDatabases {
         shown.join(", ") + if self.missing.len() > 5 { ", ..." } else { "" }
     }
 
-    /// Where the statements of a question run; none where its database is not there.
+    /// Sources on which the statements of a question run; none where its database is not there.
     pub fn sources(&self, id: &str) -> Vec<DatabaseSource> {
         self.there.get(id).map(|all| all.iter().map(Database::source).collect()).unwrap_or_default()
     }
 
-    /// Whether some id has several databases, as in a test suite.
+    /// True where some id has several databases, as in a test suite.
     pub fn is_suite(&self) -> bool {
         self.there.values().any(|all| all.len() > 1)
     }

@@ -12,7 +12,7 @@ use crate::Result;
 pub struct JsonEntry<T> {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// What stands there.
+    /// Content of the entry.
     pub value: T,
 }
 
@@ -78,7 +78,7 @@ struct Reader<'a> {
     what: &'a str,
     text: &'a str,
     at: usize,
-    /// Where the present entry begins, and its line.
+    /// Place where the present entry begins, and its line.
     counted: usize,
     lines: usize,
 }
@@ -97,7 +97,7 @@ impl Reader<'_> {
         there
     }
 
-    /// Whether all entries are read.
+    /// True where all entries are read.
     fn ends(&mut self, array: bool) -> Result<bool> {
         let ended = array && self.skips(']');
         self.skip_space();

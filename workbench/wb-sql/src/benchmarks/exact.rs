@@ -12,12 +12,12 @@ pub struct ExactVerdict {
     pub hardness: Option<QueryHardness>,
     /// Parts and whole; `None` where the gold query cannot be read.
     pub verdict: Option<ExactMatch>,
-    /// Whether the prediction could be read.
+    /// True where the prediction could be read.
     pub parsed: bool,
 }
 
 impl ExactVerdict {
-    /// Of a prediction as [`prediction_of_line`](crate::execute::prediction_of_line) gives it.
+    /// Verdict on a prediction as [`prediction_of_line`](crate::execute::prediction_of_line) gives it.
     pub fn of(gold: &str, prediction: &str, schema: &DatabaseSchema, compat: Compat) -> ExactVerdict {
         let predicted = parse(prediction, schema, compat);
         let parsed = predicted.is_ok();
@@ -29,7 +29,7 @@ impl ExactVerdict {
         ExactVerdict { hardness: Some(hardness(&gold)), verdict: Some(verdict), parsed }
     }
 
-    /// Whether it is an exact match.
+    /// True for an exact match.
     pub fn em(&self) -> bool {
         self.verdict.is_some_and(|verdict| verdict.em)
     }

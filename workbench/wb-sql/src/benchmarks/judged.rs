@@ -15,13 +15,13 @@ pub struct PredictedQuery<'a> {
     pub gold: &'a str,
     /// The predicted one, as a line of a file of predictions has it.
     pub line: &'a str,
-    /// What both are read with.
+    /// Schema that both are read with.
     pub schema: &'a DatabaseSchema,
-    /// Where both run; none where the database is not there.
+    /// Databases on which both run; none where the database is not there.
     pub sources: Vec<DatabaseSource>,
 }
 
-/// What became of a prediction.
+/// Verdicts on a prediction.
 pub struct JudgedPrediction {
     /// Exact match.
     pub exact: ExactVerdict,
@@ -32,12 +32,12 @@ pub struct JudgedPrediction {
 }
 
 impl JudgedPrediction {
-    /// Whether execution has it right; none without a verdict.
+    /// True where execution has it right; none without a verdict.
     pub fn ex(&self) -> Option<bool> {
         self.executed.as_ref().and_then(Judgement::correct)
     }
 
-    /// Whether it runs; none without a verdict.
+    /// True where it runs; none without a verdict.
     pub fn runs(&self) -> Option<bool> {
         self.ex().map(|_| matches!(self.status, PredictionStatus::Correct | PredictionStatus::Wrong))
     }

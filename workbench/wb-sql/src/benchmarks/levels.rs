@@ -8,11 +8,11 @@ use super::scores::{JUDGED, SqlFigure};
 /// A measure: its name in the record, its heading in the table, how it is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct LevelMeasure {
-    /// In the record.
+    /// Key in the record.
     pub key: &'static str,
-    /// In the table.
+    /// Heading in the table.
     pub heading: &'static str,
-    /// Whether it counts questions that are right, which are shown beside the share.
+    /// True where it counts questions that are right, which are shown beside the share.
     pub counts: bool,
 }
 
@@ -61,7 +61,7 @@ impl LevelScores {
         }
     }
 
-    /// What can be required: each measure over all questions, and the share of them that has an `ex`.
+    /// Figures that can be required: each measure over all questions, and the share of them that has an `ex`.
     pub fn figures(&self) -> Vec<SqlFigure> {
         let questions = self.questions.last().copied().unwrap_or(0);
         let sums = self.sums.last().into_iter().flatten();

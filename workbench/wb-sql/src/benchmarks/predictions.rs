@@ -7,7 +7,7 @@ use wb_core::{Error, suggest};
 use super::{SqlBenchmark, files};
 use crate::Result;
 
-/// What the lines belong to.
+/// Questions that the lines belong to.
 pub struct ExpectedPredictions<'a> {
     /// The benchmark.
     pub benchmark: SqlBenchmark,
@@ -15,15 +15,15 @@ pub struct ExpectedPredictions<'a> {
     pub questions: &'a Path,
     /// The database of each question; empty where lines name none.
     pub db_ids: Vec<&'a str>,
-    /// How many questions there are.
+    /// Number of questions.
     pub count: usize,
 }
 
 /// Lines, one for each question.
 pub struct PredictionLines {
-    /// As they stand in the file.
+    /// Lines as they stand in the file.
     pub all: Vec<String>,
-    /// How many have a tab inside of the SQL, behind which nothing is read.
+    /// Number of lines that have a tab inside of the SQL, behind which nothing is read.
     pub cut: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Compat, execute::JudgeOptions};
 
-/// Of exact match and of execution; in test suites, where some id has several databases, the latter is another one.
+/// Names of the protocols of exact match and of execution, which is another one where some id has several databases.
 pub fn protocols(options: JudgeOptions, is_suite: bool) -> [String; 2] {
     let compat = compat_name(options.compat);
     let kind = if is_suite { "ts" } else { "ex" };
@@ -12,7 +12,7 @@ pub fn protocols(options: JudgeOptions, is_suite: bool) -> [String; 2] {
     [format!("spider-em-{compat}"), format!("spider-{kind}-{compat}{plug}{keep}")]
 }
 
-/// As on the command line.
+/// Name on the command line.
 pub fn compat_name(compat: Compat) -> &'static str {
     match compat {
         Compat::Official => "official",

@@ -1,4 +1,4 @@
-//! What came out of a benchmark: text to print, a record to write, figures to hold against what is required.
+//! Results of a benchmark: text to print, a record to write, figures to hold against what is required.
 
 use wb_core::records::sql::SqlRecord;
 
@@ -12,28 +12,28 @@ pub enum ReportBlock {
     Table(Vec<&'static str>, Vec<Vec<String>>),
 }
 
-/// What came out.
+/// Results of a benchmark.
 pub struct SqlScores {
     /// The benchmark.
     pub benchmark: SqlBenchmark,
-    /// What is printed.
+    /// Blocks that are printed.
     pub blocks: Vec<ReportBlock>,
-    /// What `--json` writes.
+    /// Record that `--json` writes.
     pub record: SqlRecord,
-    /// What can be required.
+    /// Figures that can be required.
     pub metrics: Vec<SqlFigure>,
 }
 
 /// A figure over all questions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SqlFigure {
-    /// As in `--require NAME=VALUE`.
+    /// Name in `--require NAME=VALUE`.
     pub name: &'static str,
     /// `None` where nothing could be measured.
     pub value: Option<f64>,
-    /// How many questions have one.
+    /// Number of questions that have one.
     pub of: usize,
-    /// How many questions have none, so that the figure is one over the others.
+    /// Number of questions that have none, so that the figure is one over the others.
     pub without: usize,
 }
 

@@ -20,7 +20,7 @@ impl SqlBenchmark {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Spider, Self::Bird, Self::SyntheticSql];
 
-    /// As on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Spider => "spider",
@@ -34,7 +34,7 @@ impl SqlBenchmark {
         Self::ALL.into_iter().find(|benchmark| benchmark.name() == name)
     }
 
-    /// What can be required of it, as in `--require ex=0.5`.
+    /// Metrics that can be required of it, as in `--require ex=0.5`.
     pub fn metrics(self) -> &'static [&'static str] {
         match self {
             Self::Spider => &["em", "ex", "parse_rate", JUDGED],
@@ -74,7 +74,7 @@ impl SqlBenchmark {
         }
     }
 
-    /// What it reads and where it comes from, for `wb ls --benchmarks`.
+    /// Card of what it reads and where that comes from, for `wb ls --benchmarks`.
     pub fn card(self) -> &'static str {
         match self {
             Self::Spider => {

@@ -31,7 +31,7 @@ impl From<Executed> for PredictionStatus {
     }
 }
 
-/// Whether SQLite's own parser could not read the text.
+/// True where SQLite's own parser could not read the text.
 pub fn is_no_sql(message: &str) -> bool {
     ["syntax error", "incomplete input", "unrecognized token", "there is no statement"]
         .iter()

@@ -19,7 +19,7 @@ pub struct SqlSubmission<'a> {
     pub questions: Option<&'a Path>,
     /// Another folder of databases than that of the data.
     pub databases: Option<&'a Path>,
-    /// Whose verdicts, for Spider.
+    /// Rules of the verdicts, for Spider.
     pub options: JudgeOptions,
     /// Times that each right query of BIRD is measured for R-VES.
     pub iterations: usize,

@@ -116,7 +116,7 @@ fn rows(dataset: &Path, read: Option<&[Json]>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What keeps a row from being judged: its own statements, or its gold query.
+/// Part that keeps a row from being judged: its own statements, or its gold query.
 fn unjudged(judgement: &Judgement) -> Option<&'static str> {
     let message = judgement.message.as_deref().unwrap_or_default();
     judgement.status.is_none().then_some(if message.starts_with("database:") { "context" } else { "gold" })

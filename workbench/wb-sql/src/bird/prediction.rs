@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-/// What stands between a prediction and the name of its database.
+/// Mark between a prediction and the name of its database.
 pub(crate) const SEPARATOR: &str = "\t----- bird -----\t";
 
 /// The query of one entry, as the evaluator reads it: without the separator, or with several, the whole text without the

@@ -10,20 +10,20 @@ pub struct BirdQuestion {
     pub gold: String,
     /// The predicted query.
     pub prediction: String,
-    /// Where both run.
+    /// Database on which both run.
     pub source: DatabaseSource,
 }
 
 /// The verdict on a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BirdVerdict {
-    /// What became of the prediction by EX; `None` where the gold query could not be run.
+    /// Status of the prediction by EX; `None` where the gold query could not be run.
     pub status: Option<Status>,
     /// Soft-F1; 0 where either query could not be run.
     pub soft_f1: f64,
     /// The reward of R-VES, if times were measured; 0 where the prediction is not right.
     pub reward: Option<f64>,
-    /// What SQLite or the worker said.
+    /// Words of SQLite or of the worker.
     pub message: Option<String>,
 }
 
@@ -78,7 +78,7 @@ fn one(seat: &mut Seat<'_>, question: &BirdQuestion, iterations: usize) -> Resul
     Ok(verdict)
 }
 
-/// Why there is no complete result.
+/// Reason why there is no complete result.
 fn failure(execution: &Execution) -> Option<(Status, String)> {
     match &execution.outcome {
         StatementOutcome::Done if execution.truncated => {

@@ -73,7 +73,7 @@ mod tests {
         assert!(!same_set(&gold, &table(&[&[2, 1], &[4, 3]])));
     }
 
-    /// By hand: row 1 has both values (2/2), row 2 one of two with one false, row 3 is missing.
+    /// Counted by hand: row 1 has both values (2/2), row 2 one of two with one false, row 3 is missing.
     /// Hits 1.5, surplus .5, missed 1.5: precision .75, recall .5, F1 .6.
     #[test]
     fn soft_f1_by_hand() {

@@ -8,13 +8,13 @@ use crate::{
     spider::{ComparisonOperator, Condition, Connector, DatabaseSchema, SetOperator, SqlQuery, Term},
 };
 
-/// How one component fares in one prediction.
+/// Score of one component in one prediction.
 ///
 /// Accuracy, recall and F1 of a single prediction are all 1 or all 0 in the published evaluator: 1 if both sides have
 /// as many units, all of them in common.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialScore {
-    /// Whether the component agrees; two absent ones do.
+    /// True where the component agrees; two absent ones do.
     pub matches: bool,
     /// Units of the gold query. For AND and OR that differ the source mixes up this and the next, and so do we.
     pub gold: usize,
@@ -68,7 +68,7 @@ pub(super) fn score(
     })
 }
 
-/// How many elements two lists have in common, each counted as often as it stands in both.
+/// Number of elements that two lists have in common, each counted as often as it stands in both.
 pub(super) fn common<T: PartialEq>(left: &[T], right: &[T]) -> usize {
     let mut free: Vec<&T> = right.iter().collect();
     let take = |wanted: &&T| {
@@ -166,7 +166,7 @@ fn keywords(query: &SqlQuery) -> u32 {
     present.into_iter().enumerate().map(|(bit, present)| u32::from(present) << bit).sum()
 }
 
-/// Whether two condition lists are the same OR of the same ANDs, in any order.
+/// True where two condition lists are the same OR of the same ANDs, in any order.
 pub(super) fn alternatives_agree(gold: &[Term], predicted: &[Term]) -> bool {
     let alternatives = |terms: &[Term]| -> Vec<Alternative> {
         let groups = terms.split(|term| *term == Term::Connector(Connector::Or));

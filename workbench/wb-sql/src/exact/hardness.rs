@@ -1,4 +1,4 @@
-//! How hard a question is, told from its gold query, by the rules of Spider.
+//! Hardness of a question, told from its gold query, by the rules of Spider.
 
 use wb_core::records::sql::QueryHardness;
 

@@ -28,11 +28,11 @@ use normalize::normalized;
 /// The verdict on one prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExactMatch {
-    /// Whether all components and the tables of FROM agree.
+    /// True where all components and the tables of FROM agree.
     pub em: bool,
     /// The ten components, in the order of [`QueryComponent::ALL`].
     pub partial: [PartialScore; 10],
-    /// Whether the published evaluator would stop with an exception here and judge nothing.
+    /// True where the published evaluator would stop with an exception here and judge nothing.
     ///
     /// It does so for lists of conditions with a word where a condition should be, for a nested query behind a missing
     /// connector, and for two different nested queries side by side in FROM. The verdict is ours then.

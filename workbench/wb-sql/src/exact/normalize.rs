@@ -1,4 +1,4 @@
-//! What is taken out of queries, and put in one form, before they are compared.
+//! Queries in one form, and without what is not compared.
 
 use crate::{
     Compat,
@@ -94,7 +94,7 @@ impl Columns<'_> {
     }
 }
 
-/// The same in every query, where columns are the same if its own JOIN conditions say so.
+/// Merges, in every query, the columns that its own JOIN conditions say are the same.
 ///
 /// These conditions are then written in one form: the first column of each class equals each of the others.
 fn strict(query: &mut SqlQuery) {

@@ -1,4 +1,4 @@
-//! Where the published evaluator stops with an exception, so that a difference is known for what it is.
+//! Places where the published evaluator stops with an exception, so that a difference is known for what it is.
 
 use crate::spider::{ComparedValue, Condition, SqlQuery, TableUnit, Term};
 
@@ -16,7 +16,7 @@ pub(super) fn hardness(gold: &SqlQuery) -> bool {
     gold.condition_lists().iter().any(|terms| terms.iter().step_by(2).any(|term| term.condition().is_none()))
 }
 
-/// Where a connector should be stands a condition with a nested query, which cannot be put into a set.
+/// True where a condition with a nested query stands in the place of a connector, which cannot be put into a set.
 pub(super) fn connectors(query: &SqlQuery) -> bool {
     let odd = query.filter.iter().skip(1).step_by(2).filter_map(Term::condition);
     odd.flat_map(|condition| [&condition.first, &condition.second])

@@ -1,4 +1,4 @@
-//! How alike two queries are made, whatever database they ask: for examples that were retrieved, not for verdicts.
+//! Likeness of two queries, whatever database they ask: for examples that were retrieved, not for verdicts.
 
 use std::collections::BTreeMap;
 

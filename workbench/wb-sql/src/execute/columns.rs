@@ -7,9 +7,9 @@ use std::{
 
 use super::Equality;
 
-/// How many rows are looked at, over all columns and attempts, before a search is given up: about two seconds.
+/// Number of rows that are looked at, over all columns and attempts, before a search is given up: about two seconds.
 pub const BUDGET: u64 = 40_000_000;
-/// What an attempt costs beside its rows, in rows.
+/// Cost of an attempt beside its rows, in rows.
 const ATTEMPT: u64 = 16;
 
 /// A result turned by a quarter: columns of numbers that stand for values.
@@ -25,7 +25,7 @@ impl Grid {
     }
 }
 
-/// In order, a column can only stand for one that is equal to it: the columns are compared as bags.
+/// Compares rows in order: a column can only stand for one that is equal to it: the columns are compared as bags.
 pub(super) fn equal_in_order(left: &Grid, right: &Grid) -> Equality {
     let sorted = |grid: &Grid| {
         let mut columns = grid.columns.clone();
@@ -35,7 +35,7 @@ pub(super) fn equal_in_order(left: &Grid, right: &Grid) -> Equality {
     if sorted(left) == sorted(right) { Equality::Equal } else { Equality::Different }
 }
 
-/// As bags of rows: columns are assigned one after the other, and what was assigned so far must agree as a bag.
+/// Compares bags of rows: columns are assigned one after the other, and what was assigned so far must agree as a bag.
 ///
 /// A column can only stand for one that holds the same values equally often; equal columns are tried once. Each
 /// assignment splits the rows into classes of equal beginnings; classes of both sides must be of equal size, and when
@@ -82,7 +82,7 @@ struct Search<'a> {
     left: &'a Grid,
     right: &'a Grid,
     candidates: Vec<&'a [usize]>,
-    /// Of the right columns: equal ones have the same.
+    /// Class of each right column: equal ones have the same.
     kinds: Vec<usize>,
     order: Vec<usize>,
     used: Vec<bool>,

@@ -14,7 +14,7 @@ use wb_core::fingerprint::Fingerprint;
 
 use super::{DatabaseSource, Error, Result};
 
-/// How the names of SQLite's own files beside a database end.
+/// Endings of the names of SQLite's own files beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// A database file.
@@ -43,7 +43,7 @@ impl Database {
         Ok(Database { path, blake3 })
     }
 
-    /// Where statements run on it.
+    /// Source on which statements run.
     pub fn source(&self) -> DatabaseSource {
         DatabaseSource::File(self.path.clone())
     }

@@ -1,4 +1,4 @@
-//! Whether two results are the same: rows as a bag or in order, under any permutation of columns.
+//! Comparison of two results: rows as a bag or in order, under any permutation of columns.
 //!
 //! After `result_eq` of test-suite-sql-eval (Zhong et al. 2020), whose verdict is reproduced; the search for the
 //! permutation is ours and does not enumerate them.
@@ -81,7 +81,7 @@ fn sorted_by_text(row: &[super::CellValue], numbers: &[u32]) -> Vec<u32> {
     keyed.into_iter().map(|(_, number)| number).collect()
 }
 
-/// Where no number occurs in two types, every order of values is as good as that of their texts.
+/// Order of a row's values: where no number occurs in two types, every order of values is as good as that of their texts.
 fn sorted_by_number(numbers: &[u32]) -> Vec<u32> {
     let mut row = numbers.to_vec();
     row.sort_unstable();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Compat;
 
-/// How questions are judged.
+/// Rules of judging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JudgeOptions {
     /// Quirks, or what was meant.
@@ -37,37 +37,37 @@ pub struct QueryPair {
     pub gold: String,
     /// The predicted query; for Spider's files see [`prediction_of_line`](super::prediction_of_line).
     pub prediction: String,
-    /// Where both run.
+    /// Databases on which both run.
     pub sources: Vec<DatabaseSource>,
 }
 
-/// What became of a prediction.
+/// Status of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Its results are those of the gold query on every database.
     Correct,
-    /// They are not.
+    /// Other results than those of the gold query on one database at least.
     Wrong,
     /// SQLite cannot run it.
     SqlError,
-    /// It did not end in time, or its result could not be compared in time.
+    /// Query that did not end in time, or its result could not be compared in time.
     Timeout,
-    /// It is no query, or asks for what is not allowed, or for too much.
+    /// Text that is no query, or asks for what is not allowed, or for too much.
     Refused,
 }
 
 /// The verdict on one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// What became of the prediction; `None` where the gold query could not be run or there is no database.
+    /// Status of the prediction; `None` where the gold query could not be run or there is no database.
     pub status: Option<Status>,
-    /// What SQLite or the worker said, of the prediction or of the gold query.
+    /// Words of SQLite or of the worker, of the prediction or of the gold query.
     pub message: Option<String>,
 }
 
 impl Judgement {
-    /// Whether the prediction counts as right; `None` without a verdict.
+    /// True where the prediction counts as right; `None` without a verdict.
     pub fn correct(&self) -> Option<bool> {
         self.status.map(|status| status == Status::Correct)
     }
@@ -82,7 +82,7 @@ pub struct ExecutionJudge {
 
 /// After so many plugged predictions that ran out of time, no more are tried.
 const MOST_TIMEOUTS: usize = 3;
-/// So many questions are handed to a worker together.
+/// Most questions that are handed to a worker together.
 const MOST_TOGETHER: usize = 16;
 
 impl ExecutionJudge {
@@ -253,7 +253,7 @@ fn verdict(
     Judgement { status: Some(status), message }
 }
 
-/// What is wrong with a gold query that gave no complete result.
+/// Fault of a gold query that gave no complete result.
 fn failure_of_gold(gold: &Execution) -> Option<String> {
     match &gold.outcome {
         StatementOutcome::Done if gold.truncated => Some(format!("gold: more than {} rows", gold.table.len())),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::python::{is_space, is_word};
 
-/// What a token is, as far as anybody asks.
+/// Kind of a token, as far as anybody asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Spaces, one at a time.
@@ -90,15 +90,15 @@ struct Cursor<'a> {
     text: &'a str,
     characters: Vec<(usize, char)>,
     at: usize,
-    /// For each kind of quote, where a text that goes on at a position ends; made when first asked for.
+    /// Places, for each kind of quote, where a text that goes on at a position ends; made when first asked for.
     ends: [Option<Vec<u32>>; 2],
-    /// No `*/` follows any more: none is looked for again.
+    /// True where no `*/` follows any more: none is looked for again.
     uncommented: bool,
-    /// By each `$tag$`, the bytes where it stands; made when first asked for.
+    /// Bytes at which each `$tag$` stands; made when first asked for.
     tags: Option<HashMap<&'a str, Vec<usize>>>,
 }
 
-/// No end: the quote is never closed.
+/// Mark of a quote that is never closed.
 const NONE: u32 = u32::MAX;
 
 impl<'a> Cursor<'a> {
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         self.text[self.byte(at)..].starts_with(word)
     }
 
-    /// Where a run of characters ends.
+    /// End of a run of characters.
     fn run(&self, from: usize, test: impl Fn(char) -> bool) -> usize {
         (from..).find(|&at| !self.is(at, &test)).unwrap_or(from)
     }
@@ -236,7 +236,7 @@ impl<'a> Cursor<'a> {
         (from..self.characters.len()).any(|at| self.is(at, |character| character == quote))
     }
 
-    /// For each position inside of a text, where the text ends; the longest reading wins.
+    /// Ends of the text for each position inside of one; the longest reading wins.
     fn ends_of(&self, quote: char) -> Vec<u32> {
         let count = self.characters.len();
         let mut ends = vec![NONE; count + 2];
@@ -363,7 +363,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What stands between two dollars that follow each other, with them, and where; of `$a$b$` both parts are there.
+/// Tags between two dollars that follow each other, with them, and their places; of `$a$b$` both parts are there.
 fn tags(text: &str) -> HashMap<&str, Vec<usize>> {
     let mut all: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut last: Option<usize> = None;
@@ -413,7 +413,7 @@ mod tests {
         }
     }
 
-    /// What is opened again and again and never closed is looked for once. A megabyte took minutes.
+    /// Quotes that are opened again and again and never closed are looked for once. A megabyte took minutes.
     #[test]
     fn what_is_never_closed_takes_no_longer_than_what_is() {
         let distinct: String = (0..150_000).map(|at| format!("$t{at} $t{at}x")).collect();

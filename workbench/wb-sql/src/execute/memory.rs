@@ -9,20 +9,20 @@ use std::{
 
 use super::{DatabaseSource, Execution, Result, Seat, seat::Statement};
 
-/// How many gold results are kept: questions come in paraphrases that share their query.
+/// Number of gold results that are kept: questions come in paraphrases that share their query.
 const KEPT: usize = 32;
-/// Of a question on hundreds of databases, so many.
+/// Number of results that are kept of a question on hundreds of databases.
 const KEPT_OF_ONE: usize = 128;
 /// Longer results are not kept.
 const KEPT_CELLS: usize = 100_000;
-/// So many rows of a prediction are asked for before it is known how many the gold query has.
+/// Rows of a prediction that are asked for before it is known how many the gold query has.
 const ROWS_AHEAD: u64 = 10_000;
-/// And so many values, however wide its rows are.
+/// Values that are asked for at most, however wide its rows are.
 const CELLS_AHEAD: u64 = 200_000;
 /// Bytes of all results that are held for later, by one seat.
 const HELD: usize = 32 << 20;
 
-/// What a judge remembers from question to question.
+/// Results that a judge keeps from question to question.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The latest first.

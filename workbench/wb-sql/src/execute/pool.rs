@@ -10,7 +10,7 @@ use std::{
 
 use super::{Error, Result, Seat, StatementLimits, WorkerCommand};
 
-/// What starts workers, how many, and what their statements may use.
+/// Command that starts workers, their number, and what their statements may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerPool {
     command: WorkerCommand,
@@ -29,7 +29,7 @@ impl WorkerPool {
         &self.limits
     }
 
-    /// How many workers there are at most.
+    /// Number of workers at most.
     pub fn workers(&self) -> usize {
         self.workers
     }

@@ -18,7 +18,7 @@ pub(super) const MAX_SQL: usize = 1_000_000;
 /// The longest script of a fresh database, in bytes.
 pub(super) const MAX_SCRIPT: usize = 8 << 20;
 
-/// Where a statement runs.
+/// Database that a statement runs on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatabaseSource {
@@ -28,14 +28,14 @@ pub enum DatabaseSource {
     Script(String),
 }
 
-/// What the parent tells a worker first.
+/// First message of the parent to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Setup {
     /// Address space beyond what the worker has when it starts.
     pub memory_bytes: u64,
 }
 
-/// What a worker answers to it.
+/// Answer of a worker to it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
     pub sqlite: String,
@@ -59,17 +59,17 @@ pub(super) struct Request {
     pub discard: bool,
 }
 
-/// How a statement ended.
+/// End of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatementOutcome {
-    /// It ran.
+    /// Result of a statement that ran.
     Done,
     /// SQLite's message about a statement that it cannot run.
     SqlError(String),
     /// The time was over.
     Timeout,
-    /// It is no query, asks for what is not allowed, or for more memory, rows or bytes than there may be.
+    /// Text that is no query, asks for what is not allowed, or for more memory, rows or bytes than there may be.
     Refused(String),
     /// The statements that make a fresh database failed.
     SetupFailed(String),
@@ -115,7 +115,7 @@ pub(super) fn announced(header: &[u8; HEADER]) -> Result<usize> {
     Ok(length)
 }
 
-/// Whether a payload is the one that its header announced.
+/// True where a payload is the one that its header announced.
 pub(super) fn check(header: &[u8; HEADER], payload: &[u8]) -> Result<()> {
     if header[4..] == blake3::hash(payload).as_bytes()[..8] {
         return Ok(());
@@ -171,7 +171,7 @@ impl Cells {
         Cells(vec![CELLS])
     }
 
-    /// How long it is by now.
+    /// Its length by now.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,4 @@
-//! How Python writes values and splits texts: the published evaluators sort and cut by it.
+//! Values as Python writes them, and texts as it splits them: the published evaluators sort and cut by it.
 
 use super::CellValue;
 

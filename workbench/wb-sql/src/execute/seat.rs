@@ -8,7 +8,7 @@ use super::{
     worker::{Broken, Worker, WorkerCommand},
 };
 
-/// What a statement may use.
+/// Bounds of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementLimits {
     /// Time on the clock; the worker stops by itself then, and is ended soon after if it does not.
@@ -35,17 +35,17 @@ impl Default for StatementLimits {
     }
 }
 
-/// How much later than its time-out a worker is ended from outside.
+/// Time after its time-out at which a worker is ended from outside.
 const GRACE: Duration = Duration::from_millis(80);
 /// Bytes of requests that are handed over together: most pipes have room for them, so that the worker need not wait.
 const AHEAD: usize = 32 << 10;
 /// A signal of the system: the processor's time is used up.
 const SIGXCPU: i32 = 24;
 
-/// What became of a statement.
+/// Result of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
-    /// How it ended.
+    /// Its end.
     pub outcome: StatementOutcome,
     /// Its rows, as far as they were asked for.
     pub table: ResultTable,
@@ -64,13 +64,13 @@ impl Execution {
 /// A statement to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement<'a> {
-    /// Where.
+    /// Database to run it on.
     pub source: &'a DatabaseSource,
     /// The text.
     pub sql: &'a str,
     /// The most rows of the result that are wanted.
     pub max_rows: u64,
-    /// So many values are enough: with the row that reaches them the result is cut.
+    /// Number of values that are enough: with the row that reaches them the result is cut.
     pub enough_cells: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct Seat<'a> {
     /// One whose end is still to be waited for.
     ending: Option<Worker>,
     next: u64,
-    /// How many workers were ended or died.
+    /// Number of workers that were ended or died.
     replaced: u64,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Seat<'a> {
         self.all(statements, false, take)
     }
 
-    /// How many workers had to be replaced so far.
+    /// Number of workers that had to be replaced so far.
     pub fn replaced(&self) -> u64 {
         self.replaced
     }
@@ -232,7 +232,7 @@ impl<'a> Seat<'a> {
     }
 }
 
-/// Why a statement is not even sent.
+/// Reason why a statement is not even sent.
 fn too_long(statement: &Statement<'_>) -> Option<String> {
     let script = if let DatabaseSource::Script(script) = statement.source { script.len() } else { 0 };
     let longest = statement.sql.len().max(script);

@@ -1,4 +1,4 @@
-//! What is done to the SQL texts before they run: small repairs, and `DISTINCT` taken out.
+//! Changes of the SQL texts before they run: small repairs, and `DISTINCT` taken out.
 
 use std::borrow::Cow;
 
@@ -91,7 +91,7 @@ fn replaced_year(text: &str, year: &str) -> String {
     result
 }
 
-/// What follows `YEAR ( CURDATE ( ) )` and the spaces behind, if the text begins with it.
+/// Text behind `YEAR ( CURDATE ( ) )` and the spaces behind, if the text begins with it.
 fn year_of_curdate(text: &str) -> Option<&str> {
     let mut rest = text;
     for part in ["year", "(", "curdate", "(", ")", ")"] {
@@ -104,7 +104,7 @@ fn year_of_curdate(text: &str) -> Option<&str> {
     Some(rest)
 }
 
-/// Whether the order of rows matters.
+/// True where the order of rows matters.
 ///
 /// Official: the words `order by`, with one space between, are anywhere in the gold text. Strict: the outermost query
 /// has an `ORDER BY`.
@@ -129,7 +129,7 @@ pub(super) fn order_matters(gold: &str, compat: Compat) -> bool {
     false
 }
 
-/// Whether there is more than one statement, as Python's `sqlite3` counts: anything but space and comments behind the
+/// True where there is more than one statement, as Python's `sqlite3` counts: anything but space and comments behind the
 /// semicolon of the first. Semicolons before it do not count.
 pub(super) fn has_several_statements(sql: &str) -> bool {
     let bytes = sql.as_bytes();

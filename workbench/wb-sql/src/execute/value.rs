@@ -32,12 +32,12 @@ impl ResultTable {
         ResultTable { width: rows.first().map_or(0, Vec::len), cells: rows.into_iter().flatten().collect() }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Whether there is no row.
+    /// True where there is no row.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -69,7 +69,7 @@ impl ResultTable {
     }
 }
 
-/// What Python's `==` and `hash` tell apart: `1`, `1.0` are one; `'1'`, `b'1'` and NULL are others.
+/// Key of a value by Python's `==` and `hash`: `1`, `1.0` are one; `'1'`, `b'1'` and NULL are others.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'a> {
     Null,
@@ -124,7 +124,7 @@ impl<'a> Numbering<'a> {
     }
 }
 
-/// How equal numbers are told apart by their texts.
+/// Spellings that tell equal numbers apart.
 #[derive(Clone, Copy, PartialEq)]
 enum Spelling {
     NegativeZero,

@@ -17,7 +17,7 @@ use super::{
     protocol::{self, HEADER, Hello, Reply, Setup},
 };
 
-/// What starts a worker: a program that calls [`serve`](super::serve) with its input and output.
+/// Command that starts a worker: a program that calls [`serve`](super::serve) with its input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The program, by its absolute path: workers run at the root of the file system.
@@ -26,19 +26,19 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// How long a worker may take to say that it is ready.
+/// Time that a worker may take to say that it is ready.
 const READY: Duration = Duration::from_secs(20);
-/// What can be written without waiting to a pipe of which the system says that it has room.
+/// Bytes that can be written without waiting to a pipe of which the system says that it has room.
 const PIECE: usize = 4096;
 
-/// Why a worker is of no use any more.
+/// Reason why a worker is of no use any more.
 #[derive(Debug)]
 pub(super) enum Broken {
-    /// It has not answered in time.
+    /// Silence until its time was over.
     Hung,
-    /// It has ended, by this signal if by one.
+    /// End of the worker, by this signal if by one.
     Ended(Option<i32>),
-    /// What it wrote is no message.
+    /// Bytes that are no message.
     Garbled(String),
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Worker {
     child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
-    /// What was read and belongs to the next message.
+    /// Bytes that were read and belong to the next message.
     unread: Vec<u8>,
-    /// What is still to be written.
+    /// Bytes that are still to be written.
     unsent: VecDeque<u8>,
 }
 
@@ -94,7 +94,7 @@ impl Worker {
         }
     }
 
-    /// Whether there is something to write, and room for it right now.
+    /// True where there is something to write, and room for it right now.
     fn can_write(&self) -> bool {
         if self.unsent.is_empty() {
             return false;
@@ -172,7 +172,7 @@ impl Worker {
         Ok(can_read)
     }
 
-    /// It closed its pipe, so it ends; how it did is told by the system.
+    /// End of a worker that closed its pipe, as the system tells it.
     fn ended(&mut self) -> Broken {
         let until = Instant::now() + Duration::from_secs(1);
         loop {
@@ -227,7 +227,7 @@ mod tests {
         assert!(begin.elapsed() >= Duration::from_millis(300) && begin.elapsed() < Duration::from_secs(2));
     }
 
-    /// It waits for its answers to be read, the parent waits for its requests to be read: both go on.
+    /// The worker waits for its answers to be read, the parent waits for its requests to be read: both go on.
     #[test]
     fn requests_are_written_while_answers_are_read() {
         let answer = protocol::frame(&[&b"C"[..], &[0; 100_000]].concat());

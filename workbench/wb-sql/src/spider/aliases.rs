@@ -1,4 +1,4 @@
-//! What the names of a query stand for: aliases and tables.
+//! Meanings of the names of a query: aliases and tables.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ impl<'a> Names<'a> {
         Ok(Self { schema, aliases })
     }
 
-    /// What an alias or table stands for, once: an alias of an alias is the inner alias.
+    /// Meaning of an alias or table, once: an alias of an alias is the inner alias.
     pub(super) fn resolve(&self, name: &'a str) -> Option<&'a str> {
         self.aliases.get(name).copied().or_else(|| self.schema.has_table(name).then_some(name))
     }

@@ -1,37 +1,37 @@
-//! Why a text is not a query of Spider's grammar.
+//! Reasons why a text is not a query of Spider's grammar.
 
-/// Why a text could not be read. Places are counted in tokens, from 0.
+/// Reason why a text could not be read. Places are counted in tokens, from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     /// An opening quote has no closing one.
     #[error("a quote is not closed: {count} quotes were found, expected an even number")]
     Quote {
-        /// How many there are.
+        /// Number of quotes.
         count: usize,
     },
     /// Something else stands where the grammar wants one of a few words.
     #[error("token {place}: found `{found}`, expected {expected}")]
     Unexpected {
-        /// Where.
+        /// Place of the token.
         place: usize,
-        /// What stands there.
+        /// Token that stands there.
         found: String,
-        /// What should.
+        /// Expected token.
         expected: &'static str,
     },
     /// The text ends too early.
     #[error("the text ends at token {place}, expected {expected}")]
     End {
-        /// Where.
+        /// Place in the tokens.
         place: usize,
-        /// What is missing.
+        /// Missing part.
         expected: &'static str,
     },
-    /// No table of FROM has such a column, or no alias or table has such a name.
+    /// Name that no table of FROM has as a column, or no alias or table has such a name.
     #[error("token {place}: `{name}` is no {kind} in reach")]
     Unknown {
-        /// Where.
+        /// Place of the name.
         place: usize,
         /// The name as written.
         name: String,

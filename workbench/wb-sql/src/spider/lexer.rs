@@ -86,12 +86,12 @@ fn word(rest: &[char]) -> usize {
     rest.iter().take_while(|&&c| is_word(c)).count()
 }
 
-/// Whether what stands behind `last` in double quotes is a name; elsewhere it is a string, as in Spider's gold queries.
+/// True where what stands behind `last` in double quotes is a name; elsewhere it is a string, as in Spider's gold queries.
 fn wants_name(last: &str) -> bool {
     matches!(last, "select" | "distinct" | "from" | "join" | "where" | "on" | "by" | "having")
 }
 
-/// Whether a sign behind `last` belongs to a number.
+/// True where a sign behind `last` belongs to a number.
 fn wants_value(last: Option<&String>) -> bool {
     let words = ["select", "and", "between", "limit", "offset", "in", "like", "where", "when", "then", "else", "by"];
     last.is_none_or(|last| {
@@ -206,7 +206,7 @@ fn is_literal(token: &str) -> bool {
     token.starts_with('"') || token == "null" || number(token).is_some()
 }
 
-/// Whether a token of FROM can be a table or an alias.
+/// True where a token of FROM can be a table or an alias.
 fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && !matches!(

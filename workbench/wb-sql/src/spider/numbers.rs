@@ -1,4 +1,4 @@
-//! Which texts Python reads as numbers, since the published parser asks `float()`.
+//! Texts that Python reads as numbers, since the published parser asks `float()`.
 
 /// The zeros of all scripts that have decimal digits in Unicode 14; nine digits follow each.
 #[rustfmt::skip]
@@ -20,7 +20,7 @@ pub(super) fn digit(c: char) -> Option<char> {
     char::from_digit(code - zero, 10)
 }
 
-/// Whether Unicode counts it as a decimal digit.
+/// True where Unicode counts it as a decimal digit.
 pub(super) fn is_digit(c: char) -> bool {
     digit(c).is_some()
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::Compat;
 
-/// How many queries may stand within one another, or behind one another in set operations.
+/// Number of queries that may stand within one another, or behind one another in set operations.
 ///
 /// The source has no such limit, but Python's recursion ends its reading at 248 queries nested in conditions, and its
 /// comparing at as many arms of set operations. SQLite itself reads 100 or so.
@@ -45,7 +45,7 @@ struct Parser<'a> {
     froms: &'a [Option<usize>],
     names: &'a Names<'a>,
     place: usize,
-    /// Where the tokens end that are looked at.
+    /// End of the tokens that are looked at.
     end: usize,
     depth: usize,
     compat: Compat,

@@ -11,7 +11,7 @@ use super::schema::Name;
 /// `max`, `min`, `count`, `sum`, `avg`, or none; the word `none` is read as one too, as the source does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Aggregate {
-    /// No function.
+    /// Absence of a function.
     None,
     /// `max`.
     Max,
@@ -96,7 +96,7 @@ pub struct ColumnUnit {
     pub aggregate: Aggregate,
     /// The column, or `*`.
     pub column: Name,
-    /// Whether `distinct` stands before it.
+    /// True where `distinct` stands before it.
     pub distinct: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct ValueUnit {
     pub right: Option<ColumnUnit>,
 }
 
-/// What a column is compared with.
+/// Value that a column is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ComparedValue {
     /// A number; NaN equals nothing, itself neither.
@@ -134,13 +134,13 @@ impl ComparedValue {
 /// One condition of ON, WHERE or HAVING.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// Whether `not` stands before the operator.
+    /// True where `not` stands before the operator.
     pub negated: bool,
     /// The operator.
     pub comparison: ComparisonOperator,
-    /// What is compared.
+    /// Subject of the comparison.
     pub unit: ValueUnit,
-    /// With what; nothing once values are taken out.
+    /// Value of the comparison; nothing once values are taken out.
     pub first: Option<ComparedValue>,
     /// The end of BETWEEN.
     pub second: Option<ComparedValue>,
@@ -183,14 +183,14 @@ pub enum TableUnit {
 pub struct Order {
     /// The last direction that is written, for all units.
     pub descending: bool,
-    /// What is ordered by; may be empty.
+    /// Units that are ordered by; may be empty.
     pub units: Vec<ValueUnit>,
 }
 
 /// A whole query. The default is the empty one, which stands for a prediction that cannot be read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SqlQuery {
-    /// Whether SELECT is distinct.
+    /// True where SELECT is distinct.
     pub distinct: bool,
     /// The columns of SELECT.
     pub select: Vec<(Aggregate, ValueUnit)>,
@@ -206,7 +206,7 @@ pub struct SqlQuery {
     pub having: Vec<Term>,
     /// ORDER BY.
     pub order: Option<Order>,
-    /// Whether there is a LIMIT.
+    /// True where there is a LIMIT.
     pub limit: bool,
     /// The set operation that follows, and its right side.
     pub set: Option<(SetOperator, Box<SqlQuery>)>,

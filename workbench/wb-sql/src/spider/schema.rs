@@ -47,16 +47,16 @@ impl Hasher for Short {
 /// A foreign key: two columns, each a table and a column by number.
 pub type ForeignKey = [(usize, usize); 2];
 
-/// What is known of a name.
+/// Facts on a name.
 #[derive(Debug)]
 struct Label {
     /// `table.column`, the table, or `*`.
     text: String,
-    /// What GROUP BY compares.
+    /// Number that GROUP BY compares.
     group: u32,
     /// The table that a column belongs to, as a number of `owner` below.
     of: Option<u32>,
-    /// As which table it makes columns valid when it stands in FROM.
+    /// Number of the table as which it makes columns valid when it stands in FROM.
     owner: u32,
     /// The first column of its class of foreign keys.
     class: Option<Name>,
@@ -86,7 +86,7 @@ impl DatabaseSchema {
         Self::build(db_id, tables, classes)
     }
 
-    /// The same of classes, whose first members stand for them; `None` is `*`.
+    /// A schema with classes of foreign keys, whose first members stand for them; `None` is `*`.
     fn build(
         db_id: &str,
         tables: &[(String, Vec<String>)],
@@ -181,7 +181,7 @@ impl DatabaseSchema {
         }
     }
 
-    /// What GROUP BY compares of a column: its name without the table.
+    /// Number that GROUP BY compares of a column: its name without the table.
     pub(crate) fn group(&self, name: Name) -> u32 {
         self.labels[name.index()].group
     }
@@ -270,7 +270,7 @@ impl DatabaseSchemas {
         Self::parse(path, &text)
     }
 
-    /// The same of a text that was read from `path`.
+    /// Schemas out of a text that was read from `path`.
     pub fn parse(path: &Path, text: &str) -> Result<Self, SchemaError> {
         let entries: Vec<Entry> =
             serde_json::from_str(text).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
@@ -293,7 +293,7 @@ impl DatabaseSchemas {
         }
     }
 
-    /// Whether there is a schema of this name.
+    /// True where there is a schema of this name.
     pub fn has(&self, db_id: &str) -> bool {
         self.schemas.contains_key(db_id)
     }

@@ -1,4 +1,4 @@
-//! Where NLTK ends one sentence and begins the next, for SQL.
+//! Places where NLTK ends one sentence and begins the next, for SQL.
 //!
 //! The published parser hands whole queries to `word_tokenize`, which first cuts them into sentences by Punkt (Kiss and
 //! Strunk, "Unsupervised multilingual sentence boundary detection", 2006) with a model of English. A dot before a space
@@ -45,7 +45,7 @@ const LOWER: &str = " select from where group by order limit and or union except
     count sum distinct is inner left right outer full cross natural exists values value set when then case else end \
     all any with using offset cast none top into create table ";
 
-/// Those of them that it has never seen capitalized within a sentence.
+/// Words of these that it has never seen capitalized within a sentence.
 const NEVER_CAPITAL: &str =
     " select except between sum distinct inner right outer exists values else using offset cast into create ";
 
@@ -77,7 +77,7 @@ pub(super) fn sentences(text: &[char]) -> Vec<Range<usize>> {
 /// A dot, `?` or `!` that may end a sentence.
 struct Mark {
     place: usize,
-    /// Where the next sentence would begin.
+    /// Place where the next sentence would begin.
     next: usize,
     /// From the word before to the word or sign behind.
     context: Range<usize>,
@@ -121,13 +121,13 @@ fn marks(text: &[char]) -> Vec<Mark> {
     marks
 }
 
-/// Whether a sentence ends within `context`.
+/// True where a sentence ends within `context`.
 fn breaks(context: &[char]) -> bool {
     let tokens: Vec<String> = context.split(|&c| c == '\n').flat_map(tokens).collect();
     tokens.windows(2).any(|pair| ends(&pair[0], &pair[1]))
 }
 
-/// Whether a sentence ends between two tokens.
+/// True where a sentence ends between two tokens.
 fn ends(token: &str, next: &str) -> bool {
     if matches!(token, "?" | "!") {
         return true;
@@ -163,7 +163,7 @@ fn ends(token: &str, next: &str) -> bool {
     likely
 }
 
-/// Whether the token alone looks like an end.
+/// True where the token alone looks like an end.
 fn is_break(token: &str) -> bool {
     if matches!(token, "." | "?" | "!") {
         return true;
@@ -176,7 +176,7 @@ fn is_ellipsis(token: &str) -> bool {
     token.len() > 1 && token.chars().all(|c| c == '.')
 }
 
-/// Whether `word`, which a dot follows, is short for something.
+/// True where `word`, which a dot follows, is short for something.
 fn is_abbreviation(word: &str) -> bool {
     if word.ends_with('.') || word.is_empty() {
         return false;
@@ -201,7 +201,7 @@ fn kind(token: &str) -> String {
     if numeric { NUMBER.to_owned() } else { token.to_lowercase() }
 }
 
-/// Whether the way a token is written says that it starts a sentence; nothing where that is open.
+/// True where the way a token is written says that it starts a sentence; nothing where that is open.
 fn starts(token: &str, word: &str) -> Option<bool> {
     if matches!(token, ";" | ":" | "," | "." | "!" | "?") {
         return Some(false);
@@ -275,7 +275,7 @@ fn realigned(text: &[char], slices: &[Range<usize>]) -> Vec<Range<usize>> {
     sentences
 }
 
-/// How many closing signs a sentence begins with, alone and with the space behind them.
+/// Number of closing signs that a sentence begins with, alone and with the space behind them.
 fn closing(sentence: &[char]) -> Option<(usize, usize)> {
     let most = sentence.iter().take_while(|&&c| is_closing(c)).count();
     (1..=most).find_map(|signs| {

@@ -47,7 +47,7 @@ fn official(sql: &str) -> Result<Vec<String>, ParseError> {
     Ok(tokens)
 }
 
-/// Whether a sentence may end within the text: a mark before a space or sign.
+/// True where a sentence may end within the text: a mark before a space or sign.
 fn may_end(text: &str) -> bool {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=');
     text.as_bytes().windows(2).any(|pair| matches!(pair[0], b'.' | b'?' | b'!') && !part(pair[1]))
@@ -56,7 +56,7 @@ fn may_end(text: &str) -> bool {
 /// Both are the same.
 const QUOTES: [char; 2] = ['\'', '"'];
 
-/// How keys begin.
+/// Beginning of keys.
 const KEY: &str = "__val_";
 
 /// The text with a key in place of every string, and the strings by their keys.

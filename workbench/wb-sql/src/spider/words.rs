@@ -110,7 +110,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where to cut a contraction, in bytes; `wanna` is one only at the end of a word.
+/// Place to cut a contraction at, in bytes; `wanna` is one only at the end of a word.
 fn contraction(run: &str, ends: bool) -> Option<usize> {
     // Python takes both Turkish letters for an `i` where case does not count.
     let fold = |c: char| if matches!(c, 'ı' | 'İ') { 'i' } else { c.to_ascii_lowercase() };

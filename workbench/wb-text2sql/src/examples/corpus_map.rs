@@ -1,4 +1,4 @@
-//! Which document stands at which position of an index.
+//! Documents by their positions in an index.
 
 use std::{fs, path::Path};
 

@@ -99,7 +99,7 @@ pub(super) struct QuestionRow {
 /// The documents of a training split.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrainingExamples {
-    /// Those with questions in the file's order, then those without.
+    /// Documents with questions in the file's order, then those without.
     pub documents: Vec<ExampleDocument>,
     /// Queries of the second file that the first has too, so often.
     pub repeated: usize,

@@ -4,7 +4,7 @@ use wb_core::ranking::Ranking;
 
 use super::ExampleDocument;
 
-/// What the guard did.
+/// Account of the guard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Guarded {
     /// Hits that were taken out.

@@ -1,4 +1,4 @@
-//! Where the examples of a text-to-SQL data set lie, and pairs of them to train a retriever with.
+//! Files of the examples of a text-to-SQL data set, and pairs of them to train a retriever with.
 
 use std::path::{Path, PathBuf};
 

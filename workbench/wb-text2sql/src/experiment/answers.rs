@@ -1,16 +1,16 @@
-//! What an arm answers.
+//! Queries of an arm.
 
 /// A query for a question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnsweredQuery {
-    /// On one line; empty where there is none.
+    /// The query on one line; empty where there is none.
     pub sql: String,
-    /// Why there is none.
+    /// Reason why there is none.
     pub message: Option<String>,
 }
 
 impl AnsweredQuery {
-    /// No query, and why.
+    /// Absence of a query, and the reason.
     pub fn none(message: impl Into<String>) -> Self {
         Self { sql: String::new(), message: Some(message.into()) }
     }

@@ -1,4 +1,4 @@
-//! What a language model took for an arm.
+//! Cost of a language model for an arm.
 
 use wb_core::records::rag::RagCost;
 use wb_llm::{Reply, Usage};

@@ -38,7 +38,7 @@ struct MadeOf {
     examples: Fingerprint,
 }
 
-/// What embeds texts.
+/// Function that embeds texts.
 type Embed<'a> = dyn Fn(&[&str], &mut dyn FnMut(Progress)) -> Result<Array2<f32>> + 'a;
 
 impl Index {

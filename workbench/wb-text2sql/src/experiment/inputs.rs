@@ -1,4 +1,4 @@
-//! What an experiment reads: schemas, examples, questions, databases, and the texts that stand in these.
+//! Inputs of an experiment: schemas, examples, questions, databases, and the texts that stand in these.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -27,17 +27,17 @@ use crate::{
 pub struct RagInputs {
     /// Schemas.
     pub catalogs: Catalogs,
-    /// What is retrieved.
+    /// Examples that are retrieved.
     pub examples: Vec<ExampleDocument>,
     /// Queries of the second file that the lists have too.
     pub repeated: usize,
-    /// What is asked.
+    /// Questions that are asked.
     pub asked: Vec<DatabaseQuestion>,
     /// Each question's place in the file.
     pub places: Vec<usize>,
     /// The right queries; none where the grammar does not read one.
     pub gold: Vec<Option<SqlQuery>>,
-    /// Where queries run.
+    /// Databases that queries run on.
     pub databases: QuestionDatabases,
     /// Texts of the databases, by id.
     pub cells: HashMap<String, Cells>,

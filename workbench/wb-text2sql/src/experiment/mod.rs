@@ -1,4 +1,4 @@
-//! What retrieval is worth: queries without retrieved examples and with those of each retriever, on the same questions
+//! Worth of retrieval: queries without retrieved examples and with those of each retriever, on the same questions
 //! with the same seeds, judged and compared.
 //!
 //! [`RagInputs`] are read once; [`RagExperiment::arm`] answers and judges all questions by one retriever, or without;
@@ -47,13 +47,13 @@ use crate::{
 pub struct RagExperiment<'a> {
     /// Its name, for the record.
     pub name: &'a str,
-    /// How it is made.
+    /// Settings of the experiment.
     pub config: &'a RagConfig,
     /// Draws the sample, random examples, and answers of the language model.
     pub seed: Seed,
     /// The folder of predictions and indexes, which is there.
     pub out: &'a Path,
-    /// What is asked, of which examples and databases.
+    /// Questions, examples and databases.
     pub inputs: &'a RagInputs,
     /// The examples' queries, read.
     pub predictor: &'a Predictor<'a>,
@@ -145,7 +145,7 @@ impl RagExperiment<'_> {
         Ok(atomic::write(&self.out.join(format!("predictions-{arm}.sql")), lines.as_bytes())?)
     }
 
-    /// What is measured, in sentences.
+    /// Sentences on what is measured.
     fn facts(&self) -> Vec<String> {
         let (config, inputs) = (self.config, self.inputs);
         let by = match (&config.generator, &self.model) {

@@ -25,7 +25,7 @@ const ROWS: u64 = 100_000;
 /// Characters around the query in a JSON answer, reckoned as tokens.
 const AROUND: u32 = 16;
 
-/// Who answers.
+/// A language model that answers questions.
 #[derive(Clone, Copy)]
 pub struct LanguageModel<'a> {
     /// Answers questions.
@@ -44,9 +44,9 @@ pub(super) struct Model<'a> {
     pub config: &'a ModelConfig,
     /// The file of the questions, by which they are called.
     pub questions: &'a Path,
-    /// What is asked, and where it runs.
+    /// Questions, and databases that their queries run on.
     pub inputs: &'a RagInputs,
-    /// What runs it.
+    /// Pool that runs queries.
     pub pool: &'a WorkerPool,
     /// The run's.
     pub seed: Seed,
@@ -238,7 +238,7 @@ impl Model<'_> {
     }
 }
 
-/// What the database said of a query that it does not run; none where it runs, or where there is none to run.
+/// Words of the database on a query that it does not run; none where it runs, or where there is none to run.
 fn fault(turn: &Turn) -> Option<String> {
     turn.answer.as_ref()?;
     match (&turn.sql, turn.execution.as_ref().map(|execution| &execution.outcome)) {

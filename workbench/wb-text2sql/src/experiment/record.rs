@@ -18,13 +18,13 @@ use crate::{RagConfig, Result, paired::bootstrap_difference, predict::Predictor,
 pub struct JudgedArm {
     /// Its name.
     pub name: String,
-    /// What was retrieved; none without retrieval.
+    /// Examples that were retrieved; none without retrieval.
     pub retrieved: Option<Retrieved>,
     /// Its queries.
     pub answered: Vec<AnsweredQuery>,
-    /// What became of them.
+    /// Verdicts on these.
     pub judged: Vec<JudgedPrediction>,
-    /// What a language model took.
+    /// Cost of a language model.
     pub cost: Option<RagCost>,
 }
 

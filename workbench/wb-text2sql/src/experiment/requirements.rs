@@ -1,4 +1,4 @@
-//! What is required of an experiment, held against its last arm.
+//! Requirements of an experiment, held against its last arm.
 
 use wb_core::records::rag::{Rag, RagShare};
 use wb_sql::benchmarks::scores::JUDGED;

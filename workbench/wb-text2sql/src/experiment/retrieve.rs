@@ -16,13 +16,13 @@ use crate::{
     predict::Predictor,
 };
 
-/// What was found.
+/// Examples that were found.
 pub struct Retrieved {
     /// One a question, best first, no more than are wanted.
     pub rankings: Vec<Ranking>,
-    /// What the guard took out.
+    /// Account of what the guard took out.
     pub guarded: Guarded,
-    /// What decides the rankings, in words.
+    /// Description of all that decides the rankings.
     pub by: String,
     /// Sentences on how it was done.
     pub notes: Vec<String>,
@@ -83,13 +83,13 @@ impl Retrieval<'_> {
         Ok(Retrieved { rankings, guarded, by, notes })
     }
 
-    /// What is searched of each example.
+    /// Text of each example that is searched.
     fn texts(&self) -> Result<Vec<String>> {
         let format = self.retriever.documents().unwrap_or(self.config.documents);
         self.inputs.examples.iter().map(|example| format.document(example, &self.inputs.catalogs)).collect()
     }
 
-    /// By vectors, or by one vector a token.
+    /// Ranks by vectors, or by one vector a token.
     fn encoded(
         &self,
         arm: &EncoderArm,
@@ -135,7 +135,7 @@ impl Retrieval<'_> {
     }
 }
 
-/// So deep that enough is left when a question's own database is taken out.
+/// Depth at which enough is left when a question's own database is taken out.
 fn depth(config: &RagConfig, inputs: &RagInputs) -> usize {
     let mut of: HashMap<&str, usize> = HashMap::new();
     for example in &inputs.examples {
@@ -156,7 +156,7 @@ fn random(inputs: &RagInputs, seed: Seed, depth: usize) -> Vec<Ranking> {
     (0..inputs.asked.len()).map(one).collect()
 }
 
-/// By the F1 of an example's components with the gold query's.
+/// Ranks by the F1 of an example's components with the gold query's.
 fn oracle(inputs: &RagInputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ranking> {
     let all: Vec<_> = (0..inputs.examples.len()).map(|at| predictor.query(at).map(parts)).collect();
     let one = |query: usize| {
@@ -169,7 +169,7 @@ fn oracle(inputs: &RagInputs, predictor: &Predictor<'_>, depth: usize) -> Vec<Ra
     (0..inputs.asked.len()).map(one).collect()
 }
 
-/// By any contestant of the benchmarks.
+/// Ranks by any contestant of the benchmarks.
 fn scored(
     contestant: &BenchContestant<'_>,
     inputs: &RagInputs,

@@ -4,12 +4,12 @@ use wb_sql::spider::{Aggregate, ComparisonOperator};
 
 use crate::words::Word;
 
-/// Whether one of the words, which `|` separates, stands in `range` of the question; a word may also be two words.
+/// True where one of the words, which `|` separates, stands in `range` of the question; a word may also be two words.
 pub(crate) fn has(words: &[Word], range: std::ops::Range<usize>, list: &str) -> bool {
     first(words, range, list).is_some()
 }
 
-/// Where the first of them stands.
+/// Place of the first of them.
 pub(crate) fn first(words: &[Word], range: std::ops::Range<usize>, list: &str) -> Option<usize> {
     let end = range.end.min(words.len());
     (range.start..end).find(|&at| list.split('|').any(|wanted| at_place(words, at, end, wanted)))
@@ -41,7 +41,7 @@ pub(crate) const NEGATIONS: &str = "not|no|without|never|don't|dont|didn|doesn|d
 /// Words that ask for a count.
 pub(crate) const COUNTS: &str = "how many|number of|count|count of|numbers of|amount of";
 
-/// Whether the question's order descends, by the first word that tells; plain words of order count before superlatives.
+/// True where the question's order descends, by the first word that tells; plain words of order count before superlatives.
 pub(crate) fn descends(words: &[Word]) -> Option<bool> {
     let all = 0..words.len();
     let plain = ["descending|decreasing|reverse", "ascending|increasing|alphabetical|alphabetically"];
@@ -75,7 +75,7 @@ pub(crate) fn aggregates(words: &[Word]) -> Vec<(usize, Aggregate)> {
     found
 }
 
-/// How a question compares with the value at `start..end`.
+/// Comparison of a question with the value at `start..end`.
 pub(crate) fn comparison(words: &[Word], start: usize, end: usize) -> Option<ComparisonOperator> {
     let behind = end..end + 2;
     let before = start.saturating_sub(4)..start;
@@ -113,7 +113,7 @@ pub(crate) fn comparison(words: &[Word], start: usize, end: usize) -> Option<Com
         .map(|(_, (comparison, _))| comparison)
 }
 
-/// How a question compares with a nested value, such as an average.
+/// Comparison of a question with a nested value, such as an average.
 pub(crate) fn than_nested(words: &[Word]) -> Option<ComparisonOperator> {
     let all = 0..words.len();
     let more = first(
@@ -189,7 +189,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("dest", "destination"),
 ];
 
-/// Whether a question's word may stand for a name's.
+/// True where a question's word may stand for a name's.
 pub(crate) fn stands_for(word: &Word, name: &str) -> bool {
     if word.quoted {
         return false;

@@ -17,9 +17,9 @@ pub struct ColumnMention {
     pub end: usize,
     /// The columns that may be meant, each with a score in 0..=1.5, best first.
     pub columns: Vec<(usize, f64)>,
-    /// Whether words of grouping stand before it.
+    /// True where words of grouping stand before it.
     pub group: bool,
-    /// Whether words of order or a superlative stand before it.
+    /// True where words of order or a superlative stand before it.
     pub order: bool,
     /// The function whose word stands before it.
     pub aggregate: Option<Aggregate>,
@@ -36,11 +36,11 @@ pub struct TableMention {
     pub table: usize,
     /// 1 for its whole name.
     pub score: f64,
-    /// Whether words of counting stand right before it.
+    /// True where words of counting stand right before it.
     pub counted: bool,
 }
 
-/// What a condition compares with.
+/// Value that a condition compares with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
     /// A text, without quotes.
@@ -49,14 +49,14 @@ pub enum Literal {
     Number(f64),
 }
 
-/// What a value of a question is for.
+/// Purpose of a value of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A condition of WHERE.
     Filter,
     /// A condition on a count: `at least 3 friends`.
     Count,
-    /// How many rows are wanted: `top 3`.
+    /// Number of rows that are wanted: `top 3`.
     Limit,
 }
 
@@ -69,7 +69,7 @@ pub struct ValueMention {
     pub end: usize,
     /// The value.
     pub literal: Literal,
-    /// What for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// The columns in which it stands.
     pub cells: Vec<usize>,
@@ -79,7 +79,7 @@ pub struct ValueMention {
     pub uses: Option<usize>,
 }
 
-/// All that a question names.
+/// Tables, columns and values that a question names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Links {
     /// The question's words.
@@ -123,7 +123,7 @@ impl Links {
         links
     }
 
-    /// How strongly a table is named.
+    /// Strength with which a table is named.
     pub fn table_score(&self, table: usize) -> f64 {
         self.tables.iter().filter(|mention| mention.table == table).map(|mention| mention.score).fold(0.0, f64::max)
     }
@@ -197,7 +197,7 @@ impl Links {
         if (compared && (things || times)) || counted { Purpose::Count } else { Purpose::Filter }
     }
 
-    /// Where several columns have one name, those of tables that are named come first, the nearest before others.
+    /// Order of columns of one name: those of tables that are named come first, the nearest before others.
     fn prefer_named_tables(&mut self, catalog: &SchemaCatalog) {
         let mut tables = self.tables.clone();
         // A column or value that only one table has speaks for that table.

@@ -1,4 +1,4 @@
-//! Where a question's words are the words of a table's or column's name.
+//! Places where a question's words are the words of a table's or column's name.
 
 use super::cues::stands_for;
 use crate::{schema::SchemaCatalog, words::Word};
@@ -10,19 +10,19 @@ pub(crate) struct Found {
     pub start: usize,
     /// Behind the last word.
     pub end: usize,
-    /// Whether a table is named, or a column.
+    /// True where a table is named, false for a column.
     pub is_table: bool,
     /// The place of the table or column in the catalog.
     pub place: usize,
     /// 1 for the whole name.
     pub score: f64,
-    /// How many words were found.
+    /// Number of words that were found.
     pub matched: usize,
 }
 
 /// Names that cover less of theirs are none.
 const LEAST: f64 = 0.45;
-/// The same for tables.
+/// Least share of the words of a table's name.
 const LEAST_OF_TABLE: f64 = 0.5;
 
 /// All names that the question may name, but for words that are taken.

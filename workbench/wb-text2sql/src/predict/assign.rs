@@ -1,4 +1,4 @@
-//! Which column of the question's database takes the place of which column of the example.
+//! Assignment of columns of the question's database to those of the example.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::{
     schema::{ColumnKind, SchemaCatalog},
 };
 
-/// How a column of the example is used.
+/// Use of a column of the example.
 #[derive(Debug, Clone, Default)]
 struct Slot {
     /// The example's column, where it is one and not `*`.
     column: Option<usize>,
-    /// In the outermost SELECT (or those of set operations), without a function.
+    /// True for a place in the outermost SELECT (or those of set operations), without a function.
     plain: bool,
-    /// In SELECT, with this function.
+    /// Function around it in SELECT.
     function: Option<Aggregate>,
     group: bool,
     order: bool,
@@ -32,7 +32,7 @@ struct Slot {
 /// Columns of the question's database by those of the example.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assignment {
-    /// For each column of the example that has one.
+    /// Assigned column of each column of the example that has one.
     pub columns: HashMap<Name, usize>,
     /// Columns of SELECT that the example does not have.
     pub extra: Vec<usize>,
@@ -143,12 +143,12 @@ fn extras(
     }
 }
 
-/// Whether the same words name a table.
+/// True where the same words name a table.
 fn names_table(links: &Links, mention: &ColumnMention) -> bool {
     links.tables.iter().any(|table| (table.start, table.end) == (mention.start, mention.end) && table.score > 0.7)
 }
 
-/// Whether a query returns nothing but `count(*)`.
+/// True where a query returns nothing but `count(*)`.
 fn only_counts(source: &SqlQuery) -> bool {
     source.group.is_empty()
         && source
@@ -157,7 +157,7 @@ fn only_counts(source: &SqlQuery) -> bool {
             .all(|(function, unit)| *function == Aggregate::Count || unit.left.aggregate == Aggregate::Count)
 }
 
-/// Whether the question asks for a count.
+/// True where the question asks for a count.
 pub(crate) fn asks_count(links: &Links) -> bool {
     has(&links.words, 0..links.words.len(), cues::COUNTS)
         || has(&links.words, 0..links.words.len(), "count|total|number|amount|many")
@@ -169,7 +169,7 @@ fn numeric(catalog: &SchemaCatalog, column: usize) -> bool {
         || column.stems.iter().any(|stem| matches!(stem.as_str(), "age" | "year" | "date" | "rating" | "weight"))
 }
 
-/// What speaks for and against a mention in a slot, besides its name.
+/// Score of what speaks for and against a mention in a slot, besides its name.
 fn fit(
     slot: &Slot,
     mention: &ColumnMention,

@@ -21,7 +21,7 @@ pub(crate) struct Built {
     pub query: SqlQuery,
     /// The number behind LIMIT.
     pub limit: u32,
-    /// What was left out or added, as a negative number.
+    /// Cost of what was left out or added, as a negative number.
     pub score: f64,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Builder<'a> {
     pub to: &'a SchemaCatalog,
     pub links: &'a Links,
     pub assignment: &'a Assignment,
-    /// Which values have been taken.
+    /// Values that have been taken.
     pub used: Vec<bool>,
-    /// Whether the example takes rows out by EXCEPT or NOT IN.
+    /// True where the example takes rows out by EXCEPT or NOT IN.
     pub excludes: bool,
     pub score: f64,
 }
 
-/// Where in the whole query a part stands.
+/// Place of a part in the whole query.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Place<'a> {
     pub nested: bool,

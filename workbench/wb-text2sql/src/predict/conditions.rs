@@ -63,7 +63,7 @@ pub(crate) fn filter(
     Ok(joined(builder, kept))
 }
 
-/// Whether a nested query still waits for values.
+/// True where a nested query still waits for values.
 fn later(source: &SqlQuery) -> bool {
     source
         .filter
@@ -160,7 +160,7 @@ fn literal(builder: &mut Builder<'_>, source: Option<&Condition>) -> Option<Cond
     Some(Condition { negated: false, comparison, unit, first: Some(first), second: None })
 }
 
-/// Whether the query's form takes out rows already.
+/// True where the query's form takes out rows already.
 fn excluded(builder: &Builder<'_>) -> bool {
     builder.excludes
 }

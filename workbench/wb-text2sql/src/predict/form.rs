@@ -1,4 +1,4 @@
-//! Whether a query's form is what the question's words ask for.
+//! Agreement of a query's form with what the question's words ask for.
 
 use wb_sql::spider::{Aggregate, ComparisonOperator, Connector, SetOperator, SqlQuery, Term};
 
@@ -7,7 +7,7 @@ use crate::link::{
     cues::{self, has},
 };
 
-/// What words tell of a query, and what a query has.
+/// Traits of a query: those that words tell of, or those that it has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Form {
     count: bool,

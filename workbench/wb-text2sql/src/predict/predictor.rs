@@ -22,7 +22,7 @@ use crate::{
     schema::{Catalogs, Cells, SchemaCatalog},
 };
 
-/// Why there is no query.
+/// Reason why there is no query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -35,45 +35,45 @@ pub enum Reason {
     /// The question names no table, nor a column of one.
     #[error("the question names no table")]
     Table,
-    /// No column fits where one is needed.
+    /// Lack of a column that fits.
     #[error("no column fits")]
     Column,
-    /// No foreign keys connect the tables, or there is no second table.
+    /// Tables that no foreign keys connect, or lack of a second table.
     #[error("the tables are not connected")]
     Join,
     /// The rules do not have this form: a nested query in FROM or HAVING.
     #[error("the rules do not have this form")]
     Form,
-    /// What was built is not read by Spider's grammar.
+    /// Query that Spider's grammar does not read.
     #[error("what was built cannot be parsed")]
     Unwritable,
-    /// It does not run on the database.
+    /// Query that does not run on the database.
     #[error("it does not run")]
     Fails,
 }
 
-/// What running a candidate came to.
+/// Result of running a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
     /// There are rows.
     Rows,
     /// There is no row, or only NULL or a count of 0.
     Empty,
-    /// It fails.
+    /// Failure.
     Failed,
-    /// It was not run.
+    /// Candidate that was not run.
     Unknown,
 }
 
-/// How a candidate is chosen.
+/// Settings of the choice among candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PredictConfig {
-    /// How many examples are tried.
+    /// Number of examples that are tried.
     pub top_k: usize,
-    /// What the similarity of the example, divided by that of the first, is worth; linking and form have weight 1.
+    /// Weight of the similarity of the example, divided by that of the first; linking and form have weight 1.
     pub retrieval_weight: f64,
-    /// Whether candidates are run: one that fails is out, one without rows loses against others.
+    /// Runs candidates: one that fails is out, one without rows loses against others.
     pub execution_guided: bool,
 }
 
@@ -110,7 +110,7 @@ pub struct QueryCandidate {
     pub sql: std::result::Result<String, Reason>,
     /// Linking, form and retrieval together; higher is better.
     pub score: f64,
-    /// What running it came to.
+    /// Result of running it.
     pub ran: Ran,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Predictor<'a> {
         Ok(Self { catalogs, documents, queries })
     }
 
-    /// How many documents' queries are outside of the grammar.
+    /// Number of documents whose queries are outside of the grammar.
     pub fn unread(&self) -> usize {
         self.queries.iter().filter(|query| query.is_none()).count()
     }

@@ -36,7 +36,7 @@ pub enum ColumnKind {
 /// A table.
 #[derive(Debug, Clone)]
 pub struct CatalogTable {
-    /// As the database writes it.
+    /// Name as the database writes it.
     pub name: String,
     /// The stems of its name in words.
     pub stems: Vec<String>,
@@ -49,7 +49,7 @@ pub struct CatalogTable {
 /// A column.
 #[derive(Debug, Clone)]
 pub struct CatalogColumn {
-    /// As the database writes it.
+    /// Name as the database writes it.
     pub name: String,
     /// The stems of its name in words.
     pub stems: Vec<String>,
@@ -57,9 +57,9 @@ pub struct CatalogColumn {
     pub table: usize,
     /// Its type.
     pub kind: ColumnKind,
-    /// Whether it is a primary key, or one side of a foreign key.
+    /// True for a primary key, or one side of a foreign key.
     pub key: bool,
-    /// Whether a query can write it without quotes, which Spider's grammar does not have for names.
+    /// True where a query can write it without quotes, which Spider's grammar does not have for names.
     pub plain: bool,
     pub(crate) id: Name,
 }
@@ -67,7 +67,7 @@ pub struct CatalogColumn {
 /// A database.
 #[derive(Debug)]
 pub struct SchemaCatalog {
-    /// What queries are parsed with.
+    /// Schema that queries are parsed with.
     pub schema: DatabaseSchema,
     /// Its tables.
     pub tables: Vec<CatalogTable>,
@@ -226,7 +226,7 @@ impl SchemaCatalog {
         lines.join("\n")
     }
 
-    /// Whether the column tells which row is meant: its name is, or ends with, a name or title.
+    /// True where the column tells which row is meant: its name is, or ends with, a name or title.
     pub(crate) fn is_name(&self, column: usize) -> bool {
         let stems = &self.columns[column].stems;
         stems.last().is_some_and(|last| matches!(last.as_str(), "name" | "title"))

@@ -15,7 +15,7 @@ pub struct Cells {
     pub unread: usize,
 }
 
-/// So many texts of a column are read at most.
+/// Number of texts of a column that are read at most.
 pub const MOST_TEXTS: u64 = 5000;
 /// Longer texts are nothing that a question names.
 const LONGEST: usize = 80;

@@ -156,7 +156,7 @@ fn infer(tables: &[CatalogTable], raw: &[(usize, String, Vec<String>, ColumnKind
     keys.extend(found);
 }
 
-/// Whether a name needs no quotes in SQLite and is no word of Spider's grammar.
+/// True where a name needs no quotes in SQLite and is no word of Spider's grammar.
 fn is_plain(name: &str) -> bool {
     const WORDS: &str = " select from where group order limit intersect union except join on as not between in like is \
         exists and or having by desc asc distinct max min count sum avg none table values index to transaction set \

@@ -17,7 +17,7 @@ pub enum PredictionStatus {
     Correct,
     /// Other rows.
     Wrong,
-    /// No SQL.
+    /// Text that is no SQL.
     ParseError,
     /// SQL that SQLite cannot run.
     SqlError,
@@ -49,7 +49,7 @@ impl PredictionStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryHardness {
-    /// At most one clause of the first kind, nothing else.
+    /// One clause of the first kind at most, nothing else.
     Easy,
     /// A little more, nothing nested.
     Medium,

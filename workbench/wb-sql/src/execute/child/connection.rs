@@ -17,9 +17,9 @@ use crate::execute::{
     protocol::{MAX_SCRIPT, MAX_SQL},
 };
 
-/// What SQLite may allocate, over all connections of a worker.
+/// Bytes that SQLite may allocate, over all connections of a worker.
 const HEAP: u64 = 64 << 20;
-/// How many databases a worker keeps open.
+/// Number of databases that a worker keeps open.
 const KEPT: usize = 8;
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 1000;

@@ -1,4 +1,4 @@
-//! What a worker may use: memory, processor, files; and the clock that stops a statement.
+//! Bounds of a worker: memory, processor, files; and the clock that stops a statement.
 
 use std::{
     fs,
@@ -47,7 +47,7 @@ fn lower(resource: Resource, to: u64) -> Result<()> {
 /// Processor time for statements; when it is used up, the system ends the process.
 #[derive(Default)]
 pub(super) struct Grant {
-    /// When the last one was given, and for how long a statement.
+    /// Time at which the last one was given, and the time of a statement.
     last: Option<(Instant, u64)>,
 }
 
@@ -83,7 +83,7 @@ struct Shared {
     parent: OwnedFd,
 }
 
-/// How often the clock is asked until it looks for the parent.
+/// Times that the clock is asked until it looks for the parent.
 const LOOK_EVERY: u64 = 512;
 
 impl Clock {
@@ -99,7 +99,7 @@ impl Clock {
         self.0.deadline.store(u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Whether the time is over.
+    /// True where the time is over.
     pub fn is_over(&self) -> bool {
         if self.0.asked.fetch_add(1, Ordering::Relaxed) % LOOK_EVERY == LOOK_EVERY - 1 {
             self.look_for_parent();

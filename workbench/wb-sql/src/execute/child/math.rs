@@ -10,7 +10,7 @@ use rusqlite::{
 
 /// A function by its name.
 type OfOne = (&'static str, fn(f64) -> f64);
-/// The same with two arguments.
+/// A function of two numbers by its name.
 type OfTwo = (&'static str, fn(f64, f64) -> f64);
 
 /// Functions of one number.

@@ -44,7 +44,7 @@ pub(super) fn run(
     send(&frames)
 }
 
-/// Why a statement did not end well.
+/// Reason why a statement did not end well.
 #[derive(Debug, PartialEq)]
 enum Failed {
     With(StatementOutcome),
@@ -162,7 +162,7 @@ fn sql_error(what: &str) -> Failed {
     Failed::With(StatementOutcome::SqlError(what.to_owned()))
 }
 
-/// What a failure means: bounds and forbidden things are refused, the rest is wrong SQL.
+/// Meaning of a failure: bounds and forbidden things are refused, the rest is wrong SQL.
 fn failed(error: &rusqlite::Error) -> Failed {
     let message = message(error);
     match error.sqlite_error_code() {
@@ -180,7 +180,7 @@ fn failed(error: &rusqlite::Error) -> Failed {
     }
 }
 
-/// How SQLite's messages about its limits begin.
+/// Beginnings of SQLite's messages about its limits.
 const BOUNDS: [&str; 6] = [
     "Expression tree is too large",
     "too many terms in compound SELECT",

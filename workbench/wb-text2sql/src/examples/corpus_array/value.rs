@@ -1,8 +1,8 @@
-//! What the machine that runs a pickle can make, and the names that a program may use.
+//! Values that the machine which runs a pickle can make, and the names that a program may use.
 
 use wb_core::pickle::Id;
 
-/// What the machine can make.
+/// A value that the machine can make.
 #[derive(Debug)]
 pub enum PickledValue<'a> {
     /// None, true, false, a float.
@@ -29,7 +29,7 @@ pub enum PickledName {
 }
 
 impl PickledValue<'_> {
-    /// What it is, for messages.
+    /// Name of its type, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Plain => "None, true, false or a float",
