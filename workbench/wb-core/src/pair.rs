@@ -109,11 +109,6 @@ impl PairSet {
         &self.pairs
     }
 
-    /// The pairs, owned.
-    pub fn into_pairs(self) -> Vec<Pair> {
-        self.pairs
-    }
-
     /// Number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()

@@ -111,7 +111,7 @@ mod tests {
         let rows = [
             row("Which boats?", script, "SELECT name FROM boat WHERE town = 'Bonn';"),
             row("How many boats?", script, "SELECT count(*) FROM boat"),
-            row("What else?", "no statement", "SELECT 1"),
+            row("What else?", "no statement", "SELECT x FROM nowhere"),
         ];
         let lines = rows.each_ref().map(ToString::to_string).join("\n");
         for (name, text) in [("rows.jsonl", lines), ("rows.json", serde_json::json!(rows).to_string())] {

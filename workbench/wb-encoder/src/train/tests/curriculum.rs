@@ -63,7 +63,7 @@ fn prompts_are_tokenized_with_the_texts_of_their_data_set_and_column() {
         )
         .unwrap();
     }));
-    let mut pairs = apart().into_pairs();
+    let mut pairs = apart().pairs().to_vec();
     pairs.iter_mut().enumerate().for_each(|(at, pair)| pair.origin.dataset = ["even", "odd"][at % 2].to_owned());
     run.pairs = PairSet::new(pairs).unwrap();
     let log = run.path("log");

@@ -25,7 +25,7 @@ fn eventful() -> Run {
         )
         .unwrap();
     }));
-    let mut pairs = apart().into_pairs();
+    let mut pairs = apart().pairs().to_vec();
     for (at, pair) in pairs.iter_mut().enumerate() {
         pair.origin.dataset = if at < 40 { "a" } else { "b" }.to_owned();
     }

@@ -457,7 +457,7 @@ fn every_loss_learns() {
             scores: vec![0.9, 0.1, 0.2, 0.0],
             ..pair
         };
-        run.pairs = PairSet::new(apart().into_pairs().into_iter().enumerate().map(with_negatives).collect()).unwrap();
+        run.pairs = PairSet::new(apart().pairs().iter().cloned().enumerate().map(with_negatives).collect()).unwrap();
         run.guide = json.contains("gist").then_some(Matching);
         // Held-out pairs without negatives and scores: MRR is measured, and the loss where it can be.
         let needs = run.config.loss.needs();
