@@ -195,3 +195,50 @@ fn to_judge(asked: &Asked, arms: [&Arm; 2], texts: &HashMap<&str, &str>) -> Vec<
     }
     open
 }
+
+/// Prints both arms' numbers and errors, and what of the first results nobody judged.
+pub fn print(ab: &Ab, out: &Path) {
+    let rows: Vec<Vec<String>> = ab
+        .metrics
+        .iter()
+        .map(|metric| {
+            let [wins, ties, losses] = metric.wins_ties_losses;
+            vec![
+                metric.name.clone(),
+                format!("{:.4}", metric.means[0]),
+                format!("{:.4}", metric.means[1]),
+                format!("{:+.4}", metric.difference),
+                format!("[{:+.4}, {:+.4}]", metric.low, metric.high),
+                format!("{:.4}", metric.p_value),
+                format!("{wins}/{ties}/{losses}"),
+            ]
+        })
+        .collect();
+    let [a, b] = &ab.arms;
+    output::table(&["metric", a, b, "difference", "95 % interval", "p", "better/equal/worse"], &rows);
+    let rows: Vec<Vec<String>> = ab
+        .errors
+        .iter()
+        .map(|row| {
+            let name = serde_json::to_value(row.class).unwrap_or_default();
+            vec![
+                name.as_str().unwrap_or_default().replace('_', " "),
+                row.results[0].to_string(),
+                row.results[1].to_string(),
+            ]
+        })
+        .collect();
+    output::line("");
+    output::table(&["of no use among the first three", a, b], &rows);
+    if ab.unjudged != [0, 0] {
+        let file = out.join(TO_JUDGE);
+        output::note(format!(
+            "nobody judged {} of the first five results of {} and {} of {}, which count as of no use: {}",
+            ab.unjudged[0],
+            ab.arms[0],
+            ab.unjudged[1],
+            ab.arms[1],
+            file.display()
+        ));
+    }
+}

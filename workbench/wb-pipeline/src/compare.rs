@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use wb_bench::Comparison;
 use wb_core::{
     Error, RunDir,
     records::outcome::{ContestantRole, Outcome},
     run_dir::read_json,
 };
 
-use crate::output;
+use crate::{output, verdict};
 
 /// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a benchmark may stand several times in a config. One
 /// that stands once on both sides is a pair whatever it read, so that the comparison says what differs.
@@ -65,6 +66,31 @@ fn last_of_each(name: &str, outcomes: Vec<Outcome>) -> Vec<Outcome> {
         output::note(format!("{name}: {} is not compared: another stands behind it", outcomes[at].contestant));
     }
     kept.into_iter().map(|at| outcomes[at].clone()).collect()
+}
+
+/// Prints every paired test of a comparison, its remarks and its verdict.
+pub fn print(comparison: &Comparison) {
+    let rows: Vec<Vec<String>> = comparison
+        .rows
+        .iter()
+        .map(|row| {
+            let [wins, ties, losses] = row.wins_ties_losses;
+            vec![
+                format!("{} {} {}", row.protocol, row.language, row.metric),
+                format!("{:.4}", row.baseline_value),
+                format!("{:.4}", row.candidate_value),
+                format!("{:+.4}", row.difference),
+                format!("[{:+.4}, {:+.4}]", row.low, row.high),
+                format!("{:.4}", row.p_value),
+                format!("{wins}/{ties}/{losses}"),
+            ]
+        })
+        .collect();
+    output::table(&["measure", "a", "b", "b - a", "95 % interval", "p", "better/equal/worse"], &rows);
+    for remark in &comparison.remarks {
+        output::note(remark);
+    }
+    output::line(verdict::one_line(comparison));
 }
 
 #[cfg(test)]

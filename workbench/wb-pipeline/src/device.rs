@@ -103,3 +103,23 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
     output::line(serde_json::to_string(&report)?);
     Ok(())
 }
+
+/// Prints the checks of a self-test, if it came to any.
+pub fn print(report: &ProbeReport) {
+    let rows: Vec<Vec<String>> = report
+        .checks
+        .iter()
+        .map(|check| {
+            let figure = check.figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.2e}"));
+            vec![
+                check.what.clone(),
+                figure,
+                format!("{:.0e}", check.limit),
+                if check.passed { "passed" } else { "FAILED" }.to_owned(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        output::table(&["check", "figure", "limit", ""], &rows);
+    }
+}

@@ -12,11 +12,11 @@ use std::{
 };
 
 use wb_core::Progress;
+use wb_pipeline::progress::Watch;
 
 use super::{
     note,
     terminal::{Drawn, Steady, can_be_drawn_on, size},
-    watch::Watch,
 };
 
 /// How often a plain line is written, unless `WB_PROGRESS_SECONDS` says otherwise.

@@ -2,14 +2,7 @@
 
 mod bars;
 mod errors;
-mod lines;
-mod losses;
-mod pace;
-mod screen;
-mod stage;
 mod terminal;
-mod text;
-mod watch;
 
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 

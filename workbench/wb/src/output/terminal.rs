@@ -3,8 +3,7 @@
 use std::io::IsTerminal;
 
 use terminal_size::{Height, Width, terminal_size_of};
-
-use super::text::width;
+use wb_pipeline::progress::width;
 
 /// Takes everything away from the cursor on.
 const CLEAR_BELOW: &str = "\x1b[J";

@@ -83,7 +83,7 @@ mod tests {
     use wb_core::Progress;
 
     use super::*;
-    use crate::output::stage::tests::{at, encoding, training};
+    use crate::progress::stage::tests::{at, encoding, training};
 
     #[test]
     fn an_encoding_by_hand() {

@@ -129,7 +129,7 @@ mod tests {
     use wb_core::Progress;
 
     use super::*;
-    use crate::output::stage::tests::{at, encoding, training};
+    use crate::progress::stage::tests::{at, encoding, training};
 
     fn trained() -> Stage {
         let mut stage = Stage::new(training(4000), at(0.0), None);

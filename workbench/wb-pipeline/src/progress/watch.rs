@@ -82,7 +82,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::stage::tests::{at, encoding, training};
+    use crate::progress::stage::tests::{at, encoding, training};
 
     /// The lines that are said when the clock is looked at every second.
     fn said(watch: &mut Watch, from: u32, to: u32) -> Vec<u32> {

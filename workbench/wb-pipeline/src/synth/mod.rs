@@ -2,6 +2,8 @@
 //!
 //! `pairs.jsonl` is what `data.sources` names; `synthesis.json` is written last and says what made it.
 
+mod print;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -23,8 +25,8 @@ use wb_synth::{
     snippets::{self, SnippetSet, WordsAndMarks},
 };
 
-use super::{manifest, model_file};
-use crate::{config::Experiment, output};
+pub use self::print::{print, print_annotated, print_estimates};
+use crate::{config::Experiment, manifest, model_file, output};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
