@@ -162,7 +162,7 @@ struct AsMap {
     #[serde(default)]
     revision: String,
     /// Adapters that PEFT saved over this encoder: a folder with `adapter_config.json`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::paths::typed")]
     adapter: Option<PathBuf>,
     /// Makes texts lower case before the tokenizer sees them, where the folder does not say so itself.
     #[serde(default)]

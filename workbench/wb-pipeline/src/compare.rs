@@ -10,7 +10,7 @@ use wb_core::{
     run_dir::read_json,
 };
 
-use crate::{output, verdict};
+use crate::{manifest::quoted, output, verdict};
 
 /// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a benchmark may stand several times in a config. One
 /// that stands once on both sides is a pair whatever it read, so that the comparison says what differs.
@@ -51,7 +51,9 @@ pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<Outcome>> {
         }
     }
     if outcomes.is_empty() {
-        let hint = format!("wb run {}", run.config().display());
+        // Without the run's name, a build that differs would begin a new one.
+        let hint =
+            format!("wb run {} --resume {}", quoted(run.config().display().to_string()), quoted(run.id().into()));
         return Err(Error::data(run.id(), "no benchmark of its trained encoder yet").with_hint(hint).into());
     }
     Ok(outcomes)

@@ -159,9 +159,14 @@ pub fn folder(datasets: &Path, fingerprint: &Fingerprint) -> PathBuf {
     datasets.join(format!("pairs-{}", fingerprint.short()))
 }
 
-/// Of all that decides the pairs.
-pub fn fingerprint(experiment: &Experiment) -> Result<Fingerprint> {
-    of_all(experiment, &sources(experiment)?)
+/// Fingerprint of all that decides the pairs. Without self-tests there is none where encoders judge the pairs and one
+/// would have to find out which device `auto` is.
+pub fn fingerprint(experiment: &Experiment, self_tests: bool) -> Result<Option<Fingerprint>> {
+    let is_judged = !experiment.data()?.prepare().encoders().is_empty();
+    if is_judged && !self_tests && device::without_test(experiment.device).is_none() {
+        return Ok(None);
+    }
+    of_all(experiment, &sources(experiment)?).map(Some)
 }
 
 /// Of each source, in their order.

@@ -32,11 +32,8 @@ pub fn limit() -> Result<Duration> {
 /// this one: vectors of a processor and of a GPU differ in rounding, and `auto` is the one here and the other there.
 pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
     static FOUND: Mutex<Option<DeviceConfig>> = Mutex::new(None);
-    if device != DeviceConfig::Auto {
-        return Ok(device);
-    }
-    if !device.needs_self_test() {
-        return Ok(DeviceConfig::Cpu);
+    if let Some(known) = without_test(device) {
+        return Ok(known);
     }
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = *found {
@@ -46,6 +43,19 @@ pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
     let report = guarded(device, None, limit()?)?;
     report.require()?;
     Ok(*found.insert(report.device.parse()?))
+}
+
+/// The device that a name stands for, where no self-test has to find that out: every one but an `auto` that may be a GPU.
+pub fn without_test(device: DeviceConfig) -> Option<DeviceConfig> {
+    known(device, device.needs_self_test())
+}
+
+fn known(device: DeviceConfig, needs_self_test: bool) -> Option<DeviceConfig> {
+    match device {
+        DeviceConfig::Auto if needs_self_test => None,
+        DeviceConfig::Auto => Some(DeviceConfig::Cpu),
+        named => Some(named),
+    }
 }
 
 /// Opens a device; one that is not the processor is compared with it first, on this model.
@@ -121,5 +131,22 @@ pub fn print(report: &ProbeReport) {
         .collect();
     if !rows.is_empty() {
         output::table(&["check", "figure", "limit", ""], &rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_auto_that_may_be_a_gpu_has_to_be_tried() {
+        for (device, needs_self_test, expected) in [
+            (DeviceConfig::Auto, true, None),
+            (DeviceConfig::Auto, false, Some(DeviceConfig::Cpu)),
+            (DeviceConfig::Cuda(1), true, Some(DeviceConfig::Cuda(1))),
+            (DeviceConfig::Cpu, false, Some(DeviceConfig::Cpu)),
+        ] {
+            assert_eq!(known(device, needs_self_test), expected, "{device}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{EncoderRef, Place, Progress, RunDir, fingerprint::Fingerprint, paths::expand_home, suggest};
+use wb_core::{EncoderRef, Place, Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
 use wb_hub::{Hub, RepoKind, RepoRef};
 
@@ -28,7 +28,7 @@ pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
     let of_folder = Folder::fingerprint(&locate(reference)?)?;
     let Some(adapter) = &reference.adapter else { return Ok(of_folder) };
     let mut all = Fingerprint::builder();
-    all.text(of_folder.as_str()).text(Folder::fingerprint(&expand_home(adapter))?.as_str());
+    all.text(of_folder.as_str()).text(Folder::fingerprint(adapter)?.as_str());
     Ok(all.finish())
 }
 
@@ -212,7 +212,7 @@ fn read(reference: &EncoderRef, path: &Path) -> Result<Folder> {
         folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
     }
     if let Some(adapter) = &reference.adapter {
-        folder.add_peft(&expand_home(adapter))?;
+        folder.add_peft(adapter)?;
     }
     if reference.lowercase {
         folder.tokenizer = folder.tokenizer.lowercased()?;

@@ -21,6 +21,7 @@ use crate::{Error, Place, Result, text};
 #[serde(deny_unknown_fields)]
 pub struct CodeMapConfig {
     /// The file.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]

@@ -13,10 +13,11 @@ use wb_synth::annotate::EmbedText;
 pub struct AbConfig {
     /// JSON lines, one query each: `id`, `text`, and what a good answer shows (`theme`, `technique`, `functions`,
     /// `library`), for the classes of errors.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub queries: PathBuf,
     /// JSON lines, one judgement each: `query`, `document`, `grade`, and a `class` for what is of no use. Without a file
     /// the first run writes what there is to judge.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wb_core::paths::typed")]
     pub judgements: Option<PathBuf>,
     /// Baseline and candidate: `code`, `annotation`, `both`, `concat`.
     #[serde(default = "code_and_annotation")]

@@ -38,6 +38,7 @@ pub struct DocumentsConfig {
     /// `code`, `annotation`, `both`, `concat`.
     pub embed: EmbedText,
     /// The annotations: `annotations.jsonl` of `wb synth`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub annotations: PathBuf,
 }
 
@@ -99,7 +100,7 @@ pub struct BenchEntry {
     /// Which.
     pub benchmark: BenchmarkConfig,
     /// The folder with its data; `pairs` measures on the run's own test pairs and needs none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "wb_core::paths::typed", skip_serializing_if = "Option::is_none")]
     pub dataset: Option<PathBuf>,
     /// Other pairs for `pairs` to measure on, all of them and as they are read; empty for the run's own test pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

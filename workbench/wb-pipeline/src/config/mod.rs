@@ -6,6 +6,8 @@ mod data;
 mod encoder;
 mod head;
 mod page;
+#[cfg(test)]
+mod paths;
 mod schema;
 mod sections;
 mod validate;
@@ -58,7 +60,7 @@ pub struct Experiment {
     #[serde(default)]
     pub annotate: Option<AnnotateConfig>,
     /// A file that the review page exported, for `wb synth`: pairs that a person rejected are left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wb_core::paths::typed")]
     pub review: Option<PathBuf>,
     /// Two ways to embed the snippets, for `wb ab`.
     #[serde(default)]

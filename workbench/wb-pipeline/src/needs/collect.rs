@@ -60,8 +60,7 @@ pub fn assets(experiment: &Experiment) -> Vec<Asset<'_>> {
     }
     if let Some(reference) = experiment.pretrained() {
         all.add(OWN_ENCODER, AssetKind::Encoder(reference));
-        let adapter = reference.adapter.as_deref().map(wb_core::paths::expand_home);
-        all.extend(&format!("{OWN_ENCODER}.adapter"), adapter.map(AssetKind::Folder));
+        all.extend(&format!("{OWN_ENCODER}.adapter"), reference.adapter.clone().map(AssetKind::Folder));
     }
     if let Some(negatives) = &experiment.negatives {
         all.of_negatives(negatives);
@@ -178,7 +177,7 @@ fn of_llm(llm: &LlmConfig) -> Option<Need> {
     }
     let state = match model_file::of_hub(llm) {
         Some(file) => of_hub(&file.repo, &|_| vec![file.path.clone()]),
-        None if Path::new(&model_file::named(llm).model).is_file() => State::There,
+        None if Path::new(&llm.model).is_file() => State::There,
         None => {
             State::Missing("no such file; or name a server that runs: llm.base_url=http://127.0.0.1:8080".to_owned())
         }

@@ -97,7 +97,7 @@ pub fn open_model(
     let client = match replay {
         // A ledger answers for the model, which need not be there.
         Some(ledger) => {
-            let config = LlmConfig { engine: EngineConfig::Replay, ..model_file::named(llm) };
+            let config = LlmConfig { engine: EngineConfig::Replay, ..llm.clone() };
             Client::open(&config, seed, ledger, stop)
         }
         None => Client::open(&model_file::located(llm)?, seed, &out.join(LEDGER), stop),

@@ -11,7 +11,7 @@ use wb_core::{EncoderRef, Error, Result};
 #[serde(rename_all = "snake_case")]
 pub enum RescoreConfig {
     /// Scores that another program made: JSON lines of `query`, `document`, `score`.
-    File(PathBuf),
+    File(#[serde(deserialize_with = "wb_core::paths::typed")] PathBuf),
     /// A model that reads query and document together.
     CrossEncoder(CrossEncoderConfig),
 }

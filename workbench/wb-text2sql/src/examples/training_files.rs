@@ -14,8 +14,10 @@ use crate::{Error, Result, schema::Catalogs};
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingFiles {
     /// JSON lists of `db_id`, `question` and `query`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub questions: Vec<PathBuf>,
     /// `SQL TAB db_id` lines: queries that the lists do not have become examples without a question.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub gold: Option<PathBuf>,
 }
 
@@ -59,6 +61,7 @@ impl TrainingFiles {
 #[serde(deny_unknown_fields)]
 pub struct ExamplesConfig {
     /// The folder of the data set, with `tables.json`; or a file of synthetic_text_to_sql, JSON lines or Parquet.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// Its training split.
     #[serde(default)]

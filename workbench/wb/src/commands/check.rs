@@ -38,17 +38,19 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     if let Some(rag) = rag {
         check_files(rag)?;
     }
-    let prepared = match experiment.data.is_some() && are_there(&Need::is_of_data) {
+    let all_there = experiment.data.is_some() && are_there(&Need::is_of_data);
+    let prepared = match all_there {
         true => {
-            match data::fingerprint(&experiment) {
-                Ok(fingerprint) => {
+            match data::fingerprint(&experiment, !no_probe) {
+                Ok(None) => None,
+                Ok(Some(fingerprint)) => {
                     let folder = data::folder(&arguments.places.datasets, &fingerprint);
                     let steps = steps::planned(&experiment, &folder, &fingerprint)?;
                     Some((folder, steps))
                 }
                 // Which device `auto` stands for is part of the pairs' name where an encoder judges them. One that fails
                 // its test is told below, and nothing here needs it.
-                Err(_) if experiment.device.needs_self_test() => None,
+                Err(_) if !no_probe && experiment.device.needs_self_test() => None,
                 Err(error) => return Err(error),
             }
         }
@@ -67,7 +69,12 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     lint(&experiment, size.as_ref(), steps.as_ref());
     if experiment.data.is_some() && steps.is_none() {
         let file = arguments.config.display();
-        output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
+        output::line(match &folder {
+            None if no_probe && all_there => {
+                "lints about the pairs need the device that `auto` stands for, which --no-probe does not try".to_owned()
+            }
+            _ => format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"),
+        });
     }
     if let Some(rag) = rag {
         text2sql::describe(rag, experiment.llm.as_ref());
