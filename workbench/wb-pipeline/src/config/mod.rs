@@ -6,8 +6,6 @@ mod data;
 mod encoder;
 mod head;
 mod page;
-#[cfg(test)]
-mod paths;
 mod schema;
 mod sections;
 mod validate;
@@ -154,3 +152,6 @@ fn placed(error: Error, path: &Path, overrides: &[String]) -> Error {
         None => wb_core::config::with_position(Error::Value { key, message, hint }, path),
     }
 }
+
+#[cfg(test)]
+mod paths;
