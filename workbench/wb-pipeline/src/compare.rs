@@ -12,8 +12,9 @@ use wb_core::{
 
 use crate::{manifest::quoted, output, verdict};
 
-/// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a benchmark may stand several times in a config. One
-/// that stands once on both sides is a pair whatever it read, so that the comparison says what differs.
+/// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a
+/// benchmark may stand several times in a config. One that stands once on both sides is a pair whatever it read, so
+/// that the comparison says what differs.
 pub fn in_pairs<'o>(a: &'o [Outcome], b: &'o [Outcome]) -> (Vec<(&'o Outcome, &'o Outcome)>, Vec<&'o str>) {
     let (mut both, mut alone) = (Vec::new(), Vec::new());
     for baseline in a {
@@ -59,7 +60,7 @@ pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Where `wb bench` measured BM25 beside an encoder, the encoder is compared, which stands behind it.
+/// The last outcome on each data set: where `wb bench` measured BM25 beside an encoder, the encoder stands behind it.
 fn last_of_each(name: &str, outcomes: Vec<Outcome>) -> Vec<Outcome> {
     let same = |a: &Outcome, b: &Outcome| a.benchmark == b.benchmark && a.dataset_fingerprint == b.dataset_fingerprint;
     let is_last = |at: &usize| !outcomes[at + 1..].iter().any(|later| same(&outcomes[*at], later));

@@ -16,7 +16,7 @@ use wb_encoder::{
 use super::encoder;
 use crate::{config::Experiment, environment::this_program, output};
 
-/// How long a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
+/// Time that a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
 pub fn limit() -> Result<Duration> {
     let Some(text) = std::env::var_os("WB_SELF_TEST_SECONDS").filter(|text| !text.is_empty()) else {
         return Ok(Duration::from_secs(60));
@@ -28,8 +28,9 @@ pub fn limit() -> Result<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// The device that `auto` stands for on this machine, looked for once; any other is itself. Names of what was computed hold
-/// this one: vectors of a processor and of a GPU differ in rounding, and `auto` is the one here and the other there.
+/// The device that `auto` stands for on this machine, looked for once; any other is itself. Names of what was
+/// computed hold this one: vectors of a processor and of a GPU differ in rounding, and `auto` is the one here and the
+/// other there.
 pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
     static FOUND: Mutex<Option<DeviceConfig>> = Mutex::new(None);
     if let Some(known) = without_test(device) {
@@ -45,7 +46,8 @@ pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
     Ok(*found.insert(report.device.parse()?))
 }
 
-/// The device that a name stands for, where no self-test has to find that out: every one but an `auto` that may be a GPU.
+/// The device that a name stands for, where no self-test has to find that out: every one but an `auto` that may be a
+/// GPU.
 pub fn without_test(device: DeviceConfig) -> Option<DeviceConfig> {
     known(device, device.needs_self_test())
 }

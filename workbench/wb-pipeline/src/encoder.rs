@@ -7,13 +7,13 @@ use wb_core::{EncoderRef, Place, Progress, RunDir, fingerprint::Fingerprint, sug
 use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
 use wb_hub::{Hub, RepoKind, RepoRef};
 
-use super::{data::Data, device};
+use super::{data::ExperimentPairs, device};
 use crate::{
     config::{EncoderConfig, Experiment, ModelChoice},
     session,
 };
 
-/// Of what an experiment's encoder begins with.
+/// Fingerprint of the encoder that an experiment begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
@@ -23,7 +23,7 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     Ok(all.finish())
 }
 
-/// Of an encoder by name: of every file of its folder, and of its adapters, that decides a vector.
+/// Fingerprint of an encoder by name: of every file of its folder, and of its adapters, that decides a vector.
 pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
     let of_folder = Folder::fingerprint(&locate(reference)?)?;
     let Some(adapter) = &reference.adapter else { return Ok(of_folder) };
@@ -33,7 +33,12 @@ pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
 }
 
 /// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
-pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
+pub fn begin(
+    experiment: &Experiment,
+    run: &RunDir,
+    data: &ExperimentPairs,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Folder> {
     let config = experiment.encoder()?;
     let folder = match &config.model {
         ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
@@ -98,7 +103,7 @@ fn pretrained_encoder(reference: &EncoderRef) -> Result<Folder> {
     read(reference, &locate(reference)?)
 }
 
-/// With the lengths, prompts, pooling and adapters of an experiment.
+/// Sets the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = experiment.encoder()?;
     if !folder.dense.is_empty() {
@@ -133,7 +138,7 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
 fn tokenizer(
     config: &EncoderConfig,
     run: &RunDir,
-    data: &Data,
+    data: &ExperimentPairs,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tokenizer> {
     let file = run.tokenizer();
@@ -155,7 +160,7 @@ pub fn locate(reference: &EncoderRef) -> Result<PathBuf> {
     Ok(located(reference, session::runs())?.0)
 }
 
-/// The same with the run, if it is one's.
+/// The folder of an encoder by name, with the run, if it is one's.
 fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDir>)> {
     match reference.place(runs)? {
         Place::Folder(folder) if Folder::is_encoder(&folder) => Ok((folder, None)),

@@ -8,7 +8,12 @@ use wb_retrieval::mining::{MiningRetriever, RescoreConfig};
 use crate::{config::Experiment, encoder_size::Size, output, steps};
 
 /// Prints what is known of a YAML's work before it begins.
-pub fn print(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>, steps: Option<&steps::Planned>) {
+pub fn print(
+    experiment: &Experiment,
+    folder: Option<&Path>,
+    size: Option<&Size>,
+    steps: Option<&steps::PlannedTraining>,
+) {
     for source in experiment.data.iter().flat_map(|data| &data.sources) {
         output::line(format!("data      {}", source.name()));
     }
@@ -73,7 +78,7 @@ pub fn print(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>
     }
 }
 
-/// What is lowered beside the loss on pairs.
+/// Objectives that are lowered beside the loss on pairs.
 fn objectives(experiment: &Experiment) -> Vec<String> {
     let config = &experiment.train.objectives;
     let weights = config.weights();

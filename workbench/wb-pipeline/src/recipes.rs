@@ -9,7 +9,7 @@ use anyhow::Result;
 use wb_core::{Error, suggest};
 
 use crate::{
-    config::{Experiment, Head},
+    config::{Experiment, FileHead},
     manifest::quoted,
     output, preflight,
 };
@@ -71,7 +71,7 @@ pub fn list(command: &str) -> Result<()> {
     output::line(format!("recipes in {FOLDER}: the command to paste, what the file is, what it costs"));
     for path in &all {
         let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
-        let head = Head::of(&text);
+        let head = FileHead::of(&text);
         output::line(format!("\n{}", to_paste(command, path)));
         if !head.what.is_empty() {
             output::line(format!("  {}", head.what));

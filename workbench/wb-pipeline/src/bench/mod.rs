@@ -20,16 +20,16 @@ pub use self::{
 };
 use crate::{
     config::{BenchEntry, ContestantName, Experiment, SourceChoice},
-    data::Data,
+    data::ExperimentPairs,
     device,
     documents::Documents,
     manifest::this_code,
     output,
-    train::Run,
+    train::OpenRun,
 };
 
 /// The outcomes of one benchmark, in the contestants' order.
-pub struct Measured {
+pub struct MeasuredBenchmark {
     /// The benchmark's main protocols and metrics.
     pub main: &'static [(&'static str, &'static str)],
     /// One a contestant.
@@ -46,11 +46,11 @@ pub fn name_of(benchmark: &BenchmarkConfig) -> &'static str {
 /// Measures all that is not measured yet.
 pub fn bench(
     experiment: &Experiment,
-    data: &Data,
-    run: &mut Run,
+    data: &ExperimentPairs,
+    run: &mut OpenRun,
     untrained: Folder,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Measured>> {
+) -> Result<Vec<MeasuredBenchmark>> {
     let mut encoders = Encoders {
         experiment,
         documents: experiment.bench.documents.as_ref().map(Documents::load).transpose()?,
@@ -75,7 +75,7 @@ pub fn bench(
         let main = entry.benchmark.benchmark().card().main;
         if run.stages.is_done(&stage, &inputs) && files.iter().all(|file| file.is_file()) {
             let outcomes = files.iter().map(|file| read_json(file)).collect::<Result<_, _>>()?;
-            all.push(Measured { main, outcomes });
+            all.push(MeasuredBenchmark { main, outcomes });
             unchanged += 1;
             continue;
         }
@@ -101,7 +101,7 @@ pub fn bench(
             outcomes.push(outcome);
         }
         run.stages.done(&stage, inputs)?;
-        all.push(Measured { main, outcomes });
+        all.push(MeasuredBenchmark { main, outcomes });
     }
     if unchanged > 0 {
         output::note(format!("benchmarks: {unchanged} unchanged"));
@@ -119,7 +119,8 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
     }
 }
 
-/// All that decides the numbers of a benchmark, with the encoder that was trained and the annotations of documents.
+/// Fingerprint of all that decides the numbers of a benchmark, with the encoder that was trained and the annotations
+/// of documents.
 fn inputs(
     experiment: &Experiment,
     plan: &Plan,
@@ -140,7 +141,12 @@ fn inputs(
     Ok(all.finish())
 }
 
-fn plan(experiment: &Experiment, entry: &BenchEntry, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Plan> {
+fn plan(
+    experiment: &Experiment,
+    entry: &BenchEntry,
+    data: &ExperimentPairs,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Plan> {
     let benchmark = entry.benchmark.benchmark();
     if !entry.sources.is_empty() {
         let tolerance = experiment.data()?.tolerance();
@@ -246,7 +252,7 @@ impl Encoders<'_> {
     }
 }
 
-/// What belongs to the numbers of an encoder, as shown to people.
+/// Settings that belong to the numbers of an encoder, as shown to people.
 pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
     let (max_tokens, prompts) = (encoder.max_tokens(), encoder.prompts());
     let mut settings = vec![

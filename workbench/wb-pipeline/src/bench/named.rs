@@ -50,7 +50,7 @@ pub struct NamedBenchmarks<'a> {
 
 /// The numbers of named benchmarks.
 pub struct NamedOutcomes<'a> {
-    /// Those of every contestant on the first benchmark, then on the next.
+    /// Outcomes of every contestant on the first benchmark, then on the next.
     pub outcomes: Vec<Outcome>,
     compressed: Vec<Compressed>,
     measured: &'a NamedBenchmarks<'a>,

@@ -67,7 +67,7 @@ pub fn print_audit(outcomes: &[Outcome]) {
     output::line(format!("{} of {} counts of duplicates and leaks are 0", lines.len() - rows.len(), lines.len()));
 }
 
-/// What a compressed token index costs and finds.
+/// Prints the cost of a compressed token index, and how much of exact search it finds.
 pub fn print_compressed(found: &Compressed) {
     output::line(format!(
         "\ntoken index: {} documents, {} tokens, {} centroids; {:.1} bytes a token instead of {}; built in {:.1} s",

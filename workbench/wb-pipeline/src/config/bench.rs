@@ -60,7 +60,7 @@ pub enum ContestantName {
 }
 
 impl ContestantName {
-    /// As in files and tables.
+    /// The name in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",

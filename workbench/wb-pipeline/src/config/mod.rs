@@ -24,7 +24,7 @@ pub use ab::AbConfig;
 pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice};
-pub use head::Head;
+pub use head::FileHead;
 pub use page::with_tables;
 pub use schema::schema;
 pub use validate::check_name;
@@ -84,7 +84,7 @@ pub struct Experiment {
     /// What is measured.
     #[serde(default)]
     pub bench: BenchConfig,
-    /// For messages.
+    /// The command and the file, for messages.
     #[serde(skip)]
     pub read_by: ReadBy,
 }
@@ -127,7 +127,7 @@ impl Experiment {
         is_mined.then(|| self.negatives.clone().unwrap_or_default().rules().per_pair)
     }
 
-    /// Whether it begins with an encoder that knows something.
+    /// True where it begins with an encoder that knows something.
     pub fn has_pretrained(&self) -> bool {
         self.pretrained().is_some()
     }

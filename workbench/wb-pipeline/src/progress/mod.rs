@@ -11,4 +11,4 @@ mod text;
 mod watch;
 
 pub use text::width;
-pub use watch::Watch;
+pub use watch::StageWatch;

@@ -11,11 +11,11 @@ use wb_synth::{
     review::Reviewed,
 };
 
-use super::Made;
+use super::SynthesisOutcome;
 use crate::output;
 
 /// Prints the account of what was made.
-pub fn print(made: &Made, client: Option<&Client>) {
+pub fn print(made: &SynthesisOutcome, client: Option<&Client>) {
     output::line(format!("{:>9} snippets of {} groups", made.snippets.kept, made.snippets.groups));
     for (reason, count) in &made.snippets.dropped {
         output::line(format!("{count:>9} left out: {reason}"));
@@ -66,7 +66,7 @@ pub fn print(made: &Made, client: Option<&Client>) {
     }
 }
 
-/// How many snippets are annotated, and why the others are not.
+/// Prints how many snippets are annotated, and why the others are not.
 pub fn print_annotated(annotated: &Annotated) {
     output::line(format!("{:>9} annotations", annotated.annotations.iter().flatten().count()));
     for (reason, count) in &annotated.rejected {

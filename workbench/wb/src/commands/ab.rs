@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// `wb ab`
-pub fn ab(arguments: &args::Ab) -> Result<End> {
+pub fn ab(arguments: &args::AbArguments) -> Result<End> {
     let mut is_worse = false;
     let end = unless_stopped(measure(arguments, &mut is_worse))?;
     Ok(if is_worse && arguments.no_worse { End::Refused } else { end })
 }
 
-fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
+fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
     let given = &arguments.given;
     let file = of_file("wb ab", &given.config, &given.overrides)?;
     let config = config(&file, arguments)?;
@@ -79,7 +79,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     Ok(())
 }
 
-fn config(file: &Experiment, arguments: &args::Ab) -> Result<AbConfig> {
+fn config(file: &Experiment, arguments: &args::AbArguments) -> Result<AbConfig> {
     let mut config = file.ab()?.clone();
     if let Some(encoder) = &arguments.encoder {
         config.encoder = EncoderRef::from(encoder.as_str()).into();
@@ -88,7 +88,7 @@ fn config(file: &Experiment, arguments: &args::Ab) -> Result<AbConfig> {
 }
 
 /// The encoder that both arms are embedded by; none for BM25.
-fn open(config: &AbConfig, file: &Experiment, arguments: &args::Ab) -> Result<Option<BiEncoder>> {
+fn open(config: &AbConfig, file: &Experiment, arguments: &args::AbArguments) -> Result<Option<BiEncoder>> {
     let Some(encoder) = config.encoder.encoder() else { return Ok(None) };
     let runs = &arguments.places.runs;
     encoder::open(encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))

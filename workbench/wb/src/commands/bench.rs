@@ -138,7 +138,7 @@ fn list(arguments: &args::Bench) -> Result<End> {
     Ok(End::Done)
 }
 
-/// What is embedded of documents, where that is not their own text.
+/// Texts to embed of documents, where those are not their own.
 fn documents(arguments: &args::Bench) -> Result<Option<Documents>> {
     let (Some(embed), Some(annotations)) = (&arguments.embed, &arguments.annotations) else { return Ok(None) };
     let Some(embed) = EmbedText::ALL.into_iter().find(|one| one.as_str() == embed) else {
@@ -174,7 +174,7 @@ pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
     }
 }
 
-/// What this build is, for `wb doctor`.
+/// Version and features of this build, for `wb doctor`.
 pub fn build() -> String {
     format!("wb {} with {}", env!("CARGO_PKG_VERSION"), manifest::features().join(", "))
 }

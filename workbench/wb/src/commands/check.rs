@@ -86,8 +86,8 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     ended(&needs)
 }
 
-/// What is allowed and probably not meant, in a line each.
-fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Planned>) {
+/// Prints lints, a line each.
+fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::PlannedTraining>) {
     let facts = steps.map(|steps| steps.facts.clone().with_dim(size.map_or(0, |size| size.dim)));
     // Mined negatives take the place of those that pairs bring.
     let facts = match (facts, experiment.mined_per_pair()) {
@@ -105,7 +105,7 @@ fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Plan
 /// A file whose pairs `wb synth` is yet to make.
 fn before_synthesis(
     experiment: &Experiment,
-    arguments: &args::Experiment,
+    arguments: &args::ExperimentArguments,
     needs: &[Need],
     pairs: &Path,
 ) -> Result<End> {

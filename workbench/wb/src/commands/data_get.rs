@@ -12,7 +12,7 @@ use crate::{
     output::{self, Bars},
 };
 
-/// Without a name the list, else what is named.
+/// Fetches what is named; without a name, prints the list.
 pub fn get(arguments: &args::DataGet) -> Result<End> {
     if arguments.names.is_empty() {
         data_sets::list(&arguments.external)?;

@@ -14,7 +14,7 @@ use crate::args;
 /// # Errors
 ///
 /// If values are given without a file, or if there is nothing to list.
-pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args::Experiment>> {
+pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args::ExperimentArguments>> {
     let (config, overrides) = args::file_and_values(given.config, given.overrides);
     let Some(config) = config else {
         if !overrides.is_empty() {
@@ -26,5 +26,5 @@ pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args:
         recipes::list(command)?;
         return Ok(None);
     };
-    Ok(Some(args::Experiment { config, overrides, device: given.device, places: given.places }))
+    Ok(Some(args::ExperimentArguments { config, overrides, device: given.device, places: given.places }))
 }

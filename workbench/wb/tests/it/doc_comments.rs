@@ -1,4 +1,5 @@
-//! Openings of doc comments: one that begins with a noun or a verb can be read alone, one that answers a question cannot.
+//! Openings of doc comments: one that begins with a noun or a verb can be read alone, one that answers a question
+//! cannot.
 
 use crate::tidy::sources;
 

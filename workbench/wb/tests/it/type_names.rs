@@ -1,4 +1,5 @@
-//! Names of public types, each of which stands for one thing in the whole project: who reads it anywhere knows what it is.
+//! Names of public types, each of which stands for one thing in the whole project: who reads it anywhere knows what
+//! it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
