@@ -69,16 +69,17 @@ pub struct MiningConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VectorsConfig {
-    /// `.npy` or `.safetensors`: one row for each anchor.
+    /// `.npy` or `.safetensors` of 32-bit floats: one row for each anchor. Cosines are taken, so lengths do not
+    /// matter.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub queries: PathBuf,
     /// Ids of pairs, one a line, in the order of the rows.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub query_ids: PathBuf,
-    /// One row for each document.
+    /// One row for each document, in the same formats.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub documents: PathBuf,
-    /// Ids of pairs (for their positives) and of documents of the corpus, one a line.
+    /// Ids of pairs, for their positives, and of documents of the corpus, one a line.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub document_ids: PathBuf,
 }
