@@ -17,7 +17,7 @@ const ALLOWED: [(&str, usize); 15] = [
     ("wb-code", 109),
     ("wb-core", 109),
     ("wb-data", 133),
-    ("wb-encoder", 463),
+    ("wb-encoder", 72),
     ("wb-fake-hub", 6),
     ("wb-hub", 39),
     ("wb-llm", 26),
