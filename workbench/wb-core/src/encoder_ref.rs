@@ -156,15 +156,18 @@ impl Serialize for EncoderRef {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AsMap {
-    /// A folder (a leading `~` is the home folder), a run, `latest`, or `owner/name` on the hub.
+    /// The name: a folder (a leading `~` is the home folder), a run, `latest`, or `owner/name` on the hub; all that is
+    /// to be said where it stands alone.
     id: String,
-    /// Of an id of the hub: a commit, a branch or a tag; empty for the main branch.
+    /// A commit, a branch or a tag of a repository of the hub, as in `id@revision`; empty for its main branch.
     #[serde(default)]
     revision: String,
-    /// Adapters that PEFT saved over this encoder: a folder with `adapter_config.json`.
-    #[serde(default)]
+    /// Adapters that PEFT saved over this encoder: a folder with `adapter_config.json`. Of a `pretrained` encoder they
+    /// train further, so `lora` has to be left out.
+    #[serde(default, deserialize_with = "crate::paths::typed")]
     adapter: Option<PathBuf>,
-    /// Makes texts lower case before the tokenizer sees them, where the folder does not say so itself.
+    /// Makes texts lower case before the tokenizer sees them. A folder that says so itself (`do_lower_case` in
+    /// `sentence_bert_config.json`), and XTR's, need no key.
     #[serde(default)]
     lowercase: bool,
 }

@@ -25,6 +25,7 @@ pub struct LlmConfig {
     /// For `sidecar` and `embedded` a GGUF file: a path (a leading `~` is the home folder), or a file of the hub as
     /// `owner/name/FILE.gguf` or `owner/name@revision/FILE.gguf`, which is fetched when it is first used. For `http`
     /// the server's name of the model, empty for its only one.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub model: String,
     /// Where the server of `http` listens: `http://127.0.0.1:8080`, with or without `/v1`.
     pub base_url: String,
@@ -330,6 +331,7 @@ pub struct KeyConfig {
     /// The name of an environment variable that holds it.
     pub env: String,
     /// A file that holds it.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub file: PathBuf,
 }
 

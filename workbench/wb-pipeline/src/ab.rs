@@ -24,7 +24,7 @@ use crate::{
     pages::{self, PageFiles},
 };
 
-/// What nobody judged, in an experiment's folder.
+/// File of what nobody judged, in an experiment's folder.
 pub const TO_JUDGE: &str = "to-judge.jsonl";
 
 /// A judgement, as it is read and as it is asked for.
@@ -35,25 +35,25 @@ struct Judgement {
     document: String,
     /// Above 0: of use. Null: not judged yet.
     grade: Option<f64>,
-    /// What is wrong with it, where a person says so.
+    /// Class of the mistake, where a person says so.
     #[serde(default)]
     class: Option<ErrorClass>,
-    /// For the person who judges; not read.
+    /// Text of the query for the person who judges; not read.
     #[serde(default)]
     query_text: String,
     #[serde(default)]
     document_text: String,
 }
 
-/// What the experiment reads beside the snippets.
-pub struct Asked {
+/// Queries and judgements: all that the experiment reads beside the snippets.
+pub struct AbQuestions {
     queries: Vec<AbQuery>,
     qrels: Qrels,
     classes: BTreeMap<(String, String), ErrorClass>,
 }
 
 /// Reads queries and judgements: mistakes in them are told before a model is asked.
-pub fn asked(config: &AbConfig) -> Result<Asked> {
+pub fn asked(config: &AbConfig) -> Result<AbQuestions> {
     let path = &config.queries;
     let mut queries: Vec<AbQuery> = Vec::new();
     for (line, query) in lines::read::<AbQuery>(path).context("cannot read the queries")? {
@@ -73,7 +73,7 @@ pub fn asked(config: &AbConfig) -> Result<Asked> {
         return Err(Error::data(path.display().to_string(), "holds no query, expected one JSON object a line").into());
     }
     let (mut qrels, mut classes) = (Qrels::default(), BTreeMap::new());
-    let Some(path) = &config.judgements else { return Ok(Asked { queries, qrels, classes }) };
+    let Some(path) = &config.judgements else { return Ok(AbQuestions { queries, qrels, classes }) };
     for (line, judged) in lines::read::<Judgement>(path).context("cannot read the judgements")? {
         if !queries.iter().any(|query| query.id == judged.query) {
             let message = format!("no query is called `{}`", judged.query);
@@ -91,13 +91,13 @@ pub fn asked(config: &AbConfig) -> Result<Asked> {
         }
         qrels.set(judged.query, judged.document, grade);
     }
-    Ok(Asked { queries, qrels, classes })
+    Ok(AbQuestions { queries, qrels, classes })
 }
 
 /// Both arms' rankings.
 pub fn search(
     config: &AbConfig,
-    asked: &Asked,
+    asked: &AbQuestions,
     contestant: &BenchContestant<'_>,
     snippets: &[Snippet],
     annotations: &[Option<wb_synth::annotate::Annotation>],
@@ -114,7 +114,7 @@ pub fn search(
 
 /// Measures both arms and writes `ab.json`, the page with its chart, and what is to be judged.
 pub fn measure(
-    asked: &Asked,
+    asked: &AbQuestions,
     [baseline, candidate]: &[AbArm; 2],
     snippets: &[Snippet],
     (title, facts): (&str, Vec<String>),
@@ -168,14 +168,14 @@ pub fn measure(
 }
 
 /// Judgements of documents that the corpus does not have.
-pub fn strangers(asked: &Asked, snippets: &[Snippet]) -> usize {
+pub fn strangers(asked: &AbQuestions, snippets: &[Snippet]) -> usize {
     let known: BTreeSet<&str> = snippets.iter().map(|snippet| snippet.id.as_str()).collect();
     let judged = asked.qrels.iter().flat_map(|(_, grades)| grades.keys());
     judged.filter(|document| !known.contains(document.as_str())).count()
 }
 
-/// What was found and nobody judged, query by query, the baseline's first.
-fn to_judge(asked: &Asked, arms: [&AbArm; 2], texts: &HashMap<&str, &str>) -> Vec<Judgement> {
+/// Results that nobody judged, query by query, the baseline's first.
+fn to_judge(asked: &AbQuestions, arms: [&AbArm; 2], texts: &HashMap<&str, &str>) -> Vec<Judgement> {
     let mut open = Vec::new();
     for query in &asked.queries {
         let grades = asked.qrels.of(&query.id);
@@ -194,4 +194,51 @@ fn to_judge(asked: &Asked, arms: [&AbArm; 2], texts: &HashMap<&str, &str>) -> Ve
         }
     }
     open
+}
+
+/// Prints both arms' numbers and errors, and what of the first results nobody judged.
+pub fn print(ab: &AbRecord, out: &Path) {
+    let rows: Vec<Vec<String>> = ab
+        .metrics
+        .iter()
+        .map(|metric| {
+            let [wins, ties, losses] = metric.wins_ties_losses;
+            vec![
+                metric.name.clone(),
+                format!("{:.4}", metric.means[0]),
+                format!("{:.4}", metric.means[1]),
+                format!("{:+.4}", metric.difference),
+                format!("[{:+.4}, {:+.4}]", metric.low, metric.high),
+                format!("{:.4}", metric.p_value),
+                format!("{wins}/{ties}/{losses}"),
+            ]
+        })
+        .collect();
+    let [a, b] = &ab.arms;
+    output::table(&["metric", a, b, "difference", "95 % interval", "p", "better/equal/worse"], &rows);
+    let rows: Vec<Vec<String>> = ab
+        .errors
+        .iter()
+        .map(|row| {
+            let name = serde_json::to_value(row.class).unwrap_or_default();
+            vec![
+                name.as_str().unwrap_or_default().replace('_', " "),
+                row.results[0].to_string(),
+                row.results[1].to_string(),
+            ]
+        })
+        .collect();
+    output::line("");
+    output::table(&["of no use among the first three", a, b], &rows);
+    if ab.unjudged != [0, 0] {
+        let file = out.join(TO_JUDGE);
+        output::note(format!(
+            "nobody judged {} of the first five results of {} and {} of {}, which count as of no use: {}",
+            ab.unjudged[0],
+            ab.arms[0],
+            ab.unjudged[1],
+            ab.arms[1],
+            file.display()
+        ));
+    }
 }

@@ -1,4 +1,4 @@
-//! What is known of code at its tokens, for objectives: syntax nodes and declared types.
+//! Labels of code at its tokens, for objectives: syntax nodes and declared types.
 
 use std::ops::Range;
 

@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use wb_bench::OutcomeComparison;
 use wb_core::{
     Error, RunDir,
     records::outcome::{ContestantOutcome, ContestantRole},
     run_dir::read_json,
 };
 
-use crate::output;
+use crate::{manifest::quoted, output, verdict};
 
-/// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a benchmark may stand several times in a config. One
-/// that stands once on both sides is a pair whatever it read, so that the comparison says what differs.
+/// Outcomes that can be compared, and the names of those that cannot: the same benchmark on the same data, since a
+/// benchmark may stand several times in a config. One that stands once on both sides is a pair whatever it read, so
+/// that the comparison says what differs.
 pub fn in_pairs<'o>(
     a: &'o [ContestantOutcome],
     b: &'o [ContestantOutcome],
@@ -53,13 +55,15 @@ pub fn outcomes(name: &str, runs: &Path) -> Result<Vec<ContestantOutcome>> {
         }
     }
     if outcomes.is_empty() {
-        let hint = format!("wb run {}", run.config().display());
+        // Without the run's name, a build that differs would begin a new one.
+        let hint =
+            format!("wb run {} --resume {}", quoted(run.config().display().to_string()), quoted(run.id().into()));
         return Err(Error::data(run.id(), "no benchmark of its trained encoder yet").with_hint(hint).into());
     }
     Ok(outcomes)
 }
 
-/// Where `wb bench` measured BM25 beside an encoder, the encoder is compared, which stands behind it.
+/// The last outcome on each data set: where `wb bench` measured BM25 beside an encoder, the encoder stands behind it.
 fn last_of_each(name: &str, outcomes: Vec<ContestantOutcome>) -> Vec<ContestantOutcome> {
     let same = |a: &ContestantOutcome, b: &ContestantOutcome| {
         a.benchmark == b.benchmark && a.dataset_fingerprint == b.dataset_fingerprint
@@ -70,6 +74,31 @@ fn last_of_each(name: &str, outcomes: Vec<ContestantOutcome>) -> Vec<ContestantO
         output::note(format!("{name}: {} is not compared: another stands behind it", outcomes[at].contestant));
     }
     kept.into_iter().map(|at| outcomes[at].clone()).collect()
+}
+
+/// Prints every paired test of a comparison, its remarks and its verdict.
+pub fn print(comparison: &OutcomeComparison) {
+    let rows: Vec<Vec<String>> = comparison
+        .rows
+        .iter()
+        .map(|row| {
+            let [wins, ties, losses] = row.wins_ties_losses;
+            vec![
+                format!("{} {} {}", row.protocol, row.language, row.metric),
+                format!("{:.4}", row.baseline_value),
+                format!("{:.4}", row.candidate_value),
+                format!("{:+.4}", row.difference),
+                format!("[{:+.4}, {:+.4}]", row.low, row.high),
+                format!("{:.4}", row.p_value),
+                format!("{wins}/{ties}/{losses}"),
+            ]
+        })
+        .collect();
+    output::table(&["measure", "a", "b", "b - a", "95 % interval", "p", "better/equal/worse"], &rows);
+    for remark in &comparison.remarks {
+        output::note(remark);
+    }
+    output::line(verdict::one_line(comparison));
 }
 
 #[cfg(test)]

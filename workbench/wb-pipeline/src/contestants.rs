@@ -1,4 +1,4 @@
-//! Who `wb bench` measures: what was named; where nothing was, BM25 and the encoder of the latest run.
+//! Contestants of `wb bench`: what was named; where nothing was, BM25 and the encoder of the latest run.
 
 use anyhow::Result;
 use wb_bench::TrainingTexts;
@@ -7,7 +7,7 @@ use wb_encoder::{BiEncoder, DeviceConfig};
 
 use crate::{config::Experiment, encoder, output, session::Folders, test_pairs};
 
-/// Who is asked for.
+/// Contestants that are asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedContestants<'a> {
     /// BM25 alone.
@@ -18,9 +18,9 @@ pub struct WantedContestants<'a> {
     pub encoder_alone: bool,
     /// Longest text in tokens, instead of the encoder's own.
     pub max_tokens: Option<usize>,
-    /// Where to compute.
+    /// The device.
     pub device: DeviceConfig,
-    /// Where runs and their pairs are looked for.
+    /// Folders in which runs and their pairs are looked for.
     pub folders: Folders<'a>,
 }
 
@@ -42,7 +42,7 @@ pub struct TrainedRun {
     pub folder: RunDir,
     /// The pretrained encoder that it began with, as its config names it.
     pub base: Option<String>,
-    /// What it was trained on, or why that is not known.
+    /// Texts that it was trained on, or why they are not known.
     pub trained_on: Result<TrainingTexts, String>,
 }
 
@@ -62,7 +62,7 @@ impl TrainedRun {
 }
 
 impl Contestants {
-    /// Those that are asked for, opened; where nobody is, BM25 and the encoder of the latest run.
+    /// Opens the contestants that are asked for; where nobody is, BM25 and the encoder of the latest run.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Contestants {
         }
     }
 
-    /// How many they are.
+    /// Number of contestants.
     pub fn count(&self) -> usize {
         usize::from(self.bm25) + usize::from(self.encoder.is_some())
     }

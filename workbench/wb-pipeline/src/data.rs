@@ -21,24 +21,24 @@ use crate::{
 };
 
 /// Prepared pairs and where they lie.
-pub struct Data {
+pub struct ExperimentPairs {
     /// The folder.
     pub folder: PathBuf,
-    /// Of sources, gates and seed.
+    /// Fingerprint of sources, gates and seed.
     pub fingerprint: Fingerprint,
-    /// Of each source.
+    /// Fingerprint of each source.
     pub sources: Vec<Fingerprint>,
     /// The pairs; with `streaming` those of training are on the disk only.
     pub prepared: PreparedPairs,
-    /// Whether training pairs are on the disk only.
+    /// True where training pairs are on the disk only.
     pub streaming: bool,
     stored: Stored,
-    /// Of the mining that gave the training pairs their negatives, where there was one.
+    /// Fingerprint of the mining that gave the training pairs their negatives, where there was one.
     pub mined: Option<Fingerprint>,
 }
 
 /// Makes the pairs of an experiment, or loads them where they were made before.
-pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Data> {
+pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ExperimentPairs> {
     // Files are hashed, and those of the hub are downloaded.
     progress(Progress::new("looking at sources", 0, 0));
     let sources = sources(experiment)?;
@@ -50,7 +50,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };
         let prepared = loaded.with_context(|| format!("cannot load {}", folder.display()))?;
         output::note(format!("data: unchanged, {}", folder.display()));
-        return Ok(Data { folder, fingerprint, sources, prepared, mined: None, streaming, stored });
+        return Ok(ExperimentPairs { folder, fingerprint, sources, prepared, mined: None, streaming, stored });
     }
     let prepared = if streaming {
         stream(experiment, &folder, progress)?
@@ -61,7 +61,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         store::write(&prepared, &folder)?;
         prepared
     };
-    Ok(Data { folder, fingerprint, sources, prepared, mined: None, streaming, stored })
+    Ok(ExperimentPairs { folder, fingerprint, sources, prepared, mined: None, streaming, stored })
 }
 
 fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Result<PreparedPairs> {
@@ -96,7 +96,7 @@ fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progr
     prepared.map_err(|error| failed.borrow_mut().take().unwrap_or_else(|| error.into()))
 }
 
-impl Data {
+impl ExperimentPairs {
     /// The training pairs, as training wants them.
     pub fn train(&self) -> TrainPairs<'_> {
         if self.streaming { TrainPairs::Stream(&self.stored) } else { (&self.prepared.train).into() }
@@ -135,7 +135,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Those of a folder of prepared pairs with this fingerprint.
+    /// Opens the training pairs of a folder of prepared pairs with this fingerprint.
     pub fn new(folder: &Path, fingerprint: &Fingerprint) -> Self {
         Self { file: folder.join("train.parquet"), fingerprint: fingerprint.clone() }
     }
@@ -154,17 +154,22 @@ impl PairStream for Stored {
     }
 }
 
-/// Where pairs with this fingerprint lie: the same pairs serve every experiment that asks for them.
+/// The folder of pairs with this fingerprint: the same pairs serve every experiment that asks for them.
 pub fn folder(datasets: &Path, fingerprint: &Fingerprint) -> PathBuf {
     datasets.join(format!("pairs-{}", fingerprint.short()))
 }
 
-/// Of all that decides the pairs.
-pub fn fingerprint(experiment: &Experiment) -> Result<Fingerprint> {
-    of_all(experiment, &sources(experiment)?)
+/// Fingerprint of all that decides the pairs. Without self-tests there is none where encoders judge the pairs and one
+/// would have to find out which device `auto` is.
+pub fn fingerprint(experiment: &Experiment, self_tests: bool) -> Result<Option<Fingerprint>> {
+    let is_judged = !experiment.data()?.prepare().encoders().is_empty();
+    if is_judged && !self_tests && device::without_test(experiment.device).is_none() {
+        return Ok(None);
+    }
+    of_all(experiment, &sources(experiment)?).map(Some)
 }
 
-/// Of each source, in their order.
+/// Fingerprints of the sources, in their order.
 pub fn sources(experiment: &Experiment) -> Result<Vec<Fingerprint>> {
     let of = |source: &SourceChoice| source.fingerprint().with_context(|| format!("cannot read {}", source.name()));
     experiment.data()?.sources.iter().map(of).collect()
@@ -187,7 +192,7 @@ fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprin
 }
 
 /// The data card in a few lines.
-pub fn describe(data: &Data) {
+pub fn describe(data: &ExperimentPairs) {
     let card = &data.prepared.card;
     for source in &card.sources {
         output::line(format!("{:>9} pairs  {}", source.pairs, source.name));

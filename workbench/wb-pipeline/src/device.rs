@@ -16,7 +16,7 @@ use wb_encoder::{
 use super::encoder;
 use crate::{config::Experiment, environment::this_program, output};
 
-/// How long a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
+/// Time that a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
 pub fn limit() -> Result<Duration> {
     let Some(text) = std::env::var_os("WB_SELF_TEST_SECONDS").filter(|text| !text.is_empty()) else {
         return Ok(Duration::from_secs(60));
@@ -28,15 +28,13 @@ pub fn limit() -> Result<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// The device that `auto` stands for on this machine, looked for once; any other is itself. Names of what was computed hold
-/// this one: vectors of a processor and of a GPU differ in rounding, and `auto` is the one here and the other there.
+/// The device that `auto` stands for on this machine, looked for once; any other is itself. Names of what was
+/// computed hold this one: vectors of a processor and of a GPU differ in rounding, and `auto` is the one here and the
+/// other there.
 pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
     static FOUND: Mutex<Option<DeviceConfig>> = Mutex::new(None);
-    if device != DeviceConfig::Auto {
-        return Ok(device);
-    }
-    if !device.needs_self_test() {
-        return Ok(DeviceConfig::Cpu);
+    if let Some(known) = without_test(device) {
+        return Ok(known);
     }
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = *found {
@@ -46,6 +44,20 @@ pub fn resolved(device: DeviceConfig) -> Result<DeviceConfig> {
     let report = guarded(device, None, limit()?)?;
     report.require()?;
     Ok(*found.insert(report.device.parse()?))
+}
+
+/// The device that a name stands for, where no self-test has to find that out: every one but an `auto` that may be a
+/// GPU.
+pub fn without_test(device: DeviceConfig) -> Option<DeviceConfig> {
+    known(device, device.needs_self_test())
+}
+
+fn known(device: DeviceConfig, needs_self_test: bool) -> Option<DeviceConfig> {
+    match device {
+        DeviceConfig::Auto if needs_self_test => None,
+        DeviceConfig::Auto => Some(DeviceConfig::Cpu),
+        named => Some(named),
+    }
 }
 
 /// Opens a device; one that is not the processor is compared with it first, on this model.
@@ -102,4 +114,41 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
         self_test::probe(device, &model, &batch, &mut |what| output::line(format!("{}{what}", self_test::DOING)));
     output::line(serde_json::to_string(&report)?);
     Ok(())
+}
+
+/// Prints the checks of a self-test, if it came to any.
+pub fn print(report: &ProbeReport) {
+    let rows: Vec<Vec<String>> = report
+        .checks
+        .iter()
+        .map(|check| {
+            let figure = check.figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.2e}"));
+            vec![
+                check.what.clone(),
+                figure,
+                format!("{:.0e}", check.limit),
+                if check.passed { "passed" } else { "FAILED" }.to_owned(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        output::table(&["check", "figure", "limit", ""], &rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_auto_that_may_be_a_gpu_has_to_be_tried() {
+        for (device, needs_self_test, expected) in [
+            (DeviceConfig::Auto, true, None),
+            (DeviceConfig::Auto, false, Some(DeviceConfig::Cpu)),
+            (DeviceConfig::Cuda(1), true, Some(DeviceConfig::Cuda(1))),
+            (DeviceConfig::Cpu, false, Some(DeviceConfig::Cpu)),
+        ] {
+            assert_eq!(known(device, needs_self_test), expected, "{device}");
+        }
+    }
 }

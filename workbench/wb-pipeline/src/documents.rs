@@ -1,4 +1,4 @@
-//! What is embedded of documents: their own text, what a language model said of them, or both.
+//! Texts that are embedded of documents: their own text, what a language model said of them, or both.
 
 use anyhow::{Context, Result, bail};
 use wb_bench::{DocumentTexts, texts::BenchmarkTexts};
@@ -31,7 +31,7 @@ impl Documents {
         Ok(DocumentTexts::new(encoder, self.embed.as_str(), &self.fingerprint, several, texts)?)
     }
 
-    /// What an encoder is called that embeds these texts.
+    /// The name of an encoder that embeds these texts.
     pub fn name_over(&self, encoder: &dyn Encoder) -> String {
         format!("{} ({})", encoder.name(), self.embed.as_str())
     }
@@ -58,7 +58,7 @@ impl Documents {
         Ok(())
     }
 
-    /// What belongs to the numbers, as shown to people.
+    /// The setting that belongs to the numbers, as shown to people.
     pub fn setting(&self) -> (String, String) {
         ("documents".to_owned(), format!("{} ({})", self.embed.as_str(), self.place))
     }

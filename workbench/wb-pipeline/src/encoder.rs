@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, paths::expand_home, suggest};
+use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
 use wb_hub::{Hub, RepoKind, RepoRef};
 
-use super::{data::Data, device};
+use super::{data::ExperimentPairs, device};
 use crate::{
     config::{EncoderConfig, Experiment, ModelChoice},
     session,
 };
 
-/// Of what an experiment's encoder begins with.
+/// Fingerprint of the encoder that an experiment begins with.
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
@@ -23,17 +23,22 @@ pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     Ok(all.finish())
 }
 
-/// Of an encoder by name: of every file of its folder, and of its adapters, that decides a vector.
+/// Fingerprint of an encoder by name: of every file of its folder, and of its adapters, that decides a vector.
 pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
     let of_folder = Folder::fingerprint(&locate(reference)?)?;
     let Some(adapter) = &reference.adapter else { return Ok(of_folder) };
     let mut all = Fingerprint::builder();
-    all.text(of_folder.as_str()).text(Folder::fingerprint(&expand_home(adapter))?.as_str());
+    all.text(of_folder.as_str()).text(Folder::fingerprint(adapter)?.as_str());
     Ok(all.finish())
 }
 
 /// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
-pub fn begin(experiment: &Experiment, run: &RunDir, data: &Data, progress: &mut dyn FnMut(Progress)) -> Result<Folder> {
+pub fn begin(
+    experiment: &Experiment,
+    run: &RunDir,
+    data: &ExperimentPairs,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Folder> {
     let config = experiment.encoder()?;
     let folder = match &config.model {
         ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
@@ -100,7 +105,7 @@ fn pretrained_encoder(reference: &EncoderRef) -> Result<Folder> {
     read(reference, &locate(reference)?)
 }
 
-/// With the lengths, prompts, pooling and adapters of an experiment.
+/// Sets the lengths, prompts, pooling and adapters of an experiment.
 fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = experiment.encoder()?;
     if !folder.dense.is_empty() {
@@ -135,7 +140,7 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
 fn tokenizer(
     config: &EncoderConfig,
     run: &RunDir,
-    data: &Data,
+    data: &ExperimentPairs,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tokenizer> {
     let file = run.tokenizer();
@@ -157,7 +162,7 @@ pub fn locate(reference: &EncoderRef) -> Result<PathBuf> {
     Ok(located(reference, session::runs())?.0)
 }
 
-/// The same with the run, if it is one's.
+/// The folder of an encoder by name, with the run, if it is one's.
 fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDir>)> {
     match reference.place(runs)? {
         EncoderPlace::Folder(folder) if Folder::is_encoder(&folder) => Ok((folder, None)),
@@ -214,7 +219,7 @@ fn read(reference: &EncoderRef, path: &Path) -> Result<Folder> {
         folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
     }
     if let Some(adapter) = &reference.adapter {
-        folder.add_peft(&expand_home(adapter))?;
+        folder.add_peft(adapter)?;
     }
     if reference.lowercase {
         folder.tokenizer = folder.tokenizer.lowercased()?;

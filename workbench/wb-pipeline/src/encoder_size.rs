@@ -1,4 +1,4 @@
-//! How large an encoder is, before anything is opened.
+//! The size of an encoder, before anything is opened.
 
 use anyhow::Result;
 
@@ -10,11 +10,11 @@ use crate::{
 /// The size of an encoder.
 #[derive(Debug, Clone)]
 pub struct Size {
-    /// In words.
+    /// The encoder in words.
     pub what: String,
     /// Numbers in all.
     pub all: usize,
-    /// Those that are trained.
+    /// Numbers that are trained.
     pub trainable: usize,
     /// Length of an embedding.
     pub dim: usize,

@@ -29,7 +29,7 @@ pub fn complete(llm: Option<&LlmConfig>) -> Result<()> {
     again(command)
 }
 
-/// On Unix the new process takes this one's place: signals, terminal and exit code are its own.
+/// Begins again. On Unix the new process takes this one's place: signals, terminal and exit code are its own.
 #[cfg(unix)]
 fn again(mut command: Command) -> Result<()> {
     use std::os::unix::process::CommandExt;

@@ -7,13 +7,13 @@ use wb_core::{Progress, RunDir};
 use wb_encoder::{OpenDevice, train::TrainOutcome};
 
 use crate::{
-    bench::{self, Measured},
+    bench::{self, MeasuredBenchmark},
     config::Experiment,
     data, device,
     interrupt::Interrupt,
     mine, preflight, resume,
     session::Folders,
-    train::{self, Run, Trained},
+    train::{self, OpenRun, Trained},
     verdict,
 };
 
@@ -34,18 +34,18 @@ pub struct Job<'a> {
     measured: bool,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub enum Ended {
-    /// It was stopped; nothing where no step was done.
+    /// Stopped; nothing where no step was done.
     Stopped(Option<TrainOutcome>),
     /// Its encoder is trained, and nothing was to be measured.
-    Trained(Run),
-    /// It is trained and measured.
+    Trained(OpenRun),
+    /// Trained and measured.
     Measured {
         /// The run, which nobody else works on yet.
-        run: Run,
+        run: OpenRun,
         /// One a benchmark.
-        outcomes: Vec<Measured>,
+        outcomes: Vec<MeasuredBenchmark>,
         /// The verdict in one line, where there is something to compare with.
         verdict: Option<String>,
     },

@@ -1,4 +1,4 @@
-//! Where the data of benchmarks is looked for that nobody named, and whether their readers would find it there.
+//! Places in which the data of benchmarks is looked for that nobody named, and whether their readers would find it there.
 
 use std::{
     fmt,
@@ -21,23 +21,23 @@ pub type Fetch<'a> = &'a dyn Fn(&[String], &Path) -> Result<()>;
 pub struct Listed {
     /// The name on the command line.
     pub name: &'static str,
-    /// What there is.
-    pub state: State,
-    /// In a few words.
+    /// The state of its data.
+    pub state: DataState,
+    /// The measure in a few words.
     pub measures: &'static str,
     /// The ids of its protocols.
     pub protocols: String,
 }
 
-/// What there is of a benchmark's data.
-pub enum State {
+/// The state of a benchmark's data.
+pub enum DataState {
     /// The place, or the option that names one.
     There(String),
     /// The command that brings it.
     Missing(String),
 }
 
-impl fmt::Display for State {
+impl fmt::Display for DataState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::There(place) => write!(f, "there: {place}"),
@@ -66,44 +66,44 @@ pub fn all(external: &Path, places: Folders<'_>) -> Result<Vec<Listed>> {
     of_retrieval.chain(of_sql).map(listed).collect()
 }
 
-fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<State> {
+fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<DataState> {
     let folder = external.join(place(name));
     let found = match (SqlBenchmark::named(name), name) {
         (Some(kind), _) => kind.data_in(&folder)?,
         (None, "pairs") => {
             return Ok(match run_dir::latest(places.runs) {
                 Ok(Some(run)) if test_pairs::folder(&run, places.datasets).is_ok() => {
-                    State::There(format!("test pairs of {}", run.id()))
+                    DataState::There(format!("test pairs of {}", run.id()))
                 }
-                _ => State::Missing("wb run configs/quickstart.yaml".to_owned()),
+                _ => DataState::Missing("wb run configs/quickstart.yaml".to_owned()),
             });
         }
         (None, "beir") => {
             let there = beir_folders(external)?;
             return Ok(match there.is_empty() {
-                true => State::Missing(format!("wb data get {COLLECTION}")),
-                false => State::There(format!("--dataset {}", there.join(" or "))),
+                true => DataState::Missing(format!("wb data get {COLLECTION}")),
+                false => DataState::There(format!("--dataset {}", there.join(" or "))),
             });
         }
         (None, _) => BenchmarkConfig::named(name)?.benchmark().is_in(&folder)?.then_some(folder),
     };
     Ok(match found {
-        Some(place) => State::There(place.display().to_string()),
-        None => State::Missing(format!("wb data get {}", data_set(name))),
+        Some(place) => DataState::There(place.display().to_string()),
+        None => DataState::Missing(format!("wb data get {}", data_set(name))),
     })
 }
 
-/// Where a benchmark's data is put below the folder of data of others.
+/// The place of a benchmark's data below the folder of data of others.
 fn place(name: &str) -> &str {
     BenchmarkConfig::named(name).map_or(name, |one| one.benchmark().card().place)
 }
 
-/// What `wb data get` calls a benchmark's data.
+/// The name of a benchmark's data for `wb data get`.
 fn data_set(name: &str) -> String {
     that_brings(place(name)).unwrap_or_else(|| name.to_owned())
 }
 
-/// Where each benchmark's data lies that no `--dataset` names; none for `pairs`, which are a run's.
+/// The folder of each benchmark's data that no `--dataset` names; none for `pairs`, which are a run's.
 ///
 /// # Errors
 ///
@@ -144,7 +144,7 @@ pub fn of_sql(kind: SqlBenchmark, external: &Path, fetch: Fetch<'_>) -> Result<P
     }
 }
 
-/// Whether the data of a benchmark of text-to-SQL is where it is looked for.
+/// True where the data of a benchmark of text-to-SQL is where it is looked for.
 pub fn has_sql(kind: SqlBenchmark, external: &Path) -> Result<bool> {
     Ok(sql_in(kind, &external.join(kind.name()))?.is_some())
 }
@@ -165,7 +165,7 @@ fn fetched(names: &[&str], external: &Path, fetch: Fetch<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// What is said where data is missing: all of it, how to get it, and what there is instead.
+/// The error where data is missing: all of it, how to get it, and what there is instead.
 fn not_there(names: &[&str], external: &Path, elsewhere: &str) -> Result<Error> {
     let places: Vec<String> = names.iter().map(|name| external.join(place(name)).display().to_string()).collect();
     let sets: Vec<String> = names.iter().map(|name| data_set(name)).collect();

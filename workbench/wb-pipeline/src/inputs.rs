@@ -1,23 +1,24 @@
-//! What decides the weights of a run, by name: for its id, for its manifest, and to say what changed since it began.
+//! Inputs that decide the weights of a run, by name: for its id, for its manifest, and to say what changed since it
+//! began.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use wb_core::fingerprint::Fingerprint;
 
-use super::{data::Data, device, encoder, manifest::this_code};
+use super::{data::ExperimentPairs, device, encoder, manifest::this_code};
 use crate::config::Experiment;
 
-/// Of all that decides the weights. What is measured on them is not part of it.
-pub struct Inputs {
+/// Fingerprints of all that decides the weights. What is measured on them is not part of it.
+pub struct RunInputs {
     /// All of it in one, which names the run.
     pub all: Fingerprint,
-    /// What lies outside of the YAML: `data.sources[0]`, `encoder`, `guide`, `negatives`.
+    /// Fingerprints of what lies outside of the YAML: `data.sources[0]`, `encoder`, `guide`, `negatives`.
     pub parts: BTreeMap<String, String>,
 }
 
-/// Of an experiment on these pairs.
-pub fn inputs(experiment: &Experiment, data: &Data) -> Result<Inputs> {
+/// The inputs of an experiment on these pairs.
+pub fn inputs(experiment: &Experiment, data: &ExperimentPairs) -> Result<RunInputs> {
     let mut parts = of_sources(&data.sources);
     let mut all = Fingerprint::builder();
     // Other code may give other bytes.
@@ -36,7 +37,7 @@ pub fn inputs(experiment: &Experiment, data: &Data) -> Result<Inputs> {
         all.text("negatives").text(mined.as_str());
         parts.insert("negatives".to_owned(), mined.to_string());
     }
-    Ok(Inputs { all: all.finish(), parts })
+    Ok(RunInputs { all: all.finish(), parts })
 }
 
 /// The sources of pairs, by their keys.

@@ -5,10 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
-/// What is being done while a wish to stop may come.
+/// Work during which a wish to stop may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// What does not look at the flag.
+    /// Work that does not look at the flag.
     Other,
     /// A training, which ends by itself once the flag is set.
     Training,
@@ -24,12 +24,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// What asks for an end once it is set.
+    /// The flag, which asks for an end once it is set.
     pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.stop
     }
 
-    /// What is being done now.
+    /// The work of now.
     pub fn doing(&self) -> Doing {
         let all = [Doing::Training, Doing::Asking];
         let now = self.doing.load(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Who judges pairs before training: BM25, and pretrained encoders whose embeddings are kept from gate to gate.
+//! Judges of pairs before training: BM25, and pretrained encoders whose embeddings are kept from gate to gate.
 
 use std::collections::HashMap;
 

@@ -1,22 +1,22 @@
-//! What a YAML says that is allowed and probably not meant.
+//! Lints: values of a YAML that are allowed and probably not meant.
 
 use wb_encoder::train::{Keep, curriculum::most_negatives};
 use wb_retrieval::mining::MiningConfig;
 
 use crate::{
     config::{Experiment, ModelChoice},
-    steps::Planned,
+    steps::PlannedTraining,
 };
 
-/// What is allowed and probably not meant; with prepared pairs, also what they show.
-pub fn of_data(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {
+/// Lints about the data; with prepared pairs, also about what they show.
+pub fn of_data(experiment: &Experiment, planned: Option<&PlannedTraining>) -> Vec<String> {
     let mut lints = of_stages(experiment, planned);
     lints.extend(of_prompts(experiment));
     lints
 }
 
 /// Data sets that no stage uses, and hard negatives that no pair has.
-fn of_stages(experiment: &Experiment, planned: Option<&Planned>) -> Vec<String> {
+fn of_stages(experiment: &Experiment, planned: Option<&PlannedTraining>) -> Vec<String> {
     let stages = &experiment.train.curriculum;
     let mut lints = Vec::new();
     if !stages.is_empty() && stages.iter().all(|stage| !stage.datasets.is_empty()) {
@@ -51,7 +51,7 @@ fn of_prompts(experiment: &Experiment) -> Option<String> {
     })
 }
 
-/// What a YAML says of devices, training and mining that is allowed and probably not meant.
+/// Lints about devices, training and mining.
 pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
     let mut lints = Vec::new();
     if let Err(error) = experiment.device.require_compiled() {

@@ -1,4 +1,4 @@
-//! What is needed to make a run again, written when it starts.
+//! The manifest: all that is needed to make a run again, written when it starts.
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -43,12 +43,13 @@ pub fn source() -> &'static str {
     BUILT_FROM.get().map_or("", |[_, source]| source)
 }
 
-/// What decides the bytes that this program makes: its version and its source. Commits that change no code share them.
+/// The version and the source of this program, which decide the bytes that it makes. Commits that change no code
+/// share them.
 pub fn this_code() -> String {
     format!("{} {}", env!("CARGO_PKG_VERSION"), source())
 }
 
-/// This build.
+/// The version and the commit of this build.
 pub fn this_build() -> String {
     build(env!("CARGO_PKG_VERSION"), commit())
 }

@@ -1,4 +1,4 @@
-//! For which pairs `wb mine-negatives` mines, and with what, where no file is named: the latest run's, else the
+//! Pairs that `wb mine-negatives` mines for where no file is named, and what it mines with: the latest run's, else the
 //! quickstart's.
 
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn typed(config: &Path, overrides: &[String]) -> Result<Experiment> {
     wb_core::config::load(config, overrides).with_context(|| format!("cannot load {}", config.display()))
 }
 
-/// What a file or its values name to rank with.
+/// The encoder or words that a file or its values name to rank with.
 fn named(experiment: &Experiment) -> Option<String> {
     let config = experiment.negatives.clone().unwrap_or_default();
     match (config.vectors, config.retriever, config.encoder) {

@@ -17,7 +17,7 @@ use wb_encoder::{Architecture, ExportConfig, ExportFormat, Exported, Folder};
 use super::manifest::quoted;
 use crate::config::Experiment;
 
-/// What is written, how, and where.
+/// An export: the encoder, its format and its place.
 pub struct Subject<'a> {
     /// The encoder.
     pub folder: &'a Folder,
@@ -27,7 +27,7 @@ pub struct Subject<'a> {
     pub out: &'a Path,
 }
 
-/// What is known of an encoder beyond itself. Nothing is invented: what a run does not tell is left out.
+/// Facts about an encoder beyond itself. Nothing is invented: what a run does not tell is left out.
 #[derive(Default)]
 pub struct ModelCard {
     experiment: Option<Experiment>,
@@ -69,7 +69,7 @@ impl ModelCard {
         self.how_it_was_written(subject, exported, text)
     }
 
-    /// What the hub reads.
+    /// Writes the front matter, which the hub reads.
     fn front_matter(&self, subject: &Subject<'_>, text: &mut String) -> std::fmt::Result {
         let library = match subject.config.format {
             ExportFormat::St | ExportFormat::St6 => "sentence-transformers",

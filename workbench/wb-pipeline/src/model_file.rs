@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use wb_core::paths::expand_home;
 use wb_hub::{Hub, RepoKind, RepoRef};
 use wb_llm::LlmConfig;
 
@@ -17,7 +16,7 @@ pub struct HubFile {
 
 /// The file of the hub that a config names; none where it names a file that is here, a path, or a server's model.
 pub fn of_hub(llm: &LlmConfig) -> Option<HubFile> {
-    if !llm.base_url.is_empty() || !llm.model.ends_with(".gguf") || expand_home(Path::new(&llm.model)).is_file() {
+    if !llm.base_url.is_empty() || !llm.model.ends_with(".gguf") || Path::new(&llm.model).is_file() {
         return None;
     }
     // `owner/name@revision/folder/file.gguf`
@@ -35,14 +34,9 @@ pub fn located(llm: &LlmConfig) -> Result<LlmConfig> {
             let found = Hub::session().file(&repo, &path);
             found.with_context(|| format!("llm.model: there is no file {} here", llm.model))?.display().to_string()
         }
-        None => return Ok(named(llm)),
+        None => return Ok(llm.clone()),
     };
     Ok(LlmConfig { model, ..llm.clone() })
-}
-
-/// The config with a leading `~` of its model's path taken for the home folder.
-pub fn named(llm: &LlmConfig) -> LlmConfig {
-    LlmConfig { model: expand_home(Path::new(&llm.model)).display().to_string(), ..llm.clone() }
 }
 
 #[cfg(test)]

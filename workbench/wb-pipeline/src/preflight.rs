@@ -22,7 +22,7 @@ pub fn preflight(config: &Path, experiment: &Experiment, sections: &[&str]) -> R
     }
 }
 
-/// The same without a look at pairs that `wb synth` is yet to make.
+/// Refuses what [`preflight`] does, without a look at pairs that `wb synth` is yet to make.
 pub fn but_pairs(experiment: &Experiment, sections: &[&str]) -> Result<()> {
     if experiment.encoder.is_some() {
         let (max_tokens, special) = encoder::check(experiment)?;

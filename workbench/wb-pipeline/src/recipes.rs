@@ -8,6 +8,12 @@ use std::{
 use anyhow::Result;
 use wb_core::{Error, suggest};
 
+use crate::{
+    config::{Experiment, FileHead},
+    manifest::quoted,
+    output, preflight,
+};
+
 /// The folder of recipes, in the folder in which a program is started.
 pub const FOLDER: &str = "configs";
 
@@ -45,4 +51,52 @@ pub fn all() -> Result<Vec<PathBuf>> {
     all.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
     all.sort_by_key(|path| (path != Path::new(QUICKSTART), path.clone()));
     Ok(all)
+}
+
+/// Prints every recipe with the command to paste, what the file is and what it costs.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn list(command: &str) -> Result<()> {
+    let all = all()?;
+    if all.is_empty() {
+        let message = format!("no file is named, and there is no recipe in {FOLDER} to choose from");
+        let hint = format!(
+            "`wb {command} FILE` names one; recipes are in {FOLDER} of the folder that wb was built in; `wb init` begins a \
+             file of your own"
+        );
+        return Err(Error::data(format!("wb {command}"), message).with_hint(hint).into());
+    }
+    output::line(format!("recipes in {FOLDER}: the command to paste, what the file is, what it costs"));
+    for path in &all {
+        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let head = FileHead::of(&text);
+        output::line(format!("\n{}", to_paste(command, path)));
+        if !head.what.is_empty() {
+            output::line(format!("  {}", head.what));
+        }
+        output::line(format!(
+            "  Cost: {}",
+            head.cost.as_deref().unwrap_or("its head does not say (a line `# Cost: ...`)")
+        ));
+    }
+    Ok(())
+}
+
+/// The command for a recipe; it is another one where a file has nothing to train, or no pairs yet.
+fn to_paste(command: &str, path: &Path) -> String {
+    let file = quoted(path.display().to_string());
+    let asked = format!("wb {command} {file}");
+    if command == "check" {
+        return asked;
+    }
+    // A file that is wrong is listed too; the command tells what is wrong with it.
+    match Experiment::load("wb check", path, &[]) {
+        Ok(experiment) if experiment.data.is_none() && experiment.rag.is_some() => {
+            format!("wb text2sql {file}")
+        }
+        Ok(experiment) if preflight::unmade_pairs(&experiment).is_some() => format!("wb synth {file} && {asked}"),
+        _ => asked,
+    }
 }

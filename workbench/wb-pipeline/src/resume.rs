@@ -13,7 +13,7 @@ use wb_encoder::{DeviceConfig, train::checkpoint};
 
 use super::{
     data, device,
-    inputs::{Inputs, of_sources},
+    inputs::{RunInputs, of_sources},
     manifest::{build, source, this_build},
     stages::Stages,
 };
@@ -39,8 +39,8 @@ pub fn named(experiment: &Experiment, runs: &Path, name: &str) -> Result<RunDir>
     Ok(run)
 }
 
-/// The same with all inputs, once they are known.
-pub fn check(run: &RunDir, experiment: &Experiment, inputs: &Inputs) -> Result<()> {
+/// Refuses what [`named`] does, with all inputs, once they are known.
+pub fn check(run: &RunDir, experiment: &Experiment, inputs: &RunInputs) -> Result<()> {
     refuse(run, differences(run, experiment, &inputs.parts)?)
 }
 
@@ -57,7 +57,7 @@ pub fn same_build(run: &RunDir) -> Result<()> {
 }
 
 /// A sentence about a run of the same name that was left unfinished and is not the one that is begun now.
-pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &Inputs) -> Result<Option<String>> {
+pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &RunInputs) -> Result<Option<String>> {
     let is_of_name = |run: &RunDir| {
         // The date, the name, eight digits of the fingerprint.
         let middle = run.id().get(10..).and_then(|rest| rest.get(..rest.len().saturating_sub(8)));
@@ -97,7 +97,7 @@ pub fn other_unfinished(experiment: &Experiment, runs: &Path, inputs: &Inputs) -
     )))
 }
 
-/// What is not as it was when the run began: keys of the YAML, files outside of it, the build.
+/// Differences from what the run began with: keys of the YAML, files outside of it, the build.
 fn differences(run: &RunDir, experiment: &Experiment, parts: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let before = Experiment::load("wb train", &run.config(), &[])
         .with_context(|| format!("cannot read the config of the run {}", run.id()))?;

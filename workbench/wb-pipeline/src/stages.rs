@@ -1,4 +1,4 @@
-//! Which inputs each finished stage of a run had.
+//! Inputs of each finished stage of a run.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Those of a run; none for a new one.
+    /// Reads the stages of a run; none for a new one.
     pub fn open(run: &RunDir) -> Result<Self> {
         let file = run.stages();
         let inputs = if file.is_file() { read_json(&file)? } else { BTreeMap::new() };
         Ok(Self { run: run.clone(), inputs })
     }
 
-    /// Whether a stage is finished for these inputs.
+    /// True where a stage is finished for these inputs.
     pub fn is_done(&self, stage: &str, inputs: &Fingerprint) -> bool {
         self.inputs.get(stage) == Some(inputs)
     }
 
-    /// Whether a stage is finished, for whatever inputs.
+    /// True where a stage is finished, for whatever inputs.
     pub fn has(&self, stage: &str) -> bool {
         self.inputs.contains_key(stage)
     }

@@ -11,15 +11,15 @@ use wb_encoder::train::{
 use super::data::Stored;
 use crate::config::Experiment;
 
-/// What is known of a training before it starts.
-pub struct Planned {
+/// A training as it is planned before it starts.
+pub struct PlannedTraining {
     /// Training pairs.
     pub pairs: usize,
     /// Most hard negatives that a pair has.
     pub most_negatives: usize,
-    /// What lints ask of the pairs.
+    /// Facts that lints ask of the pairs.
     pub facts: DataFacts,
-    /// The same with what will be mined.
+    /// Most hard negatives that a pair has, with what will be mined.
     usable_negatives: usize,
     steps: u64,
     epochs: f64,
@@ -28,14 +28,14 @@ pub struct Planned {
 }
 
 /// Plans every step, if the pairs were prepared before. Their texts are not kept in memory.
-pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint) -> Result<Option<Planned>> {
+pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint) -> Result<Option<PlannedTraining>> {
     if !folder.join("train.parquet").is_file() {
         return Ok(None);
     }
     let stored = Stored::new(folder, fingerprint);
     let table = PairTable::for_planning(TrainPairs::Stream(&stored), u32::MAX as usize)?;
     let plan = TrainPlan::new(&table, &experiment.train, experiment.seed)?;
-    Ok(Some(Planned {
+    Ok(Some(PlannedTraining {
         pairs: table.len(),
         most_negatives: table.most_negatives(),
         facts: DataFacts::of_stream(&stored, most_negatives(&experiment.train))?.with_steps(plan.len()),
@@ -47,14 +47,14 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
     }))
 }
 
-impl Planned {
+impl PlannedTraining {
     /// Each stage that is reached: its number of steps, and how many hard negatives its pairs bring.
     pub fn stages(&self) -> Vec<(u64, usize)> {
         let negatives = |stage: &StageRecord| (stage.negatives as usize).min(self.usable_negatives);
         self.stages.iter().map(|stage| (stage.last_step + 1 - stage.first_step, negatives(stage))).collect()
     }
 
-    /// In a few lines.
+    /// The plan in a few lines.
     pub fn lines(&self, train: &TrainConfig) -> Vec<String> {
         let a_step = train.batch.pairs * train.batch.accumulate;
         let epochs = (self.epochs * 100.0).round() / 100.0;

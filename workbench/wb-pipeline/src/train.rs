@@ -11,9 +11,9 @@ use wb_encoder::{
 
 use super::{
     code_labels,
-    data::Data,
+    data::ExperimentPairs,
     encoder,
-    inputs::{Inputs, inputs},
+    inputs::{RunInputs, inputs},
     journals, manifest,
     mine::Refresher,
     resume,
@@ -22,26 +22,26 @@ use super::{
 use crate::{config::Experiment, interrupt::Interrupt, output};
 
 /// A run that is being worked on; nobody else can.
-pub struct Run {
+pub struct OpenRun {
     /// Its folder.
     pub dir: RunDir,
     /// Its finished stages.
     pub stages: Stages,
-    inputs: Inputs,
+    inputs: RunInputs,
     _lock: FileLock,
 }
 
-/// How training ended.
+/// The end of a training.
 pub enum Trained {
     /// The encoder is in the run's folder.
     Done,
-    /// It was stopped, with a checkpoint.
+    /// Stopped, with a checkpoint.
     Stopped(TrainOutcome),
 }
 
 /// The run of this experiment on these pairs: the one that was begun before, or a new one; or the one that a person
 /// named, and no other ([`resume::named`]).
-pub fn open(experiment: &Experiment, data: &Data, runs: &Path, named: Option<RunDir>) -> Result<Run> {
+pub fn open(experiment: &Experiment, data: &ExperimentPairs, runs: &Path, named: Option<RunDir>) -> Result<OpenRun> {
     let inputs = inputs(experiment, data)?;
     let dir = match named {
         Some(run) => {
@@ -61,15 +61,15 @@ pub fn open(experiment: &Experiment, data: &Data, runs: &Path, named: Option<Run
     // Nobody else writes here now.
     atomic::remove_leftovers(dir.folder())?;
     let stages = Stages::open(&dir)?;
-    Ok(Run { dir, stages, inputs, _lock: lock })
+    Ok(OpenRun { dir, stages, inputs, _lock: lock })
 }
 
 /// Trains the encoder, or goes on where it was stopped; does nothing where it is done.
 /// Also gives the encoder before training.
 pub fn encoder(
     experiment: &Experiment,
-    data: &Data,
-    run: &mut Run,
+    data: &ExperimentPairs,
+    run: &mut OpenRun,
     device: &OpenDevice,
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
@@ -176,8 +176,8 @@ fn special_tokens(folder: &Folder) -> [usize; 2] {
     [before + markers, all - before]
 }
 
-/// What explains the run, before anything is computed.
-fn write_head(experiment: &Experiment, data: &Data, run: &Run, device: &str) -> Result<()> {
+/// Writes what explains the run, before anything is computed.
+fn write_head(experiment: &Experiment, data: &ExperimentPairs, run: &OpenRun, device: &str) -> Result<()> {
     let config = wb_core::config::to_text(experiment)?;
     let of_config = Fingerprint::of_bytes(config.as_bytes());
     atomic::write(&run.dir.config(), config.as_bytes())?;

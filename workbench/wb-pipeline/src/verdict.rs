@@ -11,10 +11,10 @@ use wb_core::{
     run_dir::write_json,
 };
 
-use super::{bench::Measured, train::Run};
+use super::{bench::MeasuredBenchmark, train::OpenRun};
 
 /// Compares, writes `compare.json` and `verdict.json`, and gives the line. `None` where there is nothing to compare.
-pub fn verdict(run: &Run, measured: &[Measured], seed: Seed) -> Result<Option<String>> {
+pub fn verdict(run: &OpenRun, measured: &[MeasuredBenchmark], seed: Seed) -> Result<Option<String>> {
     let mut tests = Vec::new();
     let mut said = None;
     for benchmark in measured {
@@ -68,7 +68,11 @@ pub fn one_line(comparison: &OutcomeComparison) -> String {
 }
 
 /// Two outcomes of one benchmark.
-pub fn of_outcomes(baseline: &ContestantOutcome, candidate: &ContestantOutcome, seed: Seed) -> Result<OutcomeComparison> {
+pub fn of_outcomes(
+    baseline: &ContestantOutcome,
+    candidate: &ContestantOutcome,
+    seed: Seed,
+) -> Result<OutcomeComparison> {
     let main = wb_bench::BenchmarkConfig::named(&candidate.benchmark)?;
     Ok(compare(baseline, candidate, main.benchmark().card().main, seed)?)
 }

@@ -19,9 +19,10 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct RagConfig {
     /// A folder in Spider's layout: `tables.json`, `dev.json`, `database/ID/*.sqlite`, and the training split.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub dataset: PathBuf,
     /// What is asked, in the folder `dataset`: a JSON list of `db_id`, `question` and `query`.
-    #[serde(default = "dev")]
+    #[serde(default = "dev", deserialize_with = "wb_core::paths::typed")]
     pub questions: PathBuf,
     /// So many of the questions, drawn by the seed; `0` for all.
     #[serde(default)]
@@ -110,7 +111,7 @@ pub struct EncoderArm {
     /// and `sql_rag_corpus_map.json`, or else NumPy's `sql_rag_corpus_map.npy`: an array of texts, of tuples or lists (the
     /// longest text is taken), or of dictionaries (`text`, `document`, `content`, `page_content` or `sql`). Its texts are
     /// the examples' own, or stand in the examples' order and have their queries in them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wb_core::paths::typed")]
     pub index: Option<PathBuf>,
 }
 
@@ -162,6 +163,7 @@ pub struct ModelConfig {
     /// A template of your own in place of the built-in one, with `{{ question }}`, `{{ context }}` and `{{ examples
     /// }}`, or `{% for example in example_list %}` with `example.context`, `example.question` and `example.sql`. The
     /// same file serves both arms: without retrieval `examples` is empty.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub prompt: Option<PathBuf>,
     /// How evenly tokens are drawn; `0` takes the likeliest.
     pub temperature: f32,

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result};
 use wb_pipeline::interrupt::{Doing, Interrupt};
 
-/// What a process that was interrupted ends with.
+/// Exit code of a process that was interrupted.
 const INTERRUPTED: i32 = 130;
 
 /// Listens for Ctrl-C from now on.

@@ -1,4 +1,4 @@
-//! How the hub is asked in this process, and what a person sees of it.
+//! The hub's session of this process, and what a person sees of it.
 
 use std::{
     io::{BufRead, Write},
@@ -27,7 +27,7 @@ pub fn begin(runs: Option<&Path>, downloads: &Downloads) {
 
 /// A person at a terminal, or a log.
 struct Terminal {
-    /// Those of a download while no command shows any.
+    /// Bars of a download while no command shows any.
     bars: Mutex<Option<Bars>>,
     yes: bool,
 }

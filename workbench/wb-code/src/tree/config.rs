@@ -14,6 +14,7 @@ use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
 pub struct TreeConfig {
     /// A folder of sources. Without it, the crates in Cargo's registry sources (`$CARGO_HOME/registry/src`, else
     /// `~/.cargo/registry/src`), of each crate the newest version.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: Option<String>,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     pub dataset: String,

@@ -20,12 +20,14 @@ use crate::{Error, RecordPlace, Result, text};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeMapConfig {
-    /// The file.
+    /// A JSON object `{"def f(): ...": 0, ...}`. Anchor: the function's docstring; positive: the function without it.
+    /// Functions without one are counted.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]
     pub dataset: String,
-    /// Which part of the docstring: `whole` or `first_paragraph`.
+    /// The part of the docstring that is read: `whole` or `first_paragraph`.
     #[serde(default)]
     pub anchor_part: AnchorPart,
 }

@@ -108,25 +108,29 @@ macro_rules! config_of_records {
             /// The data set that its pairs belong to; without it, the record's own, or the source's kind and position.
             #[serde(default)]
             pub dataset: String,
-            /// Names of the fields.
+            /// Names of the fields that make a pair.
             #[serde(default)]
             pub fields: $crate::sources::Fields,
-            /// Only records whose field has this value (`{ label: 1 }`); the others are counted.
+            /// Only records whose field has this value, as in `{ label: 1 }`; the others are counted.
             #[serde(default)]
             pub only: std::collections::BTreeMap<String, serde_json::Value>,
-            /// The task of every pair; null for the record's own `task`, or text2code.
+            /// The task of every pair: `text2code`, `code2text`, `code2code`, `hybrid`; null for the record's own
+            /// `task`, or `text2code`.
             #[serde(default)]
             pub task: Option<wb_core::Task>,
             /// The language of pairs whose record names none.
             #[serde(default)]
             pub language: String,
-            /// Which part of the anchor's field: `whole` or `first_paragraph`.
+            /// The part of the anchor's field that is read: `whole`, or `first_paragraph`, which leaves a docstring's
+            /// parameters out.
             #[serde(default)]
             pub anchor_part: $crate::sources::AnchorPart,
-            /// Which part of the positive's field: `whole` or `without_docstring` (Python).
+            /// The part of the positive's field that is read: `whole`, or `without_docstring` for Python functions, so
+            /// that the answer does not hold the question.
             #[serde(default)]
             pub positive_part: $crate::sources::PositivePart,
-            /// Records with a null in the anchor or the positive: `refuse` or `drop`.
+            /// Records with a null in the anchor or the positive: `refuse` takes them for bad records, `drop` leaves
+            /// them out and counts them.
             #[serde(default)]
             pub nulls: $crate::sources::Nulls,
         }

@@ -23,7 +23,9 @@ use crate::{Error, Result};
 config_of_records! {
     /// Files of one format with one record a line or row.
     FilesConfig {
-        /// A file, or a folder whose files of this format are read in order of their names, subfolders too.
+        /// A file, or a folder whose files of this format are read in order of their names, subfolders too. Others
+        /// there are counted.
+        #[serde(deserialize_with = "wb_core::paths::typed")]
         pub path: PathBuf,
     }
 }

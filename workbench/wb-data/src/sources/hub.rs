@@ -18,12 +18,13 @@ use crate::Result;
 config_of_records! {
     /// Records in files of a data set repository.
     HubConfig {
-        /// `owner/name`.
+        /// `owner/name` of a data set.
         pub repo: String,
-        /// A commit, a branch or a tag; without one, the main branch. What is no commit becomes one once, in the lock file.
+        /// A commit, a branch or a tag; empty for the main branch. What is no commit becomes one once, in
+        /// `runs/hub.lock`, so that the data are the same tomorrow.
         #[serde(default)]
         pub revision: String,
-        /// Files in the repository, read in this order; the suffix says the format.
+        /// Files in the repository, read in this order; the ending says the format.
         pub files: Vec<String>,
     }
 }

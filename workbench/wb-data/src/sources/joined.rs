@@ -20,6 +20,7 @@ use crate::{Error, RecordPlace, Result};
 #[serde(deny_unknown_fields)]
 pub struct JoinedSide {
     /// The file.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// The field with the text; `a|b` and `a+b` as everywhere.
     pub text: String,

@@ -24,8 +24,10 @@ use crate::{Error, RecordPlace, Result};
 #[serde(deny_unknown_fields)]
 pub struct ParallelLinesConfig {
     /// A text file; line n is the anchor of pair n.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub anchors: PathBuf,
     /// A text file; line n is the positive of pair n.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub positives: PathBuf,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     #[serde(default)]

@@ -20,11 +20,12 @@ pub enum ScheduleConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Decay {
-    /// Share of all steps over which the rate rises. 0.1 where `warmup_steps` is not given either.
+    /// Share of all steps over which the rate rises in a straight line. Where `warmup_steps` is not given either, 0.1.
     pub warmup: Option<f64>,
-    /// The same in steps, and another way to give it.
+    /// The same in steps, and another way to give it. Both are an error; `wb check` tells where training is not longer
+    /// than its warm-up.
     pub warmup_steps: Option<u64>,
-    /// Where the decay ends, as a share of the full rate.
+    /// End of the decay, as a share of the full rate.
     pub floor: f64,
 }
 
@@ -32,9 +33,10 @@ pub struct Decay {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Warmup {
-    /// Share of all steps over which the rate rises. 0.1 where `warmup_steps` is not given either.
+    /// Share of all steps over which the rate rises in a straight line. Where `warmup_steps` is not given either, 0.1.
     pub warmup: Option<f64>,
-    /// The same in steps, and another way to give it.
+    /// The same in steps, and another way to give it. Both are an error; `wb check` tells where training is not longer
+    /// than its warm-up.
     pub warmup_steps: Option<u64>,
 }
 

@@ -37,6 +37,7 @@ use crate::{
 #[serde(deny_unknown_fields, default)]
 pub struct SidecarConfig {
     /// The program; empty: what `WB_LLAMA_SERVER` names, else `llama-server` on `PATH`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub server: PathBuf,
     /// Threads of the processor; 0 leaves it to the server.
     pub threads: usize,

@@ -11,14 +11,18 @@ use wb_synth::annotate::EmbedText;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AbConfig {
-    /// JSON lines, one query each: `id`, `text`, and what a good answer shows (`theme`, `technique`, `functions`,
-    /// `library`), for the classes of errors.
+    /// JSON lines, one query each: `id`, `text`, and what a good answer shows, each a list of words: `theme`,
+    /// `technique`, `functions`, `library`. A useless result without the library is `keyword_over_reliance`, without
+    /// any of the functions `missing_function`, with the theme and without the technique `theme_without_technique`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub queries: PathBuf,
-    /// JSON lines, one judgement each: `query`, `document`, `grade`, and a `class` for what is of no use. Without a file
-    /// the first run writes what there is to judge.
-    #[serde(default)]
+    /// JSON lines, one judgement each: `query`, `document`, `grade` (above 0 is of use, `null` is not judged yet), and
+    /// a `class` where a person knows it. `to-judge.jsonl` has this form: without judgements the first run writes it
+    /// and ends.
+    #[serde(default, deserialize_with = "wb_core::paths::typed")]
     pub judgements: Option<PathBuf>,
-    /// Baseline and candidate: `code`, `annotation`, `both`, `concat`.
+    /// Baseline and candidate, each `code`, `annotation` (summary, keywords and queries), `both` (a vector each, the
+    /// better one counts) or `concat` (one text, the annotation first). A snippet without an annotation is its code.
     #[serde(default = "code_and_annotation")]
     pub arms: [EmbedText; 2],
     /// An encoder (a folder, a run, `latest`, `owner/name` of the hub), or `bm25`.

@@ -38,6 +38,7 @@ pub struct DocumentsConfig {
     /// `code`, `annotation`, `both`, `concat`.
     pub embed: EmbedText,
     /// The annotations: `annotations.jsonl` of `wb synth`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub annotations: PathBuf,
 }
 
@@ -59,7 +60,7 @@ pub enum ContestantName {
 }
 
 impl ContestantName {
-    /// As in files and tables.
+    /// The name in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",
@@ -96,12 +97,13 @@ impl Default for BenchConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BenchEntry {
-    /// Which.
+    /// One of `pairs`, `codesearchnet`, `cosqa`, `stackoverflow-qa`, `beir`.
     pub benchmark: BenchmarkConfig,
-    /// The folder with its data; `pairs` measures on the run's own test pairs and needs none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The folder with its data, which all but `pairs` need.
+    #[serde(default, deserialize_with = "wb_core::paths::typed", skip_serializing_if = "Option::is_none")]
     pub dataset: Option<PathBuf>,
-    /// Other pairs for `pairs` to measure on, all of them and as they are read; empty for the run's own test pairs.
+    /// Of `pairs` only: other pairs to measure on, from the same kinds of sources as `data.sources`, all of them and
+    /// as they are read; empty for the test pairs of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceChoice>,
 }

@@ -127,7 +127,7 @@ impl DataConfig {
         Some(names)
     }
 
-    /// What is done with records that are no pairs.
+    /// The tolerance of records that are no pairs.
     pub fn tolerance(&self) -> Tolerance {
         Tolerance { on_bad: self.on_bad, max_bad_share: self.max_bad_share }
     }

@@ -132,7 +132,7 @@ impl EncoderConfig {
         }
     }
 
-    /// Whether texts get special tokens before and after them, for a model from scratch: a transformer reads
+    /// True where texts get special tokens before and after them, for a model from scratch: a transformer reads
     /// the beginning and the end of a text; a bag of vectors would average two constants in.
     pub fn has_special_tokens(&self) -> bool {
         self.tokenizer.special_tokens || matches!(self.model, ModelChoice::Transformer(_))

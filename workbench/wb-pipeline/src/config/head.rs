@@ -1,16 +1,16 @@
 //! The head of a YAML: the comment it begins with, whose first sentence says what the file is and whose line `Cost:`
 //! what it takes.
 
-/// What a file's head tells people.
+/// The head of a file: what it tells people.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct FileHead {
     /// The first sentence; empty where the file begins without a comment.
     pub what: String,
     /// The sentence behind `Cost:`, where there is one.
     pub cost: Option<String>,
 }
 
-impl Head {
+impl FileHead {
     /// The head of a file's text.
     pub fn of(text: &str) -> Self {
         let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn the_first_sentence_and_the_cost_are_found() {
-        let head = Head::of(
+        let head = FileHead::of(
             "# A small encoder (arXiv 2505.12697), trained on\n# pairs. More of it.\n#\n# Needs: nothing.\n# Cost: about 2.5 hours\n# on 2 cores; less with a GPU. It can be stopped.\n#\n#   wb run x.yaml\nname: x\n# Cost: none\n",
         );
         assert_eq!(head.what, "A small encoder (arXiv 2505.12697), trained on pairs");
@@ -47,10 +47,10 @@ mod tests {
 
     #[test]
     fn a_list_or_the_end_ends_a_sentence() {
-        let head = Head::of("# Late interaction\n#\n# Cost: three days\n# - 22,000 steps.\n");
+        let head = FileHead::of("# Late interaction\n#\n# Cost: three days\n# - 22,000 steps.\n");
         assert_eq!((head.what.as_str(), head.cost.as_deref()), ("Late interaction", Some("three days")));
-        assert_eq!(Head::of("name: x\n# Cost: late\n"), Head::default());
-        assert_eq!(Head::of("# Only this.\n# Cost:\n").cost, None);
-        assert_eq!(Head::of("# Only this.\n").what, "Only this");
+        assert_eq!(FileHead::of("name: x\n# Cost: late\n"), FileHead::default());
+        assert_eq!(FileHead::of("# Only this.\n# Cost:\n").cost, None);
+        assert_eq!(FileHead::of("# Only this.\n").what, "Only this");
     }
 }

@@ -24,7 +24,7 @@ pub use ab::AbConfig;
 pub use bench::{BenchConfig, BenchEntry, ContestantName, DocumentsConfig};
 pub use data::{DataConfig, SourceChoice};
 pub use encoder::{EncoderConfig, ModelChoice};
-pub use head::Head;
+pub use head::FileHead;
 pub use page::with_tables;
 pub use schema::schema;
 pub use validate::check_name;
@@ -34,57 +34,64 @@ pub use wb_text2sql::config::{GeneratorChoice, RagConfig, RetrieverChoice};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Part of the run's id: letters, digits, `-` and `_`.
+    /// Part of the names of the run and of its data: letters, digits, `-` and `_`.
     pub name: String,
-    /// Decides everything that is drawn.
+    /// Decides everything that is drawn: the split, the initial weights, the order of pairs, dropout, bootstrap
+    /// samples.
     #[serde(default)]
     pub seed: Seed,
-    /// Where to compute: `auto`, `cpu`, `cuda`, `cuda:N`, `metal`, `vulkan`, `wgpu`.
+    /// The device that computes: `auto`, `cpu`, `cuda`, `cuda:N`, `metal`, `vulkan`, `wgpu`. `auto` takes the first of
+    /// cuda, metal, vulkan, wgpu, cpu that is compiled in and present. A device that is named and not there is an
+    /// error.
     #[serde(default)]
     pub device: DeviceConfig,
-    /// A language model, for `wb synth`.
+    /// The language model; needed by `synth` and `annotate`.
     #[serde(default)]
     pub llm: Option<LlmConfig>,
-    /// What `wb synth` makes pairs of.
+    /// Code or prose that pairs are made of; needed by `wb synth` and `wb ab`.
     #[serde(default)]
     pub snippets: Option<SnippetsConfig>,
-    /// Pairs that a language model writes, by `wb synth`.
+    /// Pairs that a language model writes, by `wb synth`; null for none.
     #[serde(default)]
     pub synth: Option<SynthConfig>,
-    /// Pairs that rules make, by `wb synth`.
+    /// Pairs that rules make, by `wb synth`; null for none.
     #[serde(default)]
     pub rules: Option<RulesConfig>,
-    /// What a language model says of each snippet, by `wb synth`.
+    /// Descriptions of each snippet by a language model (a summary, keywords, example queries), written to
+    /// `annotations.jsonl` by `wb synth`; null for none.
     #[serde(default)]
     pub annotate: Option<AnnotateConfig>,
-    /// A file that the review page exported, for `wb synth`: pairs that a person rejected are left out.
-    #[serde(default)]
+    /// A file that `review.html` of `wb synth` exported. Pairs that a person rejected are left out, whoever made them,
+    /// and others take their place where a number is wanted (`synth.select.per_kind`, `rules.pairs_per_task`);
+    /// accepted ones come first. A verdict counts for the texts that were seen.
+    #[serde(default, deserialize_with = "wb_core::paths::typed")]
     pub review: Option<PathBuf>,
-    /// Two ways to embed the snippets, for `wb ab`.
+    /// Two ways to embed the snippets, asked the same queries by `wb ab`; null for none.
     #[serde(default)]
     pub ab: Option<AbConfig>,
-    /// Text-to-SQL with retrieved examples, for `wb text2sql`.
+    /// Text-to-SQL with and without retrieved examples, for `wb text2sql`; null for none.
     #[serde(default)]
     pub rag: Option<RagConfig>,
-    /// Where pairs come from, and what is done to them.
+    /// Sources of pairs, and the gates that they pass.
     #[serde(default)]
     pub data: Option<DataConfig>,
-    /// Hard negatives mined for the training pairs; null for none.
+    /// Hard negatives mined for the training pairs, between data and training; null for none.
     #[serde(default)]
     pub negatives: Option<MiningConfig>,
-    /// What is trained.
+    /// The encoder that is trained.
     #[serde(default)]
     pub encoder: Option<EncoderConfig>,
-    /// How it is trained.
+    /// The training of the encoder.
     #[serde(default)]
     pub train: TrainConfig,
-    /// Tools for which the journals of training are written too: `tensorboard`, `wandb`.
+    /// Tools for which the journals of training are written too: `tensorboard` (an event file), `wandb` (JSON lines).
+    /// Costs nothing, and is no part of what decides the weights.
     #[serde(default)]
     pub journals: Vec<JournalFormat>,
-    /// What is measured.
+    /// Benchmarks, and the contestants that are measured on them.
     #[serde(default)]
     pub bench: BenchConfig,
-    /// For messages.
+    /// The command and the file, for messages.
     #[serde(skip)]
     pub read_by: ReadBy,
 }
@@ -127,7 +134,7 @@ impl Experiment {
         is_mined.then(|| self.negatives.clone().unwrap_or_default().rules().per_pair)
     }
 
-    /// Whether it begins with an encoder that knows something.
+    /// True where it begins with an encoder that knows something.
     pub fn has_pretrained(&self) -> bool {
         self.pretrained().is_some()
     }
@@ -152,3 +159,6 @@ fn placed(error: Error, path: &Path, overrides: &[String]) -> Error {
         None => wb_core::config::with_position(Error::Value { key, message, hint }, path),
     }
 }
+
+#[cfg(test)]
+mod paths;

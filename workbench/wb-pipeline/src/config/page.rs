@@ -1,19 +1,21 @@
 //! The tables of `configs/README.md`: key, default and meaning, from the schema, which has them from the types.
 //!
-//! A table stands between `<!-- keys of NAME -->`, the name of a struct, and `<!-- end -->`; all else on the page is
-//! written by hand.
+//! A table stands between `<!-- keys of NAME -->` and `<!-- end -->`; all else on the page is written by hand. The name is
+//! that of a struct, of a choice, whose members are listed, or `Experiment` for the whole file.
 
 use serde_json::Value;
 use wb_core::{Error, Result};
 
 const FROM: &str = "<!-- keys of ";
 const TO: &str = "<!-- end -->";
+/// The name of the whole file, whose keys are the schema's own.
+const WHOLE: &str = "Experiment";
 
 /// The page with its tables made anew.
 ///
 /// # Errors
 ///
-/// If a table is of no struct of a YAML, or has no end.
+/// If a table is of no struct or choice of a YAML, or has no end.
 pub fn with_tables(page: &str) -> Result<String> {
     let schema: Value =
         serde_json::from_str(&super::schema()?).map_err(|error| Error::data("the schema", error.to_string()))?;
@@ -23,7 +25,7 @@ pub fn with_tables(page: &str) -> Result<String> {
         filled += &format!("{line}\n");
         let Some(name) = line.strip_prefix(FROM).and_then(|rest| rest.strip_suffix(" -->")) else { continue };
         let refuse = |message: &str| Error::data(format!("configs/README.md: `{line}`"), message);
-        let of = schema["definitions"].get(name).ok_or_else(|| refuse("no section of a YAML has this name"))?;
+        let of = section(&schema, name).ok_or_else(|| refuse("no section of a YAML has this name"))?;
         filled += &table(of);
         lines.find(|line| *line == TO).ok_or_else(|| refuse("no `<!-- end -->` follows"))?;
         filled += &format!("{TO}\n");
@@ -31,16 +33,40 @@ pub fn with_tables(page: &str) -> Result<String> {
     Ok(filled)
 }
 
+/// The part of the schema that a mark names. Of what is a text or a map, the map has the keys.
+fn section<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    if name == WHOLE {
+        return Some(schema);
+    }
+    let of = schema["definitions"].get(name)?;
+    let maps = of["anyOf"].as_array().into_iter().flatten();
+    maps.filter(|one| one["properties"].is_object()).chain([of]).next()
+}
+
 fn table(of: &Value) -> String {
+    if let Some(members) = of["oneOf"].as_array() {
+        let rows: String = members.iter().map(member_row).collect();
+        return format!("| entry | meaning |\n|---|---|\n{rows}");
+    }
     let required = |key: &str| of["required"].as_array().is_some_and(|all| all.iter().any(|one| one == key));
     let row = |(key, about): (&String, &Value)| {
         let default = if required(key) { "required".to_owned() } else { default_cell(about) };
-        let meaning =
-            about["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("| `{key}` | {} | {} |\n", escaped(&default), escaped(&meaning))
+        format!("| `{key}` | {} | {} |\n", escaped(&default), meaning(about))
     };
     let rows: String = of["properties"].as_object().into_iter().flatten().map(row).collect();
     format!("| key | default | meaning |\n|---|---|---|\n{rows}")
+}
+
+/// A member of a choice: a word alone, or a map with its name as the only key.
+fn member_row(member: &Value) -> String {
+    let key = member["properties"].as_object().and_then(|fields| fields.keys().next());
+    let name = key.map(String::as_str).or(member["const"].as_str()).unwrap_or_default();
+    format!("| `{name}` | {} |\n", meaning(member))
+}
+
+fn meaning(about: &Value) -> String {
+    let words = about["description"].as_str().unwrap_or_default().split_whitespace();
+    escaped(&words.collect::<Vec<_>>().join(" "))
 }
 
 /// A bar would end the cell.
@@ -100,6 +126,22 @@ mod tests {
             | `draw` | see below |  |\n| `names` | `[a, b]` |  |\n\
             | `entries` | `[{ benchmark: { pairs: {} } }]` |  |\n| `limit` | `null` |  |\n";
         assert_eq!(table(&of), expected);
+    }
+
+    #[test]
+    fn a_choice_has_its_members_and_a_name_or_a_map_the_keys_of_the_map() {
+        let choice = json!({ "oneOf": [
+            { "description": "A\nfile.", "properties": { "file": { "type": "string" } } },
+            { "description": "None.", "const": "off" },
+        ] });
+        assert_eq!(table(&choice), "| entry | meaning |\n|---|---|\n| `file` | A file. |\n| `off` | None. |\n");
+        let schema = json!({ "properties": { "name": {} }, "definitions": {
+            "Ref": { "anyOf": [{ "type": "string" }, { "properties": { "id": {} } }] },
+        } });
+        let keys = |name: &str| section(&schema, name).map(|of| of["properties"].clone());
+        assert_eq!(keys("Ref"), Some(json!({ "id": {} })));
+        assert_eq!(keys("Experiment"), Some(json!({ "name": {} })));
+        assert_eq!(keys("Nobody"), None);
     }
 
     #[test]

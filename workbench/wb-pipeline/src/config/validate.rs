@@ -1,4 +1,4 @@
-//! What is wrong with a YAML: the values of each section that is there, and sections that do not suit each other.
+//! Checks of a YAML: the values of each section that is there, and sections that do not suit each other.
 
 use wb_core::{Error, Result};
 use wb_retrieval::mining::MiningConfig;
@@ -97,8 +97,8 @@ impl Experiment {
             .with_hint("name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25"))
     }
 
-    /// What this file alone tells of a similarity that does not suit the encoder; a pretrained one may bring its own
-    /// late interaction.
+    /// Refuses a similarity that does not suit the encoder, as far as this file alone tells; a pretrained one may
+    /// bring its own late interaction.
     fn validate_similarity(&self) -> Result<()> {
         let by_tokens = self.train.similarity.of_tokens().is_some();
         let Some(encoder) = &self.encoder else { return Ok(()) };

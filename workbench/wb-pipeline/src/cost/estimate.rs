@@ -7,7 +7,7 @@ const TREE_BYTES_A_SECOND: f64 = 4e6;
 /// Bytes of records that are read in a second; assumed.
 const RECORD_BYTES_A_SECOND: f64 = 20e6;
 
-/// All that is to be done.
+/// The work of an experiment, stage by stage.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Work {
     /// Lengths of texts.
@@ -15,11 +15,11 @@ pub struct Work {
     /// Sources to read; nothing where pairs are prepared already.
     pub data: Option<Reading>,
     /// Mining before training, and while it goes on.
-    pub mining: Option<Mining>,
+    pub mining: Option<MiningWork>,
     /// Nothing where the number of pairs is not known yet.
-    pub training: Option<Training>,
-    /// In their order.
-    pub benches: Vec<Bench>,
+    pub training: Option<TrainingWork>,
+    /// Benchmarks in the order of the YAML.
+    pub benches: Vec<BenchWork>,
     /// Numbers in an embedding.
     pub dim: f64,
     /// Multiplications for a query with a document, where texts are compared by one vector a token.
@@ -35,28 +35,28 @@ pub struct Reading {
     pub records: f64,
     /// Threads that parse.
     pub threads: f64,
-    /// Whether some source's size is not known.
+    /// True where some source's size is not known.
     pub incomplete: bool,
 }
 
 /// Hard negatives to mine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mining {
+pub struct MiningWork {
     /// Training pairs, each a query and a document.
     pub pairs: f64,
-    /// Whether texts are embedded and compared; words are not reckoned.
+    /// True where texts are embedded and compared; words are not reckoned.
     pub embeds: bool,
-    /// Whether it is by the encoder that is trained; another one, which is not measured, is not reckoned.
+    /// True where the encoder that is trained ranks; another one, which is not measured, is not reckoned.
     pub by_own: bool,
     /// Documents of each query that a cross-encoder reads.
     pub rescored: f64,
-    /// How often: once before training, and each refresh.
+    /// Number of minings: once before training, and each refresh.
     pub times: f64,
 }
 
 /// Steps to take.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Training {
+pub struct TrainingWork {
     /// Steps of each stage, with the hard negatives of a pair.
     pub stages: Vec<(f64, f64)>,
     /// Pairs in a batch.
@@ -65,17 +65,17 @@ pub struct Training {
     pub accumulate: f64,
     /// Gradient caching: parts of at most so many tokens and so many texts; infinite for no limit.
     pub part: (f64, f64),
-    /// Whether objectives on tokens go over the code once more.
+    /// True where objectives on tokens go over the code once more.
     pub objectives: bool,
-    /// Whether a guide, taken to be as fast, embeds each batch too.
+    /// True where a guide, taken to be as fast, embeds each batch too.
     pub guide: bool,
-    /// How often held-out pairs are embedded, and how many.
+    /// Number of validations, and of held-out pairs that each embeds.
     pub validations: (f64, f64),
 }
 
 /// A benchmark.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bench {
+pub struct BenchWork {
     /// Its name.
     pub name: String,
     /// Queries and documents; nothing where they are not known yet.
@@ -86,14 +86,14 @@ pub struct Bench {
 
 /// Seconds of a stage; nothing where they are not known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
+pub struct StageCost {
     /// `data`, `mining`, `train`, `bench NAME`.
     pub name: String,
-    /// On the clock.
+    /// Seconds on the clock.
     pub seconds: Option<f64>,
 }
 
-impl Training {
+impl TrainingWork {
     /// Steps in all.
     pub fn steps(&self) -> f64 {
         self.stages.iter().map(|(steps, _)| steps).sum()
@@ -146,10 +146,10 @@ impl Work {
     }
 
     /// The stages in their order, each with its seconds.
-    pub fn stages(&self, rates: &Rates) -> Vec<Stage> {
+    pub fn stages(&self, rates: &Rates) -> Vec<StageCost> {
         let Some(lengths) = self.lengths else { return Vec::new() };
         let mut stages = Vec::new();
-        let mut push = |name: &str, seconds| stages.push(Stage { name: name.to_owned(), seconds });
+        let mut push = |name: &str, seconds| stages.push(StageCost { name: name.to_owned(), seconds });
         if let Some(reading) = self.data {
             let code = reading.code / (TREE_BYTES_A_SECOND * reading.threads.max(1.0));
             let seconds = code + reading.records / RECORD_BYTES_A_SECOND;
@@ -173,7 +173,7 @@ impl Work {
 }
 
 /// Seconds of all stages that are known.
-pub fn total(stages: &[Stage]) -> f64 {
+pub fn total(stages: &[StageCost]) -> f64 {
     stages.iter().filter_map(|stage| stage.seconds).sum()
 }
 
@@ -199,21 +199,21 @@ pub(super) mod tests {
         Lengths { query: 20.0, document: 100.0, assumed: false }
     }
 
-    fn training() -> Training {
-        Training {
+    fn training() -> TrainingWork {
+        TrainingWork {
             stages: vec![(10.0, 0.0)],
             pairs: 8.0,
             accumulate: 1.0,
             part: (f64::INFINITY, f64::INFINITY),
-            ..Training::default()
+            ..TrainingWork::default()
         }
     }
 
-    fn work(training: Training) -> Work {
+    fn work(training: TrainingWork) -> Work {
         Work { lengths: Some(lengths()), training: Some(training), dim: 10.0, ..Work::default() }
     }
 
-    fn train_seconds(training: Training) -> f64 {
+    fn train_seconds(training: TrainingWork) -> f64 {
         let stages = work(training).stages(&rates());
         assert_eq!(stages.len(), 1);
         stages[0].seconds.unwrap()
@@ -230,13 +230,13 @@ pub(super) mod tests {
         is(training().tokens(lengths()), 9600.0);
     }
 
-    /// With 3 negatives: 8 · (20 + 400) = 3,360 tokens, 8.4 s; 256 scores. Twice a step; and 5 steps without any.
+    /// Three negatives: 8 · (20 + 400) = 3,360 tokens, 8.4 s; 256 scores. Twice a step; and 5 steps without any.
     #[test]
     fn negatives_multiply_documents_and_accumulation_batches() {
         let stages = vec![(10.0, 3.0), (5.0, 0.0)];
-        let found = train_seconds(Training { stages: stages.clone(), accumulate: 2.0, ..training() });
+        let found = train_seconds(TrainingWork { stages: stages.clone(), accumulate: 2.0, ..training() });
         is(found, 10.0 * (2.0 * (8.4 + 0.256) + 0.5) + 5.0 * (2.0 * (2.4 + 0.064) + 0.5));
-        let training = Training { stages, accumulate: 2.0, ..training() };
+        let training = TrainingWork { stages, accumulate: 2.0, ..training() };
         is(training.tokens(lengths()), 10.0 * 2.0 * 3360.0 + 5.0 * 2.0 * 960.0);
         is(training.steps(), 15.0);
     }
@@ -245,21 +245,21 @@ pub(super) mod tests {
     #[test]
     fn gradient_caching_goes_forward_twice() {
         let plain = train_seconds(training());
-        is(train_seconds(Training { part: (500.0, f64::INFINITY), ..training() }), plain + 10.0 * 0.96);
-        is(train_seconds(Training { part: (f64::INFINITY, 4.0), ..training() }), plain + 10.0 * 0.96);
-        is(train_seconds(Training { part: (960.0, 16.0), ..training() }), plain);
-        is(train_seconds(Training { guide: true, ..training() }), plain + 10.0 * 0.96);
+        is(train_seconds(TrainingWork { part: (500.0, f64::INFINITY), ..training() }), plain + 10.0 * 0.96);
+        is(train_seconds(TrainingWork { part: (f64::INFINITY, 4.0), ..training() }), plain + 10.0 * 0.96);
+        is(train_seconds(TrainingWork { part: (960.0, 16.0), ..training() }), plain);
+        is(train_seconds(TrainingWork { guide: true, ..training() }), plain + 10.0 * 0.96);
         // 800 tokens of code at 400 a second.
-        is(train_seconds(Training { objectives: true, ..training() }), plain + 10.0 * 2.0);
+        is(train_seconds(TrainingWork { objectives: true, ..training() }), plain + 10.0 * 2.0);
         // Three times 50 pairs of 120 tokens at 1,000 a second.
-        is(train_seconds(Training { validations: (3.0, 50.0), ..training() }), plain + 18.0);
+        is(train_seconds(TrainingWork { validations: (3.0, 50.0), ..training() }), plain + 18.0);
     }
 
     /// 100 queries and 100 documents: 12,000 tokens, 12 s; 10,000 products of 10 numbers at a million a second, 0.1 s;
     /// by tokens 10,000 · 20 · 100 · 10 numbers, 200 s. A cross-encoder reads 30 documents a query at 50 a second: 60 s.
     #[test]
     fn mining_embeds_compares_and_reads() {
-        let mining = Mining { pairs: 100.0, embeds: true, by_own: true, rescored: 0.0, times: 1.0 };
+        let mining = MiningWork { pairs: 100.0, embeds: true, by_own: true, rescored: 0.0, times: 1.0 };
         let seconds = |mining, by_tokens| {
             let work = Work { mining: Some(mining), by_tokens, ..work(training()) };
             work.stages(&rates())[0].clone()
@@ -268,18 +268,18 @@ pub(super) mod tests {
         assert_eq!(stage.name, "mining");
         is(stage.seconds.unwrap(), 12.1);
         is(seconds(mining, true).seconds.unwrap(), 212.0);
-        is(seconds(Mining { rescored: 30.0, times: 2.0, ..mining }, false).seconds.unwrap(), 144.2);
-        is(seconds(Mining { rescored: 30.0, embeds: false, ..mining }, false).seconds.unwrap(), 60.0);
-        assert_eq!(seconds(Mining { embeds: false, ..mining }, false).seconds, None);
-        assert_eq!(seconds(Mining { by_own: false, ..mining }, false).seconds, None);
+        is(seconds(MiningWork { rescored: 30.0, times: 2.0, ..mining }, false).seconds.unwrap(), 144.2);
+        is(seconds(MiningWork { rescored: 30.0, embeds: false, ..mining }, false).seconds.unwrap(), 60.0);
+        assert_eq!(seconds(MiningWork { embeds: false, ..mining }, false).seconds, None);
+        assert_eq!(seconds(MiningWork { by_own: false, ..mining }, false).seconds, None);
     }
 
     /// 8 MB of code by two threads at 4 MB a second and 20 MB of records: 1 s each.
     #[test]
     fn stages_come_in_order_and_what_is_not_known_is_left_out_of_the_sum() {
         let reading = Reading { code: 8e6, records: 20e6, threads: 2.0, incomplete: false };
-        let known = Bench { name: "pairs".to_owned(), texts: Some((100.0, 100.0)), encoders: 2.0 };
-        let unknown = Bench { name: "cosqa".to_owned(), texts: None, encoders: 2.0 };
+        let known = BenchWork { name: "pairs".to_owned(), texts: Some((100.0, 100.0)), encoders: 2.0 };
+        let unknown = BenchWork { name: "cosqa".to_owned(), texts: None, encoders: 2.0 };
         let work = Work { data: Some(reading), benches: vec![known, unknown], ..work(training()) };
         let stages = work.stages(&rates());
         let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What sources and benchmarks hold, from the sizes of their files: nothing is parsed, and little is read.
+//! Sizes of sources and benchmarks, from those of their files: nothing is parsed, and little is read.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ const TREE_BYTES: f64 = 4000.0;
 const PACKED_RECORD_BYTES: f64 = 500.0;
 /// Bytes of a line in a compressed file of lines.
 const PACKED_LINE_BYTES: f64 = 300.0;
-/// So much of a file is read to see how long its lines are.
+/// Bytes of a file that are read to see how long its lines are.
 const HEAD: u64 = 1 << 18;
 /// Files that are looked for in a folder.
 const LINES: [&str; 3] = [".jsonl", ".json", ".csv"];
@@ -26,14 +26,14 @@ const RECORD_BYTES: f64 = 2000.0;
 
 /// Records, and the bytes that they stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Found {
+pub struct FoundRecords {
     /// Records, by the assumptions of this file.
     pub records: f64,
     /// Bytes on the disk.
     pub bytes: f64,
 }
 
-impl std::ops::Add for Found {
+impl std::ops::Add for FoundRecords {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -42,12 +42,12 @@ impl std::ops::Add for Found {
 }
 
 /// Pairs that a source is assumed to have; nothing of sources whose files say little about that.
-pub fn of_source(source: &SourceChoice) -> Result<Option<Found>> {
+pub fn of_source(source: &SourceChoice) -> Result<Option<FoundRecords>> {
     let files = match source {
         SourceChoice::Code(tree) => {
             let sizes = wb_code::tree_files(tree)?.files;
             let bytes: u64 = sizes.iter().filter_map(|file| fs::metadata(&file.absolute).ok()).map(|m| m.len()).sum();
-            return Ok(Some(Found { records: bytes as f64 / TREE_BYTES, bytes: bytes as f64 }));
+            return Ok(Some(FoundRecords { records: bytes as f64 / TREE_BYTES, bytes: bytes as f64 }));
         }
         SourceChoice::Jsonl(files) | SourceChoice::Parquet(files) | SourceChoice::Csv(files) => files,
         SourceChoice::ParallelLines(_)
@@ -63,21 +63,21 @@ pub fn of_source(source: &SourceChoice) -> Result<Option<Found>> {
 }
 
 /// Records of data that is yet to be fetched, as its publishers count them.
-pub fn of_catalog(path: &Path) -> Option<Found> {
+pub fn of_catalog(path: &Path) -> Option<FoundRecords> {
     let place = path.strip_prefix("datasets/external").ok()?;
     let records = wb_data::external::records_at(&place.to_string_lossy().replace('\\', "/"))? as f64;
-    Some(Found { records, bytes: records * RECORD_BYTES })
+    Some(FoundRecords { records, bytes: records * RECORD_BYTES })
 }
 
 /// Records of the files below a folder whose path from there, in lower case, is wanted.
-pub fn of_files(root: &Path, files: &[PathBuf], wanted: impl Fn(&str) -> bool) -> Found {
+pub fn of_files(root: &Path, files: &[PathBuf], wanted: impl Fn(&str) -> bool) -> FoundRecords {
     let inside = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().to_lowercase();
     let wanted = files.iter().filter(|path| wanted(&inside(path)));
-    wanted.filter_map(|path| of_file(path)).fold(Found::default(), |sum, found| sum + found)
+    wanted.filter_map(|path| of_file(path)).fold(FoundRecords::default(), |sum, found| sum + found)
 }
 
 /// Records of one file; nothing of one that cannot be read or holds none.
-fn of_file(path: &Path) -> Option<Found> {
+fn of_file(path: &Path) -> Option<FoundRecords> {
     let bytes = fs::metadata(path).ok()?.len() as f64;
     let name = path.file_name()?.to_string_lossy().to_lowercase();
     let is_lines = |name: &str| LINES.iter().any(|ending| name.ends_with(ending));
@@ -87,7 +87,7 @@ fn of_file(path: &Path) -> Option<Found> {
         None if name.ends_with(".parquet") => PACKED_RECORD_BYTES,
         _ => return None,
     };
-    Some(Found { records: bytes / a_record, bytes })
+    Some(FoundRecords { records: bytes / a_record, bytes })
 }
 
 /// Mean length of the lines at the beginning of a file, with their ends; nothing of an empty one.
@@ -136,7 +136,7 @@ mod tests {
         let (folder, found) =
             files(&[("a.jsonl", "{}\n{}\n{}"), ("b/c.csv", "query,pos\nx,y\n"), (".d.jsonl", "{}\n")]);
         assert_eq!(found.len(), 2);
-        assert_eq!(of_files(folder.path(), &found, |_| true), Found { records: 5.0, bytes: 22.0 });
+        assert_eq!(of_files(folder.path(), &found, |_| true), FoundRecords { records: 5.0, bytes: 22.0 });
         assert_eq!(of_files(folder.path(), &found, |path| path.ends_with(".csv")).records, 2.0);
     }
 
@@ -145,15 +145,15 @@ mod tests {
         // 99 bytes and an end of line, 10,000 times: the beginning ends within a line.
         let text = format!("{}\n", "x".repeat(99)).repeat(10_000);
         let (folder, found) = files(&[("long.jsonl", &text)]);
-        assert_eq!(of_files(folder.path(), &found, |_| true), Found { records: 10_000.0, bytes: 1e6 });
+        assert_eq!(of_files(folder.path(), &found, |_| true), FoundRecords { records: 10_000.0, bytes: 1e6 });
     }
 
     #[test]
     fn packed_files_go_by_their_size_and_others_by_nothing() {
         let (folder, found) =
             files(&[("a.jsonl.gz", &"x".repeat(600)), ("b.parquet", &"x".repeat(1000)), ("c.txt", "x")]);
-        assert_eq!(of_files(folder.path(), &found, |_| true), Found { records: 4.0, bytes: 1600.0 });
-        assert_eq!(of_files(folder.path(), &[], |_| true), Found::default());
-        assert_eq!(of_files(folder.path(), &[PathBuf::from("nowhere.jsonl")], |_| true), Found::default());
+        assert_eq!(of_files(folder.path(), &found, |_| true), FoundRecords { records: 4.0, bytes: 1600.0 });
+        assert_eq!(of_files(folder.path(), &[], |_| true), FoundRecords::default());
+        assert_eq!(of_files(folder.path(), &[PathBuf::from("nowhere.jsonl")], |_| true), FoundRecords::default());
     }
 }

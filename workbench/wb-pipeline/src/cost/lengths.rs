@@ -1,4 +1,4 @@
-//! How many tokens texts have: those of prepared pairs, or assumed ones.
+//! Lengths of texts in tokens: those of prepared pairs, or assumed ones.
 
 use std::path::Path;
 
@@ -21,23 +21,23 @@ const BYTES: usize = 4;
 /// Mean lengths in tokens, after texts were cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lengths {
-    /// Of what is searched for.
+    /// Mean length of a query.
     pub query: f64,
-    /// Of what is searched in.
+    /// Mean length of a document.
     pub document: f64,
-    /// Whether nothing but limits is known of the texts.
+    /// True where nothing but limits is known of the texts.
     pub assumed: bool,
 }
 
 impl Lengths {
-    /// Those of common texts, cut at an encoder's limits.
+    /// Lengths of common texts, cut at an encoder's limits.
     pub fn assumed(most: MaxTokens, expansion: usize) -> Self {
         let query = QUERY.max(expansion).min(most.query);
         Self { query: query as f64, document: DOCUMENT.min(most.document) as f64, assumed: true }
     }
 
-    /// Those of prepared training pairs, evenly chosen. A pretrained tokenizer counts its tokens; one that is yet to be
-    /// learned is taken to make one of every four bytes.
+    /// Lengths of prepared training pairs, evenly chosen. A pretrained tokenizer counts its tokens; one that is yet
+    /// to be learned is taken to make one of every four bytes.
     pub fn of_pairs(file: &Path, pairs: usize, experiment: &Experiment, encoder: &Folder) -> Result<Self> {
         let every = pairs.div_ceil(SAMPLE).max(1);
         let (mut at, mut sample) = (0, Vec::new());

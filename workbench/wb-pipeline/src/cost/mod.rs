@@ -16,48 +16,53 @@ use anyhow::{Result, bail};
 use wb_encoder::{DeviceConfig, OpenDevice};
 
 pub use self::{
-    estimate::{Stage, Training, Work},
+    estimate::{StageCost, TrainingWork, Work},
     sizes::assumed_pairs,
 };
 use self::{
     lengths::Lengths,
-    memory::{Memory, Setting},
+    memory::{MemoryCost, Setting},
     plan::Planning,
     probe::Rates,
 };
-use super::{device, encoder, steps::Planned};
+use super::{device, encoder, steps::PlannedTraining};
 use crate::{config::Experiment, output};
 
-/// What is known of an experiment's data before its cost is reckoned.
+/// Facts about an experiment's data before its cost is reckoned.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct KnownData<'a> {
     /// The folder of its prepared pairs, whether they are there or not.
     pub folder: &'a Path,
     /// The steps, where the pairs are there.
-    pub steps: Option<&'a Planned>,
+    pub steps: Option<&'a PlannedTraining>,
     /// The number of pairs, where it was found out without preparing them.
     pub pairs: Option<f64>,
 }
 
-/// What an experiment will take.
-pub struct Cost {
-    memory: Memory,
+/// Memory and time that an experiment will take.
+pub struct ExperimentCost {
+    memory: MemoryCost,
     planning: Planning,
     rates: Option<Rates>,
-    /// Why it is not the device that was asked for whose times are told.
+    /// Reason why another device's times are told than those of the one that was asked for.
     instead: Option<String>,
-    /// Why there are no times.
+    /// Reason why there are no times.
     unmeasured: String,
     streaming: bool,
 }
 
 /// The cost in lines for people, which all begin with `cost`. Without a probe there are no times.
-pub fn lines(experiment: &Experiment, folder: &Path, steps: Option<&Planned>, probe: bool) -> Result<Vec<String>> {
-    Ok(told::lines(&reckon(experiment, Known { folder, steps, pairs: None }, probe)?))
+pub fn lines(
+    experiment: &Experiment,
+    folder: &Path,
+    steps: Option<&PlannedTraining>,
+    probe: bool,
+) -> Result<Vec<String>> {
+    Ok(told::lines(&reckon(experiment, KnownData { folder, steps, pairs: None }, probe)?))
 }
 
 /// Reckons memory, and times where this machine is to be measured, in about five seconds.
-pub fn reckon(experiment: &Experiment, known: Known<'_>, probe: bool) -> Result<Cost> {
+pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Result<ExperimentCost> {
     let folder = encoder::made_up(experiment)?;
     let file = known.folder.join("train.parquet");
     let lengths = match known.steps {
@@ -72,12 +77,12 @@ pub fn reckon(experiment: &Experiment, known: Known<'_>, probe: bool) -> Result<
     };
     let setting = Setting {
         lengths,
-        negatives: planning.work.training.as_ref().map_or(0, Training::most_negatives),
+        negatives: planning.work.training.as_ref().map_or(0, TrainingWork::most_negatives),
         threads: rayon::current_num_threads(),
         is_cpu,
     };
     let memory = memory::memory(&folder, &experiment.train, setting);
-    let mut cost = Cost {
+    let mut cost = ExperimentCost {
         memory,
         planning,
         rates: None,
@@ -104,9 +109,9 @@ fn open(experiment: &Experiment) -> Result<(OpenDevice, Option<String>)> {
     })
 }
 
-impl Cost {
+impl ExperimentCost {
     /// The stages with their seconds; none without a probe.
-    pub fn stages(&self) -> Vec<Stage> {
+    pub fn stages(&self) -> Vec<StageCost> {
         self.rates.as_ref().map_or_else(Vec::new, |rates| self.planning.work.stages(rates))
     }
 

@@ -5,33 +5,33 @@ use wb_encoder::train::{TrainConfig, Until, curriculum::StageConfig};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 
 use super::{
-    Known,
-    estimate::{Mining, Training, Work},
+    KnownData,
+    estimate::{MiningWork, TrainingWork, Work},
     lengths::Lengths,
-    sizes::{self, Sizes},
+    sizes::{self, PairCounts},
 };
-use crate::{config::Experiment, steps::Planned};
+use crate::{config::Experiment, steps::PlannedTraining};
 
-/// What is to be done, and the sizes that it was reckoned from.
+/// The work of an experiment, and the sizes that it was reckoned from.
 pub struct Planning {
     /// The stages' work.
     pub work: Work,
     /// Pairs; nothing where they are not known yet.
-    pub sizes: Option<Sizes>,
+    pub sizes: Option<PairCounts>,
 }
 
 /// Puts the work together, of texts of these lengths and embeddings of so many numbers.
-pub fn planning(experiment: &Experiment, known: &Known<'_>, lengths: Lengths, dim: usize) -> Result<Planning> {
+pub fn planning(experiment: &Experiment, known: &KnownData<'_>, lengths: Lengths, dim: usize) -> Result<Planning> {
     let (reading, sizes) = match known.steps {
-        Some(_) => (None, Some(Sizes::prepared(known.folder)?)),
+        Some(_) => (None, Some(PairCounts::prepared(known.folder)?)),
         None => {
             let data = experiment.data()?;
             let (reading, assumed) = sizes::sources(&data.sources)?;
-            (Some(reading), known.pairs.or(assumed).map(|pairs| Sizes::of(&data.split, pairs)))
+            (Some(reading), known.pairs.or(assumed).map(|pairs| PairCounts::of(&data.split, pairs)))
         }
     };
     let training = sizes.map(|sizes| training(experiment, sizes, known.steps));
-    let steps = training.as_ref().map_or(0.0, Training::steps);
+    let steps = training.as_ref().map_or(0.0, TrainingWork::steps);
     let work = Work {
         lengths: Some(lengths),
         data: reading,
@@ -44,7 +44,7 @@ pub fn planning(experiment: &Experiment, known: &Known<'_>, lengths: Lengths, di
     Ok(Planning { work, sizes })
 }
 
-fn training(experiment: &Experiment, sizes: Sizes, planned: Option<&Planned>) -> Training {
+fn training(experiment: &Experiment, sizes: PairCounts, planned: Option<&PlannedTraining>) -> TrainingWork {
     let train = &experiment.train;
     let stages = match planned {
         Some(planned) => {
@@ -56,7 +56,7 @@ fn training(experiment: &Experiment, sizes: Sizes, planned: Option<&Planned>) ->
     let steps: f64 = stages.iter().map(|(steps, _)| steps).sum();
     let limit = |most: usize| if most == 0 { f64::INFINITY } else { most as f64 };
     let every = train.validate.every.steps(whole(steps)) as f64;
-    Training {
+    TrainingWork {
         stages,
         pairs: train.batch.pairs as f64,
         accumulate: train.batch.accumulate as f64,
@@ -93,7 +93,7 @@ fn stages(train: &TrainConfig, pairs: f64, brought: usize) -> Vec<(f64, f64)> {
 }
 
 /// Nothing is mined where neither a section nor a refresh asks for it.
-fn mining(experiment: &Experiment, sizes: Sizes, steps: f64) -> Option<Mining> {
+fn mining(experiment: &Experiment, sizes: PairCounts, steps: f64) -> Option<MiningWork> {
     let refreshes = experiment.train.refresh.map_or(0.0, |refresh| {
         let every = refresh.every.steps(whole(steps)) as f64;
         ((steps - 1.0) / every).floor().max(0.0) + f64::from(u8::from(refresh.at_start))
@@ -105,7 +105,13 @@ fn mining(experiment: &Experiment, sizes: Sizes, steps: f64) -> Option<Mining> {
     let config = experiment.negatives.clone().unwrap_or_default();
     let given = config.vectors.is_some();
     let embeds = config.retriever == MiningRetriever::Encoder && !given;
-    Some(Mining { pairs: sizes.train, embeds, by_own: config.encoder.is_none(), rescored: rescored(&config), times })
+    Some(MiningWork {
+        pairs: sizes.train,
+        embeds,
+        by_own: config.encoder.is_none(),
+        rescored: rescored(&config),
+        times,
+    })
 }
 
 /// Documents of each query that a cross-encoder reads.

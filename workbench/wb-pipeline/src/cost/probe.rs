@@ -1,4 +1,5 @@
-//! This machine measured in about five seconds: the speeds of embedding and of training with the experiment's own encoder.
+//! A measurement of this machine in about five seconds: the speeds of embedding and of training with the experiment's
+//! own encoder.
 //!
 //! Texts are made-up token ids of the lengths that are expected of the real ones. A pass is what training does with a
 //! small batch: dropout, the loss, adapters, late interaction and gradient checkpointing are in it. A machine on which the
@@ -23,7 +24,7 @@ use wb_retrieval::Flat;
 
 use super::{
     lengths::Lengths,
-    rate::{Limits, Pass, rate},
+    rate::{RateLimits, TimedPass, rate},
 };
 use crate::{config::Experiment, mine};
 
@@ -45,7 +46,7 @@ const LOSS_PRODUCTS: usize = 100_000_000;
 pub struct Rates {
     /// The device, in words.
     pub device: String,
-    /// Whether it is the processor.
+    /// True for the processor.
     pub is_cpu: bool,
     /// Seconds that it took to measure them.
     pub took: f64,
@@ -104,7 +105,7 @@ fn loss_to_measure(train: &TrainConfig) -> LossConfig {
 fn embedding(encoder: &BiEncoder, lengths: Lengths) -> Result<f64> {
     let backbone = encoder.backbone();
     let tokens = tokens(lengths.document);
-    let limits = Limits {
+    let limits = RateLimits {
         seconds: EMBED,
         first: (THREAD_TOKENS * rayon::current_num_threads()).div_ceil(tokens),
         most: BATCH_TOKENS.div_ceil(tokens),
@@ -143,7 +144,7 @@ fn training(
         stop: &stop,
     };
     let backbone = encoder.backbone();
-    rate(Limits { seconds: TRAIN, first: enough.max(2), most }, &mut |pairs| {
+    rate(RateLimits { seconds: TRAIN, first: enough.max(2), most }, &mut |pairs| {
         let tokens = batch(encoder, pairs, pairs * (1 + negatives), lengths);
         let labels = Labels::distinct(pairs, negatives);
         let batch = TrainBatch { pairs: (0..pairs as u32).collect(), tokens, labels };
@@ -187,7 +188,7 @@ fn loss_alone(encoder: &BiEncoder, loss: &LossOnEmbeddings, train: &TrainConfig,
         }
     };
     let (anchors, positives) = (texts(pairs, query, 0)?, texts(documents, document, 1)?);
-    let limits = Limits { seconds: LOSS, first: 1, most: 1 };
+    let limits = RateLimits { seconds: LOSS, first: 1, most: 1 };
     let a_second = rate(limits, &mut |_| {
         timed(pairs * documents, || {
             loss.forward_backward(&anchors, &positives, &labels)?;
@@ -202,7 +203,7 @@ fn search() -> Result<f64> {
     let (dim, documents, queries) = (256, 4096, 256);
     let index = Flat::new(Embeddings::dense(vectors(documents, dim, 1)))?;
     let queries = Embeddings::dense(vectors(queries, dim, 0));
-    rate(Limits { seconds: SEARCH, first: 1, most: 1 }, &mut |_| {
+    rate(RateLimits { seconds: SEARCH, first: 1, most: 1 }, &mut |_| {
         timed(dim * documents * queries.texts(), || {
             index.search(&queries, 100)?;
             Ok(())
@@ -214,7 +215,7 @@ fn search() -> Result<f64> {
 fn reranking(model: &dyn Reranker, lengths: Lengths) -> Result<f64> {
     let words = |tokens: f64| vec!["list"; self::tokens(tokens)].join(" ");
     let (query, document) = (words(lengths.query), words(lengths.document));
-    rate(Limits { seconds: RERANK, first: rayon::current_num_threads(), most: 64 }, &mut |pairs| {
+    rate(RateLimits { seconds: RERANK, first: rayon::current_num_threads(), most: 64 }, &mut |pairs| {
         let texts = vec![(query.as_str(), document.as_str()); pairs];
         timed(pairs, || {
             model.score(&texts, &mut silent).map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -223,10 +224,10 @@ fn reranking(model: &dyn Reranker, lengths: Lengths) -> Result<f64> {
     })
 }
 
-fn timed(amount: usize, work: impl FnOnce() -> Result<()>) -> Result<Pass> {
+fn timed(amount: usize, work: impl FnOnce() -> Result<()>) -> Result<TimedPass> {
     let started = Instant::now();
     work()?;
-    Ok(Pass { amount: amount as f64, seconds: started.elapsed().as_secs_f64() })
+    Ok(TimedPass { amount: amount as f64, seconds: started.elapsed().as_secs_f64() })
 }
 
 /// A mean length as that of a text.

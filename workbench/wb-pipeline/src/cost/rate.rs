@@ -4,28 +4,28 @@ use anyhow::Result;
 
 /// One pass: how much was done, in how many seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pass {
+pub struct TimedPass {
     /// Tokens, pairs, products: whatever the speed is a speed of.
     pub amount: f64,
-    /// On the clock.
+    /// Seconds on the clock.
     pub seconds: f64,
 }
 
-/// How much time a measurement has, and between which sizes its passes lie.
+/// Limits of a measurement: its time, and the sizes of its passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
-    /// No pass begins after this.
+pub struct RateLimits {
+    /// Seconds after which no pass begins.
     pub seconds: f64,
     /// The size of the first pass.
     pub first: usize,
-    /// No pass is larger.
+    /// The size of the largest pass.
     pub most: usize,
 }
 
 /// Passes of one size whose median is the speed.
 const PASSES: usize = 3;
 
-impl Pass {
+impl TimedPass {
     fn rate(self) -> f64 {
         // A clock that did not move says only that it was quick.
         self.amount / self.seconds.max(1e-9)
@@ -35,7 +35,7 @@ impl Pass {
 /// Amount a second. Passes double in size while one takes less than a sixteenth of the time, because small ones measure
 /// how threads are woken; then the median of three is taken, the first of which also touches fresh memory. Where the time
 /// is up before that, the last pass is what there is: a single one on a slow machine.
-pub fn rate(limits: Limits, work: &mut dyn FnMut(usize) -> Result<Pass>) -> Result<f64> {
+pub fn rate(limits: RateLimits, work: &mut dyn FnMut(usize) -> Result<TimedPass>) -> Result<f64> {
     let (mut size, mut spent) = (limits.first.min(limits.most).max(1), 0.0);
     let mut rates: Vec<f64> = Vec::new();
     loop {
@@ -63,48 +63,48 @@ mod tests {
     use super::*;
 
     /// Passes of a machine that takes so many seconds for each unit and so many for each pass; the sizes asked for.
-    fn measured(limits: Limits, each: f64, start: f64) -> (f64, Vec<usize>) {
+    fn measured(limits: RateLimits, each: f64, start: f64) -> (f64, Vec<usize>) {
         let mut sizes = Vec::new();
         let found = rate(limits, &mut |size| {
             sizes.push(size);
-            Ok(Pass { amount: size as f64, seconds: start + each * size as f64 })
+            Ok(TimedPass { amount: size as f64, seconds: start + each * size as f64 })
         });
         (found.unwrap(), sizes)
     }
 
     #[test]
     fn one_pass_that_takes_too_long_is_all() {
-        let (rate, sizes) = measured(Limits { seconds: 2.0, first: 8, most: 64 }, 1.0, 0.0);
+        let (rate, sizes) = measured(RateLimits { seconds: 2.0, first: 8, most: 64 }, 1.0, 0.0);
         assert_eq!((rate, sizes), (1.0, vec![8]));
     }
 
     #[test]
     fn small_passes_grow_until_they_tell() {
         // 1.6 seconds: passes under 0.1 s grow. At 64 a pass takes 0.128 s.
-        let (rate, sizes) = measured(Limits { seconds: 1.6, first: 8, most: 1000 }, 0.002, 0.0);
+        let (rate, sizes) = measured(RateLimits { seconds: 1.6, first: 8, most: 1000 }, 0.002, 0.0);
         assert!((rate - 500.0).abs() < 1e-9, "{rate}");
         assert_eq!(sizes, [8, 16, 32, 64, 64, 64]);
     }
 
     #[test]
     fn they_grow_no_larger_than_what_there_is() {
-        let (_, sizes) = measured(Limits { seconds: 1.0, first: 8, most: 20 }, 1e-6, 0.0);
+        let (_, sizes) = measured(RateLimits { seconds: 1.0, first: 8, most: 20 }, 1e-6, 0.0);
         assert_eq!(sizes, [8, 16, 20, 20, 20]);
-        let (_, sizes) = measured(Limits { seconds: 1.0, first: 8, most: 4 }, 1e-6, 0.0);
+        let (_, sizes) = measured(RateLimits { seconds: 1.0, first: 8, most: 4 }, 1e-6, 0.0);
         assert_eq!(sizes, [4, 4, 4]);
     }
 
     #[test]
     fn the_median_leaves_the_slow_first_pass_out() {
         let mut seconds = [3.0, 1.0, 1.1].into_iter();
-        let limits = Limits { seconds: 10.0, first: 10, most: 10 };
-        let found = rate(limits, &mut |_| Ok(Pass { amount: 11.0, seconds: seconds.next().unwrap() })).unwrap();
+        let limits = RateLimits { seconds: 10.0, first: 10, most: 10 };
+        let found = rate(limits, &mut |_| Ok(TimedPass { amount: 11.0, seconds: seconds.next().unwrap() })).unwrap();
         assert!((found - 10.0).abs() < 1e-9, "{found}");
     }
 
     #[test]
     fn the_first_error_ends_it() {
-        let limits = Limits { seconds: 1.0, first: 1, most: 1 };
+        let limits = RateLimits { seconds: 1.0, first: 1, most: 1 };
         assert!(rate(limits, &mut |_| anyhow::bail!("it broke")).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! How many pairs and texts an experiment has: counted where its pairs are prepared, assumed from files where they are not.
+//! Numbers of pairs and texts of an experiment: counted where its pairs are prepared, assumed from files where they
+//! are not.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use wb_bench::BenchmarkConfig;
 use wb_data::split::SplitConfig;
 
 use super::{
-    estimate::{Bench, Reading},
+    estimate::{BenchWork, Reading},
     files,
 };
 use crate::{
@@ -22,26 +23,26 @@ const COSQA_QUERIES: f64 = 1000.0;
 
 /// Pairs of each split.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Sizes {
-    /// To learn from.
+pub struct PairCounts {
+    /// Pairs to learn from.
     pub train: f64,
-    /// To validate on while training.
+    /// Pairs to validate on while training.
     pub validation: f64,
-    /// To measure on.
+    /// Pairs to measure on.
     pub test: f64,
-    /// Whether they come from sizes of files, before any gate.
+    /// True where the numbers come from sizes of files, before any gate.
     pub assumed: bool,
 }
 
-impl Sizes {
-    /// Those of prepared pairs, by their card.
+impl PairCounts {
+    /// Numbers of prepared pairs, by their card.
     pub fn prepared(folder: &Path) -> Result<Self> {
         let card = data::card(folder)?;
         let of = |name: &str| card.splits.get(name).map_or(0.0, |split| split.pairs as f64);
         Ok(Self { train: of("train"), validation: of("validation"), test: of("test"), assumed: false })
     }
 
-    /// Those that splits make of so many pairs, none of which a gate throws away.
+    /// Numbers that splits make of so many pairs, none of which a gate throws away.
     pub fn of(split: &SplitConfig, pairs: f64) -> Self {
         let at_most = |pairs: f64, most: usize| if most == 0 { pairs } else { pairs.min(most as f64) };
         Self {
@@ -53,7 +54,7 @@ impl Sizes {
     }
 }
 
-/// What there is to read, and the pairs that it is assumed to hold; no pairs where a source does not tell.
+/// Bytes to read, and the pairs that they are assumed to hold; no pairs where a source does not tell.
 pub fn sources(sources: &[SourceChoice]) -> Result<(Reading, Option<f64>)> {
     let mut reading = Reading { threads: rayon::current_num_threads() as f64, ..Reading::default() };
     let mut pairs = 0.0;
@@ -77,13 +78,13 @@ pub fn assumed_pairs(source: &SourceChoice) -> Result<Option<f64>> {
 }
 
 /// The benchmarks of an experiment, `test` being its own test pairs where their number is known.
-pub fn benches(experiment: &Experiment, test: Option<f64>) -> Result<Vec<Bench>> {
+pub fn benches(experiment: &Experiment, test: Option<f64>) -> Result<Vec<BenchWork>> {
     let measured = &experiment.bench.contestants;
     let trained = measured.contains(&ContestantName::Trained) || measured.contains(&ContestantName::Fused);
     let encoders = f64::from(u8::from(trained)) + f64::from(u8::from(measured.contains(&ContestantName::Untrained)));
     let bench = |entry: &BenchEntry| {
         let name = entry.benchmark.benchmark().card().name.to_owned();
-        Ok(Bench { name, texts: texts(entry, test)?, encoders })
+        Ok(BenchWork { name, texts: texts(entry, test)?, encoders })
     };
     experiment.bench.benchmarks.iter().map(bench).collect()
 }
@@ -122,17 +123,17 @@ mod tests {
     #[test]
     fn splits_are_shares_of_all_pairs_and_have_limits() {
         let shares = serde_json::from_str(r#"{"validation": 0.1, "test": 0.2, "max_test": 150}"#).unwrap();
-        let sizes = Sizes::of(&shares, 1000.0);
+        let sizes = PairCounts::of(&shares, 1000.0);
         assert!((sizes.train - 700.0).abs() < 1e-9, "{sizes:?}");
         assert_eq!((sizes.validation, sizes.test, sizes.assumed), (100.0, 150.0, true));
-        assert_eq!(Sizes::of(&shares, 0.0).train, 0.0);
+        assert_eq!(PairCounts::of(&shares, 0.0).train, 0.0);
     }
 
     #[test]
     fn a_benchmark_is_counted_once_for_each_encoder() {
         let mut experiment = Experiment::default();
         let found = benches(&experiment, Some(80.0)).unwrap();
-        assert_eq!(found, [Bench { name: "pairs".to_owned(), texts: Some((80.0, 80.0)), encoders: 2.0 }]);
+        assert_eq!(found, [BenchWork { name: "pairs".to_owned(), texts: Some((80.0, 80.0)), encoders: 2.0 }]);
         experiment.bench.contestants = vec![ContestantName::Bm25, ContestantName::Fused];
         assert_eq!(benches(&experiment, None).unwrap()[0].encoders, 1.0);
         assert_eq!(benches(&experiment, None).unwrap()[0].texts, None);

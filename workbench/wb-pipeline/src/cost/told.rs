@@ -3,21 +3,21 @@
 use wb_core::quantities::{DAY, about, about_bytes, about_duration, count};
 
 use super::{
-    Cost,
-    estimate::{self, Bench, Mining, Reading, Stage, Training},
+    ExperimentCost,
+    estimate::{self, BenchWork, MiningWork, Reading, StageCost, TrainingWork},
     lengths::Lengths,
-    memory::Memory,
+    memory::MemoryCost,
     probe::Rates,
-    sizes::Sizes,
+    sizes::PairCounts,
 };
 
-/// What each line begins with.
+/// Beginning of each line.
 const HEAD: &str = "cost      ";
 /// The hint for who has a day or more to wait.
 const GPU: &str = "a GPU build: cargo install --path workbench/wb --features cuda";
 
 /// All lines: memory, speeds, each stage, all together.
-pub fn lines(cost: &Cost) -> Vec<String> {
+pub fn lines(cost: &ExperimentCost) -> Vec<String> {
     let mut lines = vec![line("memory", &memory(&cost.memory, cost.texts()))];
     let Some(rates) = &cost.rates else {
         lines.push(line("time", &format!("not measured: {}", cost.unmeasured)));
@@ -37,7 +37,7 @@ pub fn lines(cost: &Cost) -> Vec<String> {
 }
 
 /// Time in all, in one sentence: `about 40 seconds here`. From a day on a processor it names a quicker way.
-pub fn in_all(stages: &[Stage], rates: &Rates, by_tokens: bool) -> String {
+pub fn in_all(stages: &[StageCost], rates: &Rates, by_tokens: bool) -> String {
     let total = estimate::total(stages);
     let known = if stages.iter().all(|stage| stage.seconds.is_some()) { "" } else { ", as far as it is known" };
     let mut told = format!("{} here{known}", about_duration(total));
@@ -64,7 +64,7 @@ fn line(name: &str, text: &str) -> String {
     format!("{HEAD}{name:<11} {text}")
 }
 
-fn memory(memory: &Memory, texts: f64) -> String {
+fn memory(memory: &MemoryCost, texts: f64) -> String {
     let parts = [
         (memory.weights, "weights, gradients and optimizer".to_owned()),
         (memory.copies, "weights as they are computed with".to_owned()),
@@ -78,7 +78,7 @@ fn memory(memory: &Memory, texts: f64) -> String {
     format!("about {} while training: {}", about_bytes(memory.total() + texts), told.collect::<Vec<_>>().join(", "))
 }
 
-fn of_stage(stage: &Stage, bench: Option<&Bench>, cost: &Cost) -> String {
+fn of_stage(stage: &StageCost, bench: Option<&BenchWork>, cost: &ExperimentCost) -> String {
     let work = &cost.planning.work;
     let what =
         match stage.name.as_str() {
@@ -105,7 +105,7 @@ fn reading(reading: Reading) -> String {
     format!("assumed, from {} of files", about_bytes(reading.code + reading.records))
 }
 
-fn mining(mining: Mining) -> String {
+fn mining(mining: MiningWork) -> String {
     let mut told = match (mining.embeds, mining.by_own) {
         (false, _) => "not reckoned: no encoder ranks".to_owned(),
         (true, true) => format!("{} pairs embedded and searched", about(mining.pairs)),
@@ -120,13 +120,13 @@ fn mining(mining: Mining) -> String {
     told
 }
 
-fn training(training: &Training, lengths: Lengths) -> String {
+fn training(training: &TrainingWork, lengths: Lengths) -> String {
     let a_step = training.pairs * training.accumulate;
     format!("{} steps of {} pairs, {} tokens", count(training.steps()), count(a_step), count(training.tokens(lengths)))
 }
 
-/// What of a training's size is not known but taken for granted.
-fn assumed(sizes: Option<Sizes>, lengths: Lengths) -> String {
+/// Sizes of a training that are not known but taken for granted.
+fn assumed(sizes: Option<PairCounts>, lengths: Lengths) -> String {
     let mut told = Vec::new();
     if let Some(sizes) = sizes.filter(|sizes| sizes.assumed) {
         told.push(format!("{} pairs by the sizes of their files, before any gate", about(sizes.train)));
@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use crate::cost::estimate::tests::{lengths, rates};
 
-    fn stage(name: &str, seconds: Option<f64>) -> Stage {
-        Stage { name: name.to_owned(), seconds }
+    fn stage(name: &str, seconds: Option<f64>) -> StageCost {
+        StageCost { name: name.to_owned(), seconds }
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
             speed(&rates()),
             "1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s"
         );
-        let memory = Memory { weights: 5e8, kept: 6e8, batch: 2e7, part_tokens: 8192.0, ..Memory::default() };
+        let memory = MemoryCost { weights: 5e8, kept: 6e8, batch: 2e7, part_tokens: 8192.0, ..MemoryCost::default() };
         assert_eq!(
             super::memory(&memory, 8e7),
             "about 1.2 GB while training: 500 MB weights, gradients and optimizer, 600 MB activations of 8,200 tokens, \
@@ -177,11 +177,12 @@ mod tests {
 
     #[test]
     fn what_is_assumed_is_said() {
-        let train = Training { stages: vec![(22_000.0, 7.0)], pairs: 64.0, accumulate: 4.0, ..Training::default() };
+        let train =
+            TrainingWork { stages: vec![(22_000.0, 7.0)], pairs: 64.0, accumulate: 4.0, ..TrainingWork::default() };
         // 22,000 · 256 · (20 + 8 · 100)
         assert_eq!(training(&train, lengths()), "22,000 steps of 256 pairs, 4.6 billion tokens");
         assert_eq!(assumed(None, lengths()), "");
-        let sizes = Sizes { train: 1.9e6, assumed: true, ..Sizes::default() };
+        let sizes = PairCounts { train: 1.9e6, assumed: true, ..PairCounts::default() };
         let unknown = Lengths { assumed: true, ..lengths() };
         assert_eq!(
             assumed(Some(sizes), unknown),
@@ -191,12 +192,12 @@ mod tests {
 
     #[test]
     fn mining_says_who_ranks() {
-        let own = Mining { pairs: 12_345.0, embeds: true, by_own: true, rescored: 0.0, times: 1.0 };
+        let own = MiningWork { pairs: 12_345.0, embeds: true, by_own: true, rescored: 0.0, times: 1.0 };
         assert_eq!(mining(own), "12,000 pairs embedded and searched");
         assert_eq!(
-            mining(Mining { by_own: false, rescored: 101.0, times: 2.0, ..own }),
+            mining(MiningWork { by_own: false, rescored: 101.0, times: 2.0, ..own }),
             "not reckoned: another encoder ranks 12,000 pairs; 101 documents a query read by a cross-encoder; 2 times"
         );
-        assert_eq!(mining(Mining { embeds: false, ..own }), "not reckoned: no encoder ranks");
+        assert_eq!(mining(MiningWork { embeds: false, ..own }), "not reckoned: no encoder ranks");
     }
 }

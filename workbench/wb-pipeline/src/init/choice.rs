@@ -1,4 +1,4 @@
-//! Which recipe fits the time, and for how long it trains.
+//! The choice of the recipe that fits the time, and of how long it trains.
 
 use anyhow::Result;
 use wb_core::quantities::about_duration;
@@ -9,10 +9,10 @@ use super::recipe::Recipe;
 const SPENT: f64 = 0.8;
 /// Epochs where pairs are many.
 const EPOCHS: f64 = 3.0;
-/// Where they are few, as many epochs as make so many steps.
+/// Steps that pairs are trained on for where they are few: as many epochs as make so many.
 const STEPS: f64 = 200.0;
 
-/// What one epoch of a recipe takes on this machine, in seconds.
+/// Seconds that one epoch of a recipe takes on this machine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reckoned {
     /// Reading and cleaning.
@@ -29,18 +29,18 @@ pub struct Reckoned {
 
 /// A recipe with its length.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
-    /// Which.
+pub struct RecipeChoice {
+    /// The recipe.
     pub recipe: Recipe,
     /// Passes over the pairs.
     pub epochs: u64,
     /// Steps after which training ends; 0 where the epochs say so.
     pub max_steps: u64,
-    /// What an epoch of it takes.
+    /// Seconds that an epoch of it takes.
     pub reckoned: Reckoned,
 }
 
-impl Choice {
+impl RecipeChoice {
     /// One pass, to be reckoned.
     pub fn one_epoch(recipe: Recipe) -> Self {
         Self { recipe, epochs: 1, max_steps: 0, reckoned: Reckoned::default() }
@@ -69,12 +69,12 @@ pub fn choose(
     minutes: u32,
     recipes: Vec<Recipe>,
     reckon: &mut dyn FnMut(Recipe) -> Result<Reckoned>,
-) -> Result<Choice> {
-    let mut last = Choice::one_epoch(Recipe::Bag);
+) -> Result<RecipeChoice> {
+    let mut last = RecipeChoice::one_epoch(Recipe::Bag);
     for recipe in recipes {
-        last = Choice { reckoned: reckon(recipe.clone())?, ..Choice::one_epoch(recipe) };
+        last = RecipeChoice { reckoned: reckon(recipe.clone())?, ..RecipeChoice::one_epoch(recipe) };
         if let Some((epochs, max_steps)) = fitting(&last.recipe, &last.reckoned, f64::from(minutes) * 60.0) {
-            return Ok(Choice { epochs, max_steps, ..last });
+            return Ok(RecipeChoice { epochs, max_steps, ..last });
         }
     }
     Ok(last)
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn seconds_are_those_of_what_was_chosen() {
         let reckoned = Reckoned { data: 20.0, bench: 40.0, epoch: 100.0, steps: 50.0, speed: String::new() };
-        let choice = Choice { recipe: Recipe::Bag, epochs: 3, max_steps: 0, reckoned };
+        let choice = RecipeChoice { recipe: Recipe::Bag, epochs: 3, max_steps: 0, reckoned };
         assert_eq!((choice.training(), choice.seconds()), (300.0, 360.0));
-        let cut = Choice { epochs: 1, max_steps: 20, ..choice };
+        let cut = RecipeChoice { epochs: 1, max_steps: 20, ..choice };
         assert_eq!((cut.training(), cut.seconds()), (40.0, 100.0));
         assert_eq!(cut.time(), "about 1.7 minutes here");
     }

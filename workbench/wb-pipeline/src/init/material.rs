@@ -1,4 +1,4 @@
-//! What the code or the pairs of `wb init` hold: looked at before anything is chosen.
+//! Contents of the code or the pairs of `wb init`: looked at before anything is chosen.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -22,7 +22,7 @@ const ENDINGS: [&str; 4] = [".jsonl", ".json", ".parquet", ".csv"];
 
 /// Code or pairs, as they were named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Data {
+pub enum DataChoice {
     /// A folder of source code.
     Code(String),
     /// A file of pairs.
@@ -31,8 +31,8 @@ pub enum Data {
     Registry,
 }
 
-impl Data {
-    /// What was typed: nothing is the registry, a file of pairs goes by its ending, all else is a folder of code.
+impl DataChoice {
+    /// Reads what was typed: nothing is the registry, a file of pairs goes by its ending, all else is a folder of code.
     pub fn of_text(text: &str) -> Self {
         let text = text.trim();
         let name = text.to_lowercase();
@@ -49,33 +49,33 @@ impl Data {
 
 /// Code or pairs that are there.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Material {
-    /// How many pairs, before any gate.
+pub struct InitMaterial {
+    /// Number of pairs, before any gate.
     pub pairs: f64,
-    /// Whether they were counted, and not reckoned from the sizes of files.
+    /// True where they were counted, and not reckoned from the sizes of files.
     pub counted: bool,
-    /// Whether pairs are split one by one, because there are too few groups to hold some out.
+    /// True where pairs are split one by one, because there are too few groups to hold some out.
     pub by_pair: bool,
     /// A name for an experiment with it.
     pub name: String,
-    /// In words: `the code in ../my-project`.
+    /// The material in words: `the code in ../my-project`.
     pub what: String,
     /// The source, as YAML in one line.
     pub source: String,
 }
 
-impl Material {
+impl InitMaterial {
     /// Looks at it; what is not there, holds no code, or lacks a field is an error.
-    pub fn look(data: &Data) -> Result<Self> {
+    pub fn look(data: &DataChoice) -> Result<Self> {
         match data {
-            Data::Code(path) => code(path),
-            Data::Pairs(path) => pairs(path),
-            Data::Registry => registry(),
+            DataChoice::Code(path) => code(path),
+            DataChoice::Pairs(path) => pairs(path),
+            DataChoice::Registry => registry(),
         }
     }
 }
 
-fn code(path: &str) -> Result<Material> {
+fn code(path: &str) -> Result<InitMaterial> {
     let tree = TreeConfig { path: Some(path.to_owned()), ..TreeConfig::default() };
     let files = tree_files(&tree)?.files;
     let bytes: u64 = files.iter().filter_map(|file| fs::metadata(&file.absolute).ok()).map(|file| file.len()).sum();
@@ -87,7 +87,7 @@ fn code(path: &str) -> Result<Material> {
     enough(path, pairs, "documented functions")?;
     let folder = Path::new(path).canonicalize().ok();
     let name = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    Ok(Material {
+    Ok(InitMaterial {
         pairs,
         counted,
         by_pair: groups.len() < GROUPS,
@@ -97,13 +97,13 @@ fn code(path: &str) -> Result<Material> {
     })
 }
 
-fn registry() -> Result<Material> {
+fn registry() -> Result<InitMaterial> {
     let tree = TreeConfig::default();
     let files = tree_files(&tree)?.files;
     let groups: BTreeSet<&str> = files.iter().map(|file| family(&file.origin.group)).collect();
     let pairs = cost::assumed_pairs(&SourceChoice::Code(tree))?.unwrap_or(0.0);
     enough("Cargo's registry", pairs, "documented functions")?;
-    Ok(Material {
+    Ok(InitMaterial {
         pairs,
         counted: false,
         by_pair: groups.len() < GROUPS,
@@ -113,7 +113,7 @@ fn registry() -> Result<Material> {
     })
 }
 
-fn pairs(path: &str) -> Result<Material> {
+fn pairs(path: &str) -> Result<InitMaterial> {
     let source = SourceChoice::of_file(Path::new(path))?;
     let (mut seen, mut groups) = (0, BTreeSet::new());
     let mut take = |pair: wb_core::Pair| {
@@ -138,7 +138,7 @@ fn pairs(path: &str) -> Result<Material> {
         _ => "jsonl",
     };
     let file = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Material {
+    Ok(InitMaterial {
         pairs,
         counted: !more,
         by_pair: groups.len() < GROUPS,
@@ -190,44 +190,46 @@ mod tests {
     #[test]
     fn a_file_of_pairs_is_counted_or_reckoned() {
         let (_folder, path) = file("my.pairs.jsonl", &records(60));
-        let found = Material::look(&Data::Pairs(path.clone())).unwrap();
+        let found = InitMaterial::look(&DataChoice::Pairs(path.clone())).unwrap();
         assert_eq!((found.pairs, found.counted, found.by_pair, found.name.as_str()), (60.0, true, false, "my"));
         assert_eq!(found.source, format!("jsonl: {{ path: {} }}", quoted(&path).unwrap()));
         let (_folder, path) = file("many.jsonl", &records(5000));
-        let found = Material::look(&Data::Pairs(path)).unwrap();
+        let found = InitMaterial::look(&DataChoice::Pairs(path)).unwrap();
         assert!(!found.counted && (4900.0..5100.0).contains(&found.pairs), "{found:?}");
     }
 
     #[test]
     fn what_cannot_be_trained_on_is_refused() {
-        let told = |data: &Data| crate::output::in_one_line(&Material::look(data).unwrap_err());
+        let told = |data: &DataChoice| crate::output::in_one_line(&InitMaterial::look(data).unwrap_err());
         let (_folder, path) = file("few.jsonl", &records(3));
-        assert!(told(&Data::Pairs(path)).contains("has 3 pairs, expected at least 50"));
+        assert!(told(&DataChoice::Pairs(path)).contains("has 3 pairs, expected at least 50"));
         let (_folder, path) = file("other.jsonl", "{\"question\": \"a\", \"positive\": \"b\"}\n");
-        assert!(told(&Data::Pairs(path)).contains("anchor"));
-        assert!(told(&Data::Pairs("notes.txt".to_owned())).contains("expected a file of pairs"));
-        assert!(told(&Data::Pairs("nowhere.jsonl".to_owned())).contains("nowhere.jsonl"));
-        assert!(told(&Data::Code("nowhere".to_owned())).contains("nowhere is not a folder"));
+        assert!(told(&DataChoice::Pairs(path)).contains("anchor"));
+        assert!(told(&DataChoice::Pairs("notes.txt".to_owned())).contains("expected a file of pairs"));
+        assert!(told(&DataChoice::Pairs("nowhere.jsonl".to_owned())).contains("nowhere.jsonl"));
+        assert!(told(&DataChoice::Code("nowhere".to_owned())).contains("nowhere is not a folder"));
         let (folder, _) = file("notes.txt", "no code");
-        assert!(told(&Data::Code(folder.path().display().to_string())).contains("has no source file in rust, python"));
+        assert!(
+            told(&DataChoice::Code(folder.path().display().to_string())).contains("has no source file in rust, python")
+        );
         let (folder, _) =
             file("one.py", "def f():\n    \"\"\"Returns the number one, always and at once.\"\"\"\n    return 1\n");
-        assert!(told(&Data::Code(folder.path().display().to_string())).contains("expected at least 50"));
+        assert!(told(&DataChoice::Code(folder.path().display().to_string())).contains("expected at least 50"));
     }
 
     #[test]
     fn data_goes_by_what_was_typed() {
         let rows = [
-            ("", Data::Registry),
-            ("  \n", Data::Registry),
-            ("../my-project", Data::Code("../my-project".to_owned())),
-            (" pairs.jsonl\n", Data::Pairs("pairs.jsonl".to_owned())),
-            ("a b/pairs.JSONL.gz", Data::Pairs("a b/pairs.JSONL.gz".to_owned())),
-            ("x.parquet", Data::Pairs("x.parquet".to_owned())),
-            ("x.csv", Data::Pairs("x.csv".to_owned())),
+            ("", DataChoice::Registry),
+            ("  \n", DataChoice::Registry),
+            ("../my-project", DataChoice::Code("../my-project".to_owned())),
+            (" pairs.jsonl\n", DataChoice::Pairs("pairs.jsonl".to_owned())),
+            ("a b/pairs.JSONL.gz", DataChoice::Pairs("a b/pairs.JSONL.gz".to_owned())),
+            ("x.parquet", DataChoice::Pairs("x.parquet".to_owned())),
+            ("x.csv", DataChoice::Pairs("x.csv".to_owned())),
         ];
         for (text, expected) in rows {
-            assert_eq!(Data::of_text(text), expected, "{text:?}");
+            assert_eq!(DataChoice::of_text(text), expected, "{text:?}");
         }
     }
 

@@ -12,12 +12,12 @@ use anyhow::{Context, Result};
 use self::choice::{Reckoned, choose};
 use crate::{
     config::Experiment,
-    cost::{self, Known},
+    cost::{self, KnownData},
 };
 
 pub use self::{
-    choice::Choice,
-    material::{Data, Material, as_name},
+    choice::RecipeChoice,
+    material::{DataChoice, InitMaterial, as_name},
     recipe::{Draft, Recipe},
     yaml::shell,
 };
@@ -28,7 +28,7 @@ impl Draft {
     /// # Errors
     ///
     /// If this machine cannot be measured, or the text is no experiment.
-    pub fn chosen(&self) -> Result<(String, Choice)> {
+    pub fn chosen(&self) -> Result<(String, RecipeChoice)> {
         let recipes = self.candidates(recipe::minilm);
         let chosen = choose(self.minutes, recipes, &mut |recipe| reckon(self, recipe))?;
         let text = yaml::text(self, &chosen);
@@ -37,11 +37,11 @@ impl Draft {
     }
 }
 
-/// What one epoch of a recipe takes on this machine.
+/// Measures what one epoch of a recipe takes on this machine.
 fn reckon(draft: &Draft, recipe: Recipe) -> Result<Reckoned> {
-    let one_epoch = yaml::text(draft, &Choice::one_epoch(recipe));
+    let one_epoch = yaml::text(draft, &RecipeChoice::one_epoch(recipe));
     let experiment = checked(&one_epoch, &draft.file)?;
-    let known = Known { folder: Path::new(""), steps: None, pairs: Some(draft.material.pairs) };
+    let known = KnownData { folder: Path::new(""), steps: None, pairs: Some(draft.material.pairs) };
     let cost = cost::reckon(&experiment, known, true)?;
     let (speed, stages) = (cost.speed()?, cost.stages());
     let seconds = |name: &str| -> f64 {
@@ -51,7 +51,7 @@ fn reckon(draft: &Draft, recipe: Recipe) -> Result<Reckoned> {
         data: seconds("data"),
         epoch: seconds("train"),
         bench: seconds("bench"),
-        steps: cost.work().training.as_ref().map_or(1.0, cost::Training::steps),
+        steps: cost.work().training.as_ref().map_or(1.0, cost::TrainingWork::steps),
         speed,
     })
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use wb_core::quantities;
 use wb_encoder::DeviceConfig;
 
-use super::{choice::Choice, material::Material};
+use super::{choice::RecipeChoice, material::InitMaterial};
 use crate::output;
 
 /// all-MiniLM-L6-v2 on the hub.
@@ -15,7 +15,7 @@ pub const MINILM: &str = "sentence-transformers/all-MiniLM-L6-v2";
 
 /// A small transformer from scratch is no better than a bag with fewer pairs (reports/LOG.md, 2026-11-22).
 const TRANSFORMER_PAIRS: f64 = 100_000.0;
-/// In less time than this none but the bag is worth a try.
+/// Minutes below which none but the bag is worth a try.
 const LEAST_MINUTES: u32 = 5;
 
 /// A kind of encoder with the way to train it.
@@ -29,19 +29,19 @@ pub enum Recipe {
     Bag,
 }
 
-/// What a file is written for.
+/// Answers that a file is written for.
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The experiment's name.
     pub name: String,
-    /// Where it will stand.
+    /// Path of the file to be.
     pub file: PathBuf,
-    /// Where to compute.
+    /// The device.
     pub device: DeviceConfig,
-    /// How long a run may take.
+    /// Minutes that a run may take.
     pub minutes: u32,
     /// The code or pairs.
-    pub material: Material,
+    pub material: InitMaterial,
 }
 
 impl Draft {
@@ -80,20 +80,20 @@ impl Draft {
     }
 
     /// The recipe and its data in a few words.
-    pub fn summary(&self, choice: &Choice) -> String {
+    pub fn summary(&self, choice: &RecipeChoice) -> String {
         format!("{} on {}", choice.recipe.name(), self.material.what)
     }
 
     /// The data in a few words, with its size.
     pub fn data(&self) -> String {
-        let Material { what, pairs, counted, .. } = &self.material;
+        let InitMaterial { what, pairs, counted, .. } = &self.material;
         let pairs = if *counted { format!("{pairs:.0}") } else { format!("about {}", quantities::about(*pairs)) };
         format!("{what}: {pairs} pairs before any gate")
     }
 }
 
 impl Recipe {
-    /// In words.
+    /// The recipe in words.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Lora => "all-MiniLM-L6-v2 with LoRA",
@@ -135,7 +135,7 @@ pub(super) mod tests {
             file: PathBuf::from("mine.yaml"),
             device: DeviceConfig::Cpu,
             minutes,
-            material: Material {
+            material: InitMaterial {
                 pairs,
                 counted: true,
                 by_pair: true,

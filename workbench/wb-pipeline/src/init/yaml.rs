@@ -5,16 +5,16 @@ use std::path::Path;
 use wb_core::quantities::about_duration;
 
 use super::{
-    choice::Choice,
+    choice::RecipeChoice,
     recipe::{Draft, MINILM, Recipe},
 };
 
 /// The whole text; for the same draft and choice the same.
-pub fn text(draft: &Draft, choice: &Choice) -> String {
+pub fn text(draft: &Draft, choice: &RecipeChoice) -> String {
     [head(draft, choice), data(draft), encoder(&choice.recipe), train(draft, choice), bench()].join("\n")
 }
 
-fn head(draft: &Draft, choice: &Choice) -> String {
+fn head(draft: &Draft, choice: &RecipeChoice) -> String {
     let Draft { name, file, device, minutes, .. } = draft;
     let file = shell(file);
     let asked = if *minutes == 1 { "1 minute was".to_owned() } else { format!("{minutes} minutes were") };
@@ -27,7 +27,7 @@ fn head(draft: &Draft, choice: &Choice) -> String {
          #\n\
          # Needs: {needs}.\n\
          # Cost: {time}, where {asked} asked for{over}: pairs {data}, training {training}, benchmark {bench}.\n\
-         # Measured by `wb init`: {speed}.\n\
+         # MeasuredBenchmark by `wb init`: {speed}.\n\
          #\n\
          #   wb check {file}\n\
          #   wb run {file}\n\
@@ -94,7 +94,7 @@ fn encoder(recipe: &Recipe) -> String {
     }
 }
 
-fn train(draft: &Draft, choice: &Choice) -> String {
+fn train(draft: &Draft, choice: &RecipeChoice) -> String {
     let both = "{ mnrl: { scale: 20, directions: [query_to_doc, doc_to_query], partition: per_direction } }";
     let (loss, optimizer) = match &choice.recipe {
         Recipe::Lora => ("{ mnrl: { scale: 20 } }", "{ adamw: { learning_rate: 5.0e-4, weight_decay: 0.01 } }"),
@@ -152,10 +152,10 @@ mod tests {
     };
     use crate::config::{Experiment, ModelChoice};
 
-    fn choice(recipe: Recipe) -> Choice {
+    fn choice(recipe: Recipe) -> RecipeChoice {
         let speed = "1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s".to_owned();
         let reckoned = Reckoned { data: 2.0, epoch: 10.0, bench: 3.0, steps: 20.0, speed };
-        Choice { recipe, epochs: 3, max_steps: 0, reckoned }
+        RecipeChoice { recipe, epochs: 3, max_steps: 0, reckoned }
     }
 
     fn experiment(text: &str) -> Experiment {
@@ -170,7 +170,7 @@ mod tests {
         #
         # Needs: the code in ../code: 300 pairs before any gate; no model and no network.
         # Cost: about 35 seconds here, where 2 minutes were asked for: pairs about 2 seconds, training about 30 seconds, benchmark about 3 seconds.
-        # Measured by `wb init`: 1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s.
+        # MeasuredBenchmark by `wb init`: 1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s.
         #
         #   wb check mine.yaml
         #   wb run mine.yaml
@@ -212,7 +212,7 @@ mod tests {
         let Some(pretrained) = made.pretrained() else { panic!("{:?}", made.encoder) };
         assert_eq!(pretrained.to_string(), MINILM);
         assert_eq!((made.train.batch.pairs, made.train.epochs, made.name.as_str()), (64, 3, "mine"));
-        let cut = Choice { epochs: 1, max_steps: 400, ..choice(Recipe::Transformer) };
+        let cut = RecipeChoice { epochs: 1, max_steps: 400, ..choice(Recipe::Transformer) };
         let made = experiment(&text(&draft(2e5, 30), &cut));
         assert_eq!((made.train.max_steps, made.train.batch.pairs), (400, 256));
         assert_eq!(made.data.as_ref().unwrap().split.validation, 0.02);
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_run_that_takes_longer_says_so_in_its_head() {
-        let slow = Choice { epochs: 40, ..choice(Recipe::Bag) };
+        let slow = RecipeChoice { epochs: 40, ..choice(Recipe::Bag) };
         let text = text(&draft(300.0, 2), &slow);
         assert!(text.contains("2 minutes were asked for; it does not get quicker than that: pairs"), "{text}");
     }

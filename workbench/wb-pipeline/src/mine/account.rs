@@ -1,4 +1,4 @@
-//! What is told of a mining: counts, scores, estimates of false negatives, and a sample of pairs.
+//! The account of a mining: counts, scores, estimates of false negatives, and a sample of pairs.
 
 use anyhow::Result;
 use wb_core::{
@@ -11,7 +11,7 @@ use wb_retrieval::mining::{
     estimate::{self, JudgedSample},
 };
 
-use super::{Search, ranker::Ranker};
+use super::{Search, ranker::MiningRanker};
 use crate::output;
 
 /// Pairs that are shown, drawn at random, and those whose negatives come nearest.
@@ -27,7 +27,7 @@ const AT_TAKEN: &str = "between what is taken and what is left, a pair";
 pub fn card(
     search: &Search<'_>,
     mined: &MinedNegatives,
-    ranker: &mut Ranker,
+    ranker: &mut MiningRanker,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<NegativesCard> {
     let (texts, account) = (search.texts, &mined.account);
@@ -76,7 +76,7 @@ fn row(name: &str, of: &Distribution) -> ScoreRow {
 fn estimates(
     search: &Search<'_>,
     mined: &MinedNegatives,
-    ranker: &mut Ranker,
+    ranker: &mut MiningRanker,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<EstimateRow>> {
     let texts = search.texts;
@@ -87,12 +87,12 @@ fn estimates(
     progress(Progress::new("judging negatives", 0, 0));
     let mut rows = Vec::new();
     match ranker {
-        Ranker::Words(_, Some(encoder)) => {
+        MiningRanker::Words(_, Some(encoder)) => {
             let judged = estimate::above_positive_by_vectors(texts, &sample, &**encoder, progress)?;
             rows.push(estimate_row(&format!("{} puts it above the positive", encoder.name()), judged));
         }
-        Ranker::Words(_, None) => {}
-        Ranker::Encoder(_) | Ranker::Vectors(_) => {
+        MiningRanker::Words(_, None) => {}
+        MiningRanker::Encoder(_) | MiningRanker::Vectors(_) => {
             let judged = estimate::above_positive_by_words(texts, &sample, search.experiment.bench.bm25)?;
             rows.push(estimate_row("BM25 puts it above the positive", judged));
         }
@@ -200,7 +200,7 @@ pub fn print(card: &NegativesCard) {
     }
 }
 
-/// Where the same mining on another device may take other documents.
+/// Prints where the same mining on another device may take other documents.
 fn print_ties(card: &NegativesCard) {
     if card.ties.is_empty() {
         return;
@@ -216,7 +216,7 @@ fn print_ties(card: &NegativesCard) {
     }
 }
 
-/// What helps pairs that are short.
+/// Advice for pairs that have fewer negatives than were asked for.
 fn more_places(card: &NegativesCard) -> String {
     let ranked = card.candidates.div_ceil(card.queries.max(1));
     match ranked >= card.documents {

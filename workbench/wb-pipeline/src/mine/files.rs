@@ -26,7 +26,7 @@ enum Kind {
 }
 
 impl Out {
-    /// By the file's name and the format that was asked for: `pairs`, or one of sentence-transformers'.
+    /// Chooses by the file's name and the format that was asked for: `pairs`, or one of sentence-transformers'.
     pub fn new(path: &Path, format: &str, scores: bool) -> Result<Self> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let row_format = Format::ALL.iter().find(|(name, _)| *name == format).map(|(_, format)| *format);
@@ -49,7 +49,7 @@ impl Out {
         Ok(Self { path: path.to_owned(), kind, scores })
     }
 
-    /// Whether it can hold positives among the negatives.
+    /// True where it can hold positives among the negatives.
     pub fn keeps_order(&self) -> bool {
         matches!(self.kind, Kind::Rows(Format::NTuple))
     }

@@ -24,9 +24,9 @@ use wb_retrieval::mining::{
     MinedNegatives, MiningConfig, MiningSetup, MiningTexts, NegativeCandidate, Rescorer, mine_from,
 };
 
-use super::{data::Data, manifest::this_code};
+use super::{data::ExperimentPairs, manifest::this_code};
 use crate::{config::Experiment, output, session::Folders};
-use ranker::Ranker;
+use ranker::MiningRanker;
 use stronger::Stronger;
 
 pub use account::print;
@@ -42,13 +42,13 @@ const CARD: &str = "negatives.json";
 pub struct MinedStage {
     /// The folder: `train.parquet`, `scores.jsonl`, `negatives.json`.
     pub folder: PathBuf,
-    /// Of all that decides the negatives.
+    /// Fingerprint of all that decides the negatives.
     pub fingerprint: Fingerprint,
     /// The account.
     pub card: NegativesCard,
 }
 
-/// What is asked for beside the folder; it is made anew each time.
+/// Files that are asked for beside the folder; they are made anew each time.
 #[derive(Default)]
 pub struct Extras<'a> {
     /// Mined pairs in a file of the user's choice.
@@ -60,14 +60,14 @@ pub struct Extras<'a> {
 /// Mines negatives for an experiment's training pairs, or loads them where that was done before.
 pub fn mine(
     experiment: &Experiment,
-    data: &Data,
+    data: &ExperimentPairs,
     places: Folders<'_>,
     extras: &Extras<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedStage> {
     let config = experiment.negatives.clone().unwrap_or_default();
     progress(Progress::new("opening the retriever", 0, 0));
-    let mut ranker = Ranker::open(experiment, &config, places.runs)?;
+    let mut ranker = MiningRanker::open(experiment, &config, places.runs)?;
     let stronger = Stronger::open(&config, places.datasets)?;
     let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
     let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
@@ -110,10 +110,10 @@ pub fn mine(
 /// The training pairs of a `wb run` with their negatives, where the experiment asks for them.
 pub fn of_experiment(
     experiment: &Experiment,
-    mut data: Data,
+    mut data: ExperimentPairs,
     places: Folders<'_>,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Data> {
+) -> Result<ExperimentPairs> {
     if experiment.negatives.is_none() {
         return Ok(data);
     }
@@ -133,12 +133,12 @@ pub fn of_experiment(
     Ok(data)
 }
 
-/// Of all that decides the negatives: the pairs, the section but for what changes nothing, and what ranks.
+/// Fingerprint of all that decides the negatives: the pairs, the section but for what changes nothing, and what ranks.
 fn fingerprint(
     experiment: &Experiment,
-    data: &Data,
+    data: &ExperimentPairs,
     config: &MiningConfig,
-    ranker: &Ranker,
+    ranker: &MiningRanker,
     stronger: Option<&Stronger<'_>>,
 ) -> Result<Fingerprint> {
     let decides = MiningConfig { ram: MiningConfig::default().ram, ..config.clone() };
@@ -165,14 +165,14 @@ struct Search<'a> {
     texts: &'a MiningTexts<'a>,
     /// Bytes of memory that texts take.
     taken: u64,
-    /// Whose scores decide in place of the ranker's.
+    /// A source of scores that decide in place of the ranker's.
     stronger: Option<&'a Stronger<'a>>,
 }
 
 impl Search<'_> {
     fn mined(
         &self,
-        ranker: &mut Ranker,
+        ranker: &mut MiningRanker,
         datasets: &Path,
         candidates: Option<&Path>,
         progress: &mut dyn FnMut(Progress),

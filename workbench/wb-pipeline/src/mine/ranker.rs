@@ -1,4 +1,4 @@
-//! What ranks documents for a mining: an encoder's vectors, vectors of another program, or words.
+//! Rankers of documents for a mining: an encoder's vectors, vectors of another program, or words.
 
 use std::{
     collections::HashMap,
@@ -20,8 +20,8 @@ use wb_retrieval::{
 use super::Search;
 use crate::{config::Experiment, device, encoder, manifest::this_code};
 
-/// What ranks, and what else may judge.
-pub enum Ranker {
+/// A ranker of documents, and what else may judge.
+pub enum MiningRanker {
     /// Cosines of this encoder's embeddings, or MaxSim of its tokens'.
     Encoder(Box<BiEncoder>),
     /// Cosines of vectors in files.
@@ -30,7 +30,7 @@ pub enum Ranker {
     Words(Bm25Config, Option<Box<BiEncoder>>),
 }
 
-impl Ranker {
+impl MiningRanker {
     /// Opens what a config asks for.
     pub fn open(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> Result<Self> {
         if let Some(vectors) = &config.vectors {
@@ -46,7 +46,7 @@ impl Ranker {
         }
     }
 
-    /// In tables.
+    /// The name in tables.
     pub fn name(&self) -> String {
         match self {
             Self::Encoder(encoder) => encoder.name(),
@@ -55,7 +55,7 @@ impl Ranker {
         }
     }
 
-    /// Of all that decides the scores, and the judgment of the sample.
+    /// Fingerprint of all that decides the scores, and the judgment of the sample.
     pub fn fingerprint(&self, experiment: &Experiment) -> Result<Fingerprint> {
         let mut all = Fingerprint::builder();
         match self {

@@ -17,7 +17,7 @@ use wb_retrieval::mining::{MinedPairs, MiningConfig, Round, mine};
 use super::{corpus, stronger::Stronger};
 use crate::config::Experiment;
 
-/// What is mined with the weights of the moment.
+/// Mining with the weights of the moment.
 pub struct Refresher<'a> {
     pairs: &'a [Pair],
     corpus: Vec<Document>,
@@ -28,8 +28,8 @@ pub struct Refresher<'a> {
 }
 
 impl<'a> Refresher<'a> {
-    /// For an experiment that asks for it; reads the corpus and the cross-encoder, where there are any. A cross-encoder's
-    /// scores are kept in `datasets`: most candidates come again, and are not scored again.
+    /// Opens the mining of an experiment that asks for it: reads the corpus and the cross-encoder, where there are
+    /// any. A cross-encoder's scores are kept in `datasets`: most candidates come again, and are not scored again.
     pub fn open(
         experiment: &'a Experiment,
         pairs: &'a [Pair],

@@ -17,11 +17,11 @@ use crate::{encoder, manifest::this_code, output};
 /// The config path of a cross-encoder.
 const KEY: &str = "negatives.rescore.cross_encoder";
 
-/// Whose scores decide.
+/// A source of scores that decide in place of the ranker's.
 pub enum Stronger<'a> {
-    /// Those in a file.
+    /// Scores in a file.
     File(PathBuf),
-    /// Those of a cross-encoder.
+    /// Scores of a cross-encoder.
     CrossEncoder(Box<KeptScores<'a, CrossEncoder>>),
 }
 
@@ -56,7 +56,7 @@ impl<'a> Stronger<'a> {
         })
     }
 
-    /// The same, which gives up soon after the flag is set.
+    /// Makes it give up soon after the flag is set.
     #[must_use]
     pub fn until(self, stop: &'a AtomicBool) -> Self {
         match self {
@@ -65,7 +65,7 @@ impl<'a> Stronger<'a> {
         }
     }
 
-    /// In tables.
+    /// The name in tables.
     pub fn name(&self) -> String {
         match self {
             Self::File(file) => format!("scores in {}", file.display()),
@@ -73,7 +73,7 @@ impl<'a> Stronger<'a> {
         }
     }
 
-    /// Of all that decides the scores.
+    /// Fingerprint of all that decides the scores.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         match self {
             Self::File(file) => Ok(Fingerprint::of_file(file)?),

@@ -1,4 +1,4 @@
-//! What is computed on another device is the same: mining by the CPU's own kernels and by burn's CPU device.
+//! Mining is the same on another device: mining by the CPU's own kernels and by burn's CPU device.
 
 use std::{path::Path, sync::atomic::AtomicBool};
 
@@ -53,8 +53,8 @@ fn mined(folder: &Folder, config: &MiningConfig) -> [MinedPairs; 2] {
     })
 }
 
-/// The same negatives in the same order, but for ties: documents in each other's places whose scores are equal up to
-/// rounding, and one more or less where a score stands at the margin. Gives how many of those there were.
+/// Asserts the same negatives in the same order, but for ties: documents in each other's places whose scores are
+/// equal up to rounding, and one more or less where a score stands at the margin. Gives how many of those there were.
 fn assert_same(folder: &Folder, config: &MiningConfig) -> usize {
     let [kernels, burn] = mined(folder, config);
     let margin = config.rules().relative_margin.unwrap();

@@ -9,7 +9,7 @@ use wb_llm::{EngineConfig, LlmConfig};
 use wb_retrieval::mining::{CrossEncoderConfig, MiningConfig, MiningRetriever};
 use wb_synth::snippets::SnippetSourceConfig;
 
-use super::{Need, OWN_ENCODER, State, encoder, of_hub, path, registry, without_network};
+use super::{Need, NeedState, OWN_ENCODER, encoder, of_hub, path, registry, without_network};
 use crate::{
     config::{Experiment, RetrieverChoice, SourceChoice},
     model_file,
@@ -60,8 +60,7 @@ pub fn assets(experiment: &Experiment) -> Vec<Asset<'_>> {
     }
     if let Some(reference) = experiment.pretrained() {
         all.add(OWN_ENCODER, AssetKind::Encoder(reference));
-        let adapter = reference.adapter.as_deref().map(wb_core::paths::expand_home);
-        all.extend(&format!("{OWN_ENCODER}.adapter"), adapter.map(AssetKind::Folder));
+        all.extend(&format!("{OWN_ENCODER}.adapter"), reference.adapter.clone().map(AssetKind::Folder));
     }
     if let Some(negatives) = &experiment.negatives {
         all.of_negatives(negatives);
@@ -82,7 +81,7 @@ pub fn assets(experiment: &Experiment) -> Vec<Asset<'_>> {
     all.0
 }
 
-/// What was found on the way.
+/// Things that were found on the way.
 struct Assets<'a>(Vec<Asset<'a>>);
 
 impl<'a> Assets<'a> {
@@ -94,7 +93,7 @@ impl<'a> Assets<'a> {
         kinds.into_iter().for_each(|kind| self.add(key, kind));
     }
 
-    /// What `wb synth` and `wb ab` read.
+    /// Adds what `wb synth` and `wb ab` read.
     fn of_synthesis(&mut self, experiment: &'a Experiment) {
         self.extend("llm.model", experiment.llm.as_ref().map(AssetKind::LanguageModel));
         for (at, source) in experiment.snippets.iter().flat_map(|snippets| snippets.sources.iter().enumerate()) {
@@ -156,7 +155,7 @@ impl<'a> Assets<'a> {
     }
 }
 
-/// How it stands with a thing, which may be several files; nothing where nothing has to be there.
+/// The needs of a thing, which may be several files; none where nothing has to be there.
 fn needs_of(asset: &Asset<'_>, config: &Path) -> Vec<Need> {
     let key = asset.key.as_str();
     match &asset.kind {
@@ -178,10 +177,10 @@ fn of_llm(llm: &LlmConfig) -> Option<Need> {
     }
     let state = match model_file::of_hub(llm) {
         Some(file) => of_hub(&file.repo, &|_| vec![file.path.clone()]),
-        None if Path::new(&model_file::named(llm).model).is_file() => State::There,
-        None => {
-            State::Missing("no such file; or name a server that runs: llm.base_url=http://127.0.0.1:8080".to_owned())
-        }
+        None if Path::new(&llm.model).is_file() => NeedState::There,
+        None => NeedState::Missing(
+            "no such file; or name a server that runs: llm.base_url=http://127.0.0.1:8080".to_owned(),
+        ),
     };
     Some(Need { key: "llm.model".to_owned(), what: llm.model.clone(), state })
 }
@@ -235,7 +234,7 @@ fn of_source(key: &str, source: &SourceChoice, config: &Path) -> Vec<Need> {
 fn of_data_set(key: &str, repo: &str, revision: &str, files: &[String]) -> Vec<Need> {
     let state = match RepoRef::new(RepoKind::Dataset, repo, revision, key) {
         Ok(repo) => of_hub(&repo, &|_| files.to_vec()),
-        Err(error) => State::Missing(error.to_string()),
+        Err(error) => NeedState::Missing(error.to_string()),
     };
     vec![Need { key: key.to_owned(), what: repo.to_owned(), state }]
 }

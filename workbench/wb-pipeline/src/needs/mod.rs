@@ -24,48 +24,48 @@ pub struct Need {
     pub key: String,
     /// The name as it stands there.
     pub what: String,
-    /// Whether it is there.
-    pub state: State,
+    /// The state of the thing.
+    pub state: NeedState,
 }
 
-/// Whether a thing is there.
+/// The state of a thing: there, to be fetched, or missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// It is.
+pub enum NeedState {
+    /// There.
     There,
-    /// It will be fetched when it is asked for: so many bytes.
+    /// Fetched when it is asked for: so many bytes.
     Fetched(u64),
     /// A data set of the catalog that will be fetched when it is asked for: its name.
     DataSet(String),
-    /// It is not, and the server that has it cannot be reached; the server.
+    /// Missing, and the server that has it cannot be reached; the server.
     Unreachable(String),
-    /// It is not; the command that brings it, or the reason.
+    /// Missing; the command that brings it, or the reason.
     Missing(String),
 }
 
 impl Need {
-    /// Whether it is there.
+    /// True where it is there.
     pub fn is_there(&self) -> bool {
-        self.state == State::There
+        self.state == NeedState::There
     }
 
-    /// Whether it is not, and nothing fetches it.
+    /// True where it is not there, and nothing fetches it.
     pub fn is_missing(&self) -> bool {
         self.state.missing().is_some()
     }
 
-    /// Whether it is an encoder that the experiment itself begins with.
+    /// True for the encoder that the experiment itself begins with.
     pub fn is_own_encoder(&self) -> bool {
         self.key.starts_with(OWN_ENCODER)
     }
 
-    /// Whether pairs cannot be read or judged without it.
+    /// True where pairs cannot be read or judged without it.
     pub fn is_of_data(&self) -> bool {
         self.key.starts_with("data.")
     }
 }
 
-impl State {
+impl NeedState {
     /// The way to it or the reason, where it is not there and nothing fetches it.
     pub fn missing(&self) -> Option<String> {
         match self {
@@ -76,14 +76,14 @@ impl State {
     }
 }
 
-/// Where one server cannot be reached, data sets are not to be had either: that is told with all the rest.
+/// Takes data sets for missing where one server cannot be reached: that is told with all the rest.
 fn without_network(needs: &mut [Need]) {
-    if !needs.iter().any(|need| matches!(need.state, State::Unreachable(_))) {
+    if !needs.iter().any(|need| matches!(need.state, NeedState::Unreachable(_))) {
         return;
     }
     for need in needs {
-        if let State::DataSet(name) = &need.state {
-            need.state = State::Missing(format!("wb data get {name}, with a network"));
+        if let NeedState::DataSet(name) = &need.state {
+            need.state = NeedState::Missing(format!("wb data get {name}, with a network"));
         }
     }
 }
@@ -105,7 +105,8 @@ pub fn require(needs: &[Need], config: &Path) -> wb_core::Result<()> {
 
 /// The names of data sets that are to be fetched, each once.
 pub fn data_sets(needs: &[Need]) -> Vec<String> {
-    let names = needs.iter().filter_map(|need| if let State::DataSet(name) = &need.state { Some(name) } else { None });
+    let names =
+        needs.iter().filter_map(|need| if let NeedState::DataSet(name) = &need.state { Some(name) } else { None });
     names.cloned().collect::<std::collections::BTreeSet<String>>().into_iter().collect()
 }
 
@@ -115,18 +116,18 @@ const OWN_ENCODER: &str = "encoder.model.pretrained";
 /// An encoder by name.
 fn encoder(key: &str, reference: &EncoderRef) -> Need {
     let state = match reference.place(session::runs()) {
-        Ok(EncoderPlace::Folder(folder)) if Folder::is_encoder(&folder) => State::There,
-        Ok(EncoderPlace::Folder(_)) => State::Missing("the folder holds no encoder".to_owned()),
-        Ok(EncoderPlace::Run(run)) if run.encoder().is_dir() => State::There,
+        Ok(EncoderPlace::Folder(folder)) if Folder::is_encoder(&folder) => NeedState::There,
+        Ok(EncoderPlace::Folder(_)) => NeedState::Missing("the folder holds no encoder".to_owned()),
+        Ok(EncoderPlace::Run(run)) if run.encoder().is_dir() => NeedState::There,
         Ok(EncoderPlace::Run(run)) => {
-            State::Missing(format!("wb train {} --resume {}", run.config().display(), run.id()))
+            NeedState::Missing(format!("wb train {} --resume {}", run.config().display(), run.id()))
         }
         Ok(EncoderPlace::Hub { id, revision }) => match RepoRef::new(RepoKind::Model, &id, &revision, key) {
             Ok(repo) => of_hub(&repo, &Folder::files_among),
-            Err(error) => State::Missing(error.to_string()),
+            Err(error) => NeedState::Missing(error.to_string()),
         },
         // A run that is not there yet is named like the recipe that makes it.
-        Err(error) => State::Missing(match recipe_of(&reference.name()) {
+        Err(error) => NeedState::Missing(match recipe_of(&reference.name()) {
             Some(recipe) => format!("wb train {recipe}"),
             None => output::in_one_line(&error.into()),
         }),
@@ -141,30 +142,30 @@ fn recipe_of(run: &str) -> Option<String> {
 }
 
 /// Files of a repository.
-fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> State {
+fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> NeedState {
     let look = Hub::session().look(repo, choose);
     match look.unknown {
         Some(error) => match (error.why(), Hub::session().settings().offline) {
-            (Some(Why::Unreachable), _) => State::Unreachable(Hub::session().settings().endpoint.clone()),
-            (Some(Why::Offline), Some(variable)) => State::Missing(format!("{variable} forbids to fetch it")),
-            _ => State::Missing(output::in_one_line(&error.into())),
+            (Some(Why::Unreachable), _) => NeedState::Unreachable(Hub::session().settings().endpoint.clone()),
+            (Some(Why::Offline), Some(variable)) => NeedState::Missing(format!("{variable} forbids to fetch it")),
+            _ => NeedState::Missing(output::in_one_line(&error.into())),
         },
-        None if look.missing.is_empty() => State::There,
+        None if look.missing.is_empty() => NeedState::There,
         None => match Hub::session().settings().offline {
-            Some(variable) => State::Missing(format!("{}; {variable} forbids to fetch them", bytes(look.bytes()))),
-            None => State::Fetched(look.bytes()),
+            Some(variable) => NeedState::Missing(format!("{}; {variable} forbids to fetch them", bytes(look.bytes()))),
+            None => NeedState::Fetched(look.bytes()),
         },
     }
 }
 
 /// A file or folder.
 fn path(key: &str, path: &Path, config: &Path) -> Need {
-    let state = if path.exists() { State::There } else { brought(path, config) };
+    let state = if path.exists() { NeedState::There } else { brought(path, config) };
     Need { key: key.to_owned(), what: path.display().to_string(), state }
 }
 
 /// The way to a path that is not there.
-fn brought(path: &Path, config: &Path) -> State {
+fn brought(path: &Path, config: &Path) -> NeedState {
     let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let of_catalog = match parts.as_slice() {
@@ -173,11 +174,11 @@ fn brought(path: &Path, config: &Path) -> State {
     };
     if let Some(name) = of_catalog {
         return match Hub::session().settings().offline {
-            Some(variable) => State::Missing(format!("wb data get {name}, without {variable}")),
-            None => State::DataSet(name),
+            Some(variable) => NeedState::Missing(format!("wb data get {name}, without {variable}")),
+            None => NeedState::DataSet(name),
         };
     }
-    State::Missing(match parts.as_slice() {
+    NeedState::Missing(match parts.as_slice() {
         ["datasets", "synthetic", _, ..] => format!("wb synth {}", config.display()),
         _ => "no such file or folder; paths begin where wb is started".to_owned(),
     })
@@ -188,7 +189,7 @@ fn registry(key: &str) -> Need {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let is_there = home.is_some_and(|home| home.join("registry").join("src").is_dir());
-    let missing = || State::Missing("cargo fetch, in any Rust project".to_owned());
-    let state = if is_there { State::There } else { missing() };
+    let missing = || NeedState::Missing("cargo fetch, in any Rust project".to_owned());
+    let state = if is_there { NeedState::There } else { missing() };
     Need { key: key.to_owned(), what: "the crates of Cargo's registry".to_owned(), state }
 }

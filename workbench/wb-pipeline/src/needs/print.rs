@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wb_core::quantities::bytes;
 use wb_hub::Hub;
 
-use super::{Need, State};
+use super::{Need, NeedState};
 use crate::output;
 
 /// Prints the table; nothing where nothing is needed.
@@ -19,23 +19,25 @@ pub fn print(needs: &[Need]) {
     output::table(&["needs", "what", "state"], &rows);
 }
 
-fn told(state: &State, endpoint: &str) -> String {
+fn told(state: &NeedState, endpoint: &str) -> String {
     match state {
-        State::There => "there".to_owned(),
-        State::Fetched(count) => format!("fetched when it runs: {} from {endpoint}", bytes(*count)),
-        State::DataSet(name) => format!("fetched when it runs: wb data get {name}"),
-        State::Unreachable(_) | State::Missing(_) => format!("missing: {}", state.missing().unwrap_or_default()),
+        NeedState::There => "there".to_owned(),
+        NeedState::Fetched(count) => format!("fetched when it runs: {} from {endpoint}", bytes(*count)),
+        NeedState::DataSet(name) => format!("fetched when it runs: wb data get {name}"),
+        NeedState::Unreachable(_) | NeedState::Missing(_) => {
+            format!("missing: {}", state.missing().unwrap_or_default())
+        }
     }
 }
 
-/// How it stands with all of them, in a few words: `fine`, `fine once 442.3 MB are fetched`, `2 of 5 needs are missing`.
+/// A summary of all of them in a few words: `fine`, `fine once 442.3 MB are fetched`, `2 of 5 needs are missing`.
 pub fn verdict(needs: &[Need]) -> String {
     let missing = needs.iter().filter(|need| need.is_missing()).count();
     // One model that two keys name comes once.
     let coming: BTreeMap<&str, u64> = needs
         .iter()
         .filter_map(
-            |need| if let State::Fetched(count) = need.state { Some((need.what.as_str(), count)) } else { None },
+            |need| if let NeedState::Fetched(count) = need.state { Some((need.what.as_str(), count)) } else { None },
         )
         .collect();
     let to_come: u64 = coming.values().sum();
@@ -56,14 +58,17 @@ mod tests {
     #[test]
     fn the_verdict_counts() {
         let need = |state| Need { key: "k".into(), what: "w".into(), state };
-        let (there, fetched, missing) =
-            (need(State::There), need(State::Fetched(442_300_000)), need(State::Missing("wb data get x".into())));
+        let (there, fetched, missing) = (
+            need(NeedState::There),
+            need(NeedState::Fetched(442_300_000)),
+            need(NeedState::Missing("wb data get x".into())),
+        );
         assert_eq!(verdict(&[]), "fine");
         assert_eq!(verdict(std::slice::from_ref(&there)), "fine");
         assert_eq!(verdict(&[fetched.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
         assert_eq!(verdict(&[there.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
         assert_eq!(verdict(&[there, fetched, missing]), "1 of 3 things that it needs are missing");
-        assert_eq!(told(&State::Missing("wb data get x".into()), ""), "missing: wb data get x");
-        assert_eq!(told(&State::Fetched(1_500_000), "http://h"), "fetched when it runs: 1.5 MB from http://h");
+        assert_eq!(told(&NeedState::Missing("wb data get x".into()), ""), "missing: wb data get x");
+        assert_eq!(told(&NeedState::Fetched(1_500_000), "http://h"), "fetched when it runs: 1.5 MB from http://h");
     }
 }

@@ -1,4 +1,4 @@
-//! What helps against an error, and an error in one line.
+//! Hints of errors, and an error in one line.
 
 /// An error with its causes and its hint in one line.
 pub fn in_one_line(error: &anyhow::Error) -> String {

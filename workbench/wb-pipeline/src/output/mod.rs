@@ -1,4 +1,4 @@
-//! What the pipeline tells people: results and remarks, which go to the one listener of the process.
+//! Lines for people: results and remarks, which go to the one listener of the process.
 
 mod errors;
 mod table;

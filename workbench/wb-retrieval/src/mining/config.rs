@@ -49,6 +49,7 @@ pub struct MiningConfig {
     /// be `pretrained`.
     pub encoder: Option<EncoderRef>,
     /// More documents: a file in the layout of BEIR's `corpus.jsonl` (`_id`, `text`, perhaps `title`).
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub corpus: Option<PathBuf>,
     /// Vectors that another program made, instead of an encoder.
     pub vectors: Option<VectorsConfig>,
@@ -68,13 +69,18 @@ pub struct MiningConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VectorsConfig {
-    /// `.npy` or `.safetensors`: one row for each anchor.
+    /// `.npy` or `.safetensors` of 32-bit floats: one row for each anchor. Cosines are taken, so lengths do not
+    /// matter.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub queries: PathBuf,
     /// Ids of pairs, one a line, in the order of the rows.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub query_ids: PathBuf,
-    /// One row for each document.
+    /// One row for each document, in the same formats.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub documents: PathBuf,
-    /// Ids of pairs (for their positives) and of documents of the corpus, one a line.
+    /// Ids of pairs, for their positives, and of documents of the corpus, one a line.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub document_ids: PathBuf,
 }
 

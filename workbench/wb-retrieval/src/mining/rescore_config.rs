@@ -10,19 +10,26 @@ use wb_core::{EncoderRef, Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RescoreConfig {
-    /// Scores that another program made: JSON lines of `query`, `document`, `score`.
-    File(PathBuf),
-    /// A model that reads query and document together.
+    /// Scores of another program: JSON lines of `query` (a pair's id), `document`, `score`. `wb mine-negatives
+    /// --candidates FILE` writes what there is to score. A candidate without a score is no negative; a positive
+    /// without one is an error.
+    File(#[serde(deserialize_with = "wb_core::paths::typed")] PathBuf),
+    /// Scores of a model that reads query and document together, as sentence-transformers' `CrossEncoder` computes
+    /// them: a folder or a hub id of a `BertForSequenceClassification`, or one of the RoBERTa family, with one label
+    /// and the activation that it was saved with.
     CrossEncoder(CrossEncoderConfig),
 }
 
 /// A cross-encoder, with its own activation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["model"]))]
 pub struct CrossEncoderConfig {
-    /// A folder, or `owner/name` of the hub.
+    /// A folder, or a repository of the hub: `owner/name`, `owner/name@revision`; as a map `{ id: ..., revision: ...
+    /// }`.
     pub model: EncoderRef,
-    /// Both texts together are cut at so many tokens, special tokens included; null for the model's own number.
+    /// Query and document together are cut at so many tokens, special tokens included, the longer of the two first;
+    /// null for the model's own number. Time grows with it.
     pub max_tokens: Option<usize>,
 }
 

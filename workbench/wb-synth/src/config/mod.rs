@@ -22,6 +22,7 @@ pub struct SynthConfig {
     pub tasks: TaskChoice,
     /// Files with further tasks, in the format of the built-in ones (`workbench/wb-synth/tasks/README.md`); one with a
     /// known name replaces it.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub task_files: Vec<PathBuf>,
     /// How many (task, snippet) items; `null` is one for each snippet.
     pub items: Option<usize>,

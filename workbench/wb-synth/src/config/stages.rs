@@ -45,6 +45,7 @@ pub struct FewShotConfig {
     /// Whether those that come with the tasks take part.
     pub built_in: bool,
     /// JSON lines with `task`, `snippet`, `language`, and what the task's steps write under its name (`query`, `document`, `note`).
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub files: Vec<PathBuf>,
 }
 
@@ -67,6 +68,7 @@ pub struct JudgeConfig {
     /// Labels of the pairs that stay. 0: a side is of the wrong sort; 1: both fit and belong together; 2: both fit, and do not.
     pub keep: Vec<u8>,
     /// Pairs that a person labelled, as JSON lines of `query`, `document`, `task`, `label`: the judge's precision goes into the card.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub gold: Option<PathBuf>,
 }
 

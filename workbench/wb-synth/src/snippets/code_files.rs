@@ -21,6 +21,7 @@ use crate::languages;
 #[serde(deny_unknown_fields, default)]
 pub struct FileSnippets {
     /// A folder of sources, subfolders too.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// Languages to read; empty for all twenty.
     pub languages: Vec<String>,

@@ -20,6 +20,7 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct MarkdownSnippets {
     /// A file, or a folder of files that end in `.md` or `.markdown`, subfolders too.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// Larger files are left out.
     pub max_file_bytes: u64,

@@ -23,6 +23,7 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct RecordSnippets {
     /// A file, or a folder whose Parquet, JSON and CSV files are read; either this or `hub`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: Option<PathBuf>,
     /// Files of a data set on the hub; either this or `path`.
     pub hub: Option<HubFiles>,

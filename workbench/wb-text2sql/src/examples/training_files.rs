@@ -14,8 +14,10 @@ use crate::{Error, Result, schema::Catalogs};
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingFiles {
     /// JSON lists of `db_id`, `question` and `query`, or rows of synthetic_text_to_sql (JSON or Parquet).
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub questions: Vec<PathBuf>,
     /// `SQL TAB db_id` lines: queries that the lists do not have become examples without a question.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub gold: Option<PathBuf>,
 }
 
@@ -58,12 +60,15 @@ impl TrainingFiles {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExamplesConfig {
-    /// The folder of the data set, with `tables.json`; or a file of synthetic_text_to_sql, JSON lines or Parquet.
+    /// The folder of the data set, with `tables.json`; or a file of rows (`.parquet`, `.jsonl`, `.json`) with
+    /// `sql_prompt`, `sql_context` and `sql`, for which there is no `training` and no `form`.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
-    /// Its training split.
+    /// The files of its training split, as in `rag`.
     #[serde(default)]
     pub training: TrainingFiles,
-    /// What the positive says of the query.
+    /// Parts of the query that the positive has, with the keys of `rag.documents`; `{ context: false, sql: false,
+    /// form: true }` brings questions together whose queries have the same form.
     #[serde(default)]
     pub positive: TextFormat,
     /// The data set's name, for batches and curricula.

@@ -1,4 +1,4 @@
-//! What `wb bench` takes.
+//! The command line of `wb bench`.
 
 use std::{path::PathBuf, sync::LazyLock};
 
@@ -7,7 +7,7 @@ use wb_bench::benchmarks::NAMES;
 use wb_encoder::DeviceConfig;
 use wb_sql::{Compat, benchmarks::SqlBenchmark};
 
-use super::Places;
+use super::PlacesArguments;
 
 /// What to measure, on what.
 #[derive(Debug, Args)]
@@ -61,7 +61,7 @@ pub struct Bench {
     #[arg(long, default_value = "auto", value_parser = super::device)]
     pub device: DeviceConfig,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
     #[command(flatten)]
     pub sql: BenchSql,
 }

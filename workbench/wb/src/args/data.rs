@@ -9,14 +9,14 @@ use super::{EXTERNAL, Given};
 /// The pairs of a YAML, or a command.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Data {
+pub struct DataArguments {
     #[command(subcommand)]
     pub command: Option<DataCommand>,
     #[command(flatten)]
     pub given: Given,
 }
 
-/// What else `wb data` does.
+/// Commands of `wb data`.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
     /// Fetches data sets of others to where benchmarks and recipes read them; without a name, lists them.

@@ -1,4 +1,4 @@
-//! How models and data are fetched, whatever the command, and the folder of runs whose lock file knows them.
+//! Options for fetching models and data, whatever the command, and the folder of runs whose lock file knows them.
 
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use wb_encoder::DeviceConfig;
 
-use super::Places;
+use super::PlacesArguments;
 
 /// A YAML, or none, and values to set in it.
 #[derive(Debug, Clone, Args)]
@@ -19,7 +19,7 @@ pub struct Given {
     #[arg(long, value_parser = super::device)]
     pub device: Option<DeviceConfig>,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// A YAML, values to set in it, and where a language model's answers are written and read.
@@ -40,15 +40,15 @@ pub struct GivenLedger {
 
 /// A YAML that is there, with overrides.
 #[derive(Debug)]
-pub struct Experiment {
+pub struct ExperimentArguments {
     /// The file.
     pub config: PathBuf,
     /// Values to set in it, as key.path=value.
     pub overrides: Vec<String>,
-    /// Where to compute, if that was said.
+    /// The device, if one was named.
     pub device: Option<DeviceConfig>,
-    /// Where things are kept.
-    pub places: Places,
+    /// Folders in which things are kept.
+    pub places: PlacesArguments,
 }
 
 /// The file and the values among what was typed: without a file, the first value stands in its place.

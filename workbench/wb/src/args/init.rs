@@ -1,4 +1,4 @@
-//! What `wb init` takes: the answers to its questions, where there is nobody to ask.
+//! The command line of `wb init`: the answers to its questions, where there is nobody to ask.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use wb_encoder::DeviceConfig;
 
 /// The file to write, and the answers that are known.
 #[derive(Debug, Args)]
-pub struct Init {
+pub struct InitArguments {
     /// The YAML to write [default: NAME.yaml]
     pub file: Option<PathBuf>,
     /// A folder of source code, in any of ten languages.

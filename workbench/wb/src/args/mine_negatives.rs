@@ -1,4 +1,4 @@
-//! What `wb mine-negatives` takes.
+//! The command line of `wb mine-negatives`.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub struct MineNegatives {
     pub candidates: Option<PathBuf>,
 }
 
-/// Without a file this command lists no recipes.
+/// Help for the file: without one, this command lists no recipes.
 fn with_default(argument: Arg) -> Arg {
     if argument.get_id() != "config" {
         return argument;

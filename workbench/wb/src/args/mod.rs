@@ -17,15 +17,15 @@ use wb_pipeline::session::Folders;
 
 pub use self::{
     bench::{Bench, SqlExecution},
-    data::{Data, DataCommand, DataGet},
+    data::{DataArguments, DataCommand, DataGet},
     downloads::Downloads,
-    given::{Experiment, Given, GivenLedger, file_and_values},
-    init::Init,
+    given::{ExperimentArguments, Given, GivenLedger, file_and_values},
+    init::InitArguments,
     mine_negatives::MineNegatives,
     text2sql::Text2Sql,
 };
 
-/// Where data of others is put, and looked for where nothing is named.
+/// The folder in which data of others is put, and looked for where nothing is named.
 pub const EXTERNAL: &str = "datasets/external";
 
 /// A workbench for code embeddings: pairs out of code, a bi-encoder trained, measured under named protocols, a report.
@@ -57,7 +57,7 @@ Examples:
   wb run configs/quickstart.yaml train.epochs=2 device=cpu
   wb run configs/quickstart.yaml 'data.sources=[{code: {path: ../my-project}}]' data.split.by=pair
   wb run configs/quickstart.yaml --resume latest                  # this very run, or an error that says what changed")]
-    Run(Training),
+    Run(TrainingArguments),
     /// Asks which code or data, which device and how long, and writes a commented YAML that fits.
     #[command(after_help = "\
 Examples:
@@ -68,7 +68,7 @@ Examples:
 
 Without a terminal the data, --device and --minutes have to be given. The head of the file says what it will cost, as
 measured on this machine, and the commands that come next.")]
-    Init(Init),
+    Init(InitArguments),
     /// Reads a YAML and says what is wrong with it, or what it would do, without doing it.
     #[command(
         after_help = "Examples:\n  wb check configs/minilm-lora.yaml\n  wb check configs/quickstart.yaml --no-probe\n  wb check configs/quickstart.yaml train.epochs=2 --resolved > mine.yaml"
@@ -92,7 +92,7 @@ Examples:
   wb data configs/quickstart.yaml
   wb data get                        # data sets of others: what there is, and what is there
   wb data get codesearchnet cosqa    # fetched to datasets/external")]
-    Data(Data),
+    Data(DataArguments),
     /// Trains the encoder of a YAML; goes on from the last checkpoint of a run that was stopped.
     #[command(after_help = "\
 Examples:
@@ -100,7 +100,7 @@ Examples:
   wb train configs/minilm-lora.yaml
   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
   wb train runs/RUN/config.yaml --resume RUN              # with the run's own config")]
-    Train(Training),
+    Train(TrainingArguments),
     /// Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers.
     #[command(after_help = "\
 Examples:
@@ -161,7 +161,7 @@ Examples:
 
 The sections `ab:`, `annotate:`, `snippets:` and `llm:` of the YAML say how. Written are annotations.jsonl, ab.json, a page
 with its chart (ab.html, ab.png), and to-judge.jsonl: what was found and nobody judged.")]
-    Ab(Ab),
+    Ab(AbArguments),
     /// Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict.
     #[command(after_help = "\
 Examples:
@@ -216,7 +216,7 @@ Its README.md is a model card with the run's data, configuration and results.")]
 
 /// A YAML to train by.
 #[derive(Debug, Args)]
-pub struct Training {
+pub struct TrainingArguments {
     #[command(flatten)]
     pub given: Given,
     /// Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with what differs, where the
@@ -251,7 +251,7 @@ pub struct Check {
 
 /// Where things are kept.
 #[derive(Debug, Args, Clone)]
-pub struct Places {
+pub struct PlacesArguments {
     /// The folder of runs.
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub runs: PathBuf,
@@ -263,8 +263,8 @@ pub struct Places {
     pub reports: PathBuf,
 }
 
-impl Places {
-    /// Those that stages read from and write to.
+impl PlacesArguments {
+    /// Folders that stages read from and write to.
     pub fn folders(&self) -> Folders<'_> {
         Folders { runs: &self.runs, datasets: &self.datasets }
     }
@@ -272,7 +272,7 @@ impl Places {
 
 /// What to embed in two ways.
 #[derive(Debug, Args)]
-pub struct Ab {
+pub struct AbArguments {
     #[command(flatten)]
     pub given: GivenLedger,
     /// An encoder: a folder, a hub id (owner/name@revision), a run, or `latest`; or bm25. The same as ab.encoder=...
@@ -282,7 +282,7 @@ pub struct Ab {
     #[arg(long)]
     pub no_worse: bool,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// What to compare.
@@ -296,7 +296,7 @@ pub struct Compare {
     #[arg(long)]
     pub no_worse: bool,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// What to report.
@@ -309,7 +309,7 @@ pub struct Report {
     #[arg(long)]
     pub open: bool,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// What to write, and how.
@@ -334,7 +334,7 @@ pub struct Export {
     #[arg(long, value_name = "ID|DIR")]
     pub base: Option<String>,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// What to list.
@@ -356,7 +356,7 @@ pub struct Ls {
     #[arg(long)]
     pub tasks: bool,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// What to examine.

@@ -1,10 +1,10 @@
-//! What `wb text2sql` takes.
+//! The command line of `wb text2sql`.
 
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
 
-use super::{GivenLedger, Places, SqlExecution};
+use super::{GivenLedger, PlacesArguments, SqlExecution};
 
 /// What to measure retrieval for text-to-SQL with.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub struct Text2Sql {
     #[command(flatten)]
     pub execution: SqlExecution,
     #[command(flatten)]
-    pub places: Places,
+    pub places: PlacesArguments,
 }
 
 /// The folder that this command makes is one of reports.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use wb_bench::BenchContestant;
-use wb_core::{EncoderRef, records::ab::AbRecord};
+use wb_core::EncoderRef;
 use wb_encoder::BiEncoder;
 use wb_pipeline::{
     ab as experiment,
@@ -12,20 +12,20 @@ use wb_pipeline::{
 use wb_retrieval::Bm25Config;
 use wb_synth::annotate::AnnotatedSnippets;
 
-use super::{End, experiment::of_file, synth::print_annotated, unless_stopped};
+use super::{End, experiment::of_file, unless_stopped};
 use crate::{
     args, interrupt,
     output::{self, Bars},
 };
 
 /// `wb ab`
-pub fn ab(arguments: &args::Ab) -> Result<End> {
+pub fn ab(arguments: &args::AbArguments) -> Result<End> {
     let mut is_worse = false;
     let end = unless_stopped(measure(arguments, &mut is_worse))?;
     Ok(if is_worse && arguments.no_worse { End::Refused } else { end })
 }
 
-fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
+fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
     let given = &arguments.given;
     let file = of_file("wb ab", &given.config, &given.overrides)?;
     let config = config(&file, arguments)?;
@@ -58,7 +58,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     output::line(format!("{:>9} snippets", snippets.len()));
     let mut facts = vec![format!("{} snippets, searched by {}.", snippets.len(), contestant.name())];
     if let Some(client) = &client {
-        print_annotated(&annotated);
+        synth::print_annotated(&annotated);
         let said = annotated.annotations.iter().flatten().count();
         let info = client.info();
         let rest = if said < snippets.len() { "; the others stand as code in both arms" } else { "" };
@@ -70,18 +70,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     }
     let title = (file.name.as_str(), facts);
     let (ab, files) = experiment::measure(&asked, &arms, &snippets, title, file.seed, &out)?;
-    print(&ab);
-    if ab.unjudged != [0, 0] {
-        let file = out.join(experiment::TO_JUDGE);
-        output::note(format!(
-            "nobody judged {} of the first five results of {} and {} of {}, which count as of no use: {}",
-            ab.unjudged[0],
-            ab.arms[0],
-            ab.unjudged[1],
-            ab.arms[1],
-            file.display()
-        ));
-    }
+    experiment::print(&ab, &out);
     if let Some(files) = files {
         output::line(format!("page    {}", files.html.display()));
         output::line(format!("chart   {}", files.png.display()));
@@ -90,7 +79,7 @@ fn measure(arguments: &args::Ab, is_worse: &mut bool) -> Result<()> {
     Ok(())
 }
 
-fn config(file: &Experiment, arguments: &args::Ab) -> Result<AbConfig> {
+fn config(file: &Experiment, arguments: &args::AbArguments) -> Result<AbConfig> {
     let mut config = file.ab()?.clone();
     if let Some(encoder) = &arguments.encoder {
         config.encoder = EncoderRef::from(encoder.as_str()).into();
@@ -99,43 +88,8 @@ fn config(file: &Experiment, arguments: &args::Ab) -> Result<AbConfig> {
 }
 
 /// The encoder that both arms are embedded by; none for BM25.
-fn open(config: &AbConfig, file: &Experiment, arguments: &args::Ab) -> Result<Option<BiEncoder>> {
+fn open(config: &AbConfig, file: &Experiment, arguments: &args::AbArguments) -> Result<Option<BiEncoder>> {
     let Some(encoder) = config.encoder.encoder() else { return Ok(None) };
     let runs = &arguments.places.runs;
     encoder::open(encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))
-}
-
-fn print(ab: &AbRecord) {
-    let rows: Vec<Vec<String>> = ab
-        .metrics
-        .iter()
-        .map(|metric| {
-            let [wins, ties, losses] = metric.wins_ties_losses;
-            vec![
-                metric.name.clone(),
-                format!("{:.4}", metric.means[0]),
-                format!("{:.4}", metric.means[1]),
-                format!("{:+.4}", metric.difference),
-                format!("[{:+.4}, {:+.4}]", metric.low, metric.high),
-                format!("{:.4}", metric.p_value),
-                format!("{wins}/{ties}/{losses}"),
-            ]
-        })
-        .collect();
-    let [a, b] = &ab.arms;
-    output::table(&["metric", a, b, "difference", "95 % interval", "p", "better/equal/worse"], &rows);
-    let rows: Vec<Vec<String>> = ab
-        .errors
-        .iter()
-        .map(|row| {
-            let name = serde_json::to_value(row.class).unwrap_or_default();
-            vec![
-                name.as_str().unwrap_or_default().replace('_', " "),
-                row.results[0].to_string(),
-                row.results[1].to_string(),
-            ]
-        })
-        .collect();
-    output::line("");
-    output::table(&["of no use among the first three", a, b], &rows);
 }

@@ -1,22 +1,16 @@
 //! `wb bench`: an encoder, a run or BM25 under every protocol that the data can give.
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Options, benchmarks::NAMES};
-use wb_core::{
-    Encoder, Error, PairSet, RunDir, Seed,
-    records::outcome::{ContestantOutcome, ContestantRole},
-    run_dir::write_json,
-    suggest,
-};
-use wb_data::OnBad;
+use wb_bench::{BenchmarkConfig, benchmarks::NAMES};
+use wb_core::{Error, run_dir::write_json, suggest};
 use wb_pipeline::{
-    bench,
-    config::{DocumentsConfig, SourceChoice},
+    bench::NamedBenchmarks,
+    config::DocumentsConfig,
     contestants::{Contestants, WantedContestants},
     documents::Documents,
-    encoder, external, manifest, test_pairs,
+    encoder, external, manifest,
 };
-use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
+use wb_retrieval::token_index::TokenIndexConfig;
 use wb_sql::benchmarks::SqlBenchmark;
 use wb_synth::annotate::EmbedText;
 
@@ -56,83 +50,26 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if let Some(line) = &contestants.line {
         output::line(line);
     }
-    let (encoder, run) = (contestants.encoder.as_ref(), contestants.run.as_ref());
-    let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());
-    for (benchmark, folder) in benchmarks.iter().zip(&folders) {
-        let pairs = pairs(benchmark, arguments, run.map(|run| &run.folder), &mut bars)?;
-        let dataset = match (&pairs, folder) {
-            (Some(pairs), _) => BenchmarkData::Pairs(pairs),
-            (None, Some(folder)) => BenchmarkData::Folder(folder),
-            (None, None) => bail!("{} needs its data: --dataset DIR", bench::name_of(benchmark)),
-        };
-        let plan = benchmark.benchmark().plan(dataset)?;
-        for note in &plan.not_run {
-            output::note(format!("not run: {}: {}", note.id, note.reason));
-        }
-        let over = match (encoder, &documents) {
-            (Some(encoder), Some(documents)) => {
-                documents.check(&plan.texts)?;
-                let over = documents.over(encoder)?;
-                let name = documents.name_over(encoder);
-                Some(over.named(name))
-            }
-            _ => None,
-        };
-        let embedding = match (encoder, &over) {
-            (_, Some(over)) => Some(over as &dyn Encoder),
-            (Some(encoder), None) => Some(encoder as &dyn Encoder),
-            (None, None) => None,
-        };
-        let words = contestants.bm25.then(|| BenchContestant::Bm25(Bm25Config::default()));
-        for contestant in words.into_iter().chain(embedding.map(BenchContestant::Encoder)) {
-            let mut settings = match (&contestant, encoder) {
-                (BenchContestant::Encoder(_), Some(encoder)) => bench::settings(encoder),
-                _ => Vec::new(),
-            };
-            settings.extend(documents.as_ref().map(Documents::setting));
-            let mut scorer = contestant.prepare(&plan.texts, &mut |p| bars.report(p))?;
-            let mut options = Options { seed: Seed(17), ..Options::default() };
-            let run = run.filter(|_| matches!(contestant, BenchContestant::Encoder(_)));
-            if let Some(run) = run {
-                scorer = scorer.known_as(ContestantRole::Trained, run.base.clone());
-                options.training = run.trained_on.as_ref().ok();
-            }
-            let mut outcome = wb_bench::run(&plan, &scorer, &settings, options, &mut |p| bars.report(p))?;
-            outcome.warnings.extend(run.and_then(|run| run.trained_on.as_ref().err().cloned()));
-            if let Some(path) = &arguments.trec {
-                let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
-                output::note(format!("{}: {queries} queries of {protocol}", path.display()));
-            }
-            if let Some(config) = &token_index {
-                compressed.push(wb_bench::compressed(&scorer, config, Seed(17), &mut |p| bars.report(p))?);
-            }
-            outcomes.push(outcome);
-        }
-    }
+    let named = NamedBenchmarks {
+        benchmarks: &benchmarks,
+        folders: &folders,
+        contestants: &contestants,
+        documents: documents.as_ref(),
+        pairs: arguments.dataset.as_deref(),
+        trec: arguments.trec.as_deref(),
+        token_index: token_index.as_ref(),
+        places: arguments.places.folders(),
+    };
+    let measured = named.measure(&mut |p| bars.report(p))?;
     bars.finish();
     if let Some(path) = &arguments.json {
-        match outcomes.as_slice() {
+        match measured.outcomes.as_slice() {
             [one] => write_json(path, one)?,
             several => write_json(path, &several)?,
         }
     }
-    bench::print(&outcomes);
-    bench::print_audit(&outcomes);
-    if let Some(Ok(training)) = run.map(|run| &run.trained_on) {
-        output::note(format!("audited against the {} training pairs of the run", training.n_pairs));
-    }
-    compressed.iter().for_each(bench::print_compressed);
-    // What both contestants of a benchmark are warned of is said once.
-    let mut said: Vec<&str> = Vec::new();
-    for warning in outcomes.iter().flat_map(|outcome| &outcome.warnings) {
-        if !said.contains(&warning.as_str()) {
-            output::note(format!("warning: {warning}"));
-            said.push(warning);
-        }
-    }
-    // The encoder's, where BM25 is measured beside it.
-    let judged: Vec<&ContestantOutcome> = outcomes.chunks(contestants.count()).filter_map(<[_]>::last).collect();
-    judge(&requirements, &benchmarks, &judged)
+    measured.print();
+    Ok(if measured.meet(&requirements)? { End::Done } else { End::Refused })
 }
 
 /// The contestants that the command line asks for.
@@ -201,7 +138,7 @@ fn list(arguments: &args::Bench) -> Result<End> {
     Ok(End::Done)
 }
 
-/// What is embedded of documents, where that is not their own text.
+/// Texts to embed of documents, where those are not their own.
 fn documents(arguments: &args::Bench) -> Result<Option<Documents>> {
     let (Some(embed), Some(annotations)) = (&arguments.embed, &arguments.annotations) else { return Ok(None) };
     let Some(embed) = EmbedText::ALL.into_iter().find(|one| one.as_str() == embed) else {
@@ -227,31 +164,6 @@ fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
     Ok(benchmark)
 }
 
-/// The pairs of the file that was named, else the test pairs of the run, for the benchmark that measures on them.
-fn pairs(
-    benchmark: &BenchmarkConfig,
-    arguments: &args::Bench,
-    run: Option<&RunDir>,
-    bars: &mut Bars,
-) -> Result<Option<PairSet>> {
-    if !matches!(benchmark, BenchmarkConfig::Pairs(_)) {
-        return Ok(None);
-    }
-    if let Some(file) = &arguments.dataset {
-        let source = SourceChoice::of_file(file)?;
-        return Ok(Some(bench::pairs_of(&[source], OnBad::Stop.into(), &mut |p| bars.report(p))?));
-    }
-    let latest;
-    let run = match run {
-        Some(run) => run,
-        None => {
-            latest = RunDir::open(&arguments.places.runs, "latest")?;
-            &latest
-        }
-    };
-    test_pairs::of_run(run, &arguments.places.datasets).map(Some)
-}
-
 /// `mrr=0.40`
 pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
     let parsed =
@@ -262,33 +174,7 @@ pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
     }
 }
 
-/// The first number of the required metric of each benchmark, its main protocols first.
-fn judge(
-    requirements: &[(String, f64)],
-    benchmarks: &[BenchmarkConfig],
-    outcomes: &[&ContestantOutcome],
-) -> Result<End> {
-    let mut end = End::Done;
-    for (metric, least) in requirements {
-        for (benchmark, outcome) in benchmarks.iter().zip(outcomes) {
-            let main = benchmark.benchmark().card().main;
-            let of_main = outcome.protocols.iter().find(|score| {
-                &score.metric == metric
-                    && main.iter().any(|(id, _)| score.id == *id || (id.ends_with('-') && score.id.starts_with(id)))
-            });
-            let Some(score) = of_main.or_else(|| outcome.protocols.iter().find(|score| &score.metric == metric)) else {
-                bail!("--require {metric}={least}: {} has no metric `{metric}`", outcome.benchmark);
-            };
-            if score.value < *least {
-                output::note(format!("refused: {} {metric} is {:.4}, required {least:.4}", score.id, score.value));
-                end = End::Refused;
-            }
-        }
-    }
-    Ok(end)
-}
-
-/// What this build is, for `wb doctor`.
+/// Version and features of this build, for `wb doctor`.
 pub fn build() -> String {
     format!("wb {} with {}", env!("CARGO_PKG_VERSION"), manifest::features().join(", "))
 }

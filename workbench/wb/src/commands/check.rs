@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::quantities;
 use wb_pipeline::{
     config::Experiment,
     cost, data,
@@ -11,12 +10,11 @@ use wb_pipeline::{
     experiment::WHOLE,
     lints,
     needs::{self, Need},
-    preflight, steps,
+    outline, preflight, steps, text2sql,
 };
-use wb_retrieval::mining::{MiningRetriever, RescoreConfig};
 use wb_text2sql::experiment::check_files;
 
-use super::{End, experiment, recipes, text2sql};
+use super::{End, experiment, recipes};
 use crate::{args, output};
 
 /// `wb check`
@@ -40,17 +38,19 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     if let Some(rag) = rag {
         check_files(rag)?;
     }
-    let prepared = match experiment.data.is_some() && are_there(&Need::is_of_data) {
+    let all_there = experiment.data.is_some() && are_there(&Need::is_of_data);
+    let prepared = match all_there {
         true => {
-            match data::fingerprint(&experiment) {
-                Ok(fingerprint) => {
+            match data::fingerprint(&experiment, !no_probe) {
+                Ok(None) => None,
+                Ok(Some(fingerprint)) => {
                     let folder = data::folder(&arguments.places.datasets, &fingerprint);
                     let steps = steps::planned(&experiment, &folder, &fingerprint)?;
                     Some((folder, steps))
                 }
                 // Which device `auto` stands for is part of the pairs' name where an encoder judges them. One that fails
                 // its test is told below, and nothing here needs it.
-                Err(_) if experiment.device.needs_self_test() => None,
+                Err(_) if !no_probe && experiment.device.needs_self_test() => None,
                 Err(error) => return Err(error),
             }
         }
@@ -65,14 +65,19 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     // Nothing was found wrong until here.
     output::line(format!("{}: {}", arguments.config.display(), needs::verdict(&needs)));
     needs::print(&needs);
-    plan(&experiment, folder.as_deref(), size.as_ref(), steps.as_ref());
+    outline::print(&experiment, folder.as_deref(), size.as_ref(), steps.as_ref());
     lint(&experiment, size.as_ref(), steps.as_ref());
     if experiment.data.is_some() && steps.is_none() {
         let file = arguments.config.display();
-        output::line(format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"));
+        output::line(match &folder {
+            None if no_probe && all_there => {
+                "lints about the pairs need the device that `auto` stands for, which --no-probe does not try".to_owned()
+            }
+            _ => format!("lints about the pairs come after `wb data {file}`; they are not prepared yet"),
+        });
     }
     if let Some(rag) = rag {
-        text2sql::check::lines(rag, experiment.llm.as_ref());
+        text2sql::describe(rag, experiment.llm.as_ref());
     }
     if experiment.data.is_some() && size.is_some() {
         let folder = folder.unwrap_or_default();
@@ -81,8 +86,8 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     ended(&needs)
 }
 
-/// What is allowed and probably not meant, in a line each.
-fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Planned>) {
+/// Prints lints, a line each.
+fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::PlannedTraining>) {
     let facts = steps.map(|steps| steps.facts.clone().with_dim(size.map_or(0, |size| size.dim)));
     // Mined negatives take the place of those that pairs bring.
     let facts = match (facts, experiment.mined_per_pair()) {
@@ -100,7 +105,7 @@ fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Plan
 /// A file whose pairs `wb synth` is yet to make.
 fn before_synthesis(
     experiment: &Experiment,
-    arguments: &args::Experiment,
+    arguments: &args::ExperimentArguments,
     needs: &[Need],
     pairs: &Path,
 ) -> Result<End> {
@@ -129,92 +134,4 @@ fn ended(needs: &[Need]) -> Result<End> {
     output::note(format!("error: {}", needs::verdict(needs)));
     output::note("  hint: each line of the table that says `missing` has the command that brings it");
     Ok(End::Error)
-}
-
-/// What would be done, in a few lines.
-fn plan(experiment: &Experiment, folder: Option<&Path>, size: Option<&Size>, steps: Option<&steps::Planned>) {
-    for source in experiment.data.iter().flat_map(|data| &data.sources) {
-        output::line(format!("data      {}", source.name()));
-    }
-    match (folder, steps) {
-        (Some(folder), Some(steps)) => {
-            output::line(format!("          {} training pairs, prepared already: {}", steps.pairs, folder.display()))
-        }
-        (Some(folder), None) => output::line(format!("          to be prepared in {}", folder.display())),
-        (None, _) => {}
-    }
-    if let Some(negatives) = &experiment.negatives {
-        let rules = negatives.rules();
-        let by = match (&negatives.vectors, negatives.retriever, &negatives.encoder) {
-            (Some(vectors), ..) => format!("the vectors in {}", vectors.documents.display()),
-            (None, MiningRetriever::Bm25, _) => "BM25".to_owned(),
-            (None, MiningRetriever::Encoder, Some(name)) => name.to_string(),
-            (None, MiningRetriever::Encoder, None) => "the encoder before training".to_owned(),
-        };
-        let rescored = match &negatives.rescore {
-            None => String::new(),
-            Some(RescoreConfig::File(file)) => format!(", rescored by {}", file.display()),
-            Some(RescoreConfig::CrossEncoder(cross)) => {
-                let (_, depth) = rules.depth(1, 1, true);
-                format!(", {depth} a query rescored by {} on the processor", cross.model)
-            }
-        };
-        output::line(format!(
-            "negatives {} a pair, ranked by {by}{rescored}, within {}",
-            rules.per_pair, negatives.ram
-        ));
-    }
-    if let Some(Size { what, all, trainable, .. }) = size {
-        output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
-        // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
-        let bytes = quantities::bytes(4 * (all + 3 * trainable) as u64);
-        output::line(format!("memory    {bytes} for weights, gradients and optimizer"));
-    }
-    // Training and benchmarks have defaults, which say nothing where there is no encoder.
-    if experiment.encoder.is_none() {
-        return;
-    }
-    let train = &experiment.train;
-    match steps {
-        Some(steps) => steps.lines(train).into_iter().for_each(output::line),
-        None => output::line(format!("train     {} epochs in batches of {}", train.epochs, train.batch.pairs)),
-    }
-    for line in objectives(experiment) {
-        output::line(line);
-    }
-    if train.gradient_checkpointing {
-        output::line("          gradient checkpointing: layers are computed twice, and only their inputs are kept");
-    }
-    for entry in &experiment.bench.benchmarks {
-        let card = entry.benchmark.benchmark().card();
-        let sources: Vec<String> = entry.sources.iter().map(|source| source.name()).collect();
-        let place = match (&entry.dataset, sources.is_empty()) {
-            (Some(path), _) => format!(" on {}", path.display()),
-            (None, false) => format!(" on {}", sources.join(", ")),
-            (None, true) => String::new(),
-        };
-        output::line(format!("bench     {}{place}", card.name));
-    }
-}
-
-/// What is lowered beside the loss on pairs.
-fn objectives(experiment: &Experiment) -> Vec<String> {
-    let config = &experiment.train.objectives;
-    let weights = config.weights();
-    if weights.is_empty() {
-        return Vec::new();
-    }
-    let told = |(name, weight): &(&str, f64)| match *name {
-        "mlm" => {
-            let share = config.mlm.as_ref().map_or(0.0, |mlm| mlm.mask_share);
-            format!("mlm × {weight} ({:.0} % of tokens)", 100.0 * share)
-        }
-        "ast_nodes" => format!("ast_nodes × {weight} ({} kinds)", wb_code::node_kinds().len()),
-        _ => {
-            let classes = config.types.as_ref().map_or(0, |types| types.classes);
-            format!("{name} × {weight} ({classes} most common types)")
-        }
-    };
-    let list: Vec<String> = weights.iter().map(told).collect();
-    vec![format!("          also {}: one more pass over the code of each batch", list.join(", "))]
 }

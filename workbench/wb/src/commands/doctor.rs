@@ -7,10 +7,7 @@ use wb_encoder::DeviceConfig;
 use wb_pipeline::{device, manifest};
 
 use super::{End, bench};
-use crate::{
-    args,
-    output::{self, table},
-};
+use crate::{args, output};
 
 /// `wb doctor`
 pub fn doctor(arguments: &args::Doctor) -> Result<End> {
@@ -38,22 +35,7 @@ pub fn doctor(arguments: &args::Doctor) -> Result<End> {
     }
     let limit = arguments.limit.map_or_else(device::limit, |seconds| Ok(Duration::from_secs(seconds)))?;
     let report = device::guarded(device, arguments.encoder.as_deref(), limit)?;
-    let rows: Vec<Vec<String>> = report
-        .checks
-        .iter()
-        .map(|check| {
-            let figure = check.figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.2e}"));
-            vec![
-                check.what.clone(),
-                figure,
-                format!("{:.0e}", check.limit),
-                if check.passed { "passed" } else { "FAILED" }.to_owned(),
-            ]
-        })
-        .collect();
-    if !rows.is_empty() {
-        table(&["check", "figure", "limit", ""], &rows);
-    }
+    device::print(&report);
     match &report.failure {
         None => {
             output::line(format!("{}: fine, {:.1} s", report.description, report.seconds));

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The experiment of a command line, for a command such as `wb train`.
-pub fn load(command: &'static str, arguments: &args::Experiment) -> Result<Experiment> {
+pub fn load(command: &'static str, arguments: &args::ExperimentArguments) -> Result<Experiment> {
     let mut overrides = arguments.overrides.clone();
     overrides.extend(arguments.device.map(|device| format!("device={device}")));
     of_file(command, &arguments.config, &overrides)
@@ -33,7 +33,7 @@ pub fn of_file(command: &'static str, file: &Path, overrides: &[String]) -> Resu
 }
 
 /// Fetches the data sets that sections of a file need, and tells everything that is missing for them at once.
-pub fn prepare(experiment: &Experiment, arguments: &args::Experiment, sections: &[&str]) -> Result<()> {
+pub fn prepare(experiment: &Experiment, arguments: &args::ExperimentArguments, sections: &[&str]) -> Result<()> {
     let mut needs = needs::of_experiment(experiment, &arguments.config);
     needs.retain(|need| sections.iter().any(|section| need.key.starts_with(section)));
     needs::require(&needs, &arguments.config)?;
@@ -55,7 +55,7 @@ pub fn data(given: args::Given) -> Result<End> {
 }
 
 /// `wb train`
-pub fn train(arguments: args::Training) -> Result<End> {
+pub fn train(arguments: args::TrainingArguments) -> Result<End> {
     match file("train", arguments)? {
         Some((arguments, resume)) => whole(&arguments, resume.as_deref(), false),
         None => Ok(End::Done),
@@ -63,7 +63,7 @@ pub fn train(arguments: args::Training) -> Result<End> {
 }
 
 /// `wb run`
-pub fn run(arguments: args::Training) -> Result<End> {
+pub fn run(arguments: args::TrainingArguments) -> Result<End> {
     match file("run", arguments)? {
         Some((arguments, resume)) => whole(&arguments, resume.as_deref(), true),
         None => Ok(End::Done),
@@ -73,8 +73,8 @@ pub fn run(arguments: args::Training) -> Result<End> {
 /// The file to train by and the run to go on with; none where the recipes were listed instead.
 fn file(
     command: &str,
-    args::Training { given, resume }: args::Training,
-) -> Result<Option<(args::Experiment, Option<String>)>> {
+    args::TrainingArguments { given, resume }: args::TrainingArguments,
+) -> Result<Option<(args::ExperimentArguments, Option<String>)>> {
     // A list would say nothing of the run that was named.
     if let (None, Some(name)) = (&given.config, &resume) {
         let run = RunDir::open(&given.places.runs, name)?;
@@ -85,7 +85,7 @@ fn file(
     Ok(recipes::given_or_listed(command, given)?.map(|arguments| (arguments, resume)))
 }
 
-fn whole(arguments: &args::Experiment, resume: Option<&str>, measured: bool) -> Result<End> {
+fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: bool) -> Result<End> {
     let started = Instant::now();
     let experiment = load(if measured { "wb run" } else { "wb train" }, arguments)?;
     experiment.data()?;

@@ -63,7 +63,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
 
 /// The file with its values, and a line that says so where it was not named. Options are values of the file: so they are
 /// checked and kept as such.
-fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::Experiment, Option<String>)> {
+fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::ExperimentArguments, Option<String>)> {
     let args::Given { config, overrides, device, places } = arguments.given.clone();
     let (config, mut overrides) = args::file_and_values(config, overrides);
     // Quoted as JSON, which is YAML, so that no name is taken for something else.
@@ -83,5 +83,5 @@ fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::Experiment, 
         overrides.push(format!("negatives.rescore={{cross_encoder: {{model: {}}}}}", quoted(cross)?));
     }
     let MinedFor { config, overrides, line } = mined_for(config, overrides, &places.runs)?;
-    Ok((args::Experiment { config, overrides, device, places }, line))
+    Ok((args::ExperimentArguments { config, overrides, device, places }, line))
 }

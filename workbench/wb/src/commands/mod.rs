@@ -21,12 +21,12 @@ mod text2sql;
 use anyhow::Result;
 use clap::CommandFactory;
 
-use crate::args::{Arguments, Command, Data, DataCommand};
+use crate::args::{Arguments, Command, DataArguments, DataCommand};
 
-/// How a command ended, as the process's exit code.
+/// The end of a command, as the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It did what was asked.
+    /// Done as asked.
     Done = 0,
     /// A gate said no: `--require`, `--no-worse`, a broken device.
     Refused = 1,
@@ -67,14 +67,14 @@ pub fn run(command: Command) -> Result<End> {
 }
 
 /// The pairs of a YAML, or data sets of others.
-fn data(arguments: Data) -> Result<End> {
+fn data(arguments: DataArguments) -> Result<End> {
     match arguments.command {
         Some(DataCommand::Get(arguments)) => data_get::get(&arguments),
         None => experiment::data(arguments.given),
     }
 }
 
-/// What asked a language model and was stopped by a person ended, and is no error.
+/// Takes what asked a language model and was stopped by a person for ended, and for no error.
 fn unless_stopped(result: Result<()>) -> Result<End> {
     match result {
         Ok(()) => Ok(End::Done),

@@ -10,7 +10,8 @@ use std::{
 
 use crate::output;
 
-/// So long is waited for a program that cannot show anything, and ends at once; a browser stays, or hands the page over.
+/// Time that is waited for a program that cannot show anything, and ends at once; a browser stays, or hands the page
+/// over.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Opens a page and remarks how that went. A machine without a browser is no error: the remark has the page's path.

@@ -12,28 +12,28 @@ use std::{
 };
 
 use wb_core::Progress;
+use wb_pipeline::progress::StageWatch;
 
 use super::{
     note,
     terminal::{Drawn, Steady, can_be_drawn_on, size},
-    watch::Watch,
 };
 
-/// How often a plain line is written, unless `WB_PROGRESS_SECONDS` says otherwise.
+/// Time between plain lines, unless `WB_PROGRESS_SECONDS` says otherwise.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// How often a screen is drawn: often enough that one which was resized is not broken for long.
+/// Time between drawings of a screen: short enough that one which was resized is not broken for long.
 const REDRAW: Duration = Duration::from_millis(150);
 
-/// How often the clock is looked at where lines are written.
+/// Time between looks at the clock where lines are written.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What is shown now; nothing where no command shows anything. One for all threads, as there is one terminal.
+/// Progress as it is shown now; nothing where no command shows any. One for all threads, as there is one terminal.
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
 struct Shown {
     began: Instant,
-    watch: Watch,
+    watch: StageWatch,
     terminal: Option<Terminal>,
 }
 
@@ -55,7 +55,7 @@ impl Bars {
         let terminal = can_be_drawn_on().then(|| Terminal { drawn: Drawn::default(), steady: Steady::new(size().0) });
         let every = interval();
         let pause = if terminal.is_some() { REDRAW } else { LOOK.min(every) };
-        *shown() = Some(Shown { began: Instant::now(), watch: Watch::new(every, Duration::ZERO), terminal });
+        *shown() = Some(Shown { began: Instant::now(), watch: StageWatch::new(every, Duration::ZERO), terminal });
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
         let tick = move || {
@@ -82,7 +82,7 @@ impl Bars {
     }
 }
 
-/// Whether a command shows something; what is reported then is a stage of its own there.
+/// True where a command shows something; what is reported then is a stage of its own there.
 pub fn is_shown() -> bool {
     shown().is_some()
 }
@@ -185,7 +185,7 @@ fn shown() -> MutexGuard<'static, Option<Shown>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same without waiting; nothing where a thread is drawing, which may be this one, or one that a terminal keeps
+/// [`shown`] without waiting; nothing where a thread is drawing, which may be this one, or one that a terminal keeps
 /// waiting.
 fn at_once() -> Option<MutexGuard<'static, Option<Shown>>> {
     match SHOWN.try_lock() {
@@ -195,7 +195,7 @@ fn at_once() -> Option<MutexGuard<'static, Option<Shown>>> {
     }
 }
 
-/// In one piece, so that no other process writes in the middle of it.
+/// Writes in one piece, so that no other process writes in the middle of it.
 fn write(text: &str) {
     if !text.is_empty() {
         // Where nobody reads any more, there is nobody to tell.

@@ -2,14 +2,7 @@
 
 mod bars;
 mod errors;
-mod lines;
-mod losses;
-mod pace;
-mod screen;
-mod stage;
 mod terminal;
-mod text;
-mod watch;
 
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
@@ -43,12 +36,12 @@ pub fn note(text: impl AsRef<str>) {
     bars::above(|| drop(writeln!(stderr(), "{}", text.as_ref())));
 }
 
-/// Whether a person can be asked: what they type and what they are asked are on a terminal.
+/// True where a person can be asked: what they type and what they are asked are on a terminal.
 pub fn can_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 
-/// Where questions to a person are written.
+/// The stream that questions to a person are written to.
 pub fn questions() -> impl Write {
     stderr()
 }

@@ -3,8 +3,7 @@
 use std::io::IsTerminal;
 
 use terminal_size::{Height, Width, terminal_size_of};
-
-use super::text::width;
+use wb_pipeline::progress::width;
 
 /// Takes everything away from the cursor on.
 const CLEAR_BELOW: &str = "\x1b[J";
@@ -12,13 +11,13 @@ const CLEAR_BELOW: &str = "\x1b[J";
 /// Takes a whole line away.
 const CLEAR_LINE: &str = "\x1b[2K";
 
-/// To the line above.
+/// Moves to the line above.
 const UP: &str = "\x1b[A";
 
-/// As often as this the same width has to be seen again.
+/// Number of times that the same width has to be seen again.
 const LOOKS: u32 = 2;
 
-/// Of a terminal that does not say.
+/// Columns and rows of a terminal that does not say.
 const USUAL: (usize, usize) = (80, 24);
 
 /// True where standard error is a terminal that can be drawn on.
@@ -102,8 +101,8 @@ impl Drawn {
         text
     }
 
-    /// To the beginning of the first line. A terminal that became narrower has broken the lines that were too long for
-    /// it, so they take more rows than when they were drawn.
+    /// Moves to the beginning of the first line. A terminal that became narrower has broken the lines that were too
+    /// long for it, so they take more rows than when they were drawn.
     fn up(&self, columns: usize) -> String {
         let rows: usize = self.widths.iter().map(|width| width.div_ceil(columns.max(1)).max(1)).sum();
         // What was typed, or the `^C` of a key, may stand before the cursor.

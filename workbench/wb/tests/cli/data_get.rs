@@ -9,11 +9,10 @@ use std::{
 use arrow::array::{
     ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, builder::ListBuilder, builder::StringBuilder,
 };
-use parquet::arrow::ArrowWriter;
 use wb_fake_hub::FakeHub;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use crate::sandbox::Sandbox;
+use crate::{made_up::parquet_bytes, sandbox::Sandbox};
 
 /// A project, and a server for it.
 struct World {
@@ -66,11 +65,7 @@ impl World {
 
 fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    bytes
+    parquet_bytes(&batch)
 }
 
 fn texts(values: impl IntoIterator<Item = String>) -> ArrayRef {
@@ -211,10 +206,7 @@ fn put_coir(world: &World, task: &str, commit: &str) {
         ("text", texts(NOUNS.map(|noun| format!("def open({noun}): pass"))), false),
     ])
     .unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, corpus.schema(), None).unwrap();
-    writer.write(&corpus).unwrap();
-    writer.close().unwrap();
+    let bytes = parquet_bytes(&corpus);
     let queries = parquet(vec![("_id", ids('q')), ("text", texts(NOUNS.map(|noun| format!("open the {noun}"))))]);
     let ones: ArrayRef = Arc::new(Int64Array::from(vec![1; NOUNS.len()]));
     let qrels = parquet(vec![("query-id", ids('q')), ("corpus-id", ids('d')), ("score", ones)]);

@@ -2,6 +2,9 @@
 
 use std::{fmt::Write, fs, path::Path};
 
+use arrow::array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+
 const CRATES: [&str; 20] = [
     "alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", "ivy", "juniper", "kapok", "larch", "maple",
     "nutmeg", "oak", "pine", "quince", "rowan", "spruce", "teak",
@@ -77,4 +80,13 @@ fn function(verb: &str, words: &mut Words) -> String {
 
 fn capital(word: &str) -> String {
     word[..1].to_uppercase() + &word[1..]
+}
+
+/// A table as the bytes of a Parquet file.
+pub fn parquet_bytes(batch: &RecordBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
 }

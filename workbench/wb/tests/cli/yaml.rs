@@ -22,89 +22,80 @@ fn error(sandbox: &Sandbox, from: &str, to: &str) -> String {
     run.lines().map(shortened).collect()
 }
 
+/// Place, message and hint of the error for each change of `tiny.yaml`.
+fn errors(sandbox: &Sandbox, rows: &[(&str, &str)]) -> String {
+    let start = "exit 2\nerr: error: cannot load bad.yaml\nerr:   cause: bad.yaml:";
+    rows.iter().map(|(from, to)| behind(&error(sandbox, from, to), start)).collect()
+}
+
+/// Message and hint of the error for each list of overrides of `tiny.yaml`, which names the last of them.
+fn override_errors(sandbox: &Sandbox, rows: &[&[&str]]) -> String {
+    let error = |overrides: &&[&str]| {
+        let last = overrides.last().unwrap();
+        let start = format!("exit 2\nerr: error: cannot load tiny.yaml\nerr:   cause: override `{last}`: ");
+        behind(&sandbox.refuses(&[&["run", "tiny.yaml"], *overrides].concat()), &start)
+    };
+    rows.iter().map(error).collect()
+}
+
+fn behind(block: &str, start: &str) -> String {
+    let rest = block.strip_prefix(start).unwrap_or_else(|| panic!("{block}"));
+    rest.trim_end().replace("\nerr:   hint:", "\n  hint:") + "\n"
+}
+
 #[test]
 fn unknown_keys_have_a_place_and_a_near_name() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(error(&sandbox, "scale: 20", "scal: 20"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:19: train.loss.mnrl.scal: unknown field `scal`, expected one of `scale`, `temperature`, `directions`, `partition`, `hardness`, `mask_duplicates`
-    err:   hint: did you mean `scale`?
-    ");
-    insta::assert_snapshot!(error(&sandbox, "    - code:", "    - coed:"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, ...
-    err:   hint: did you mean `code`?
-    ");
-    insta::assert_snapshot!(error(&sandbox, "train:\n", "trian:\n"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `annotate`, `review`, `ab`, `rag`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`
-    err:   hint: did you mean `train`?
-    ");
-    insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, ...
-    err:   hint: did you mean `mnrl`?
-    ");
-    insta::assert_snapshot!(error(&sandbox, "static_embedding: { dim: 16 }", "static_embeding: { dim: 16 }"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:9:12: encoder.model.static_embeding: unknown variant `static_embeding`, expected one of `static_embedding`, ...
-    err:   hint: did you mean `static_embedding`?
+    let rows = [
+        ("scale: 20", "scal: 20"),
+        ("    - code:", "    - coed:"),
+        ("train:\n", "trian:\n"),
+        ("{ mnrl: { scale: 20 } }", "{ mnlr: { scale: 20 } }"),
+        ("static_embedding: { dim: 16 }", "static_embeding: { dim: 16 }"),
+    ];
+    insta::assert_snapshot!(errors(&sandbox, &rows), @r"
+    13:19: train.loss.mnrl.scal: unknown field `scal`, expected one of `scale`, `temperature`, `directions`, `partition`, `hardness`, `mask_duplicates`
+      hint: did you mean `scale`?
+    6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, ...
+      hint: did you mean `code`?
+    12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `annotate`, `review`, `ab`, `rag`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`
+      hint: did you mean `train`?
+    13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, ...
+      hint: did you mean `mnrl`?
+    9:12: encoder.model.static_embeding: unknown variant `static_embeding`, expected one of `static_embedding`, ...
+      hint: did you mean `static_embedding`?
     ");
 }
 
 #[test]
 fn wrong_types_say_what_was_expected() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(error(&sandbox, "epochs: 2", "epochs: two"), @r#"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:16:11: train.epochs: got string "two", expected a whole number from 0
+    let rows = [
+        ("epochs: 2", "epochs: two"),
+        ("epochs: 2", "epochs: -2"),
+        ("batch: { pairs: 16 }", "batch: 16"),
+        ("{ mnrl: { scale: 20 } }", "mnrl"),
+        ("device: cpu", "device: gpu"),
+        ("seed: 5", "seed: 99999999999999999999999"),
+    ];
+    insta::assert_snapshot!(errors(&sandbox, &rows), @r#"
+    16:11: train.epochs: got string "two", expected a whole number from 0
+    16:11: train.epochs: got integer `-2`, expected a whole number from 0
+    14:10: train.batch: got integer `16`, expected keys with values, as in `{ key: value }`
+    13:9: train.loss: got a name alone, expected a map with this name as its key, as in `{ name: {} }`
+    3:1: device: unknown device `gpu`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu
+      hint: did you mean `cpu`?
+    2:7: seed: got integer `99999999999999999999999`, expected a whole number from 0
     "#);
-    insta::assert_snapshot!(error(&sandbox, "epochs: 2", "epochs: -2"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:16:11: train.epochs: got integer `-2`, expected a whole number from 0
-    ");
-    insta::assert_snapshot!(error(&sandbox, "batch: { pairs: 16 }", "batch: 16"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:14:10: train.batch: got integer `16`, expected keys with values, as in `{ key: value }`
-    ");
-    insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "mnrl"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:9: train.loss: got a name alone, expected a map with this name as its key, as in `{ name: {} }`
-    ");
-    insta::assert_snapshot!(error(&sandbox, "device: cpu", "device: gpu"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:3:1: device: unknown device `gpu`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu
-    err:   hint: did you mean `cpu`?
-    ");
-    insta::assert_snapshot!(error(&sandbox, "seed: 5", "seed: 99999999999999999999999"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:2:7: seed: got integer `99999999999999999999999`, expected a whole number from 0
-    ");
 }
 
 #[test]
 fn duplicate_and_missing_keys_are_told() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(error(&sandbox, "train:\n", "name: again\ntrain:\n"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:12:1: duplicate field `name`
-    ");
-    insta::assert_snapshot!(error(&sandbox, "name: tiny\n", ""), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:1:1: missing field `name`
+    let rows = [("train:\n", "name: again\ntrain:\n"), ("name: tiny\n", "")];
+    insta::assert_snapshot!(errors(&sandbox, &rows), @r"
+    12:1: duplicate field `name`
+    1:1: missing field `name`
     ");
 }
 
@@ -149,15 +140,10 @@ fn a_command_says_which_section_it_needs() {
 #[test]
 fn what_is_no_yaml_is_told() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(error(&sandbox, "seed: 5", "\tseed: 5"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:2:1: name: found a tab character that violates indentation
-    ");
-    insta::assert_snapshot!(error(&sandbox, "{ mnrl: { scale: 20 } }", "{ mnrl: { scale: 20 }"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:14:3: train.loss: did not find expected ',' or '}'
+    let rows = [("seed: 5", "\tseed: 5"), ("{ mnrl: { scale: 20 } }", "{ mnrl: { scale: 20 }")];
+    insta::assert_snapshot!(errors(&sandbox, &rows), @r"
+    2:1: name: found a tab character that violates indentation
+    14:3: train.loss: did not find expected ',' or '}'
     ");
     sandbox.write("empty.yaml", "");
     insta::assert_snapshot!(sandbox.refuses(&["check", "empty.yaml"]), @r"
@@ -188,57 +174,33 @@ fn what_is_no_yaml_is_told() {
 #[test]
 fn impossible_values_are_refused_before_anything_is_written() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(error(&sandbox, "pairs: 16", "pairs: 0"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:14:12: train.batch.pairs: got 0, expected at least 1
-    ");
-    insta::assert_snapshot!(error(&sandbox, "scale: 20", "scale: 0"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:13:19: train.loss.mnrl.scale: got 0, expected a number above 0
-    err:   hint: 20 suits cosines, 1 dot products; it is the inverse of a temperature
-    ");
-    insta::assert_snapshot!(error(&sandbox, "test: 0.2", "test: 1.5"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:7:29: data.split.test: got 1.5, expected a share from 0 to less than 1
-    ");
-    insta::assert_snapshot!(error(&sandbox, "learning_rate: 0.01", "learning_rate: -0.01"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:15:25: train.optimizer.adamw.learning_rate: got -0.01, expected a number above 0
-    ");
-    insta::assert_snapshot!(error(&sandbox, "dim: 16", "dim: 0"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:9:32: encoder.model.static_embedding.dim: is 0, expected at least 1
-    ");
-    insta::assert_snapshot!(error(&sandbox, "epochs: 2", "epochs: 0"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:16:3: train.epochs: got 0, expected at least 1
-    ");
-    insta::assert_snapshot!(error(&sandbox, "query: 32", "query: 0"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:11:17: encoder.max_tokens.query: got 0, expected more than 0
-    ");
-    insta::assert_snapshot!(error(&sandbox, "vocab_size: 400", "vocab_size: 10"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:10:16: encoder.tokenizer.vocab_size: is 10, expected at least 259: the special tokens and the bytes
-    ");
-    insta::assert_snapshot!(error(&sandbox, "name: tiny", "name: ../tiny"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:1:1: name: `../tiny`, expected letters, digits, `-` and `_`: it becomes part of a folder's name
-    ");
-    insta::assert_snapshot!(error(&sandbox, "    - code: { path: code }\n", "    []\n"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:5:3: data.sources: is empty, expected at least one source
-    err:   hint: sources: [{ code: {} }]
+    let rows = [
+        ("pairs: 16", "pairs: 0"),
+        ("scale: 20", "scale: 0"),
+        ("test: 0.2", "test: 1.5"),
+        ("learning_rate: 0.01", "learning_rate: -0.01"),
+        ("dim: 16", "dim: 0"),
+        ("epochs: 2", "epochs: 0"),
+        ("query: 32", "query: 0"),
+        ("vocab_size: 400", "vocab_size: 10"),
+        ("name: tiny", "name: ../tiny"),
+        ("    - code: { path: code }\n", "    []\n"),
+        ("split: { validation: 0.1, test: 0.2 }", "split: { validation: 0.6, test: 0.5 }"),
+    ];
+    insta::assert_snapshot!(errors(&sandbox, &rows), @r"
+    14:12: train.batch.pairs: got 0, expected at least 1
+    13:19: train.loss.mnrl.scale: got 0, expected a number above 0
+      hint: 20 suits cosines, 1 dot products; it is the inverse of a temperature
+    7:29: data.split.test: got 1.5, expected a share from 0 to less than 1
+    15:25: train.optimizer.adamw.learning_rate: got -0.01, expected a number above 0
+    9:32: encoder.model.static_embedding.dim: is 0, expected at least 1
+    16:3: train.epochs: got 0, expected at least 1
+    11:17: encoder.max_tokens.query: got 0, expected more than 0
+    10:16: encoder.tokenizer.vocab_size: is 10, expected at least 259: the special tokens and the bytes
+    1:1: name: `../tiny`, expected letters, digits, `-` and `_`: it becomes part of a folder's name
+    5:3: data.sources: is empty, expected at least one source
+      hint: sources: [{ code: {} }]
+    7:29: data.split.test: got 0.6 + 0.5, expected less than 1, or nothing is left to train on
     ");
     insta::assert_snapshot!(error(&sandbox, "path: code", "path: cod"), @r"
     exit 2
@@ -246,87 +208,49 @@ fn impossible_values_are_refused_before_anything_is_written() {
     err:   cause: cod is not a folder, expected a tree of source files
     err:   hint: give `path:` a folder of sources, or run `cargo fetch` in a Rust project first
     ");
-    insta::assert_snapshot!(error(&sandbox, "split: { validation: 0.1, test: 0.2 }", "split: { validation: 0.6, test: 0.5 }"), @r"
-    exit 2
-    err: error: cannot load bad.yaml
-    err:   cause: bad.yaml:7:29: data.split.test: got 0.6 + 0.5, expected less than 1, or nothing is left to train on
-    ");
 }
 
 #[test]
 fn impossible_overrides_are_refused_before_anything_is_written() {
     let sandbox = Sandbox::new();
-    let refused = |overrides: &[&str]| sandbox.refuses(&[&["run", "tiny.yaml"], overrides].concat());
-    insta::assert_snapshot!(refused(&["encoder.lora={rank: 0}"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `encoder.lora={rank: 0}`: encoder.lora.rank: is 0, expected at least 1
+    let rows: [&[&str]; 12] = [
+        &["encoder.lora={rank: 0}"],
+        &["encoder.lora={rank: 4}"],
+        &["train.optimizer.adamw.learning_rate=0"],
+        &["train.schedule={cosine: {warmup: 2}}"],
+        &["train.schedule={cosine: {warmup: 0.1, warmup_steps: 50}}"],
+        &["bench.bm25={k1: -1}"],
+        &["bench.fusion={linear: {weight: 7}}"],
+        &["bench.contestants=[trained, trianed]"],
+        &["bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]"],
+        &["bench.benchmarks=[{benchmark: {cosqa: {}}}]"],
+        &[TRANSFORMER, "encoder.model.transformer.heads=3"],
+        &[TRANSFORMER, "encoder.max_tokens.document=65"],
+    ];
+    insta::assert_snapshot!(override_errors(&sandbox, &rows), @r"
+    encoder.lora.rank: is 0, expected at least 1
+    encoder.lora: adapters on a model from scratch: its frozen weights would be random
+      hint: take `lora` away, or use `model: { pretrained: ... }`
+    train.optimizer.adamw.learning_rate: got 0, expected a number above 0
+    train.schedule.cosine.warmup: got 2, expected a share from 0 to 1
+      hint: for a number of steps: warmup_steps: 2
+    train.schedule.cosine.warmup_steps: warm-up stands here twice: as 50 steps, and as the share 0.1 (`warmup`)
+      hint: keep one of `warmup: 0.1` and `warmup_steps: 50`; `warmup=null` takes the share out
+    bench.bm25.k1: unknown field `k1`, expected `tokens` or `repeated`
+    bench.fusion.linear: unknown variant `linear`, expected one of `z_score`, `min_max`, `reciprocal_rank`
+    bench.contestants[1]: unknown variant `trianed`, expected one of `bm25`, `untrained`, `trained`, `bm25+trained`
+      hint: did you mean `trained`?
+    bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs, or on `sources`, and takes no folder
+    bench.benchmarks[0].dataset: is missing, expected the folder with the benchmark's data
+    encoder.model.transformer.heads: is 3, expected a divisor of hidden_size 16
+    encoder.max_tokens.document: got 65, expected at most 64: the model has no more positions
+      hint: set encoder.model.transformer.positions, or a smaller encoder.max_tokens
     ");
-    insta::assert_snapshot!(refused(&["encoder.lora={rank: 4}"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `encoder.lora={rank: 4}`: encoder.lora: adapters on a model from scratch: its frozen weights would be random
-    err:   hint: take `lora` away, or use `model: { pretrained: ... }`
-    ");
-    insta::assert_snapshot!(refused(&["train.optimizer.adamw.learning_rate=0"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.optimizer.adamw.learning_rate=0`: train.optimizer.adamw.learning_rate: got 0, expected a number above 0
-    ");
-    insta::assert_snapshot!(refused(&["train.schedule={cosine: {warmup: 2}}"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.schedule={cosine: {warmup: 2}}`: train.schedule.cosine.warmup: got 2, expected a share from 0 to 1
-    err:   hint: for a number of steps: warmup_steps: 2
-    ");
-    insta::assert_snapshot!(refused(&["train.schedule={cosine: {warmup: 0.1, warmup_steps: 50}}"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.schedule={cosine: {warmup: 0.1, warmup_steps: 50}}`: train.schedule.cosine.warmup_steps: warm-up stands here twice: as 50 steps, and as the share 0.1 (`warmup`)
-    err:   hint: keep one of `warmup: 0.1` and `warmup_steps: 50`; `warmup=null` takes the share out
-    ");
-    insta::assert_snapshot!(refused(&["bench.bm25={k1: -1}"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `bench.bm25={k1: -1}`: bench.bm25.k1: unknown field `k1`, expected `tokens` or `repeated`
-    ");
-    insta::assert_snapshot!(refused(&["bench.fusion={linear: {weight: 7}}"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `bench.fusion={linear: {weight: 7}}`: bench.fusion.linear: unknown variant `linear`, expected one of `z_score`, `min_max`, `reciprocal_rank`
-    ");
-    insta::assert_snapshot!(refused(&["bench.contestants=[trained, trianed]"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `bench.contestants=[trained, trianed]`: bench.contestants[1]: unknown variant `trianed`, expected one of `bm25`, `untrained`, `trained`, `bm25+trained`
-    err:   hint: did you mean `trained`?
-    ");
-    insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `bench.benchmarks=[{benchmark: {pairs: {}}, dataset: code}]`: bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs, or on `sources`, and takes no folder
-    ");
-    insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {cosqa: {}}}]"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `bench.benchmarks=[{benchmark: {cosqa: {}}}]`: bench.benchmarks[0].dataset: is missing, expected the folder with the benchmark's data
-    ");
-    insta::assert_snapshot!(refused(&["bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: nowhere}]"]), @r"
+    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: nowhere}]"]), @r"
     exit 2
     err: error: cannot read bench.benchmarks[0].dataset
     err:   cause: no folder `nowhere`
     err:   hint: paths are relative to the folder in which wb is started
-    ");
-    insta::assert_snapshot!(refused(&[TRANSFORMER, "encoder.model.transformer.heads=3"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `encoder.model.transformer.heads=3`: encoder.model.transformer.heads: is 3, expected a divisor of hidden_size 16
-    ");
-    insta::assert_snapshot!(refused(&[TRANSFORMER, "encoder.max_tokens.document=65"]), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `encoder.max_tokens.document=65`: encoder.max_tokens.document: got 65, expected at most 64: the model has no more positions
-    err:   hint: set encoder.model.transformer.positions, or a smaller encoder.max_tokens
     ");
 }
 
@@ -335,37 +259,22 @@ fn overrides_change_values_and_are_named_where_they_do_not_fit() {
     let sandbox = Sandbox::new();
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "train.epochs=7", "encoder.model.static_embedding.dim=8"]);
     assert!(out.contains("7 epochs"), "{out}");
-    let refused = |given: &str| sandbox.refuses(&["run", "tiny.yaml", given]);
-    insta::assert_snapshot!(refused("train.epoch=7"), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.epoch=7`: train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`, `interpolate`
-    err:   hint: did you mean `epochs`?
-    ");
-    insta::assert_snapshot!(refused("train.epochs"), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.epochs`: no `=` in it
-    err:   hint: write key.path=value, as in train.epochs=1
-    ");
-    insta::assert_snapshot!(refused("train.epochs=many"), @r#"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.epochs=many`: train.epochs: got string "many", expected a whole number from 0
+    let rows: [&[&str]; 6] = [
+        &["train.epoch=7"],
+        &["train.epochs"],
+        &["train.epochs=many"],
+        &["train.epochs=[1"],
+        &["data.sources.3.code.path=x"],
+        &["name.x=1"],
+    ];
+    insta::assert_snapshot!(override_errors(&sandbox, &rows), @r#"
+    train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`, `interpolate`
+      hint: did you mean `epochs`?
+    no `=` in it
+      hint: write key.path=value, as in train.epochs=1
+    train.epochs: got string "many", expected a whole number from 0
+    its value is not YAML: did not find expected ',' or ']' at line 2 column 1, while parsing a flow sequence
+    no position 3 in a list of 1, the first is 0
+    nothing can stand under `x`: what is above it is a single value
     "#);
-    insta::assert_snapshot!(refused("train.epochs=[1"), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `train.epochs=[1`: its value is not YAML: did not find expected ',' or ']' at line 2 column 1, while parsing a flow sequence
-    ");
-    insta::assert_snapshot!(refused("data.sources.3.code.path=x"), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `data.sources.3.code.path=x`: no position 3 in a list of 1, the first is 0
-    ");
-    insta::assert_snapshot!(refused("name.x=1"), @r"
-    exit 2
-    err: error: cannot load tiny.yaml
-    err:   cause: override `name.x=1`: nothing can stand under `x`: what is above it is a single value
-    ");
 }

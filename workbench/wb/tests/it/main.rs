@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod configs;
+mod doc_comments;
 mod documents;
 mod repeated_fields;
 mod schema;
 mod tidy;
+mod type_names;

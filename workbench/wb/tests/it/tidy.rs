@@ -203,6 +203,20 @@ fn names_from_the_root_are_seen_in_lists_too() {
     assert_eq!(names_from_the_root(text), ["Pooling", "Stop", "Tape crate::a::B"]);
 }
 
+/// Lines that a crate has at most, with its tests: the command line has arguments, dispatch and the terminal, and what it
+/// computes or tells of results belongs to the crates below.
+const LINES: [(&str, usize); 1] = [("wb", 12_000)];
+
+#[test]
+fn crates_stay_within_their_lines() {
+    let all = sources();
+    for (name, most) in LINES {
+        let of_crate = all.iter().filter(|(path, _)| path.starts_with(&format!("workbench/{name}/")));
+        let lines: usize = of_crate.map(|(_, text)| text.lines().count()).sum();
+        assert!(lines < most, "{name} has {lines} lines, fewer than {most} were wanted");
+    }
+}
+
 #[test]
 fn exceptions_from_lints_have_a_reason() {
     let mut without = Vec::new();

@@ -205,6 +205,39 @@ fn bm25_runs_on_real_benchmarks() {
     }
 }
 
+/// A folder with the data as the recipes name them.
+fn project(data: &Path) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("datasets")).unwrap();
+    std::os::unix::fs::symlink(data, folder.path().join("datasets/external")).unwrap();
+    folder
+}
+
+/// The interpreter with the library, or a counted skip.
+fn python_with(library: &str, test: &str) -> Option<PathBuf> {
+    let cache = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(cache, PathBuf::from).join("wb");
+    let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache.join("peers/bin/python"), PathBuf::from);
+    let look = format!("import importlib.util as u, sys; sys.exit(u.find_spec('{library}') is None)");
+    if Command::new(&python).args(["-c", &look]).output().is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    skip(test, &format!("no Python with {library} at {}: scripts/python.sh makes one", python.display()));
+    None
+}
+
+/// Runs what has to work, perhaps with a server of language models; gives all that it said.
+fn works(folder: &Path, arguments: &[&str], server: Option<&Path>) -> String {
+    let started = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+    command.args(arguments).current_dir(folder).envs(server.map(|server| ("WB_LLAMA_SERVER", server)));
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    say(&format!("wb {}, {:.1} s\n{text}", arguments.join(" "), started.elapsed().as_secs_f64()));
+    assert!(output.status.success(), "{text}");
+    text
+}
+
 /// What a made-up project asks of real weights: all four kinds, answers that are short enough to end, one example, since
 /// three do not fit into 2,048 tokens of so small a vocabulary.
 const SYNTHESIS: &str = "\
@@ -225,14 +258,7 @@ synth:
 /// The engines that answer with real weights: the one inside of `wb`, and a real server where Python has one.
 fn engines(test: &str, folder: &Path) -> Vec<(&'static str, Option<PathBuf>)> {
     let mut engines = vec![("embedded", None)];
-    let cache = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(cache, PathBuf::from).join("wb");
-    let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache.join("peers/bin/python"), PathBuf::from);
-    let look = "import importlib.util as u, sys; sys.exit(u.find_spec('xllamacpp') is None)";
-    if !Command::new(&python).args(["-c", look]).output().is_ok_and(|output| output.status.success()) {
-        skip(test, &format!("no Python with xllamacpp at {}: scripts/python.sh makes one", python.display()));
-        return engines;
-    }
+    let Some(python) = python_with("xllamacpp", test) else { return engines };
     let server = folder.join("llama-server");
     let script = root().join("scripts/peers/llama_server.py");
     fs::write(&server, format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", python.display(), script.display())).unwrap();
@@ -249,22 +275,11 @@ fn recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model() {
     let test = "recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model";
     let (Some(data), Some(minilm)) = (data(test), minilm(test)) else { return };
     let model = data.join("../models/wb-tiny-random-qwen2-v4096.gguf").canonicalize().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("datasets")).unwrap();
-    std::os::unix::fs::symlink(&data, folder.path().join("datasets/external")).unwrap();
+    let folder = project(&data);
     let Some((engine, Some(server))) = engines(test, folder.path()).into_iter().nth(1) else { return };
     let llm = format!("llm={{engine: {engine}, model: {}, context: 2048}}", model.display());
     let encoder = format!("encoder.model={{pretrained: {{id: {minilm}}}}}");
-    let run = |arguments: &[&str]| {
-        let started = Instant::now();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-        command.args(arguments).current_dir(folder.path()).env("WB_LLAMA_SERVER", &server);
-        let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        say(&format!("wb {}, {:.1} s\n{text}", arguments.join(" "), started.elapsed().as_secs_f64()));
-        assert!(output.status.success(), "{text}");
-        text
-    };
+    let run = |arguments: &[&str]| works(folder.path(), arguments, Some(&server));
     let gold = root().join("workbench/wb-synth/tests/gold/judge.jsonl");
     let gold = format!("synth.judge.gold={}", gold.display());
     // Short snippets, since a byte is nearly a token here; text alone is asked for, since no random code parses.
@@ -299,18 +314,9 @@ fn recipes_of_synthesis_run_from_end_to_end_with_a_tiny_model() {
 fn two_thousand_pairs_by_rules_are_made_of_real_code_trained_on_and_measured() {
     let test = "two_thousand_pairs_by_rules_are_made_of_real_code_trained_on_and_measured";
     let (Some(data), Some(minilm)) = (data(test), minilm(test)) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("datasets")).unwrap();
-    std::os::unix::fs::symlink(&data, folder.path().join("datasets/external")).unwrap();
+    let folder = project(&data);
     let config = root().join("configs/rules-python.yaml");
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-        let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        say(&format!("wb {}\n{text}", arguments.join(" ")));
-        assert!(output.status.success(), "{text}");
-        text
-    };
+    let run = |arguments: &[&str]| works(folder.path(), arguments, None);
     run(&["synth", config.to_str().unwrap()]);
     let pairs = fs::read_to_string(folder.path().join("datasets/synthetic/rules-python/pairs.jsonl")).unwrap();
     for task in ["text2code", "code2code"] {
@@ -336,16 +342,7 @@ fn synthesis_with_real_weights_makes_pairs_of_all_kinds_that_a_replay_gives_agai
         let out = format!("made-{at}");
         let llm = format!("llm={{engine: {engine}, model: {}, context: 2048}}", model.display());
         let run = |more: &[&str]| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-            command.args(["synth", "made.yaml", &llm]).args(more).current_dir(folder.path());
-            if let Some(server) = &server {
-                command.env("WB_LLAMA_SERVER", server);
-            }
-            let started = Instant::now();
-            let output = command.output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-            say(&format!("{engine}, {:.1} s\n{text}", started.elapsed().as_secs_f64()));
-            assert!(output.status.success(), "{text}");
+            works(folder.path(), &[&["synth", "made.yaml", llm.as_str()][..], more].concat(), server.as_deref())
         };
         run(&["--out", &out]);
         let read = |folder_name: &str| fs::read_to_string(folder.path().join(folder_name).join("pairs.jsonl")).unwrap();

@@ -1,26 +1,13 @@
 //! Text-to-SQL with retrieved examples on Spider: real encoders with the real faiss, and a real language model.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Instant,
-};
+use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::{data, engines, minilm, root, say, skip, wb};
+use crate::{data, engines, minilm, project, python_with, root, say, wb, works};
 
 /// What is at hand of the training split, with which the figures were measured.
 const TRAINING: &str = "rag.training={questions: [train/spider_syn_train.json], gold: train/train_gold.sql}";
-
-/// A folder with the data as the recipes name them.
-fn project(data: &Path) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("datasets")).unwrap();
-    std::os::unix::fs::symlink(data, folder.path().join("datasets/external")).unwrap();
-    folder
-}
 
 fn record(folder: &Path, out: &str) -> Value {
     serde_json::from_slice(&fs::read(folder.join(out).join("rag.json")).unwrap()).unwrap()
@@ -28,19 +15,6 @@ fn record(folder: &Path, out: &str) -> Value {
 
 fn arm<'a>(record: &'a Value, name: &str) -> &'a Value {
     record["arms"].as_array().unwrap().iter().find(|arm| arm["name"] == name).unwrap()
-}
-
-/// The interpreter with the library, or a counted skip.
-fn python_with(library: &str, test: &str) -> Option<PathBuf> {
-    let cache = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(cache, PathBuf::from).join("wb");
-    let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache.join("peers/bin/python"), PathBuf::from);
-    let look = format!("import importlib.util as u, sys; sys.exit(u.find_spec('{library}') is None)");
-    if Command::new(&python).args(["-c", &look]).output().is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    skip(test, &format!("no Python with {library} at {}: scripts/python.sh makes one", python.display()));
-    None
 }
 
 /// The recipe's arms that need no training, with its figures; under two minutes.
@@ -111,16 +85,8 @@ fn a_real_language_model_is_asked_with_and_without_examples_and_a_replay_says_th
         fs::write(folder.path().join("asked.yaml"), text).unwrap();
         let out = format!("out-{at}");
         let run = |more: &[&str]| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-            command.args(["text2sql", "asked.yaml", TRAINING]).args(more).current_dir(folder.path());
-            if let Some(server) = &server {
-                command.env("WB_LLAMA_SERVER", server);
-            }
-            let started = Instant::now();
-            let output = command.output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-            say(&format!("{engine}, {:.1} s\n{text}", started.elapsed().as_secs_f64()));
-            assert!(output.status.success(), "{text}");
+            let asked = ["text2sql", "asked.yaml", TRAINING];
+            works(folder.path(), &[&asked[..], more].concat(), server.as_deref())
         };
         run(&["--out", &out]);
         let made = record(folder.path(), &out);

@@ -18,10 +18,10 @@ const BUCKET: f64 = 16.0;
 
 /// Bytes, by what they hold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Memory {
+pub struct MemoryCost {
     /// Weights in host memory, gradients, the optimizer's two moments, an average where there is one.
     pub weights: f64,
-    /// The same weights as the kernels read them, or on the device; sums of gradients apart.
+    /// Weights as the kernels read them, or on the device; sums of gradients apart.
     pub copies: f64,
     /// Kept between the passes of a part of a batch.
     pub kept: f64,
@@ -33,7 +33,7 @@ pub struct Memory {
     pub part_tokens: f64,
 }
 
-/// What decides the memory of a training beside its config.
+/// Facts that decide the memory of a training beside its config.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// Lengths of the texts.
@@ -42,11 +42,11 @@ pub struct Setting {
     pub negatives: usize,
     /// Threads of the processor.
     pub threads: usize,
-    /// Whether it is the processor that trains.
+    /// True where the processor trains.
     pub is_cpu: bool,
 }
 
-impl Memory {
+impl MemoryCost {
     /// All of it, without the texts.
     pub fn total(&self) -> f64 {
         self.weights + self.copies + self.kept + self.buffers + self.batch
@@ -54,7 +54,7 @@ impl Memory {
 }
 
 /// The memory of training an encoder.
-pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> Memory {
+pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryCost {
     let parameters: Vec<&Parameter> = folder.model.parameters.iter().collect();
     let (all, trainable) = folder.model.parameters.counts();
     let moments = 3 + usize::from(train.ema > 0.0) + usize::from(train.interpolate < 1.0);
@@ -86,7 +86,7 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> Memory 
         // Embeddings, their gradient and both stacked; scores and their gradient.
         None => (pairs + documents) * folder.dim() as f64 * 3.0 + pairs * documents * 2.0,
     };
-    Memory {
+    MemoryCost {
         weights: FLOAT * (all + moments * trainable) as f64,
         copies: FLOAT * copies,
         kept: FLOAT * kept,

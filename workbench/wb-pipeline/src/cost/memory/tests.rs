@@ -84,7 +84,7 @@ fn activations_of_a_t5_are_those_that_its_tape_holds() {
     }
 }
 
-/// Of a part alone, by whichever limit comes first; the batch's vectors and scores stay.
+/// Memory of a part alone, by whichever limit comes first; the batch's vectors and scores stay.
 #[test]
 fn gradient_caching_keeps_a_part() {
     let of = |batch: &str| memory(&folder(bert()), &train(&format!(r#"{{"batch": {batch}}}"#)), setting(3));

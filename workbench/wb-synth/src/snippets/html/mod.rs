@@ -23,6 +23,7 @@ use clean::clean;
 #[serde(deny_unknown_fields, default)]
 pub struct HtmlSnippets {
     /// A file, or a folder of files that end in `.html`, `.htm` or `.xhtml`, subfolders too.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// Larger files are left out.
     pub max_file_bytes: u64,

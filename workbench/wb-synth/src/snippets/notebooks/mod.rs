@@ -24,6 +24,7 @@ pub use votes::{VoteKey, VotesConfig};
 #[serde(deny_unknown_fields, default)]
 pub struct NotebookSnippets {
     /// An `.ipynb` file, or a folder of them, subfolders too.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// Larger files are left out: most of such a file are pictures in its outputs.
     pub max_file_bytes: u64,

@@ -22,6 +22,7 @@ use super::super::{
 #[serde(deny_unknown_fields, default)]
 pub struct VotesConfig {
     /// The CSV file, with a header line.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// The column that names the notebook.
     pub key_column: String,

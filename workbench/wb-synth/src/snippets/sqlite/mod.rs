@@ -18,6 +18,7 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct SqliteSnippets {
     /// The database file.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: PathBuf,
     /// The table; views and virtual tables are refused, since they can compute without end.
     pub table: String,

@@ -5,24 +5,24 @@ use std::path::Path;
 use anyhow::Result;
 use wb_core::Error;
 use wb_encoder::DeviceConfig;
-use wb_pipeline::init::{Data, Material, shell};
+use wb_pipeline::init::{DataChoice, InitMaterial, shell};
 
 use crate::args;
 
 /// The three answers, the data looked at.
-pub struct Answers {
+pub struct InitAnswers {
     /// The code or pairs.
-    pub material: Material,
-    /// Where to compute.
+    pub material: InitMaterial,
+    /// The device.
     pub device: DeviceConfig,
-    /// How long a run may take.
+    /// Minutes that a run may take.
     pub minutes: u32,
 }
 
-/// What flags name; nothing where none does.
-pub fn of_flags(arguments: &args::Init) -> Option<Data> {
-    let code = arguments.code.clone().map(Data::Code);
-    code.or(arguments.pairs.clone().map(Data::Pairs)).or(arguments.registry.then_some(Data::Registry))
+/// Data that flags name; nothing where none does.
+pub fn of_flags(arguments: &args::InitArguments) -> Option<DataChoice> {
+    let code = arguments.code.clone().map(DataChoice::Code);
+    code.or(arguments.pairs.clone().map(DataChoice::Pairs)).or(arguments.registry.then_some(DataChoice::Registry))
 }
 
 /// A device that this build can open.
@@ -50,20 +50,20 @@ pub fn minutes(text: &str) -> Result<u32> {
 /// Minutes of a run where nothing else is said.
 pub const DEFAULT_MINUTES: u32 = 10;
 
-impl Answers {
+impl InitAnswers {
     /// The answers of a command line. What is missing is told all at once, with the command that has it.
-    pub fn of_flags(arguments: &args::Init) -> Result<Self> {
+    pub fn of_flags(arguments: &args::InitArguments) -> Result<Self> {
         let data = of_flags(arguments);
         let (Some(data), Some(device), Some(minutes)) = (&data, arguments.device, arguments.minutes) else {
             return Err(missing(arguments, data.as_ref()).into());
         };
         device.require_compiled()?;
-        Ok(Self { material: Material::look(data)?, device, minutes })
+        Ok(Self { material: InitMaterial::look(data)?, device, minutes })
     }
 }
 
 /// The flags that are not there, and a command line with all of them.
-fn missing(arguments: &args::Init, data: Option<&Data>) -> Error {
+fn missing(arguments: &args::InitArguments, data: Option<&DataChoice>) -> Error {
     let wanted = [
         ("--code DIR, --pairs FILE or --registry", data.is_none()),
         ("--device NAME", arguments.device.is_none()),
@@ -75,12 +75,12 @@ fn missing(arguments: &args::Init, data: Option<&Data>) -> Error {
 }
 
 /// The command with every answer in it: those that are given, else the usual ones.
-pub fn command(arguments: &args::Init, data: Option<&Data>) -> String {
+pub fn command(arguments: &args::InitArguments, data: Option<&DataChoice>) -> String {
     let file = arguments.file.as_deref().map_or_else(String::new, |file| format!(" {}", shell(file)));
     let data = match data {
-        Some(Data::Code(path)) => format!("--code {}", shell(Path::new(path))),
-        Some(Data::Pairs(path)) => format!("--pairs {}", shell(Path::new(path))),
-        Some(Data::Registry) | None => "--registry".to_owned(),
+        Some(DataChoice::Code(path)) => format!("--code {}", shell(Path::new(path))),
+        Some(DataChoice::Pairs(path)) => format!("--pairs {}", shell(Path::new(path))),
+        Some(DataChoice::Registry) | None => "--registry".to_owned(),
     };
     let device = arguments.device.unwrap_or_default();
     let minutes = arguments.minutes.unwrap_or(DEFAULT_MINUTES);
@@ -91,8 +91,8 @@ pub fn command(arguments: &args::Init, data: Option<&Data>) -> String {
 pub(super) mod tests {
     use super::*;
 
-    pub fn no_flags() -> args::Init {
-        args::Init {
+    pub fn no_flags() -> args::InitArguments {
+        args::InitArguments {
             file: None,
             code: None,
             pairs: None,
@@ -126,8 +126,8 @@ pub(super) mod tests {
              --device NAME; --minutes N"
         );
         assert_eq!(error.hint(), Some("wb init --registry --device auto --minutes 10"));
-        let some = args::Init { file: Some("my file.yaml".into()), minutes: Some(5), ..no_flags() };
-        let error = missing(&some, Some(&Data::Code("src".to_owned())));
+        let some = args::InitArguments { file: Some("my file.yaml".into()), minutes: Some(5), ..no_flags() };
+        let error = missing(&some, Some(&DataChoice::Code("src".to_owned())));
         assert!(error.to_string().ends_with("flags are missing: --device NAME"), "{error}");
         assert_eq!(error.hint(), Some("wb init 'my file.yaml' --code src --device auto --minutes 5"));
     }

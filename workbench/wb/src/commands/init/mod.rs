@@ -12,15 +12,15 @@ use anyhow::Result;
 use wb_core::atomic;
 use wb_pipeline::{
     config::check_name,
-    init::{Draft, Material, as_name, shell},
+    init::{Draft, InitMaterial, as_name, shell},
 };
 
-use self::answers::Answers;
+use self::answers::InitAnswers;
 use super::End;
 use crate::{args, output};
 
 /// `wb init`
-pub fn init(arguments: &args::Init) -> Result<End> {
+pub fn init(arguments: &args::InitArguments) -> Result<End> {
     if let Some(name) = &arguments.name {
         check_name(name)?;
     }
@@ -28,9 +28,9 @@ pub fn init(arguments: &args::Init) -> Result<End> {
     arguments.file.as_deref().map_or(Ok(()), |file| may_write(file, arguments.force))?;
     let answers = match output::can_ask() {
         true => questions::ask(arguments, &mut stdin().lock(), &mut output::questions())?,
-        false => Answers::of_flags(arguments)?,
+        false => InitAnswers::of_flags(arguments)?,
     };
-    let Answers { material, device, minutes } = answers;
+    let InitAnswers { material, device, minutes } = answers;
     let name = name(arguments, &material);
     let file = arguments.file.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.yaml")));
     may_write(&file, arguments.force)?;
@@ -68,7 +68,7 @@ fn may_write(file: &Path, force: bool) -> Result<()> {
 }
 
 /// The experiment's name: as given, as the file is called, or as the data is.
-fn name(arguments: &args::Init, material: &Material) -> String {
+fn name(arguments: &args::InitArguments, material: &InitMaterial) -> String {
     let of_file = arguments.file.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     arguments.name.clone().unwrap_or_else(|| as_name(of_file.as_deref().unwrap_or(&material.name)))
 }

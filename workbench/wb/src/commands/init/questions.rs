@@ -4,9 +4,9 @@ use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result};
 use wb_core::Error;
-use wb_pipeline::init::{Data, Material};
+use wb_pipeline::init::{DataChoice, InitMaterial};
 
-use super::answers::{self, Answers, DEFAULT_MINUTES};
+use super::answers::{self, DEFAULT_MINUTES, InitAnswers};
 use crate::{args, output};
 
 const DATA: &str = "Which code or data? A folder of code, a file of pairs (.jsonl, .parquet, .csv), or Enter for the \
@@ -14,11 +14,11 @@ const DATA: &str = "Which code or data? A folder of code, a file of pairs (.json
 const DEVICE: &str = "Which device? auto, cpu, cuda, metal, vulkan, wgpu [auto]:";
 
 /// Asks what the flags do not say. The end of the input is an error, and then nothing was written.
-pub fn ask(arguments: &args::Init, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<Answers> {
+pub fn ask(arguments: &args::InitArguments, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<InitAnswers> {
     let mut asked = Asked { arguments, input, output };
     let material = match answers::of_flags(arguments) {
-        Some(data) => Material::look(&data)?,
-        None => asked.until(DATA, &mut |text| Material::look(&Data::of_text(text)))?,
+        Some(data) => InitMaterial::look(&data)?,
+        None => asked.until(DATA, &mut |text| InitMaterial::look(&DataChoice::of_text(text)))?,
     };
     let device = match arguments.device {
         Some(device) => {
@@ -32,12 +32,12 @@ pub fn ask(arguments: &args::Init, input: &mut dyn BufRead, output: &mut dyn Wri
         Some(minutes) => minutes,
         None => asked.until(&question, &mut answers::minutes)?,
     };
-    Ok(Answers { material, device, minutes })
+    Ok(InitAnswers { material, device, minutes })
 }
 
 /// A person who is asked.
 struct Asked<'a> {
-    arguments: &'a args::Init,
+    arguments: &'a args::InitArguments,
     input: &'a mut dyn BufRead,
     output: &'a mut dyn Write,
 }
@@ -87,7 +87,7 @@ mod tests {
         folder
     }
 
-    fn asked(arguments: &args::Init, typed: &str) -> (Result<Answers>, String) {
+    fn asked(arguments: &args::InitArguments, typed: &str) -> (Result<InitAnswers>, String) {
         let mut written = Vec::new();
         let found = ask(arguments, &mut typed.as_bytes(), &mut written);
         (found, String::from_utf8(written).unwrap())
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn flags_are_not_asked_for() {
         let folder = code();
-        let flags = args::Init {
+        let flags = args::InitArguments {
             code: Some(folder.path().display().to_string()),
             device: Some(DeviceConfig::Cpu),
             ..no_flags()

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
 use serde_json::{Value, json};
 
 use super::made_up::{SHOP, database, json as read};
-use crate::sandbox::Sandbox;
+use crate::{made_up::parquet_bytes, sandbox::Sandbox};
 
 #[test]
 fn bird_is_judged_by_sets_of_rows() {
@@ -205,9 +204,5 @@ fn parquet(rows: &[Value], texts: &[&str]) -> Vec<u8> {
     };
     let columns = std::iter::once(("id".to_owned(), ids)).chain(texts.iter().map(text));
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    bytes
+    parquet_bytes(&batch)
 }

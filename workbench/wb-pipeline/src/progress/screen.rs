@@ -6,7 +6,7 @@ use wb_core::quantities::duration;
 
 use super::{
     lines::{course, remark, units},
-    stage::Stage,
+    stage::StageProgress,
     text::{cut, percent, rate, width},
 };
 
@@ -26,14 +26,14 @@ const BAR: usize = 40;
 const SHORTEST: usize = 8;
 
 /// The lines of a stage, each at most `columns` wide.
-pub fn block(stage: &Stage, now: Duration, columns: usize) -> Vec<String> {
+pub fn block(stage: &StageProgress, now: Duration, columns: usize) -> Vec<String> {
     match stage.training() {
         Some(_) => of_training(stage, now, columns),
         None => vec![of_another(stage, now, columns)],
     }
 }
 
-fn of_another(stage: &Stage, now: Duration, columns: usize) -> String {
+fn of_another(stage: &StageProgress, now: Duration, columns: usize) -> String {
     let elapsed = duration((now - stage.since).as_secs_f64());
     let per_second = stage.per_second().map(|per_second| rate(per_second, units(stage)));
     let left = stage.seconds_left(now).map(|left| format!("ETA {}", duration(left)));
@@ -64,7 +64,7 @@ fn of_another(stage: &Stage, now: Duration, columns: usize) -> String {
     cut(&format!("{}  {}", stage.last.stage, count.unwrap_or_default()), columns)
 }
 
-fn of_training(stage: &Stage, now: Duration, columns: usize) -> Vec<String> {
+fn of_training(stage: &StageProgress, now: Duration, columns: usize) -> Vec<String> {
     let Some(training) = stage.training() else { return Vec::new() };
     let (done, total) = (stage.last.done, stage.last.total);
     let room = columns.saturating_sub(LABEL + 1);
@@ -129,10 +129,10 @@ mod tests {
     use wb_core::Progress;
 
     use super::*;
-    use crate::output::stage::tests::{at, encoding, training};
+    use crate::progress::stage::tests::{at, encoding, training};
 
-    fn trained() -> Stage {
-        let mut stage = Stage::new(training(4000), at(0.0), None);
+    fn trained() -> StageProgress {
+        let mut stage = StageProgress::new(training(4000), at(0.0), None);
         (4001..=4100).for_each(|step| stage.take(training(step), at((step - 4000) as f64 * 0.5)));
         stage
     }
@@ -166,13 +166,13 @@ time     51 s, ETA 9 min 10 s  validat…";
     #[test]
     fn before_the_first_step() {
         let begun = Progress::new("training", 0, 500).training(Default::default());
-        let lines = block(&Stage::new(begun, at(0.0), None), at(3.0), 79);
+        let lines = block(&StageProgress::new(begun, at(0.0), None), at(3.0), 79);
         assert_eq!(lines[2..], ["loss     -", "val MRR  -", "rate     -", "time     3 s, ETA -"]);
     }
 
     #[test]
     fn an_encoding_from_wide_to_narrow() {
-        let mut stage = Stage::new(encoding(0), at(0.0), None);
+        let mut stage = StageProgress::new(encoding(0), at(0.0), None);
         stage.take(encoding(1200).note("long texts"), at(30.0));
         let rows = [
             (
@@ -195,7 +195,7 @@ time     51 s, ETA 9 min 10 s  validat…";
     fn no_line_is_ever_too_wide() {
         let mut stage = trained();
         stage.take(training(4101).note("a note with 漢字 that goes on and on"), at(52.0));
-        let mut reading = Stage::new(Progress::new("reading pairs", 0, 0), at(0.0), None);
+        let mut reading = StageProgress::new(Progress::new("reading pairs", 0, 0), at(0.0), None);
         reading.take(Progress::new("reading pairs", 123_456, 0).note("漢字.jsonl"), at(9.0));
         for columns in 0..140 {
             for line in block(&stage, at(90.0), columns).into_iter().chain(block(&reading, at(9.0), columns)) {

@@ -2,6 +2,8 @@
 //!
 //! `pairs.jsonl` is what `data.sources` names; `synthesis.json` is written last and says what made it.
 
+mod print;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -23,8 +25,8 @@ use wb_synth::{
     snippets::{self, SnippetSet, WordsAndMarks},
 };
 
-use super::{manifest, model_file};
-use crate::{config::Experiment, output};
+pub use self::print::{print, print_annotated, print_estimates};
+use crate::{config::Experiment, manifest, model_file, output};
 
 /// The file of pairs in a synthesis's folder.
 pub const PAIRS: &str = "pairs.jsonl";
@@ -33,13 +35,13 @@ pub const ANNOTATIONS: &str = "annotations.jsonl";
 /// The file of answers.
 pub const LEDGER: &str = "ledger.jsonl";
 
-/// What a synthesis made.
-pub struct Made {
+/// The pairs and annotations that a synthesis made.
+pub struct SynthesisOutcome {
     /// The snippets' account.
     pub snippets: snippets::SnippetsCard,
     /// Pairs of the model, and what became of the other candidates.
     pub chain: Option<wb_synth::Synthesis>,
-    /// What the model said of the snippets.
+    /// Annotations: what the model said of the snippets.
     pub annotated: Option<AnnotatedSnippets>,
     /// Pairs of the rules, with their account.
     pub rules: Option<rules::RulesOutput>,
@@ -47,7 +49,7 @@ pub struct Made {
     pub dataset: Dataset,
 }
 
-/// What made a folder; written last.
+/// The record of what made a folder; written last.
 #[derive(Serialize)]
 struct Record<'a> {
     version: &'static str,
@@ -59,7 +61,7 @@ struct Record<'a> {
     pairs: Fingerprint,
     n_pairs: usize,
     by_task: BTreeMap<String, u64>,
-    /// Of the file with a person's word.
+    /// Fingerprint of the file with a person's word.
     review: Option<Fingerprint>,
     engine: Option<&'a EngineInfo>,
     canaries: Option<&'a Canaries>,
@@ -95,7 +97,7 @@ pub fn open_model(
     let client = match replay {
         // A ledger answers for the model, which need not be there.
         Some(ledger) => {
-            let config = LlmConfig { engine: EngineConfig::Replay, ..model_file::named(llm) };
+            let config = LlmConfig { engine: EngineConfig::Replay, ..llm.clone() };
             Client::open(&config, seed, ledger, stop)
         }
         None => Client::open(&model_file::located(llm)?, seed, &out.join(LEDGER), stop),
@@ -131,7 +133,7 @@ pub fn estimates(
     Ok((pairs, annotations))
 }
 
-/// What the ledger of a client holds. Tokens are unknown where an answer's were not counted.
+/// Totals of a client's ledger. Tokens are unknown where an answer's were not counted.
 fn spent(client: &Client) -> Spent {
     let total = client.account().total();
     let is_counted = total.tokens.uncounted + total.wasted.uncounted == 0;
@@ -172,7 +174,7 @@ pub fn synthesize(
     reviews: &Reviews,
     out: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Made> {
+) -> Result<SynthesisOutcome> {
     let of_snippets = snippets.fingerprint();
     std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
     let SnippetSet { snippets, card } = snippets;
@@ -205,12 +207,18 @@ pub fn synthesize(
     };
     let ground = Ground { snippets: &card, info: client.map(Client::info), reviews, seed: file.seed };
     let dataset = gather(parts, ground)?;
-    let made = Made { snippets: card, chain, annotated: said.map(|(said, _)| said), rules, dataset };
+    let made = SynthesisOutcome { snippets: card, chain, annotated: said.map(|(said, _)| said), rules, dataset };
     write(file, client, &made, of_snippets, out)?;
     Ok(made)
 }
 
-fn write(file: &Experiment, client: Option<&Client>, made: &Made, snippets: Fingerprint, out: &Path) -> Result<()> {
+fn write(
+    file: &Experiment,
+    client: Option<&Client>,
+    made: &SynthesisOutcome,
+    snippets: Fingerprint,
+    out: &Path,
+) -> Result<()> {
     let text = |name: &str, text: &str| atomic::write(&out.join(name), text.as_bytes());
     // Gone first: while the other files change, nothing says that they belong together.
     let record = out.join("synthesis.json");

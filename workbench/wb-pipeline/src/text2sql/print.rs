@@ -44,7 +44,7 @@ pub fn print(rag: &Rag) {
     table(&["metric", "arm", "against", "difference", "95 % interval", "better", "worse", "McNemar p"], &pairs);
 }
 
-/// Why an arm has no query, the reason of most questions first.
+/// Reasons why an arm has no query, that of most questions first.
 fn without_query(rag: &Rag, arm: usize) -> Vec<(String, usize)> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for answer in rag.questions.iter().map(|question| &question.arms[arm]).filter(|answer| answer.sql.is_empty()) {

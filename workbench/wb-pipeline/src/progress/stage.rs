@@ -8,7 +8,7 @@ use super::{losses::Losses, pace::Pace};
 
 /// A stage that is under way. Times are counted from the beginning of the command.
 #[derive(Debug, Clone)]
-pub struct Stage {
+pub struct StageProgress {
     /// The last report.
     pub last: Progress,
     /// The time of the first report.
@@ -16,12 +16,12 @@ pub struct Stage {
     /// The time of the last report.
     pub heard: Duration,
     /// The trace of earlier reports.
-    pub memory: Memory,
+    pub memory: StageMemory,
 }
 
 /// The trace of a stage's reports. That of a training outlives the stages between its steps, which mine negatives.
 #[derive(Debug, Clone, Default)]
-pub struct Memory {
+pub struct StageMemory {
     /// The time of the first report of all.
     pub began: Duration,
     /// The losses of its steps, where it trains.
@@ -31,10 +31,10 @@ pub struct Memory {
     pairs: Pace,
 }
 
-impl Stage {
+impl StageProgress {
     /// A stage that begins with this report, and goes on from a memory, where there is one.
-    pub fn new(first: Progress, now: Duration, memory: Option<Memory>) -> Self {
-        let memory = memory.unwrap_or_else(|| Memory { began: now, ..Memory::default() });
+    pub fn new(first: Progress, now: Duration, memory: Option<StageMemory>) -> Self {
+        let memory = memory.unwrap_or_else(|| StageMemory { began: now, ..StageMemory::default() });
         let mut stage = Self { last: first, since: now, heard: now, memory };
         stage.mark(now);
         stage
@@ -121,7 +121,7 @@ pub mod tests {
 
     #[test]
     fn a_resumed_training_has_the_right_time_left() {
-        let mut stage = Stage::new(training(4000), at(20.0), None);
+        let mut stage = StageProgress::new(training(4000), at(20.0), None);
         assert_eq!((stage.per_second(), stage.seconds_left(at(20.0))), (None, None));
         for step in 4001..=4100 {
             // It validates for a minute in between, which is no time of steps.
@@ -139,7 +139,7 @@ pub mod tests {
 
     #[test]
     fn reports_within_a_step_are_no_steps() {
-        let mut stage = Stage::new(training(4000), at(0.0), None);
+        let mut stage = StageProgress::new(training(4000), at(0.0), None);
         stage.take(training(4001), at(0.5));
         (0..9).for_each(|_| stage.take(training(4001).note("validating"), at(0.6)));
         assert_eq!(stage.memory.losses.spark(10).chars().count(), 1);
@@ -147,7 +147,7 @@ pub mod tests {
 
     #[test]
     fn nothing_is_left_of_what_has_no_end() {
-        let mut stage = Stage::new(Progress::new("reading snippets", 0, 0), at(0.0), None);
+        let mut stage = StageProgress::new(Progress::new("reading snippets", 0, 0), at(0.0), None);
         stage.take(Progress::new("reading snippets", 500, 0), at(5.0));
         assert_eq!((stage.per_second(), stage.seconds_left(at(5.0))), (Some(100.0), None));
         stage.take(encoding(5000), at(50.0));

@@ -35,7 +35,7 @@ impl Losses {
         (self.weight > 0.0).then(|| self.sum / self.weight)
     }
 
-    /// At most `width` bars from the lowest to the highest of the recent losses, each the mean of as many steps.
+    /// Up to `width` bars from the lowest to the highest of the recent losses, each the mean of as many steps.
     pub fn spark(&self, width: usize) -> String {
         let columns = width.min(self.recent.len());
         let start = |column: usize| column * self.recent.len() / columns.max(1);

@@ -1,15 +1,12 @@
 //! `wb text2sql`: text-to-SQL without retrieved examples and with those of each retriever, on the same questions with
 //! the same seeds.
 
-pub mod check;
-mod print;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use wb_core::{records::rag::Rag, run_dir::write_json};
 use wb_llm::{Ask, Client, LlmQuestion, Reply};
-use wb_pipeline::{encoder, environment, interrupt::Interrupt, pages, synth};
+use wb_pipeline::{encoder, environment, interrupt::Interrupt, pages, synth, text2sql};
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
     config::{GeneratorChoice, RetrieverChoice},
@@ -48,7 +45,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
     }
     let prompt = check_files(config)?;
     let runs = &arguments.places.runs;
-    if let Some((name, error)) = check::encoders(config, runs).into_iter().next() {
+    if let Some((name, error)) = text2sql::encoders(config, runs).into_iter().next() {
         return Err(error.context(format!("retriever {name}")));
     }
     let interrupt = interrupt::listen()?;
@@ -99,7 +96,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
     }
     let rag = experiment.record(&arms)?;
     bars.finish();
-    print::print(&rag);
+    text2sql::print(&rag);
     for arm in &arms {
         output::line(format!("{:12} {}", arm.name, status::line(&statuses(&arm.judged))));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wb_core::quantities::duration;
 
 use super::{
-    stage::Stage,
+    stage::StageProgress,
     text::{cut, percent, rate},
 };
 
@@ -13,7 +13,7 @@ use super::{
 pub const QUIET: f64 = 20.0;
 
 /// A stage that is under way.
-pub fn running(stage: &Stage, now: Duration) -> String {
+pub fn running(stage: &StageProgress, now: Duration) -> String {
     let mut parts = vec![format!("{}after {}", counted(stage), duration((now - stage.since).as_secs_f64()))];
     parts.extend(stage.per_second().map(|per_second| rate(per_second, units(stage))));
     parts.extend(stage.seconds_left(now).map(|left| format!("ETA {}", duration(left))));
@@ -23,7 +23,7 @@ pub fn running(stage: &Stage, now: Duration) -> String {
 }
 
 /// A stage that is over.
-pub fn ended(stage: &Stage, now: Duration) -> String {
+pub fn ended(stage: &StageProgress, now: Duration) -> String {
     let seconds = (now - stage.since).as_secs_f64();
     let mut parts = of_training(stage);
     parts.extend(stage.training().and(stage.per_second()).map(|per_second| rate(per_second, units(stage))));
@@ -33,12 +33,12 @@ pub fn ended(stage: &Stage, now: Duration) -> String {
 }
 
 /// The word for what is counted per second.
-pub fn units(stage: &Stage) -> &'static str {
+pub fn units(stage: &StageProgress) -> &'static str {
     if stage.training().is_some() { " pairs" } else { "" }
 }
 
 /// The last remark, and how long ago the last report was where that is unusual.
-pub fn remark(stage: &Stage, now: Duration) -> Option<String> {
+pub fn remark(stage: &StageProgress, now: Duration) -> Option<String> {
     let quiet = Some(stage.unheard(now)).filter(|seconds| *seconds >= QUIET);
     let parts: Vec<String> = [
         Some(stage.last.note.clone()).filter(|note| !note.is_empty()),
@@ -51,7 +51,7 @@ pub fn remark(stage: &Stage, now: Duration) -> Option<String> {
 }
 
 /// The stage of the curriculum and the epoch, as far as they are known.
-pub fn course(stage: &Stage) -> Option<String> {
+pub fn course(stage: &StageProgress) -> Option<String> {
     let training = stage.training()?;
     let of_curriculum = training.stage.as_ref().map(|now| format!("stage {} ({} of {})", now.name, now.number, now.of));
     let epoch = training.step.map(|step| format!("epoch {:.2} of {:.2}", step.epoch, training.epochs));
@@ -59,7 +59,7 @@ pub fn course(stage: &Stage) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn counted(stage: &Stage) -> String {
+fn counted(stage: &StageProgress) -> String {
     match (stage.last.done, stage.last.total) {
         (0, 0) => String::new(),
         (done, 0) => format!("{done} "),
@@ -67,7 +67,7 @@ fn counted(stage: &Stage) -> String {
     }
 }
 
-fn of_training(stage: &Stage) -> Vec<String> {
+fn of_training(stage: &StageProgress) -> Vec<String> {
     let Some(training) = stage.training() else { return Vec::new() };
     let loss = stage.memory.losses.smoothed().map(|loss| format!("loss {loss:.4}"));
     let learning_rate = training.step.map(|step| format!("learning rate {:.2e}", step.learning_rate));
@@ -83,11 +83,11 @@ mod tests {
     use wb_core::Progress;
 
     use super::*;
-    use crate::output::stage::tests::{at, encoding, training};
+    use crate::progress::stage::tests::{at, encoding, training};
 
     #[test]
     fn an_encoding_by_hand() {
-        let mut stage = Stage::new(encoding(0), at(100.0), None);
+        let mut stage = StageProgress::new(encoding(0), at(100.0), None);
         assert_eq!(running(&stage, at(101.0)), "encoding documents       0/5000 (0 %) after 1 s");
         stage.take(encoding(1200).note("long texts"), at(130.0));
         let line = "encoding documents       1200/5000 (24 %) after 30 s, 40/s, ETA 1 min 35 s, long texts";
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_training_by_hand() {
-        let mut stage = Stage::new(training(4000), at(0.0), None);
+        let mut stage = StageProgress::new(training(4000), at(0.0), None);
         let line = "training                 4000/5000 (80 %) after 2 s, best val MRR 0.6201 at step 3000";
         assert_eq!(running(&stage, at(2.0)), line);
         (4001..=4100).for_each(|step| stage.take(training(step), at((step - 4000) as f64 * 0.5)));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_has_no_count() {
-        let mut stage = Stage::new(Progress::new("listing sources", 0, 0), at(0.0), None);
+        let mut stage = StageProgress::new(Progress::new("listing sources", 0, 0), at(0.0), None);
         assert_eq!(running(&stage, at(31.0)), "listing sources          after 31 s, nothing new for 31 s");
         stage.take(Progress::new("listing sources", 60, 0).note("a\nb"), at(32.0));
         assert_eq!(running(&stage, at(32.0)), "listing sources          60 after 32 s, 1.9/s, a b");

@@ -1,16 +1,18 @@
-//! What is told of text-to-SQL before anything is asked.
+//! Text-to-SQL in lines: the arms before anything is asked, and the experiment in tables.
+
+mod print;
 
 use std::path::Path;
 
 use anyhow::Error;
 use wb_llm::LlmConfig;
-use wb_pipeline::encoder;
 use wb_text2sql::{
     RagConfig,
     config::{GeneratorChoice, RetrieverChoice},
 };
 
-use crate::output;
+pub use self::print::print;
+use crate::{encoder, output};
 
 /// Retrievers whose encoder is not there, or cannot be read.
 pub fn encoders(config: &RagConfig, runs: &Path) -> Vec<(String, Error)> {
@@ -21,8 +23,8 @@ pub fn encoders(config: &RagConfig, runs: &Path) -> Vec<(String, Error)> {
     config.retrievers.iter().filter_map(of).collect()
 }
 
-/// Prints the lines of `wb check`: arms and who writes the queries. Its table says what of it is not there.
-pub fn lines(config: &RagConfig, llm: Option<&LlmConfig>) {
+/// Prints the arms and who writes the queries.
+pub fn describe(config: &RagConfig, llm: Option<&LlmConfig>) {
     let arms: Vec<String> = config.retrievers.iter().map(RetrieverChoice::name).collect();
     output::line(format!("rag       {}, without retrieval and by {}", config.dataset.display(), arms.join(", ")));
     output::line(match &config.generator {

@@ -7,7 +7,7 @@ use wb_core::Progress;
 use super::{
     lines::{ended, running},
     screen::block,
-    stage::{Memory, Stage},
+    stage::{StageMemory, StageProgress},
 };
 
 /// A stage that was quicker than this has no line of its own.
@@ -18,15 +18,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The stage under way. Times are counted from the beginning of the command.
 #[derive(Debug)]
-pub struct Watch {
+pub struct StageWatch {
     every: Duration,
     said: Duration,
-    stage: Option<Stage>,
-    of_training: Option<Memory>,
+    stage: Option<StageProgress>,
+    of_training: Option<StageMemory>,
 }
 
-impl Watch {
-    /// No stage yet; once there is one, no longer than `every` is to go by without a line.
+impl StageWatch {
+    /// Begins without a stage; once there is one, no longer than `every` is to go by without a line.
     pub fn new(every: Duration, now: Duration) -> Self {
         Self { every, said: now, stage: None, of_training: None }
     }
@@ -41,7 +41,7 @@ impl Watch {
             _ => {
                 let line = self.finish(now);
                 let memory = progress.training.as_ref().and_then(|_| self.of_training.take());
-                self.stage = Some(Stage::new(progress, now, memory));
+                self.stage = Some(StageProgress::new(progress, now, memory));
                 line
             }
         }
@@ -82,16 +82,16 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::stage::tests::{at, encoding, training};
+    use crate::progress::stage::tests::{at, encoding, training};
 
     /// The lines that are said when the clock is looked at every second.
-    fn said(watch: &mut Watch, from: u32, to: u32) -> Vec<u32> {
+    fn said(watch: &mut StageWatch, from: u32, to: u32) -> Vec<u32> {
         (from..to).filter(|second| watch.line_if_due(at(f64::from(*second))).is_some()).collect()
     }
 
     #[test]
     fn a_line_every_half_minute_also_where_nothing_is_reported() {
-        let mut watch = Watch::new(at(30.0), at(0.0));
+        let mut watch = StageWatch::new(at(30.0), at(0.0));
         assert_eq!(said(&mut watch, 0, 40), [0; 0], "there is nothing to tell of");
         assert_eq!(watch.report(encoding(0), at(40.0)), None);
         assert_eq!(said(&mut watch, 40, 140), [40, 70, 100, 130]);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn stages_that_take_turns_do_not_hide_behind_each_other() {
-        let mut watch = Watch::new(at(30.0), at(0.0));
+        let mut watch = StageWatch::new(at(30.0), at(0.0));
         let mut lines = Vec::new();
         for second in 0..100 {
             let now = f64::from(second);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn quick_stages_say_nothing() {
-        let mut watch = Watch::new(at(30.0), at(0.0));
+        let mut watch = StageWatch::new(at(30.0), at(0.0));
         watch.report(encoding(0), at(0.0));
         assert_eq!(watch.block(at(0.4), (80, 24)), [""; 0]);
         assert_eq!(watch.block(at(0.5), (80, 24)).len(), 1);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_training_remembers_its_losses_while_negatives_are_mined() {
-        let mut watch = Watch::new(at(30.0), at(0.0));
+        let mut watch = StageWatch::new(at(30.0), at(0.0));
         watch.report(training(4000), at(0.0));
         (4001..=4010).for_each(|step| drop(watch.report(training(step), at((step - 4000) as f64 * 0.5))));
         watch.report(Progress::new("searching negatives", 0, 10), at(5.0));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_low_terminal_shows_the_first_lines() {
-        let mut watch = Watch::new(at(30.0), at(0.0));
+        let mut watch = StageWatch::new(at(30.0), at(0.0));
         watch.report(training(4000), at(0.0));
         assert_eq!(watch.block(at(1.0), (80, 4)).len(), 3);
         assert_eq!(watch.block(at(1.0), (80, 1)).len(), 0);

@@ -1,27 +1,37 @@
 //! Benchmarks of a run: every contestant on every benchmark, each measured once.
 
+mod named;
+mod print;
+
 use anyhow::{Context, Result};
 use wb_bench::{
-    BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Compressed, Options, Scorer, TrainingTexts,
-    benchmarks::NAMES,
+    BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options, Scorer, TrainingTexts, benchmarks::NAMES,
 };
 use wb_core::{
     Encoder, PairSet, Progress,
     fingerprint::Fingerprint,
-    records::outcome::{AuditLine, ContestantOutcome, ContestantRole},
+    records::outcome::{ContestantOutcome, ContestantRole},
     run_dir::{read_json, write_json},
 };
 use wb_data::Tolerance;
 use wb_encoder::{BiEncoder, Folder};
 
-use super::{data::Data, device, documents::Documents, manifest::this_code, train::Run};
+pub use self::{
+    named::{NamedBenchmarks, NamedOutcomes},
+    print::print,
+};
 use crate::{
     config::{BenchEntry, ContestantName, Experiment, SourceChoice},
+    data::ExperimentPairs,
+    device,
+    documents::Documents,
+    manifest::this_code,
     output,
+    train::OpenRun,
 };
 
 /// The outcomes of one benchmark, in the contestants' order.
-pub struct Measured {
+pub struct MeasuredBenchmark {
     /// The benchmark's main protocols and metrics.
     pub main: &'static [(&'static str, &'static str)],
     /// One a contestant.
@@ -38,11 +48,11 @@ pub fn name_of(benchmark: &BenchmarkConfig) -> &'static str {
 /// Measures all that is not measured yet.
 pub fn bench(
     experiment: &Experiment,
-    data: &Data,
-    run: &mut Run,
+    data: &ExperimentPairs,
+    run: &mut OpenRun,
     untrained: Folder,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Measured>> {
+) -> Result<Vec<MeasuredBenchmark>> {
     let mut encoders = Encoders {
         experiment,
         documents: experiment.bench.documents.as_ref().map(Documents::load).transpose()?,
@@ -67,7 +77,7 @@ pub fn bench(
         let main = entry.benchmark.benchmark().card().main;
         if run.stages.is_done(&stage, &inputs) && files.iter().all(|file| file.is_file()) {
             let outcomes = files.iter().map(|file| read_json(file)).collect::<Result<_, _>>()?;
-            all.push(Measured { main, outcomes });
+            all.push(MeasuredBenchmark { main, outcomes });
             unchanged += 1;
             continue;
         }
@@ -93,7 +103,7 @@ pub fn bench(
             outcomes.push(outcome);
         }
         run.stages.done(&stage, inputs)?;
-        all.push(Measured { main, outcomes });
+        all.push(MeasuredBenchmark { main, outcomes });
     }
     if unchanged > 0 {
         output::note(format!("benchmarks: {unchanged} unchanged"));
@@ -111,7 +121,8 @@ fn file_name(experiment: &Experiment, at: usize) -> String {
     }
 }
 
-/// All that decides the numbers of a benchmark, with the encoder that was trained and the annotations of documents.
+/// Fingerprint of all that decides the numbers of a benchmark, with the encoder that was trained and the annotations
+/// of documents.
 fn inputs(
     experiment: &Experiment,
     plan: &BenchmarkPlan,
@@ -135,7 +146,7 @@ fn inputs(
 fn plan(
     experiment: &Experiment,
     entry: &BenchEntry,
-    data: &Data,
+    data: &ExperimentPairs,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BenchmarkPlan> {
     let benchmark = entry.benchmark.benchmark();
@@ -243,7 +254,7 @@ impl Encoders<'_> {
     }
 }
 
-/// What belongs to the numbers of an encoder, as shown to people.
+/// Settings that belong to the numbers of an encoder, as shown to people.
 pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
     let (max_tokens, prompts) = (encoder.max_tokens(), encoder.prompts());
     let mut settings = vec![
@@ -258,88 +269,4 @@ pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
         }
     }
     settings
-}
-
-/// The numbers as a table, each with its interval, the values that ties allow, and the value without duplicates.
-pub fn print(outcomes: &[ContestantOutcome]) {
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for outcome in outcomes {
-        let contestant = match &outcome.base {
-            Some(base) => format!("{} ({base})", outcome.contestant),
-            None => outcome.contestant.clone(),
-        };
-        for score in &outcome.protocols {
-            let ties = match score.tie_best - score.tie_worst > 1e-9 {
-                true => format!("[{:.4}, {:.4}]", score.tie_worst, score.tie_best),
-                false => "none".to_owned(),
-            };
-            rows.push(vec![
-                contestant.clone(),
-                score.id.clone(),
-                score.language.clone(),
-                score.split.clone(),
-                score.metric.clone(),
-                format!("{:.4}", score.value),
-                format!("[{:.4}, {:.4}]", score.low, score.high),
-                ties,
-                score.deduplicated.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}")),
-                score.n_queries.to_string(),
-                score.pool.to_string(),
-            ]);
-        }
-    }
-    let header = [
-        "contestant",
-        "protocol",
-        "language",
-        "split",
-        "metric",
-        "value",
-        "95 % interval",
-        "ties",
-        "no duplicates",
-        "queries",
-        "pool",
-    ];
-    output::table(&header, &rows);
-}
-
-/// The counts of duplicates and leaks that are not 0, each once.
-pub fn print_audit(outcomes: &[ContestantOutcome]) {
-    let mut lines: Vec<&AuditLine> = Vec::new();
-    for line in outcomes.iter().flat_map(|outcome| &outcome.audit) {
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    let found = lines.iter().filter(|line| line.count > 0);
-    let rows: Vec<Vec<String>> =
-        found.map(|line| vec![line.what.clone(), line.count.to_string(), line.of.to_string()]).collect();
-    output::line("");
-    if !rows.is_empty() {
-        output::table(&["audit", "count", "of"], &rows);
-    }
-    output::line(format!("{} of {} counts of duplicates and leaks are 0", lines.len() - rows.len(), lines.len()));
-}
-
-/// What a compressed token index costs and finds.
-pub fn print_compressed(found: &Compressed) {
-    output::line(format!(
-        "\ntoken index: {} documents, {} tokens, {} centroids; {:.1} bytes a token instead of {}; built in {:.1} s",
-        found.documents,
-        found.tokens,
-        found.centroids,
-        found.bytes_per_token,
-        found.exact_bytes_per_token,
-        found.build_seconds
-    ));
-    let rows: Vec<Vec<String>> = found
-        .searches
-        .iter()
-        .map(|search| {
-            let [ten, hundred] = search.recall.map(|share| format!("{share:.3}"));
-            vec![search.name.clone(), ten, hundred, format!("{:.1}", search.queries_per_second)]
-        })
-        .collect();
-    output::table(&["search", "recall of exact 10", "of exact 100", "queries/s"], &rows);
 }

@@ -1,0 +1,197 @@
+//! Benchmarks that a command line names: BM25, an encoder or both measured on each, printed, and held to requirements.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Compressed, Options};
+use wb_core::{
+    Encoder, PairSet, Progress, RunDir, Seed,
+    records::outcome::{ContestantOutcome, ContestantRole},
+};
+use wb_data::OnBad;
+use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
+
+use super::{
+    name_of, pairs_of,
+    print::{print, print_audit, print_compressed},
+    settings,
+};
+use crate::{
+    config::SourceChoice,
+    contestants::{Contestants, TrainedRun},
+    documents::Documents,
+    output,
+    session::Folders,
+    test_pairs,
+};
+
+/// Draws of the intervals, which no command line changes.
+const SEED: Seed = Seed(17);
+
+/// Benchmarks with their data, and the contestants to measure on them.
+pub struct NamedBenchmarks<'a> {
+    /// The benchmarks.
+    pub benchmarks: &'a [BenchmarkConfig],
+    /// A folder with the data of each; none for the one that measures on pairs.
+    pub folders: &'a [Option<PathBuf>],
+    /// One contestant or two.
+    pub contestants: &'a Contestants,
+    /// Annotations to embed in the place of documents.
+    pub documents: Option<&'a Documents>,
+    /// A file of pairs, instead of the test pairs of a run.
+    pub pairs: Option<&'a Path>,
+    /// A file to write the rankings to, in TREC's format.
+    pub trec: Option<&'a Path>,
+    /// A compressed index of tokens, to be measured too.
+    pub token_index: Option<&'a TokenIndexConfig>,
+    /// Folders of runs and of their pairs.
+    pub places: Folders<'a>,
+}
+
+/// The numbers of named benchmarks.
+pub struct NamedOutcomes<'a> {
+    /// Outcomes of every contestant on the first benchmark, then on the next.
+    pub outcomes: Vec<ContestantOutcome>,
+    compressed: Vec<Compressed>,
+    measured: &'a NamedBenchmarks<'a>,
+}
+
+impl NamedBenchmarks<'_> {
+    /// Measures every contestant on every benchmark.
+    ///
+    /// # Errors
+    ///
+    /// If data is missing or cannot be read, or a text cannot be encoded.
+    pub fn measure(&self, progress: &mut dyn FnMut(Progress)) -> Result<NamedOutcomes<'_>> {
+        let (encoder, run) = (self.contestants.encoder.as_ref(), self.contestants.run.as_ref());
+        let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());
+        for (benchmark, folder) in self.benchmarks.iter().zip(self.folders) {
+            let pairs = self.pairs(benchmark, run.map(|run| &run.folder), progress)?;
+            let dataset = match (&pairs, folder) {
+                (Some(pairs), _) => BenchmarkData::Pairs(pairs),
+                (None, Some(folder)) => BenchmarkData::Folder(folder),
+                (None, None) => bail!("{} needs its data: --dataset DIR", name_of(benchmark)),
+            };
+            let plan = benchmark.benchmark().plan(dataset)?;
+            for note in &plan.not_run {
+                output::note(format!("not run: {}: {}", note.id, note.reason));
+            }
+            let over = match (encoder, self.documents) {
+                (Some(encoder), Some(documents)) => {
+                    documents.check(&plan.texts)?;
+                    let over = documents.over(encoder)?;
+                    let name = documents.name_over(encoder);
+                    Some(over.named(name))
+                }
+                _ => None,
+            };
+            let embedding = match (encoder, &over) {
+                (_, Some(over)) => Some(over as &dyn Encoder),
+                (Some(encoder), None) => Some(encoder as &dyn Encoder),
+                (None, None) => None,
+            };
+            let words = self.contestants.bm25.then(|| BenchContestant::Bm25(Bm25Config::default()));
+            for contestant in words.into_iter().chain(embedding.map(BenchContestant::Encoder)) {
+                let mut settings = match (&contestant, encoder) {
+                    (BenchContestant::Encoder(_), Some(encoder)) => settings(encoder),
+                    _ => Vec::new(),
+                };
+                settings.extend(self.documents.map(Documents::setting));
+                let mut scorer = contestant.prepare(&plan.texts, progress)?;
+                let mut options = Options { seed: SEED, ..Options::default() };
+                let run = run.filter(|_| matches!(contestant, BenchContestant::Encoder(_)));
+                if let Some(run) = run {
+                    scorer = scorer.known_as(ContestantRole::Trained, run.base.clone());
+                    options.training = run.trained_on.as_ref().ok();
+                }
+                let mut outcome = wb_bench::run(&plan, &scorer, &settings, options, progress)?;
+                outcome.warnings.extend(run.and_then(|run| run.trained_on.as_ref().err().cloned()));
+                if let Some(path) = self.trec {
+                    let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
+                    output::note(format!("{}: {queries} queries of {protocol}", path.display()));
+                }
+                if let Some(config) = self.token_index {
+                    compressed.push(wb_bench::compressed(&scorer, config, SEED, progress)?);
+                }
+                outcomes.push(outcome);
+            }
+        }
+        Ok(NamedOutcomes { outcomes, compressed, measured: self })
+    }
+
+    /// The pairs of the file that was named, else the test pairs of the run, for the benchmark that measures on them.
+    fn pairs(
+        &self,
+        benchmark: &BenchmarkConfig,
+        run: Option<&RunDir>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<PairSet>> {
+        if !matches!(benchmark, BenchmarkConfig::Pairs(_)) {
+            return Ok(None);
+        }
+        if let Some(file) = self.pairs {
+            let source = SourceChoice::of_file(file)?;
+            return Ok(Some(pairs_of(&[source], OnBad::Stop.into(), progress)?));
+        }
+        let latest;
+        let run = match run {
+            Some(run) => run,
+            None => {
+                latest = RunDir::open(self.places.runs, "latest")?;
+                &latest
+            }
+        };
+        test_pairs::of_run(run, self.places.datasets).map(Some)
+    }
+}
+
+impl NamedOutcomes<'_> {
+    /// Prints the numbers, the audits, the compressed indexes, and each warning once.
+    pub fn print(&self) {
+        print(&self.outcomes);
+        print_audit(&self.outcomes);
+        if let Some(TrainedRun { trained_on: Ok(training), .. }) = &self.measured.contestants.run {
+            output::note(format!("audited against the {} training pairs of the run", training.n_pairs));
+        }
+        self.compressed.iter().for_each(print_compressed);
+        // Both contestants of a benchmark may be warned of the same.
+        let mut said: Vec<&str> = Vec::new();
+        for warning in self.outcomes.iter().flat_map(|outcome| &outcome.warnings) {
+            if !said.contains(&warning.as_str()) {
+                output::note(format!("warning: {warning}"));
+                said.push(warning);
+            }
+        }
+    }
+
+    /// True where each benchmark reaches every required metric, whose first number counts, main protocols first; of two
+    /// contestants the encoder is held to it. Each that is missed is told.
+    ///
+    /// # Errors
+    ///
+    /// If a benchmark does not have a metric.
+    pub fn meet(&self, requirements: &[(String, f64)]) -> Result<bool> {
+        let mut is_met = true;
+        // The encoder's, where BM25 is measured beside it.
+        let judged: Vec<&ContestantOutcome> =
+            self.outcomes.chunks(self.measured.contestants.count()).filter_map(<[_]>::last).collect();
+        for (metric, least) in requirements {
+            for (benchmark, outcome) in self.measured.benchmarks.iter().zip(&judged) {
+                let main = benchmark.benchmark().card().main;
+                let of_main = outcome.protocols.iter().find(|score| {
+                    &score.metric == metric
+                        && main.iter().any(|(id, _)| score.id == *id || (id.ends_with('-') && score.id.starts_with(id)))
+                });
+                let first = || outcome.protocols.iter().find(|score| &score.metric == metric);
+                let Some(score) = of_main.or_else(first) else {
+                    bail!("--require {metric}={least}: {} has no metric `{metric}`", outcome.benchmark);
+                };
+                if score.value < *least {
+                    output::note(format!("refused: {} {metric} is {:.4}, required {least:.4}", score.id, score.value));
+                    is_met = false;
+                }
+            }
+        }
+        Ok(is_met)
+    }
+}
