@@ -1,58 +1,9 @@
 //! Names of public types, each of which stands for one thing in the whole project: who reads it anywhere knows what
 //! it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::tidy::sources;
-
-/// Names that stand more than once. The list only gets shorter.
-const KNOWN: [&str; 45] = [
-    "Account",
-    "Annotated",
-    "Annotations",
-    "Arm",
-    "Asked",
-    "Beir",
-    "Candidate",
-    "Catalog",
-    "CodeTokens",
-    "Column",
-    "Comparison",
-    "Contestant",
-    "Costs",
-    "Counts",
-    "Dataset",
-    "Document",
-    "Draw",
-    "Experiment",
-    "Hardness",
-    "Judge",
-    "Judged",
-    "Kind",
-    "Model",
-    "Origin",
-    "Outcome",
-    "Output",
-    "Part",
-    "Place",
-    "Plan",
-    "Prompts",
-    "Query",
-    "Ranked",
-    "Record",
-    "Request",
-    "Role",
-    "Rules",
-    "Schema",
-    "Source",
-    "Split",
-    "Table",
-    "Texts",
-    "Ties",
-    "TokenSearch",
-    "Value",
-    "Verdict",
-];
 
 /// Every crate has its own of these.
 const OF_EVERY_CRATE: [&str; 2] = ["Error", "Result"];
@@ -69,11 +20,7 @@ fn a_public_type_has_a_name_of_its_own() {
     }
     assert!(places.len() > 800, "{} names", places.len());
     places.retain(|name, all| all.len() > 1 && !OF_EVERY_CRATE.contains(&name.as_str()));
-    let known = BTreeSet::from(KNOWN);
-    let gone: Vec<_> = known.iter().filter(|name| !places.contains_key(**name)).collect();
-    places.retain(|name, _| !known.contains(name.as_str()));
     assert!(places.is_empty(), "rename all but one of each to the thing that it is: {places:#?}");
-    assert!(gone.is_empty(), "these have a name of their own now, take them from KNOWN: {gone:#?}");
 }
 
 /// Types that are `pub`, at any indentation, with their lines; those of test modules are left out.
