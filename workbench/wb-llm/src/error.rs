@@ -1,4 +1,4 @@
-//! What can go wrong between a question and an answer.
+//! What a single attempt to get an answer ends with.
 
 use std::time::Duration;
 
@@ -23,37 +23,3 @@ pub enum Failure {
     #[error("{0}")]
     Stop(String),
 }
-
-/// What ends a run.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A value of the configuration.
-    #[error("{key}: {what}")]
-    Config {
-        /// Where it stands.
-        key: String,
-        /// What is wrong and what was expected.
-        what: String,
-    },
-    /// The engine cannot be used.
-    #[error("{0}")]
-    Engine(String),
-    /// A file.
-    #[error("{path}: {source}")]
-    Io {
-        /// Which.
-        path: String,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The ledger holds something that it cannot hold, or lacks what a replay needs.
-    #[error("{0}")]
-    Ledger(String),
-    /// Somebody asked to stop.
-    #[error("stopped; the same command goes on from here")]
-    Interrupted,
-}
-
-/// The result of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;

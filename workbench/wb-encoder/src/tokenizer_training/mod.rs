@@ -62,10 +62,10 @@ impl TokenizerConfig {
         if self.vocab_size < least {
             let message =
                 format!("is {}, expected at least {least}: the special tokens and the bytes", self.vocab_size);
-            return Err(wb_core::Error::value(format!("{key}.vocab_size"), message));
+            return Err(Error::value(format!("{key}.vocab_size"), message));
         }
         if self.sample_bytes == 0 {
-            return Err(wb_core::Error::value(format!("{key}.sample_bytes"), "is 0, expected at least 1"));
+            return Err(Error::value(format!("{key}.sample_bytes"), "is 0, expected at least 1"));
         }
         Ok(())
     }
@@ -87,11 +87,8 @@ impl TokenizerConfig {
 
     fn tokenizer(&self, merges: Vec<(String, String)>, name: &Path) -> Result<tokenizers::Tokenizer> {
         let json = self.json(&merges).to_string();
-        tokenizers::Tokenizer::from_bytes(json).map_err(|error| Error::Model {
-            path: name.to_owned(),
-            message: format!("a learned tokenizer was not accepted: {error}"),
-            hint: None,
-        })
+        tokenizers::Tokenizer::from_bytes(json)
+            .map_err(|error| Error::file(name, format!("a learned tokenizer was not accepted: {error}")))
     }
 
     /// The tokenizer as `tokenizer.json` holds it.

@@ -202,7 +202,7 @@ fn a_second_process_is_refused_at_once_until_the_first_is_gone() {
     for config in [config(&server.url()), LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() }] {
         let (opened, time) = timed(|| open(&config, &path));
         let error = opened.err().unwrap().to_string();
-        assert!(error.contains("ledger.jsonl: in use by another process"), "{error}");
+        assert!(error.contains("ledger.jsonl is in use by another process"), "{error}");
         assert!(time < Duration::from_secs(1), "{time:?}");
     }
     child.kill().unwrap();
@@ -231,7 +231,7 @@ fn of_two_models_in_a_ledger_one_is_replayed_by_its_name() {
     };
     for name in ["", "other", "smal", "/models/other.gguf"] {
         let error = replay(name).err().unwrap();
-        assert!(matches!(&error, Error::Config { key, .. } if key == "llm.model"), "{error}");
+        assert!(matches!(&error, Error::Value { key, .. } if key == "llm.model"), "{error}");
         let error = error.to_string();
         for part in ["`", "one of the 2 models", "small.gguf (sidecar, ", "large (http, "] {
             assert!(error.contains(part), "{error}");

@@ -47,5 +47,15 @@ pub enum Error {
     Path(PathBuf),
 }
 
+impl From<Error> for wb_core::Error {
+    fn from(error: Error) -> Self {
+        let told = Self::failed(error.to_string());
+        match error {
+            Error::Io { source, .. } | Error::Pipe(source) => told.with_cause(source),
+            _ => told,
+        }
+    }
+}
+
 /// The result of this module.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -95,7 +95,7 @@ fn one_of_sql(names: &[String]) -> Result<Option<SqlBenchmark>> {
         if let Some(name) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
             let all = NAMES.into_iter().chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
             let hint = suggest::hint(name, all);
-            return Err(Error::Unknown { kind: "benchmark", name: name.clone(), hint }.into());
+            return Err(Error::unknown("benchmark", name.clone()).with_hint_if(hint).into());
         }
         return Ok(None);
     };
