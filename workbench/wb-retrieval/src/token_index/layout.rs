@@ -16,7 +16,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, fingerprint::Fingerprint};
+use wb_core::{Error, fingerprint::Fingerprint, run_dir};
 
 use super::{
     codec::{Codec, bytes_of},
@@ -82,9 +82,8 @@ impl Layout {
     /// Reads `index.json`, and refuses what this version cannot have written.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(INDEX);
-        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let refuse = |message: String| Error::data(path.display().to_string(), message);
-        let layout: Self = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
+        let refuse = |message: String| Error::file(&path, message);
+        let layout: Self = run_dir::read_json(&path)?;
         if layout.version != VERSION {
             return Err(refuse(format!("version {}, expected {VERSION}", layout.version)));
         }

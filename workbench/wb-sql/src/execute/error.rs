@@ -32,10 +32,7 @@ pub enum Error {
     #[error("{0}: no file whose name contains `.sqlite`")]
     NoDatabase(PathBuf),
     /// A database that was not closed: its latest changes stand beside it, where judging does not read them.
-    #[error(
-        "{database}: its latest changes are not in it but in {log}; open it once with what wrote it, or with \
-         `sqlite3 {database} 'PRAGMA wal_checkpoint(TRUNCATE)'`, which puts them in"
-    )]
+    #[error("{database}: its latest changes are not in it but in {log}")]
     Unmerged {
         /// The database.
         database: PathBuf,
@@ -52,6 +49,10 @@ impl From<Error> for wb_core::Error {
         let told = Self::failed(error.to_string());
         match error {
             Error::Io { source, .. } | Error::Pipe(source) => told.with_cause(source),
+            // Or opened once with what wrote it.
+            Error::Unmerged { database, .. } => {
+                told.with_hint(format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", database.display()))
+            }
             _ => told,
         }
     }

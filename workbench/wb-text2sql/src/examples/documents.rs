@@ -4,6 +4,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_core::run_dir::read_json;
 
 use wb_sql::{
     Compat,
@@ -185,13 +186,8 @@ pub fn asked(path: &Path, catalogs: &Catalogs) -> Result<Vec<DatabaseQuestion>> 
 }
 
 fn rows(path: &Path) -> Result<Vec<QuestionRow>> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let place = format!("{}:{}", error.line(), error.column());
-        let what =
-            format!("{error}; expected a list of objects with `db_id`, `question` or `SpiderQuestion`, and `query`");
-        Error::at(path, place, what)
-    })
+    let hint = "a list of objects with `db_id`, `question` or `SpiderQuestion`, and `query` is expected";
+    read_json(path).map_err(|error| error.with_hint(hint))
 }
 
 fn check(path: &Path, place: impl Fn() -> String, db_id: &str, sql: &str, catalogs: &Catalogs) -> Result<()> {
