@@ -23,7 +23,7 @@ pub enum Error {
     /// A file or folder could not be read, written, created or renamed.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `read`, `write`, `create`, `rename`, `lock`.
+        /// Verb of the attempt: `read`, `write`, `create`, `rename`, `lock`, `start`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum Error {
         column: usize,
         /// The key path with a colon and a space after it, or nothing.
         at: String,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// A near name or another way out.
         hint: Option<String>,
@@ -63,7 +63,7 @@ pub enum Error {
     Override {
         /// The override as typed.
         given: String,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// A near name or another way out.
         hint: Option<String>,
@@ -83,7 +83,7 @@ pub enum Error {
     Data {
         /// `file:line`, `file: tensor NAME`, or a file.
         place: String,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// Another way out.
         hint: Option<String>,
@@ -95,7 +95,7 @@ pub enum Error {
         place: String,
         /// A short name to count by: `bad UTF-8`, `missing field`.
         reason: &'static str,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// A near name or another way out.
         hint: Option<String>,
@@ -103,7 +103,7 @@ pub enum Error {
     /// Something that the user named does not exist.
     #[error("no {kind} `{name}`")]
     Unknown {
-        /// What kind of thing: `run`, `benchmark`, `language`.
+        /// Kind of thing: `run`, `benchmark`, `language`.
         kind: &'static str,
         /// The name typed.
         name: String,
@@ -128,12 +128,12 @@ pub enum Error {
     Failed {
         /// The sentence.
         what: String,
-        /// What helps.
+        /// A way out.
         hint: Option<String>,
         /// The cause below.
         #[source]
         source: Option<Cause>,
-        /// What callers tell the failure by, of a type of the crate that made it.
+        /// Value that callers tell the failure by, of a type of the crate that made it.
         kind: Option<Box<dyn Any + Send + Sync>>,
     },
 }
@@ -144,7 +144,7 @@ pub fn hint<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a str> {
     own.or_else(|| hint(error.source()?))
 }
 
-/// What a JSON parser says, without the place that it appends.
+/// The words of a JSON parser, without the place that it appends.
 pub fn json_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message).to_owned()
@@ -173,7 +173,7 @@ impl Error {
         }
     }
 
-    /// What callers tell this failure by, where it has a kind of this type.
+    /// The value that callers tell the failure by, where it is of this type.
     pub fn kind<T: 'static>(&self) -> Option<&T> {
         match self {
             Self::Failed { kind: Some(kind), .. } => kind.downcast_ref(),
@@ -233,7 +233,7 @@ impl Error {
         Self::Failed { what: what.into(), hint: None, source: None, kind: None }
     }
 
-    /// This error with a hint, where the variant can hold one.
+    /// Adds a hint, where the variant can hold one.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Parse { hint, .. }
@@ -250,7 +250,7 @@ impl Error {
         self
     }
 
-    /// This error with a hint, if there is one.
+    /// Adds a hint, if there is one.
     #[must_use]
     pub fn with_hint_if(self, text: Option<impl Into<String>>) -> Self {
         match text {
@@ -259,7 +259,7 @@ impl Error {
         }
     }
 
-    /// This error's words and hint as an [`Error::Failed`] with a cause.
+    /// Makes an [`Error::Failed`] with a cause, of the error's words and hint.
     #[must_use]
     pub fn with_cause(self, cause: impl Into<Cause>) -> Self {
         let hint = self.own_hint().map(str::to_owned);
@@ -268,7 +268,7 @@ impl Error {
         Self::Failed { what, hint, source: Some(cause.into()), kind }
     }
 
-    /// This error's words, hint and cause as an [`Error::Failed`] of a kind that callers tell apart.
+    /// Makes an [`Error::Failed`] of a kind that callers tell apart, of the error's words, hint and cause.
     #[must_use]
     pub fn of_kind(self, kind: impl Any + Send + Sync) -> Self {
         let hint = self.own_hint().map(str::to_owned);
@@ -277,7 +277,7 @@ impl Error {
         Self::Failed { what, hint, source, kind: Some(Box::new(kind)) }
     }
 
-    /// This error as the cause of a failure that says what was being done.
+    /// Makes a failure that says what was being done, with the error as its cause.
     #[must_use]
     pub fn within(self, what: impl Into<String>) -> Self {
         Self::failed(what).with_cause(self)

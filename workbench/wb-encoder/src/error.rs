@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 pub use wb_core::{Error, Result};
 
-/// What an error says of a device that cannot be used, without the device's name.
+/// The words of an error of a device, without the device's name.
 pub(crate) struct DeviceFailure(pub String);
 
 /// A device that this build or machine lacks, or that computes wrongly.

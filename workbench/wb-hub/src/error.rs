@@ -1,4 +1,4 @@
-//! What can go wrong between a name and a file, by what callers tell it.
+//! Failures between a name and a file, by kinds that callers tell apart.
 
 use wb_core::Error;
 
@@ -7,9 +7,9 @@ use wb_core::Error;
 pub enum Why {
     /// The environment forbids to ask, and the file is not on this disk.
     Offline,
-    /// This build cannot ask.
+    /// The build has no network client.
     NotBuilt,
-    /// No repository of that name is public or open to the token.
+    /// The name is of no repository that is public or open to the token.
     NoRepository,
     /// The repository has no such revision.
     NoRevision,
@@ -40,24 +40,21 @@ pub enum Why {
 impl Why {
     /// The kind of an error; none for one that did not come between a name and a file.
     pub fn of(error: &Error) -> Option<Self> {
-        error.kind::<Failure>().map(|failure| failure.why)
+        error.kind::<Failure>().map(|(why, _)| *why)
     }
 }
 
-/// What an error of this crate is told by.
-struct Failure {
-    why: Why,
-    what: String,
-}
+/// Kind of an error of this crate, with the name that was wanted.
+type Failure = (Why, String);
 
 /// A failure to have `owner/name@revision`, `owner/name@revision: file`, or an address.
 pub(crate) fn failure(why: Why, what: impl Into<String>, message: impl Into<String>) -> Error {
     let what = what.into();
-    Error::data(what.as_str(), message).of_kind(Failure { why, what })
+    Error::data(what.as_str(), message).of_kind((why, what))
 }
 
-/// What an error failed to have.
+/// The name that an error failed to have.
 #[cfg(feature = "network")]
 pub(crate) fn wanted(error: &Error) -> String {
-    error.kind::<Failure>().map_or_else(|| error.to_string(), |failure| failure.what.clone())
+    error.kind::<Failure>().map_or_else(|| error.to_string(), |(_, what)| what.clone())
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, error::unlike_lengths, top_k::key};
+use crate::{Result, error::unlike_lengths, top_k::key};
 
 /// How the scores of `a` and `b` become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

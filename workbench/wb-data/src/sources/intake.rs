@@ -97,7 +97,7 @@ impl Intake {
                     self.bad.iter().map(|(reason, count)| format!("{reason}: {count}")).collect();
                 let told = format!("{bad} of {of} are bad, more than `max_bad_share` {share} ({})", reasons.join(", "));
                 Err(Error::data(name, told)
-                    .with_cause(first)
+                    .with_cause(*first)
                     .with_hint("look at the first bad record; the file or the field names may be wrong"))
             }
             first_bad => Ok(Self { first_bad, ..self }),

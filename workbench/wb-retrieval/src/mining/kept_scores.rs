@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-use wb_core::{Error, Reranker, fingerprint::text_key};
+use wb_core::{Reranker, fingerprint::text_key};
 
 use super::{MiningTexts, RescoreRequest, Rescorer};
 use crate::{

@@ -1,8 +1,8 @@
-//! What keeps statements from being judged at all; what a statement does wrong is an outcome, not an error.
+//! Errors that keep statements from being judged at all; what a statement does wrong is an outcome, not an error.
 
 use std::path::PathBuf;
 
-/// What can go wrong around the execution of statements.
+/// An error around the execution of statements.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A worker could not be started, or did not say that it is ready.
@@ -10,7 +10,7 @@ pub enum Error {
     Start {
         /// The command.
         command: String,
-        /// What happened.
+        /// Description of the event.
         what: String,
     },
     /// Bytes between parent and worker that are none of the protocol's.
@@ -19,9 +19,9 @@ pub enum Error {
     /// A file or folder.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Answer of the operating system.
         #[source]
         source: std::io::Error,
     },
