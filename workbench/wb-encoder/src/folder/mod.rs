@@ -229,11 +229,11 @@ impl Folder {
         for (side, tokens) in [("query", self.max_tokens.query), ("document", self.max_tokens.document)] {
             let key = format!("{key}.max_tokens.{side}");
             if tokens <= special {
-                let message = format!("is {tokens}, expected more than the {special} special tokens");
+                let message = format!("got {tokens}, expected more than the {special} special tokens");
                 return Err(Error::value(key, message));
             }
             if let Some(most) = self.model.architecture.max_tokens().filter(|most| tokens > *most) {
-                let message = format!("is {tokens}, expected at most {most}: {} has no more positions", self.name);
+                let message = format!("got {tokens}, expected at most {most}: {} has no more positions", self.name);
                 return Err(Error::value(key, message));
             }
         }

@@ -35,7 +35,7 @@ pub fn attach(
         if rank > out.min(inside) {
             return Err(wb_core::Error::value(
                 "lora.rank",
-                format!("is {rank}, expected at most {} for `{layer}` of {name}", out.min(inside)),
+                format!("got {rank}, expected at most {} for `{layer}` of {name}", out.min(inside)),
             ));
         }
         let bound = 1.0 / (inside as f32).sqrt();

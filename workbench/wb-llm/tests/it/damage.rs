@@ -156,8 +156,9 @@ fn what_is_no_ledger_is_left_as_it_is_and_an_empty_file_is_one() {
     for bytes in foreign {
         fs::write(&path, bytes).unwrap();
         for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
-            let error = opened.err().unwrap().to_string();
-            assert!(error.contains("notes.txt:1: ") && error.contains("is this a ledger?"), "{error}");
+            let error = opened.err().unwrap();
+            assert!(error.to_string().contains("notes.txt:1: "), "{error}");
+            assert_eq!(error.hint(), Some("is this a ledger? It is left as it is"));
         }
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }

@@ -78,15 +78,16 @@ impl EmbeddedConfig {
             return wrong("llm.model", what.into());
         }
         if !(64..=131_072).contains(&self.context) {
-            let what = format!("{}, expected 64 to 131072 tokens, as in `llm.context=4096`", self.context);
+            let what = format!("got {}, expected 64 to 131072 tokens, as in `llm.context=4096`", self.context);
             return wrong("llm.context", what);
         }
         if self.threads > MAX_THREADS {
-            let what = format!("{}, expected 0 to {MAX_THREADS}", self.threads);
+            let what = format!("got {}, expected 0 to {MAX_THREADS}", self.threads);
             return wrong("llm.engine.embedded.threads", what);
         }
         if self.limit_s.is_nan() || self.limit_s <= 0.0 {
-            let what = format!("{}, expected more than 0 seconds, as in `llm.timeouts.request_s=600`", self.limit_s);
+            let what =
+                format!("got {}, expected more than 0 seconds, as in `llm.timeouts.request_s=600`", self.limit_s);
             return wrong("llm.timeouts.request_s", what);
         }
         Ok(())
