@@ -205,7 +205,7 @@ impl Validation {
             offsets.push(offsets[offsets.len() - 1] + text.nrows());
             taken[owner] += 1;
         }
-        Ok(Embeddings::of_values(values, positives.dim(), positives.offsets().map(|_| offsets))?)
+        Embeddings::of_values(values, positives.dim(), positives.offsets().map(|_| offsets))
     }
 }
 
