@@ -64,7 +64,7 @@ pub fn load(folder: &Path) -> Result<PreparedPairs> {
 
 /// Reads what [`write()`] wrote, without the training pairs.
 pub fn load_held_out(folder: &Path) -> Result<PreparedPairs> {
-    let pairs = |name: &str| Ok::<_, Error>(PairSet::new(read_pairs(&folder.join(name))?)?);
+    let pairs = |name: &str| PairSet::new(read_pairs(&folder.join(name))?);
     let path = folder.join(PROOF);
     let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
     let card =
@@ -147,7 +147,7 @@ impl PairWriter {
 
     pub(crate) fn finish(self) -> Result<()> {
         let file = self.table.finish().map_err(|error| not_written(&self.path, error))?;
-        Ok(file.sync_all().map_err(wb_core::Error::io("write", &self.path))?)
+        file.sync_all().map_err(wb_core::Error::io("write", &self.path))
     }
 }
 

@@ -17,11 +17,6 @@ pub(crate) fn unlike_lengths(what: &str, given: usize, expected: usize) -> Error
     Error::data(what, format!("{given} and {expected} given, expected the same"))
 }
 
-/// A ranking that belongs to other queries or to another corpus.
-pub(crate) fn no_position(of: &str, position: usize, n: usize) -> Error {
-    Error::failed(format!("a ranking names position {position} of {n} {of}"))
-}
-
 /// More documents than positions can count.
 pub(crate) fn too_many(given: usize, limit: usize) -> Error {
     Error::failed(format!("{given} documents, at most {limit} fit into one index"))

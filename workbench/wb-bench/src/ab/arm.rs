@@ -7,7 +7,7 @@ use wb_retrieval::top_k::top_k;
 
 use super::{AbQuery, DEPTH};
 use crate::{
-    Error, Result,
+    Result,
     contestant::{BenchContestant, Chosen},
     texts::BenchmarkTexts,
 };

@@ -210,9 +210,7 @@ pub(crate) fn check_line<'a>(place: &RecordPlace, line: &'a [u8]) -> Result<(&'a
 }
 
 pub(crate) fn not_json(place: RecordPlace, error: &serde_json::Error) -> Error {
-    let message = error.to_string();
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    match message {
+    match json_message(error).as_str() {
         "trailing characters" => {
             Error::record(place, "trailing text", "text after the record, expected the end of the line")
         }

@@ -17,7 +17,7 @@ pub use words::{LABELS, judge_system, judge_user, label_meaning};
 use crate::{
     Error, Result,
     config::FewShotConfig,
-    tasks::{ChosenTask, Step, StepOutput, TaskCatalog},
+    tasks::{ChosenTask, Step, StepOutput, TaskCatalog, VARIABLES},
 };
 
 /// Version of all words in this folder: a change of them is another recipe.
