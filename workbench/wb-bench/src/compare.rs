@@ -68,10 +68,15 @@ pub fn compare(
     };
     let position = main.iter().find_map(|(id, metric)| rows.iter().position(|row| is(row, id, metric)));
     let Some(position) = position.or((!rows.is_empty()).then_some(0)) else {
-        return Err(Error::Incomparable { differences: vec!["no protocol and metric that both have".into()] });
+        return Err(incomparable("no protocol and metric that both have"));
     };
     let verdict = CompareVerdict::of(rows[position].low, rows[position].high);
     Ok(OutcomeComparison { main: position, verdict, rows, remarks })
+}
+
+fn incomparable(differences: &str) -> Error {
+    Error::failed(format!("these two measurements cannot be compared: {differences}"))
+        .with_hint("measure both again on the same data with the same settings")
 }
 
 fn refuse_unlike(a: &ContestantOutcome, b: &ContestantOutcome) -> Result<()> {
@@ -98,7 +103,7 @@ fn refuse_unlike(a: &ContestantOutcome, b: &ContestantOutcome) -> Result<()> {
             |settings: &HashMap<String, String>| settings.get(name).cloned().unwrap_or_else(|| "not set".into());
         differ(&format!("setting {name}"), &value(&of_a), &value(&of_b));
     }
-    if differences.is_empty() { Ok(()) } else { Err(Error::Incomparable { differences }) }
+    if differences.is_empty() { Ok(()) } else { Err(incomparable(&differences.join("; "))) }
 }
 
 /// The test of one protocol and metric, without the contestants' names.

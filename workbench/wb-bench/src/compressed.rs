@@ -63,8 +63,7 @@ pub fn compressed(
     let Some((queries, documents)) = scorer.token_vectors() else {
         let message = "gives one vector a text, and a token index holds one a token";
         return Err(wb_core::Error::data(scorer.name(), message)
-            .with_hint("measure an encoder with late_interaction, or leave the token index away")
-            .into());
+            .with_hint("measure an encoder with late_interaction, or leave the token index away"));
     };
     let queries = queries.part(0..queries.texts().min(QUERIES));
     let started = Instant::now();

@@ -126,12 +126,10 @@ fn encode(
         return Ok(Embeddings::dense(Array2::zeros((0, encoder.dim()))));
     }
     let what = side.plural();
-    let embeddings = encoder.encode(&list, side, progress).map_err(|source| Error::Encoder {
-        encoder: encoder.name(),
-        what,
-        source,
-    })?;
-    let wrong = |message: String| Error::Vectors { encoder: encoder.name(), message };
+    let embeddings = encoder
+        .encode(&list, side, progress)
+        .map_err(|source| Error::failed(format!("encoder {} failed on {what}", encoder.name())).with_cause(source))?;
+    let wrong = |message: String| Error::data(format!("encoder {}", encoder.name()), message);
     if embeddings.texts() != list.len() {
         return Err(wrong(format!("{} vectors for {} {what}, expected one each", embeddings.texts(), list.len())));
     }

@@ -6,7 +6,7 @@
 use ndarray::Array2;
 use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// The texts of a document.
 type View<'a> = Box<dyn Fn(&str) -> Vec<String> + 'a>;
@@ -34,9 +34,9 @@ impl<'a> DocumentTexts<'a> {
     ) -> Result<Self> {
         if several && encoder.interaction() == Interaction::MaxSim {
             let message = "gives one vector a token, and several texts of a document need one vector a text";
-            return Err(Error::Core(
-                wb_core::Error::data(encoder.name(), message).with_hint("embed: concat joins the texts of a document"),
-            ));
+            return Err(
+                wb_core::Error::data(encoder.name(), message).with_hint("embed: concat joins the texts of a document")
+            );
         }
         let mut all = Fingerprint::builder();
         all.text("documents").text(encoder.fingerprint().as_str()).text(what).text(fingerprint.as_str());

@@ -9,7 +9,7 @@ use wb_core::{
 use wb_retrieval::trec::{TrecRanking, write_runs};
 
 use crate::{
-    Error, Result,
+    Result,
     audit::{self, TrainingTexts},
     benchmarks::BenchmarkPlan,
     contestant::Scorer,
@@ -171,7 +171,7 @@ fn main_ranked(plan: &BenchmarkPlan) -> Option<usize> {
 pub fn write_trec(plan: &BenchmarkPlan, scorer: &Scorer<'_>, path: &Path) -> Result<(String, usize)> {
     let Some(PlannedProtocol::Ranked(main)) = main_ranked(plan).map(|index| &plan.protocols[index]) else {
         let message = "no protocol was run in which queries rank a pool, so there is no run to write";
-        return Err(Error::Core(wb_core::Error::data(path.display().to_string(), message)));
+        return Err(wb_core::Error::data(path.display().to_string(), message));
     };
     let mut runs = Vec::new();
     for planned in &plan.protocols {

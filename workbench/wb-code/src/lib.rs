@@ -5,7 +5,6 @@
 
 pub mod chunks;
 pub mod documented;
-pub mod error;
 pub mod labels;
 pub mod languages;
 pub mod prose;
@@ -14,9 +13,9 @@ pub mod tree;
 
 pub use chunks::{Chunk, ChunkKind, chunks, strip_comments};
 pub use documented::{DocumentedFunction, documented_functions};
-pub use error::{Error, Result};
 pub use labels::{NodeLabel, TypedName, node_kinds, node_labels, type_labels};
 pub use languages::{CODE_LANGUAGES, CodeLanguage, Language, canonical_name};
 pub use prose::{anchor_prose, split_docstring};
 pub use rewrites::{Refusal, RewriteKind, Rewritten, rewrite};
 pub use tree::{GroupBy, TreeConfig, TreeFile, TreeFiles, TreeRead, read_tree, tree_files, tree_fingerprint};
+pub use wb_core::{Error, Result};

@@ -74,7 +74,7 @@ impl EncoderRef {
             let hint = "name a folder with config.json, model.safetensors and tokenizer.json, a run (`wb ls`), or an id of \
                         the hub, owner/name";
             // With `~` taken for the home folder: the place that was looked at.
-            return Err(Error::Unknown { kind: "folder", name: folder.display().to_string(), hint: Some(hint.into()) });
+            return Err(Error::unknown("folder", folder.display().to_string()).with_hint(hint));
         }
         let run = RunDir::open(runs, &self.id).map_err(|error| match error {
             Error::Unknown { name, hint, .. } => {
@@ -82,7 +82,7 @@ impl EncoderRef {
                 let near = hint.filter(|hint| hint.starts_with("did you mean") || name == "latest");
                 let hint =
                     near.unwrap_or_else(|| "name a folder, a run (`wb ls`), or an id of the hub, owner/name".into());
-                Error::Unknown { kind: "folder or run", name, hint: Some(hint) }
+                Error::unknown("folder or run", name).with_hint(hint)
             }
             other => other,
         })?;

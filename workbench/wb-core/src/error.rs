@@ -1,20 +1,29 @@
-//! What can go wrong: one enum, and every variant names what, where, and what was expected.
+//! The one error of all crates: every variant names what, where, and what was expected.
 
-use std::path::PathBuf;
+use std::{
+    any::Any,
+    error::Error as StdError,
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of `wb-core`.
+/// Reason of a failure, as libraries give it.
+pub type Cause = Box<dyn StdError + Send + Sync>;
+
+/// An error of any crate of the workspace.
 ///
 /// Messages are lower case and without a full stop; [`Error::hint`] is a sentence or a command to paste.
+/// There is one type so that a hint is found wherever in a chain of causes it stands, see [`hint`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder could not be read, written, created or renamed.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `read`, `write`, `create`, `rename`, `lock`.
+        /// Verb of the attempt: `read`, `write`, `create`, `rename`, `lock`, `start`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -44,7 +53,7 @@ pub enum Error {
         column: usize,
         /// The key path with a colon and a space after it, or nothing.
         at: String,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// A near name or another way out.
         hint: Option<String>,
@@ -54,7 +63,7 @@ pub enum Error {
     Override {
         /// The override as typed.
         given: String,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// A near name or another way out.
         hint: Option<String>,
@@ -74,15 +83,27 @@ pub enum Error {
     Data {
         /// `file:line`, `file: tensor NAME`, or a file.
         place: String,
-        /// What is wrong and what was expected.
+        /// Description of the fault and of what was expected.
         message: String,
         /// Another way out.
+        hint: Option<String>,
+    },
+    /// A record of a file that can be left out, and is not what it should be.
+    #[error("{place}: {message}")]
+    Record {
+        /// `file:line:column`, `file: row N`, `file: cell N`.
+        place: String,
+        /// A short name to count by: `bad UTF-8`, `missing field`.
+        reason: &'static str,
+        /// Description of the fault and of what was expected.
+        message: String,
+        /// A near name or another way out.
         hint: Option<String>,
     },
     /// Something that the user named does not exist.
     #[error("no {kind} `{name}`")]
     Unknown {
-        /// What kind of thing: `run`, `benchmark`, `language`.
+        /// Kind of thing: `run`, `benchmark`, `language`.
         kind: &'static str,
         /// The name typed.
         name: String,
@@ -99,22 +120,64 @@ pub enum Error {
         /// Another way out than to wait.
         hint: Option<String>,
     },
+    /// Work was broken off on request; nothing half done is kept.
+    #[error("stopped; the same command goes on from here")]
+    Stopped,
+    /// A failure that one sentence says.
+    #[error("{what}")]
+    Failed {
+        /// The sentence.
+        what: String,
+        /// A way out.
+        hint: Option<String>,
+        /// The cause below.
+        #[source]
+        source: Option<Cause>,
+        /// Value that callers tell the failure by, of a type of the crate that made it.
+        kind: Option<Box<dyn Any + Send + Sync>>,
+    },
+}
+
+/// The hint of the first error in a chain of causes that has one.
+pub fn hint<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a str> {
+    let own = error.downcast_ref::<Error>().and_then(Error::own_hint);
+    own.or_else(|| hint(error.source()?))
+}
+
+/// The words of a JSON parser, without the place that it appends.
+pub fn json_message(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message).to_owned()
 }
 
 impl Error {
-    /// A sentence or command that helps, if there is one.
+    /// A sentence or command that helps, of this error or of the first of its causes that has one.
     pub fn hint(&self) -> Option<&str> {
+        hint(self)
+    }
+
+    fn own_hint(&self) -> Option<&str> {
         match self {
             Self::Parse { hint, .. }
             | Self::Override { hint, .. }
             | Self::Value { hint, .. }
             | Self::Data { hint, .. }
-            | Self::Unknown { hint, .. } => hint.as_deref(),
+            | Self::Record { hint, .. }
+            | Self::Unknown { hint, .. }
+            | Self::Failed { hint, .. } => hint.as_deref(),
             Self::Locked { hint, .. } => Some(hint.as_deref().unwrap_or("wait for it, or stop it")),
             Self::DiskFull { .. } => {
                 Some("free some space and give the same command again: what was written before is whole")
             }
-            Self::Io { .. } => None,
+            Self::Io { .. } | Self::Stopped => None,
+        }
+    }
+
+    /// The value that callers tell the failure by, where it is of this type.
+    pub fn kind<T: 'static>(&self) -> Option<&T> {
+        match self {
+            Self::Failed { kind: Some(kind), .. } => kind.downcast_ref(),
+            _ => None,
         }
     }
 
@@ -124,9 +187,35 @@ impl Error {
         move |source| Self::Io { action, path, source }
     }
 
+    /// An [`Error::Parse`] of a file that is one JSON value, with the parser's place and words.
+    pub fn json(path: impl Into<PathBuf>, error: &serde_json::Error) -> Self {
+        Self::json_line(path, error.line(), error)
+    }
+
+    /// An [`Error::Parse`] of one line of a file of JSON lines.
+    pub fn json_line(path: impl Into<PathBuf>, line: usize, error: &serde_json::Error) -> Self {
+        let (column, message) = (error.column(), json_message(error));
+        Self::Parse { path: path.into(), line, column, at: String::new(), message, hint: None }
+    }
+
     /// An [`Error::Data`].
     pub fn data(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Data { place: place.into(), message: message.into(), hint: None }
+    }
+
+    /// An [`Error::Data`] about a whole file or folder.
+    pub fn file(path: &Path, message: impl Into<String>) -> Self {
+        Self::data(path.display().to_string(), message)
+    }
+
+    /// An [`Error::Data`] about a line, an entry or another place in a file.
+    pub fn at(path: &Path, place: impl Display, message: impl Into<String>) -> Self {
+        Self::data(format!("{}:{place}", path.display()), message)
+    }
+
+    /// An [`Error::Record`]; `reason` is what it is counted by.
+    pub fn record(place: impl ToString, reason: &'static str, message: impl Into<String>) -> Self {
+        Self::Record { place: place.to_string(), reason, message: message.into(), hint: None }
     }
 
     /// An [`Error::Value`].
@@ -134,18 +223,91 @@ impl Error {
         Self::Value { key: key.into(), message: message.into(), hint: None }
     }
 
-    /// The same error with a hint, where the variant can hold one.
+    /// An [`Error::Unknown`].
+    pub fn unknown(kind: &'static str, name: impl Into<String>) -> Self {
+        Self::Unknown { kind, name: name.into(), hint: None }
+    }
+
+    /// An [`Error::Failed`].
+    pub fn failed(what: impl Into<String>) -> Self {
+        Self::Failed { what: what.into(), hint: None, source: None, kind: None }
+    }
+
+    /// Adds a hint, where the variant can hold one.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Parse { hint, .. }
         | Self::Override { hint, .. }
         | Self::Value { hint, .. }
         | Self::Data { hint, .. }
+        | Self::Record { hint, .. }
         | Self::Unknown { hint, .. }
-        | Self::Locked { hint, .. } = &mut self
+        | Self::Locked { hint, .. }
+        | Self::Failed { hint, .. } = &mut self
         {
             *hint = Some(text.into());
         }
         self
+    }
+
+    /// Adds a hint, if there is one.
+    #[must_use]
+    pub fn with_hint_if(self, text: Option<impl Into<String>>) -> Self {
+        match text {
+            Some(text) => self.with_hint(text),
+            None => self,
+        }
+    }
+
+    /// Makes an [`Error::Failed`] with a cause, of the error's words and hint.
+    #[must_use]
+    pub fn with_cause(self, cause: impl Into<Cause>) -> Self {
+        let hint = self.own_hint().map(str::to_owned);
+        let what = self.to_string();
+        let kind = if let Self::Failed { kind, .. } = self { kind } else { None };
+        Self::Failed { what, hint, source: Some(cause.into()), kind }
+    }
+
+    /// Makes an [`Error::Failed`] of a kind that callers tell apart, of the error's words, hint and cause.
+    #[must_use]
+    pub fn of_kind(self, kind: impl Any + Send + Sync) -> Self {
+        let hint = self.own_hint().map(str::to_owned);
+        let what = self.to_string();
+        let source = if let Self::Failed { source, .. } = self { source } else { None };
+        Self::Failed { what, hint, source, kind: Some(Box::new(kind)) }
+    }
+
+    /// Makes a failure that says what was being done, with the error as its cause.
+    #[must_use]
+    pub fn within(self, what: impl Into<String>) -> Self {
+        Self::failed(what).with_cause(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_is_found_below_what_was_being_done() {
+        let error = Error::value("a.b", "got 0, expected 1 or more").with_hint("a.b=1").within("inner").within("outer");
+        assert_eq!((error.to_string().as_str(), error.hint()), ("outer", Some("a.b=1")));
+        assert_eq!(error.with_hint("nearer").hint(), Some("nearer"));
+    }
+
+    #[test]
+    fn a_cause_and_a_kind_keep_the_words_and_each_other() {
+        let error = Error::failed("no answer").with_hint("wait").of_kind(7_u8).with_cause("a closed door");
+        assert_eq!((error.to_string().as_str(), error.hint()), ("no answer", Some("wait")));
+        assert_eq!((error.kind::<u8>(), error.kind::<u16>()), (Some(&7), None));
+        assert_eq!(error.of_kind(8_u8).source().map(ToString::to_string).as_deref(), Some("a closed door"));
+    }
+
+    #[test]
+    fn the_parser_s_place_is_told_once() {
+        let error = serde_json::from_str::<u8>("\n 300").unwrap_err();
+        let told = Error::json("a.json", &error).to_string();
+        assert_eq!(told, "a.json:2:4: invalid value: integer `300`, expected u8");
+        assert!(Error::json_line("a.jsonl", 9, &error).to_string().starts_with("a.jsonl:9:4: invalid"));
     }
 }

@@ -36,10 +36,9 @@ impl RunDir {
         }
         let id = if name == "latest" {
             let pointer = root.join("latest");
-            let id = fs::read_to_string(&pointer).map_err(|_| Error::Unknown {
-                kind: "run",
-                name: name.into(),
-                hint: Some(format!("{} has no run yet: wb run configs/quickstart.yaml", root.display())),
+            let id = fs::read_to_string(&pointer).map_err(|_| {
+                Error::unknown("run", name)
+                    .with_hint(format!("{} has no run yet: wb run configs/quickstart.yaml", root.display()))
             })?;
             id.trim().to_owned()
         } else {
@@ -59,12 +58,9 @@ impl RunDir {
             let names: Vec<&str> = ends.iter().map(|name| name.as_str()).collect();
             return Err(Error::data(format!("run name `{id}`"), message).with_hint(names.join(", ")));
         }
-        Err(Error::Unknown {
-            kind: "run",
-            name: id.clone(),
-            hint: suggest::hint(&id, known.iter().map(String::as_str))
-                .or_else(|| Some("`wb ls` shows what there is".into())),
-        })
+        Err(Error::unknown("run", id.clone()).with_hint_if(
+            suggest::hint(&id, known.iter().map(String::as_str)).or_else(|| Some("`wb ls` shows what there is".into())),
+        ))
     }
 
     /// The run's id: the folder's name.
@@ -231,14 +227,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 /// Reads a record; an error says line and column.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::Parse {
-        path: path.to_path_buf(),
-        line: error.line(),
-        column: error.column(),
-        at: String::new(),
-        message: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-        hint: None,
-    })
+    serde_json::from_slice(&bytes).map_err(|error| Error::json(path, &error))
 }
 
 #[cfg(test)]

@@ -179,7 +179,7 @@ impl GivenJudge<'_> {
             Some(judge) => Ok(&mut **judge),
             None => {
                 let message = "needs an encoder or an index, and there is nobody here to ask";
-                Err(wb_core::Error::value(key, message).into())
+                Err(Error::value(key, message))
             }
         }
     }
@@ -215,7 +215,7 @@ impl GivenJudge<'_> {
 }
 
 fn failed(key: &str, error: JudgeError) -> Error {
-    Error::File { path: key.to_owned(), message: "pairs could not be judged".into(), hint: None, source: Some(error) }
+    Error::data(key, "pairs could not be judged").with_cause(error)
 }
 
 /// All pairs in source order with unique ids: an id that stands in an earlier source gets its own source's number.
@@ -291,10 +291,7 @@ impl SplitCounter {
 pub(crate) fn no_pairs(sources: &[SourceCount]) -> Error {
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let names = if names.is_empty() { "there are none".into() } else { names.join(", ") };
-    Error::Empty {
-        what: format!("the sources gave no pairs: {names}"),
-        hint: Some("look at `path` and `fields` of the sources".into()),
-    }
+    Error::failed(format!("the sources gave no pairs: {names}")).with_hint("look at `path` and `fields` of the sources")
 }
 
 pub(crate) fn nothing_left(gates: &[Gate]) -> Error {
@@ -307,8 +304,6 @@ pub(crate) fn nothing_left(gates: &[Gate]) -> Error {
             format!("{} left {} of {}{worst}", gate.name, gate.after, gate.before)
         })
         .collect();
-    Error::Empty {
-        what: format!("no training pairs are left: {}", story.join("; ")),
-        hint: Some("loosen the gate that took most, for example `filter: { min_positive_chars: 20 }`".into()),
-    }
+    Error::failed(format!("no training pairs are left: {}", story.join("; ")))
+        .with_hint("loosen the gate that took most, for example `filter: { min_positive_chars: 20 }`")
 }

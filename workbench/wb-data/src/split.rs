@@ -94,7 +94,7 @@ impl SplitConfig {
         for (name, share) in [("validation", self.validation), ("test", self.test)] {
             if !(0.0..1.0).contains(&share) {
                 let message = format!("got {share}, expected a share from 0 to less than 1");
-                return Err(wb_core::Error::value(format!("{key}.{name}"), message));
+                return Err(Error::value(format!("{key}.{name}"), message));
             }
         }
         if self.validation + self.test >= 1.0 {
@@ -102,7 +102,7 @@ impl SplitConfig {
                 "got {} + {}, expected less than 1, or nothing is left to train on",
                 self.validation, self.test
             );
-            return Err(wb_core::Error::value(format!("{key}.test"), message));
+            return Err(Error::value(format!("{key}.test"), message));
         }
         Ok(())
     }
@@ -171,13 +171,11 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
         [(SplitSide::Train, 1.0), (SplitSide::Validation, config.validation), (SplitSide::Test, config.test)]
     {
         if share > 0.0 && sizes(part) == 0 {
-            return Err(Error::Empty {
-                what: format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())
+            return Err(Error::failed(
+                format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())
                     .to_lowercase(),
-                hint: Some(
-                    "`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart".into(),
-                ),
-            });
+            )
+            .with_hint("`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart"));
         }
     }
     let sides: Vec<SplitSide> =

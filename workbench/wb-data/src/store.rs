@@ -64,9 +64,9 @@ pub fn load(folder: &Path) -> Result<PreparedPairs> {
 
 /// Reads what [`write()`] wrote, without the training pairs.
 pub fn load_held_out(folder: &Path) -> Result<PreparedPairs> {
-    let pairs = |name: &str| Ok::<_, Error>(PairSet::new(read_pairs(&folder.join(name))?)?);
+    let pairs = |name: &str| PairSet::new(read_pairs(&folder.join(name))?);
     let path = folder.join(PROOF);
-    let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &path))?;
+    let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
     let card =
         serde_json::from_slice(&bytes).map_err(|error| Error::file(&path, "not a data card").with_cause(error))?;
     Ok(PreparedPairs {
@@ -89,7 +89,7 @@ pub fn write_pairs<P: Borrow<Pair>>(path: &Path, pairs: impl IntoIterator<Item =
         table.finish()?;
         Ok(())
     };
-    Ok(atomic::write_with(path, |file| fill(file).map_err(io::Error::other))?)
+    atomic::write_with(path, |file| fill(file).map_err(io::Error::other))
 }
 
 /// A table of pairs that is written batch by batch.
@@ -147,7 +147,7 @@ impl PairWriter {
 
     pub(crate) fn finish(self) -> Result<()> {
         let file = self.table.finish().map_err(|error| not_written(&self.path, error))?;
-        Ok(file.sync_all().map_err(wb_core::Error::io("write", &self.path))?)
+        file.sync_all().map_err(wb_core::Error::io("write", &self.path))
     }
 }
 
@@ -155,7 +155,7 @@ fn not_written(path: &Path, error: ParquetError) -> Error {
     match error {
         // The system's own words: no space left, for example.
         ParquetError::External(source) if source.is::<io::Error>() => match source.downcast::<io::Error>() {
-            Ok(source) => wb_core::Error::io("write", path)(*source).into(),
+            Ok(source) => Error::io("write", path)(*source),
             Err(source) => Error::file(path, "not written").with_cause(source),
         },
         other => Error::file(path, "not written").with_cause(other),

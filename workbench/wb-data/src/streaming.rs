@@ -32,7 +32,7 @@ pub type ReadSource<'a> =
 pub fn check(config: &PrepareConfig, key: &str) -> wb_core::Result<()> {
     let refuse = |field: &str, message: &str| {
         let message = format!("{message} with {key}.streaming: it needs all pairs in memory");
-        Err(wb_core::Error::value(format!("{key}.{field}"), message))
+        Err(Error::value(format!("{key}.{field}"), message))
     };
     if config.dedupe.near > 0.0 {
         return refuse("dedupe.near", &format!("got {}, expected 0", config.dedupe.near));
@@ -76,7 +76,7 @@ pub fn prepare_streaming(
         let (validation, test) = gates.finish(&mut card)?;
         let mut held_out = PreparedPairs { train: PairSet::default(), validation, test, card };
         write_train(&spill, &inside.join("train.parquet"), config, &mut held_out, progress)?;
-        fs::remove_file(&spill).map_err(wb_core::Error::io("remove", &spill))?;
+        fs::remove_file(&spill).map_err(Error::io("remove", &spill))?;
         write_rest(&held_out, inside)?;
         Ok(held_out)
     })?;
@@ -145,10 +145,8 @@ impl<'a> FirstGates<'a> {
             [("validation", self.split.validation, &validation), ("test", self.split.test, &test)]
         {
             if share > 0.0 && pairs.is_empty() {
-                return Err(Error::Empty {
-                    what: format!("no group is left for {name}"),
-                    hint: Some("a larger share, or `split: { by: pair }`, which splits inside groups".into()),
-                });
+                return Err(Error::failed(format!("no group is left for {name}"))
+                    .with_hint("a larger share, or `split: { by: pair }`, which splits inside groups"));
             }
         }
         card.gates.extend(account);

@@ -49,9 +49,8 @@ pub trait Backbone: Send + Sync {
             return Ok(());
         }
         let message = "needs a transformer on the processor, and this is none";
-        Err(wb_core::Error::value("train.gradient_checkpointing", message)
-            .with_hint("train.gradient_checkpointing=false; less memory also with train.batch.micro_tokens")
-            .into())
+        Err(Error::value("train.gradient_checkpointing", message)
+            .with_hint("train.gradient_checkpointing=false; less memory also with train.batch.micro_tokens"))
     }
 
     /// From now on passes end with [`Error::Stopped`] soon after this is set, in the middle of a batch; a backward pass
@@ -127,7 +126,7 @@ impl<'a> Upstream<'a> {
         for (what, at, rows) in wanted {
             if let Some(at) = at.filter(|at| at.dim() != (rows, dim)) {
                 let message = format!("has shape {:?}, expected {:?}", at.dim(), (rows, dim));
-                return Err(wb_core::Error::data(what, message).into());
+                return Err(Error::data(what, message));
             }
         }
         Ok(())
@@ -135,5 +134,5 @@ impl<'a> Upstream<'a> {
 }
 
 fn no_token_states() -> Error {
-    wb_core::Error::data("token states", "this backbone gives none, expected one that does").into()
+    Error::data("token states", "this backbone gives none, expected one that does")
 }

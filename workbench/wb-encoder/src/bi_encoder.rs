@@ -224,7 +224,7 @@ impl BiEncoder {
     fn not_finite(&self, text: &str) -> Error {
         let beginning: String = text.chars().take(60).collect();
         let message = format!("the embedding of {beginning:?} is not finite");
-        Error::Core(wb_core::Error::data(self.name.as_str(), message))
+        Error::data(self.name.as_str(), message)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     batch::TokenBatch,
     device::guarded,
     device_weights::{Pass, Weight, Weights},
-    error::{Error, Result},
+    error::{Result, cannot_use},
     lora::Adapter,
     models::{Architecture, Model, bert, static_embedding, t5},
     padded::{Padded, groups},
@@ -94,11 +94,9 @@ impl BurnBackbone {
     }
 
     fn download<const D: usize>(&self, tensor: Tensor<D>) -> Result<Vec<f32>> {
-        tensor.try_into_vec_as::<f32>().map_err(|error| Error::Device {
-            device: self.name.clone(),
-            message: format!("reading a result back failed: {error}"),
-            hint: None,
-        })
+        tensor
+            .try_into_vec_as::<f32>()
+            .map_err(|error| cannot_use(&self.name, format!("reading a result back failed: {error}")))
     }
 
     /// Writes a group's embeddings to their places in the batch.
@@ -230,9 +228,7 @@ impl Backbone for BurnBackbone {
 
     fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let Ok(graphs) = tape.downcast::<Graphs>() else {
-            return Err(
-                wb_core::Error::data("backward pass", "got the tape of another backbone, expected its own").into()
-            );
+            return Err(wb_core::Error::data("backward pass", "got the tape of another backbone, expected its own"));
         };
         at.check(&graphs.batch, self.dim())?;
         self.stop.check()?;

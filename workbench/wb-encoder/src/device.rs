@@ -20,7 +20,7 @@ use wb_core::suggest;
 use crate::{
     backbone::Backbone,
     burn_backbone::BurnBackbone,
-    error::{Error, Result},
+    error::{Error, Result, cannot_use},
     models::Model,
     native,
 };
@@ -72,11 +72,8 @@ impl FromStr for DeviceConfig {
         if let Some(number) = text.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
             return Ok(Self::Cuda(number));
         }
-        Err(Error::Device {
-            device: text.to_owned(),
-            message: "no device has this name, expected auto, cpu, cuda, cuda:1, metal, vulkan or wgpu".into(),
-            hint: suggest::nearest(text, NAMES).map(|near| format!("did you mean `{near}`?")),
-        })
+        Err(cannot_use(text, "no device has this name, expected auto, cpu, cuda, cuda:1, metal, vulkan or wgpu")
+            .with_hint_if(suggest::nearest(text, NAMES).map(|near| format!("did you mean `{near}`?"))))
     }
 }
 
@@ -145,11 +142,8 @@ impl DeviceConfig {
             Self::Vulkan => "vulkan",
             _ => "wgpu",
         };
-        Err(Error::Device {
-            device: self.to_string(),
-            message: format!("this wb was built without the feature `{feature}`"),
-            hint: Some(format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu")),
-        })
+        Err(cannot_use(self, format!("this wb was built without the feature `{feature}`"))
+            .with_hint(format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu")))
     }
 
     fn is_compiled(self) -> bool {
@@ -205,8 +199,9 @@ impl DeviceConfig {
                     if count == 1 { "" } else { "s" }
                 ),
             };
-            let hint = Some("see what there is with `wb doctor`, or run with device=cpu".to_owned());
-            return Err(Error::Device { device: self.to_string(), message, hint });
+            return Err(
+                cannot_use(self, message).with_hint("see what there is with `wb doctor`, or run with device=cpu")
+            );
         }
         let (burn, name) = guarded(&self.to_string(), || {
             let burn = self.burn();
@@ -295,11 +290,8 @@ pub(crate) fn guarded<T>(device: &str, work: impl FnOnce() -> Result<T>) -> Resu
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Error::Device {
-            device: device.to_owned(),
-            message: format!("it failed: {}", text.as_deref().unwrap_or("for an unknown reason").trim()),
-            hint: Some("run with device=cpu".into()),
-        })
+        Err(cannot_use(device, format!("it failed: {}", text.as_deref().unwrap_or("for an unknown reason").trim()))
+            .with_hint("run with device=cpu"))
     })
 }
 

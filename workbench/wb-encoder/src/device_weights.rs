@@ -38,7 +38,7 @@ impl Weights {
                 [m, n] => Weight::Matrix(Tensor::from_data(TensorData::new(parameter.values.clone(), [m, n]), device)),
                 _ => {
                     let message = format!("has shape {:?}, expected one or two dimensions", parameter.shape);
-                    return Err(wb_core::Error::data(parameter.name.as_str(), message).into());
+                    return Err(Error::data(parameter.name.as_str(), message));
                 }
             });
         }
@@ -83,7 +83,7 @@ impl Weights {
 }
 
 fn absent(name: &str) -> Error {
-    wb_core::Error::data(name, "is not among the model's weights, expected it there").into()
+    Error::data(name, "is not among the model's weights, expected it there")
 }
 
 /// The weights and the dropout of one forward pass.

@@ -2,11 +2,7 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::{
-    batch::TokenBatch,
-    error::{Error, Result},
-    pooling::Pooling,
-};
+use crate::{batch::TokenBatch, error::Result, pooling::Pooling};
 
 /// Lengths are padded to multiples of this: few shapes for devices that compile a kernel for each,
 /// and none that some of them compute wrongly (burn issue 5352).
@@ -47,7 +43,7 @@ impl Padded {
         let most = lengths.iter().copied().max().unwrap_or(0);
         if let Some(limit) = longest.filter(|limit| most > *limit) {
             let message = format!("has {most} tokens, expected at most {limit}");
-            return Err(Error::Core(wb_core::Error::data("a text of this batch", message)));
+            return Err(wb_core::Error::data("a text of this batch", message));
         }
         let tokens = most.next_multiple_of(BUCKET).max(BUCKET).min(longest.unwrap_or(usize::MAX));
         let mut ids = vec![0i32; texts.len() * tokens];
@@ -58,7 +54,7 @@ impl Padded {
             for (column, id) in text.iter().enumerate() {
                 if *id as usize >= vocab {
                     let message = format!("has token id {id}, expected ids below {vocab}");
-                    return Err(Error::Core(wb_core::Error::data("a text of this batch", message)));
+                    return Err(wb_core::Error::data("a text of this batch", message));
                 }
                 let at = row * tokens + column;
                 ids[at] = *id as i32;

@@ -61,11 +61,10 @@ const CHUNK: usize = 512;
 impl Tokenizer {
     /// Reads a `tokenizer.json`.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
-        let inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(|error| Error::Model {
-            path: path.to_owned(),
-            message: format!("is not a tokenizer: {error}"),
-            hint: Some("expected a `tokenizer.json` as written by the tokenizers library".into()),
+        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        let inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(|error| {
+            Error::file(path, format!("is not a tokenizer: {error}"))
+                .with_hint("expected a `tokenizer.json` as written by the tokenizers library")
         })?;
         Self::new(inner, path)
     }
@@ -97,11 +96,7 @@ impl Tokenizer {
     /// If one of them is no token.
     pub(crate) fn surrounded_by(mut self, before: &[&str], after: &[&str]) -> Result<Self> {
         let named = before.iter().chain(after).map(|token| {
-            let id = self.id(token).ok_or_else(|| Error::Model {
-                path: self.path.clone(),
-                message: format!("has no token `{token}`"),
-                hint: None,
-            })?;
+            let id = self.id(token).ok_or_else(|| Error::file(&self.path, format!("has no token `{token}`")))?;
             Ok(((*token).to_owned(), id))
         });
         let mut special: Vec<(String, u32)> = named.collect::<Result<_>>()?;
@@ -292,11 +287,11 @@ impl Tokenizer {
         if tokens <= vectors {
             return Ok(());
         }
-        Err(Error::Model {
-            path: self.path.clone(),
-            message: format!("has token ids up to {}, but the weights have {vectors} token vectors", tokens - 1),
-            hint: Some("use the tokenizer that the weights were trained with".into()),
-        })
+        Err(Error::file(
+            &self.path,
+            format!("has token ids up to {}, but the weights have {vectors} token vectors", tokens - 1),
+        )
+        .with_hint("use the tokenizer that the weights were trained with"))
     }
 
     /// The token's text for an id.
@@ -317,7 +312,7 @@ impl Tokenizer {
 
     /// Writes a `tokenizer.json`.
     pub fn write(&self, path: &Path) -> Result<()> {
-        Ok(atomic::write(path, self.to_json()?.as_bytes())?)
+        atomic::write(path, self.to_json()?.as_bytes())
     }
 
     /// Learns from one word what the file puts before and after every text.
@@ -328,13 +323,10 @@ impl Tokenizer {
         };
         let (own, all) = (ids(false)?, ids(true)?);
         let Some(at) = all.windows(own.len().max(1)).position(|window| window == own) else {
-            return Err(Error::Model {
-                path: self.path.clone(),
-                message: format!(
-                    "turns a word of ids {own:?} into {all:?}, expected special tokens only before and after"
-                ),
-                hint: None,
-            });
+            return Err(Error::file(
+                &self.path,
+                format!("turns a word of ids {own:?} into {all:?}, expected special tokens only before and after"),
+            ));
         };
         let (before, after) = (all[..at].to_vec(), all[at + own.len()..].to_vec());
         (self.before, self.after) = (before, after);
@@ -343,7 +335,7 @@ impl Tokenizer {
 }
 
 pub(crate) fn failed(what: &str) -> impl FnOnce(tokenizers::Error) -> Error {
-    move |source| Error::Tokenizer { message: what.to_owned(), source }
+    move |source| Error::failed(format!("tokenizer: {what}")).with_cause(source)
 }
 
 #[cfg(test)]

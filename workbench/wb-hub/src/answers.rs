@@ -5,7 +5,7 @@ use std::{io::Read, time::SystemTime};
 use ureq::{Body, http::Response};
 use wb_core::retry_after::retry_after;
 
-use crate::{Error, RepoKind, Settings, Why, patience::Trouble};
+use crate::{Error, RepoKind, Settings, Why, error::failure, patience::Trouble};
 
 /// Bytes of a refusal's body that are read.
 const SHOWN: u64 = 400;
@@ -21,7 +21,7 @@ pub(crate) struct About {
 impl About {
     /// An error about it.
     pub(crate) fn error(&self, why: Why, message: impl Into<String>) -> Error {
-        Error::new(why, self.what.clone(), message)
+        failure(why, self.what.clone(), message)
     }
 
     /// Another way to the same work.

@@ -67,7 +67,7 @@ impl Cache {
     #[cfg(feature = "network")]
     pub(crate) fn remember(&self, repo: &RepoRef, commit: &str) -> Result<()> {
         let of_repo = hf_hub::Cache::new(self.0.clone()).repo(repo.of_hub());
-        Ok(of_repo.create_ref(commit).map_err(Error::io("write", self.0.join(repo.of_hub().folder_name())))?)
+        of_repo.create_ref(commit).map_err(Error::io("write", self.0.join(repo.of_hub().folder_name())))
     }
 
     /// The listing that was kept of a commit; it never changes.
@@ -78,7 +78,7 @@ impl Cache {
 
     #[cfg(feature = "network")]
     pub(crate) fn keep_listing(&self, repo: &Pinned, listing: &Listing) -> Result<()> {
-        Ok(run_dir::write_json(&self.listing_path(repo), listing)?)
+        run_dir::write_json(&self.listing_path(repo), listing)
     }
 
     fn listing_path(&self, repo: &Pinned) -> PathBuf {
@@ -90,7 +90,7 @@ impl Cache {
     #[cfg(feature = "network")]
     pub(crate) fn hold(&self, repo: &Pinned, hash: &str, waiting: impl FnOnce(&str)) -> Result<FileLock> {
         let folder = self.0.join(".locks").join(repo.of_hub().folder_name());
-        Ok(FileLock::wait(&folder.join(format!("{hash}.lock")), waiting)?)
+        FileLock::wait(&folder.join(format!("{hash}.lock")), waiting)
     }
 
     /// Names a content as a file of a commit.
@@ -113,7 +113,7 @@ impl Cache {
             // The next attempt has a name of its own.
             let _ = fs::remove_file(&new);
         }
-        Ok(renamed?)
+        renamed
     }
 }
 

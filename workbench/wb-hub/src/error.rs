@@ -1,18 +1,15 @@
-//! What can go wrong between a name and a file: one sentence, and a hint that helps.
+//! Failures between a name and a file, by kinds that callers tell apart.
 
-use std::error::Error as StdError;
-
-/// A result of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+use wb_core::Error;
 
 /// The kind of failure, for callers that tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// The environment forbids to ask, and the file is not on this disk.
     Offline,
-    /// This build cannot ask.
+    /// The build has no network client.
     NotBuilt,
-    /// No repository of that name is public or open to the token.
+    /// The name is of no repository that is public or open to the token.
     NoRepository,
     /// The repository has no such revision.
     NoRevision,
@@ -40,68 +37,24 @@ pub enum Why {
     NotAllowed,
 }
 
-/// An error of `wb-hub`.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// An error of the ground crate: files, values.
-    #[error(transparent)]
-    Core(#[from] wb_core::Error),
-    /// A file of a repository or an address that cannot be had.
-    #[error("{what}: {message}")]
-    Hub {
-        /// The kind of failure.
-        why: Why,
-        /// `owner/name@revision`, `owner/name@revision: file`, or an address.
-        what: String,
-        /// One sentence.
-        message: String,
-        /// A sentence or a command that helps.
-        hint: Option<String>,
-        /// The cause below, if there is one.
-        #[source]
-        source: Option<Box<dyn StdError + Send + Sync>>,
-    },
+impl Why {
+    /// The kind of an error; none for one that did not come between a name and a file.
+    pub fn of(error: &Error) -> Option<Self> {
+        error.kind::<Failure>().map(|(why, _)| *why)
+    }
 }
 
-impl Error {
-    /// An [`Error::Hub`] without hint and cause.
-    pub(crate) fn new(why: Why, what: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Hub { why, what: what.into(), message: message.into(), hint: None, source: None }
-    }
+/// Kind of an error of this crate, with the name that was wanted.
+type Failure = (Why, String);
 
-    /// This error with a hint.
-    #[must_use]
-    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
-        if let Self::Hub { hint, .. } = &mut self {
-            *hint = Some(text.into());
-        }
-        self
-    }
+/// A failure to have `owner/name@revision`, `owner/name@revision: file`, or an address.
+pub(crate) fn failure(why: Why, what: impl Into<String>, message: impl Into<String>) -> Error {
+    let what = what.into();
+    Error::data(what.as_str(), message).of_kind((why, what))
+}
 
-    /// This error with a cause.
-    #[must_use]
-    #[cfg(feature = "network")]
-    pub(crate) fn with_cause(mut self, cause: impl StdError + Send + Sync + 'static) -> Self {
-        if let Self::Hub { source, .. } = &mut self {
-            *source = Some(Box::new(cause));
-        }
-        self
-    }
-
-    /// The kind of failure; none for errors of the ground crate.
-    pub fn why(&self) -> Option<Why> {
-        match self {
-            Self::Hub { why, .. } => Some(*why),
-            Self::Core(_) => None,
-        }
-    }
-
-    /// A sentence or command that helps, if there is one.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Core(error) => error.hint().map(str::to_owned),
-            Self::Hub { hint, .. } => hint.clone(),
-        }
-    }
+/// The name that an error failed to have.
+#[cfg(feature = "network")]
+pub(crate) fn wanted(error: &Error) -> String {
+    error.kind::<Failure>().map_or_else(|| error.to_string(), |(_, what)| what.clone())
 }

@@ -11,6 +11,7 @@ use crate::online::Online;
 use crate::{
     Demand, Error, Listing, LockFile, Observer, Pinned, RemoteFile, RepoRef, Result, Settings, Silent, WebFile, Why,
     cache::Cache,
+    error::failure,
     room::{fits, room},
 };
 
@@ -124,7 +125,7 @@ impl Hub {
             let file =
                 self.lock.as_ref().map_or_else(|| "the lock file".into(), |lock| lock.path().display().to_string());
             let hint = "give the command once without --locked, which writes the commit down there";
-            let error = Error::new(Why::NotLocked, repo.to_string(), format!("{file} does not know its commit"));
+            let error = failure(Why::NotLocked, repo.to_string(), format!("{file} does not know its commit"));
             return Err(error.with_hint(hint));
         }
         let asked = match self.settings.offline {
@@ -175,7 +176,7 @@ impl Hub {
         let Some(listing) = self.listing(&pinned)? else { return Err(self.offline(repo, path)) };
         let chosen = listing.chosen(&[path.to_owned()]);
         if chosen.is_empty() {
-            let error = Error::new(Why::NoFile, format!("{pinned}: {path}"), "the repository has no such file");
+            let error = failure(Why::NoFile, format!("{pinned}: {path}"), "the repository has no such file");
             let near = wb_core::suggest::hint(path, listing.paths());
             return Err(error.with_hint(near.unwrap_or_else(|| "it has no file at all".into())));
         }
@@ -209,11 +210,8 @@ impl Hub {
         let missing: Vec<&WebFile> = files.iter().filter(|file| !file.to.is_file()).collect();
         let Some(first) = missing.first() else { return Ok(()) };
         if let Some(variable) = self.settings.offline {
-            let error = Error::new(
-                Why::Offline,
-                first.url.clone(),
-                format!("is not here, and {variable} forbids to ask for it"),
-            );
+            let error =
+                failure(Why::Offline, first.url.clone(), format!("is not here, and {variable} forbids to ask for it"));
             return Err(error.with_hint(format!("unset {variable}, or put the file at {}", first.to.display())));
         }
         let bytes = missing.iter().filter_map(|file| file.size).sum();
@@ -254,7 +252,7 @@ impl Hub {
                 cache.folder().display()
             );
             let hint = format!("give the command once without {variable}, or {}", repo.kind.elsewhere());
-            return Err(Error::new(Why::Offline, repo.to_string(), message).with_hint(hint));
+            return Err(failure(Why::Offline, repo.to_string(), message).with_hint(hint));
         }
         self.allowed(&Demand { what: repo.to_string(), files: missing.len(), bytes }, cache.folder())?;
         self.ask_files(repo, &missing, cache)
@@ -264,14 +262,14 @@ impl Hub {
     fn allowed(&self, demand: &Demand, folder: &Path) -> Result<()> {
         fits(&demand.what, folder, demand.bytes, (self.room)(folder)?)?;
         match self.observer.refuses(demand) {
-            Some((message, hint)) => Err(Error::new(Why::NotAllowed, demand.what.clone(), message).with_hint(hint)),
+            Some((message, hint)) => Err(failure(Why::NotAllowed, demand.what.clone(), message).with_hint(hint)),
             None => Ok(()),
         }
     }
 
     fn cache(&self) -> Result<Cache> {
         let folder = self.settings.cache.clone().ok_or_else(|| {
-            Error::new(Why::NoFile, "the hub's cache", "there is no home folder to keep it in")
+            failure(Why::NoFile, "the hub's cache", "there is no home folder to keep it in")
                 .with_hint("set HF_HOME to a folder")
         })?;
         Ok(Cache::new(folder))
@@ -284,12 +282,12 @@ impl Hub {
         match self.settings.offline {
             Some(variable) => {
                 let message = format!("{cache} does not have {missing}, and {variable} forbids to ask for it");
-                Error::new(Why::Offline, repo.to_string(), message)
+                failure(Why::Offline, repo.to_string(), message)
                     .with_hint(format!("give the command once without {variable}, or {elsewhere}"))
             }
             None => {
                 let message = format!("{cache} does not have {missing}, and this build cannot ask the hub");
-                Error::new(Why::NotBuilt, repo.to_string(), message)
+                failure(Why::NotBuilt, repo.to_string(), message)
                     .with_hint(format!("build with `--features hub`, or {elsewhere}"))
             }
         }
@@ -347,11 +345,11 @@ impl Hub {
 
     fn ask_web(&self, missing: &[&WebFile]) -> Result<()> {
         let what = missing.first().map(|file| file.url.clone()).unwrap_or_default();
-        Err(Error::new(Why::NotBuilt, what, "this build fetches nothing").with_hint("build with `--features hub`"))
+        Err(failure(Why::NotBuilt, what, "this build fetches nothing").with_hint("build with `--features hub`"))
     }
 
     fn not_built(&self, what: String, kind: crate::RepoKind) -> Error {
-        Error::new(Why::NotBuilt, what, "this build cannot ask the hub")
+        failure(Why::NotBuilt, what, "this build cannot ask the hub")
             .with_hint(format!("build with `--features hub`, or {}", kind.elsewhere()))
     }
 }

@@ -34,7 +34,7 @@ mod patience;
 mod transfer;
 
 pub use digest::Digest;
-pub use error::{Error, Result, Why};
+pub use error::Why;
 pub use hub::{Fetched, Hub, Look};
 pub use listing::{Listing, RemoteFile};
 pub use lock_file::{LOCK_FILE, LockFile, Locked};
@@ -42,3 +42,4 @@ pub use observer::{Demand, Observer, Silent};
 pub use place::WebFile;
 pub use repo::{Pinned, RepoKind, RepoRef};
 pub use settings::{Patience, Settings};
+pub use wb_core::{Error, Result};

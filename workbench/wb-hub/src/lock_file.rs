@@ -74,7 +74,7 @@ impl LockFile {
         let content: Content = run_dir::read_json(&self.path).map_err(|error| error.with_hint(hint))?;
         if let Some((key, locked)) = content.repositories.iter().find(|(_, locked)| !is_commit(&locked.commit)) {
             let message = format!("`{key}` has commit `{}`, expected 40 hex digits", locked.commit);
-            return Err(Error::data(self.path.display().to_string(), message).with_hint(hint).into());
+            return Err(Error::data(self.path.display().to_string(), message).with_hint(hint));
         }
         Ok(content)
     }

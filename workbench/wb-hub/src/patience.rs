@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Error, Observer, Patience, Why};
+use crate::{
+    Error, Observer, Patience, Why,
+    error::{failure, wanted},
+};
 
 /// A failed attempt.
 pub(crate) enum Trouble {
@@ -29,12 +32,6 @@ impl Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         Self::Final(Box::new(error))
-    }
-}
-
-impl From<wb_core::Error> for Trouble {
-    fn from(error: wb_core::Error) -> Self {
-        Self::Final(Box::new(error.into()))
     }
 }
 
@@ -74,13 +71,9 @@ impl<'a> Attempts<'a> {
         let wait = after.unwrap_or(own);
         if wait > self.patience.longest_wait {
             let message = format!("asks to wait {} s before the next request", wait.as_secs());
-            let what = match &*error {
-                Error::Hub { what, .. } => what.clone(),
-                Error::Core(error) => error.to_string(),
-            };
             let hint =
                 "give the same command again then: what came is kept; with HF_TOKEN the hub allows more requests";
-            return Err(Error::new(Why::Busy, what, message).with_hint(hint));
+            return Err(failure(Why::Busy, wanted(&error), message).with_hint(hint));
         }
         if wait >= Duration::from_secs(1) {
             self.observer.note(&format!("{error}; asking again in {} s", wait.as_secs()));
@@ -106,7 +99,7 @@ mod tests {
     use crate::Silent;
 
     fn trouble(after: Option<u64>) -> Trouble {
-        let error = Error::new(Why::Unreachable, "o/n", "no answer");
+        let error = failure(Why::Unreachable, "o/n", "no answer");
         Trouble::again(error, after.map(Duration::from_secs))
     }
 
@@ -117,13 +110,13 @@ mod tests {
         assert!(attempts.wait(trouble(None)).is_ok() && attempts.wait(trouble(None)).is_ok());
         attempts.progressed();
         assert!(attempts.wait(trouble(Some(0))).is_ok() && attempts.wait(trouble(None)).is_ok());
-        assert_eq!(attempts.wait(trouble(None)).unwrap_err().why(), Some(Why::Unreachable));
+        assert_eq!(Why::of(&attempts.wait(trouble(None)).unwrap_err()), Some(Why::Unreachable));
     }
 
     #[test]
     fn a_server_that_asks_for_an_hour_is_not_waited_for() {
         let error = Attempts::new(Patience::default(), &Silent).wait(trouble(Some(3600))).unwrap_err();
         assert_eq!(error.to_string(), "o/n: asks to wait 3600 s before the next request");
-        assert_eq!(error.why(), Some(Why::Busy));
+        assert_eq!(Why::of(&error), Some(Why::Busy));
     }
 }

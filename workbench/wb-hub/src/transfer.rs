@@ -7,7 +7,7 @@ use std::{
 };
 
 use ureq::http::HeaderMap;
-use wb_core::{Error as CoreError, atomic, faults};
+use wb_core::{atomic, faults};
 
 use crate::{
     Digest, Error, Observer, Why,
@@ -44,7 +44,7 @@ pub(crate) fn fetch(
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
     let folder = coming.part.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let begun = fs::metadata(coming.part).map_or(0, |part| part.len());
     whole(client, coming, observer, meter)?;
     if let Err(wrong) = check(coming) {
@@ -63,7 +63,7 @@ pub(crate) fn fetch(
         }
     }
     atomic::rename(coming.part, coming.to)?;
-    Ok(atomic::sync_folder(coming.to.parent().unwrap_or(Path::new(".")))?)
+    atomic::sync_folder(coming.to.parent().unwrap_or(Path::new(".")))
 }
 
 /// Brings the part to its full length, over as many connections as it takes.
@@ -98,7 +98,7 @@ fn whole(
             Ok(()) => {}
             Err(trouble) => {
                 // A part that does not fit the file on the server is no beginning of it.
-                if matches!(&trouble, Trouble::Again { error, .. } if error.why() == Some(Why::WrongBytes)) {
+                if matches!(&trouble, Trouble::Again { error, .. } if Why::of(error) == Some(Why::WrongBytes)) {
                     meter.shift(-(length as i64));
                     length = 0;
                     file.set_len(0).map_err(failed)?;
@@ -225,7 +225,7 @@ fn check(coming: &Coming<'_>) -> Result<(), Error> {
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
-    Ok(fs::remove_file(path).map_err(CoreError::io("remove", path))?)
+    fs::remove_file(path).map_err(Error::io("remove", path))
 }
 
 /// The disk's own trouble; what came so far stays.
@@ -237,5 +237,5 @@ fn written(source: std::io::Error, coming: &Coming<'_>) -> Error {
             "free some space, or set HF_HOME to another disk, and give the same command again: what came is kept";
         return coming.about.error(Why::DiskFull, message).with_hint(hint).with_cause(source);
     }
-    CoreError::Io { action: "write", path: coming.part.to_owned(), source }.into()
+    Error::Io { action: "write", path: coming.part.to_owned(), source }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::Result,
+    Result,
     request::{Message, SamplingConfig, Usage},
 };
 

@@ -11,11 +11,11 @@ use std::{
 use wb_core::Seed;
 
 use crate::{
+    Error, Failure,
     ask::{Answer, Rejection, Reply},
     client::Job,
     config::{RetriesConfig, duration},
     engine::LlmEngine,
-    error::{Error, Failure},
     keys::attempt_seed,
     ledger::{AnswerCost, AnsweredRecord, LedgerRecord, Rejected, SERVER},
     request::{ChatRequest, Completion, FinishReason, Message, Role, SamplingConfig, Usage},
@@ -270,7 +270,7 @@ pub(crate) fn reply(record: LedgerRecord, schema: Option<&Schema>) -> crate::Res
     match record {
         LedgerRecord::Answered(answered) => {
             let value = read_value(&answered.text, schema).map_err(|unfit| {
-                Error::Ledger(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
+                Error::failed(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
             })?;
             let AnsweredRecord { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
             Ok(Reply::Answered(Answer { key, text, value, attempt, seed, usage, milliseconds }))
@@ -278,7 +278,7 @@ pub(crate) fn reply(record: LedgerRecord, schema: Option<&Schema>) -> crate::Res
         LedgerRecord::Rejected(rejected) => {
             Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason }))
         }
-        LedgerRecord::Opened(_) => Err(Error::Ledger("a record of a question is none".into())),
+        LedgerRecord::Opened(_) => Err(Error::failed("a record of a question is none")),
     }
 }
 

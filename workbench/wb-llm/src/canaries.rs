@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use wb_core::{Seed, fingerprint::Fingerprint};
 
 use crate::{
+    Error, Failure, Result,
     engine::LlmEngine,
-    error::{Error, Failure, Result},
     neutral::neutral,
     request::{ChatRequest, Completion, Message, Role, SamplingConfig, Usage},
     retry,
@@ -93,8 +93,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub fn run(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &AtomicBool) -> Result<Canaries> {
     let ask = |request: &ChatRequest| answered(engine.as_ref(), request, interrupt);
     let failed = |failure: Failure| match interrupt.load(Ordering::Relaxed) {
-        true => Error::Interrupted,
-        false => Error::Engine(format!("asked for the first time: {failure}")),
+        true => Error::Stopped,
+        false => Error::failed(format!("asked for the first time: {failure}")),
     };
     let request = |content: &str, temperature: f32, max_tokens: u32, schema: Option<Value>| ChatRequest {
         messages: vec![Message { role: Role::User, content: content.to_owned() }],

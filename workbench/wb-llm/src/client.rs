@@ -14,6 +14,7 @@ use std::{
 use wb_core::Seed;
 
 use crate::{
+    Error, Result,
     account::LedgerAccount,
     ask::{Ask, LlmQuestion, Reply},
     attempts::{Asker, Ended, reply, unanswered},
@@ -24,7 +25,6 @@ use crate::{
         self,
         replay::{self, ReplayEngine},
     },
-    error::{Error, Result},
     keys,
     ledger::{FORMAT, Ledger, LedgerRecord, Opened, Rejected},
     schema::Schema,
@@ -63,10 +63,7 @@ impl Client {
     /// Opens the engine that a configuration names, and the ledger at a path. `interrupt` is watched: once it is true,
     /// no question is begun any more. Output of a server that is started here goes beside the ledger.
     pub fn open(config: &LlmConfig, seed: Seed, ledger: &Path, interrupt: Arc<AtomicBool>) -> Result<Self> {
-        config.validate("llm").map_err(|error| match error {
-            wb_core::Error::Value { key, message, .. } => Error::Config { key, what: message },
-            other => Error::Config { key: "llm".into(), what: other.to_string() },
-        })?;
+        config.validate("llm")?;
         if config.engine == EngineConfig::Replay {
             return Self::replay(config, seed, ledger, interrupt);
         }
@@ -164,15 +161,15 @@ fn sung(engine: &Arc<dyn LlmEngine>, seed: Seed, interrupt: &Arc<AtomicBool>) ->
     let (engine, watched) = (engine.clone(), interrupt.clone());
     let sing = move || drop(sender.send(canaries::run(&engine, seed, &watched)));
     let thread = std::thread::Builder::new().name("llm-canaries".into()).spawn(sing);
-    thread.map_err(|error| Error::Engine(format!("no thread to ask with: {error}")))?;
+    thread.map_err(|error| Error::failed(format!("no thread to ask with: {error}")))?;
     let mut stopped: Option<Instant> = None;
     loop {
         match receiver.recv_timeout(LOOK) {
             Ok(result) => return result,
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::Engine("a thread that asks has died".into())),
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::failed("a thread that asks has died")),
             Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Relaxed) => {
                 if stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                    return Err(Error::Interrupted);
+                    return Err(Error::Stopped);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -198,7 +195,7 @@ impl Ask for Client {
         let (mut same, mut jobs) = (Vec::new(), Vec::new());
         for (place, question) in questions.iter().enumerate() {
             if place % 256 == 0 && shared.asker.interrupted() {
-                return Err(Error::Interrupted);
+                return Err(Error::Stopped);
             }
             let schema = schemas.of(question)?;
             let key = keys::key(question, self.info(), shared.seed);
@@ -222,12 +219,9 @@ impl Ask for Client {
             let lacking =
                 questions.iter().zip(&replies).find(|(_, reply)| reply.is_none()).map(|(question, _)| question);
             let which = lacking.map(|q| format!("{} of {}, sample {}", q.recipe, q.item, q.sample)).unwrap_or_default();
-            return Err(Error::Ledger(format!(
-                "{} has no answer to {} of {} questions, the first is {which}; run it with its engine to have them asked",
-                shared.ledger.path().display(),
-                jobs.len(),
-                questions.len()
-            )));
+            let (ledger, lack, all) = (shared.ledger.path().display(), jobs.len(), questions.len());
+            let what = format!("{ledger} has no answer to {lack} of {all} questions, the first is {which}");
+            return Err(Error::failed(what).with_hint("run it with its engine to have them asked"));
         }
         self.ask_jobs(jobs.into_iter().flatten().collect(), &mut |place, reply| {
             each(place, &reply);
@@ -239,7 +233,7 @@ impl Ask for Client {
                 replies[place] = Some(reply);
             }
         }
-        replies.into_iter().collect::<Option<Vec<_>>>().ok_or(Error::Interrupted)
+        replies.into_iter().collect::<Option<Vec<_>>>().ok_or(Error::Stopped)
     }
 }
 
@@ -261,20 +255,20 @@ impl Client {
             // Not scoped: a request in flight may last ten minutes, and whoever asks to stop is not to wait for it.
             let thread =
                 std::thread::Builder::new().name(format!("llm-{n}")).spawn(move || work(&shared, &jobs, &sender));
-            threads.push(thread.map_err(|error| Error::Engine(format!("no thread to ask with: {error}")))?);
+            threads.push(thread.map_err(|error| Error::failed(format!("no thread to ask with: {error}")))?);
         }
         drop(sender);
         let (result, all_ended) = self.collect(&receiver, &jobs.stop, done);
         jobs.stop.store(true, Ordering::Relaxed);
         if all_ended {
             for thread in threads {
-                thread.join().map_err(|_| Error::Engine("a thread that asks has died".into()))?;
+                thread.join().map_err(|_| Error::failed("a thread that asks has died"))?;
             }
         }
         result?;
         let open = jobs.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match open.first() {
-            Some(first) if !self.leave_out => Err(Error::Engine(unanswered(first, (open.len(), jobs.jobs.len())))),
+            Some(first) if !self.leave_out => Err(Error::failed(unanswered(first, (open.len(), jobs.jobs.len())))),
             _ => Ok(()),
         }
     }
@@ -294,7 +288,7 @@ impl Client {
         loop {
             if ended.is_none() && shared.asker.interrupted() {
                 stop.store(true, Ordering::Relaxed);
-                ended = Some((Error::Interrupted, Instant::now()));
+                ended = Some((Error::Stopped, Instant::now()));
             }
             let all_ended = match receiver.recv_timeout(LOOK) {
                 Ok((place, Ok(reply))) => {
@@ -350,7 +344,7 @@ fn work(shared: &Shared, jobs: &Jobs, sender: &SyncSender<Message>) {
                 shared.ledger.append(&record).and_then(|()| reply(record, job.schema.as_deref()))
             }
             Ended::Stopped => return,
-            Ended::Failed(what) => Err(Error::Engine(what)),
+            Ended::Failed(what) => Err(Error::failed(what)),
         };
         let failed = result.is_err();
         if sender.send((job.place, result)).is_err() || failed {
@@ -370,7 +364,7 @@ impl<'a> Schemas<'a> {
         if let Some((_, known)) = self.0.iter().rev().find(|(known, _)| *known == schema) {
             return Ok(Some(known.clone()));
         }
-        let parsed = Schema::parse(schema).map_err(|what| Error::Config { key: question.recipe.clone(), what })?;
+        let parsed = Schema::parse(schema).map_err(|what| Error::value(question.recipe.clone(), what))?;
         let parsed = Arc::new(parsed);
         self.0.push((schema, parsed.clone()));
         Ok(Some(parsed))

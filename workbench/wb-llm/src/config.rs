@@ -93,7 +93,7 @@ pub struct EmbeddedSettings {
 impl EmbeddedSettings {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.threads > 1024 {
-            let message = format!("{}, expected at most 1024", self.threads);
+            let message = format!("got {}, expected at most 1024", self.threads);
             return Err(Error::value(format!("{key}.threads"), message));
         }
         Ok(())
@@ -241,7 +241,7 @@ impl LlmConfig {
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         let at = |name: &str| format!("{key}.{name}");
         if self.parallel > 1024 {
-            return Err(Error::value(at("parallel"), format!("{}, expected at most 1024", self.parallel)));
+            return Err(Error::value(at("parallel"), format!("got {}, expected at most 1024", self.parallel)));
         }
         if self.determinism == Determinism::Strict && self.parallel > 1 {
             let message = format!("{} with `determinism: strict`, expected 0 or 1", self.parallel);
@@ -303,7 +303,7 @@ impl RetriesConfig {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         for (name, value) in [("tries", self.tries), ("answers", self.answers)] {
             if !(1..=100).contains(&value) {
-                return Err(Error::value(format!("{key}.{name}"), format!("{value}, expected 1 to 100")));
+                return Err(Error::value(format!("{key}.{name}"), format!("got {value}, expected 1 to 100")));
             }
         }
         seconds(key, "first_wait_s", self.first_wait_s, 0.0)?;
@@ -316,7 +316,7 @@ fn seconds(key: &str, name: &str, value: f64, least: f64) -> wb_core::Result<()>
     if (least..=MAX_SECONDS).contains(&value) {
         return Ok(());
     }
-    Err(Error::value(format!("{key}.{name}"), format!("{value}, expected {least} to {MAX_SECONDS} seconds")))
+    Err(Error::value(format!("{key}.{name}"), format!("got {value}, expected {least} to {MAX_SECONDS} seconds")))
 }
 
 /// Seconds of a validated config as a duration.

@@ -19,8 +19,8 @@ use wb_core::faults;
 
 pub use crate::records::{AnswerCost, AnsweredRecord, FORMAT, LedgerRecord, Opened, Rejected, SERVER};
 use crate::{
+    Error, Result,
     account::LedgerAccount,
-    error::{Error, Result},
     records::{is_torn, line, parse},
 };
 
@@ -58,30 +58,30 @@ impl Ledger {
     pub fn open(path: &Path) -> Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+            std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         }
         let is_new = !path.exists();
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|source| io(path, source))?;
+        let file = file.map_err(Error::io("write", path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(path)),
-            Err(TryLockError::Error(source)) => return Err(io(path, source)),
+            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
         }
         if is_new && let Some(folder) = folder {
-            wb_core::atomic::sync_folder(folder).map_err(|error| Error::Ledger(error.to_string()))?;
+            wb_core::atomic::sync_folder(folder)?;
         }
         Self::load(path, file, false)
     }
 
     /// Opens a ledger to read it; it is left as it is.
     pub fn open_read_only(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|source| io(path, source))?;
+        let file = File::open(path).map_err(Error::io("read", path))?;
         match file.try_lock_shared() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(path)),
-            Err(TryLockError::Error(source)) => return Err(io(path, source)),
+            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
         }
         Self::load(path, file, true)
     }
@@ -94,7 +94,7 @@ impl Ledger {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let n = reader.read_until(b'\n', &mut line).map_err(|source| io(path, source))?;
+            let n = reader.read_until(b'\n', &mut line).map_err(Error::io("read", path))?;
             if n == 0 {
                 break;
             }
@@ -104,7 +104,7 @@ impl Ledger {
             let record = match parse(text) {
                 Ok(record) if whole => record,
                 result => {
-                    let is_last = !whole || is_last(&mut reader).map_err(|source| io(path, source))?;
+                    let is_last = !whole || is_last(&mut reader).map_err(Error::io("read", path))?;
                     if is_last && is_torn(&line, number == 1) {
                         dropped = 1;
                         break;
@@ -114,33 +114,27 @@ impl Ledger {
                         1 => "is this a ledger? It is left as it is",
                         _ => "without this line its question is asked again",
                     };
-                    return Err(Error::Ledger(format!("{}:{number}: {what}; {hint}", path.display())));
+                    return Err(Error::at(path, number, what).with_hint(hint));
                 }
             };
             if let Some(key) = record.key() {
-                let key = key_bytes(key).ok_or_else(|| {
-                    Error::Ledger(format!("{}:{number}: the key `{key}` is not 64 hex digits", path.display()))
-                })?;
+                let key = key_bytes(key)
+                    .ok_or_else(|| Error::at(path, number, format!("the key `{key}` is not 64 hex digits")))?;
                 let place = Place { offset: end, length: n, is_open: record.is_open() };
                 if !put(&mut places, &mut account, (key, place), &record) {
-                    return Err(Error::Ledger(format!(
-                        "{}:{number}: this question was answered before",
-                        path.display()
-                    )));
+                    return Err(Error::at(path, number, "this question was answered before"));
                 }
             }
             if let LedgerRecord::Opened(record) = record {
                 if record.format != FORMAT {
-                    let found = record.format;
-                    let what = format!("{}:{number}: format {found}, expected {FORMAT}", path.display());
-                    return Err(Error::Ledger(what));
+                    return Err(Error::at(path, number, format!("format {}, expected {FORMAT}", record.format)));
                 }
                 opened.push(*record);
             }
             end += n as u64;
         }
         if !read_only && dropped > 0 {
-            file.set_len(end).and_then(|()| file.sync_all()).map_err(|source| io(path, source))?;
+            file.set_len(end).and_then(|()| file.sync_all()).map_err(Error::io("write", path))?;
         }
         let inner = Inner { file, places, end, unsynced: 0, account, broken: false };
         Ok(Self { path: path.to_path_buf(), read_only, dropped, opened, inner: Mutex::new(inner) })
@@ -153,11 +147,11 @@ impl Ledger {
         let Some(&Place { offset, length, .. }) = inner.places.get(&key) else { return Ok(None) };
         let mut line = vec![0; length];
         let read = inner.file.seek(SeekFrom::Start(offset)).and_then(|_| inner.file.read_exact(&mut line));
-        read.map_err(|source| io(&self.path, source))?;
+        read.map_err(Error::io("read", &self.path))?;
         drop(inner);
         parse(&line[..length - 1])
             .map(Some)
-            .map_err(|what| Error::Ledger(format!("{}: byte {offset}: {what}", self.path.display())))
+            .map_err(|what| Error::data(format!("{}: byte {offset}", self.path.display()), what))
     }
 
     /// True for a question with a record.
@@ -169,11 +163,11 @@ impl Ledger {
     pub fn append(&self, record: &LedgerRecord) -> Result<()> {
         let mut inner = self.inner();
         if self.read_only || inner.broken {
-            return Err(Error::Ledger(format!("{}: not open for writing", self.path.display())));
+            return Err(Error::file(&self.path, "not open for writing"));
         }
         let key = record.key().and_then(key_bytes);
         if key.is_some_and(|key| inner.places.get(&key).is_some_and(|place| !place.is_open)) {
-            return Err(Error::Ledger(format!("{}: a question is answered twice", self.path.display())));
+            return Err(Error::file(&self.path, "a question is answered twice"));
         }
         let line = line(record)?;
         let end = inner.end;
@@ -182,7 +176,7 @@ impl Ledger {
             .and_then(|()| inner.file.write_all(line.as_bytes()));
         if let Err(source) = written {
             inner.broken = inner.file.set_len(end).is_err();
-            return Err(io(&self.path, source));
+            return Err(Error::io("write", &self.path)(source));
         }
         inner.end += line.len() as u64;
         inner.unsynced += 1;
@@ -201,14 +195,14 @@ impl Ledger {
             if inner.unsynced == 0 {
                 return Ok(0);
             }
-            let file = inner.file.try_clone().map_err(|source| io(&self.path, source))?;
+            let file = inner.file.try_clone().map_err(Error::io("write", &self.path))?;
             (file, std::mem::take(&mut inner.unsynced))
         };
         // Without the lock: others may write meanwhile, and their records are part of the next group.
         if let Err(source) = faults::point().and_then(|()| file.sync_data()) {
             // What the system could not write it may have forgotten: a later call that succeeds proves nothing.
             self.inner().broken = true;
-            return Err(io(&self.path, source));
+            return Err(Error::io("write", &self.path)(source));
         }
         Ok(n)
     }
@@ -292,10 +286,10 @@ pub fn records(path: &Path) -> Result<Vec<LedgerRecord>> {
     let mut records = Vec::with_capacity(ledger.len());
     let mut inner = ledger.inner();
     let end = inner.end;
-    inner.file.seek(SeekFrom::Start(0)).map_err(|source| io(path, source))?;
+    inner.file.seek(SeekFrom::Start(0)).map_err(Error::io("read", path))?;
     for line in BufReader::new((&mut inner.file).take(end)).lines() {
-        let line = line.map_err(|source| io(path, source))?;
-        records.push(parse(line.as_bytes()).map_err(|what| Error::Ledger(format!("{}: {what}", path.display())))?);
+        let line = line.map_err(Error::io("read", path))?;
+        records.push(parse(line.as_bytes()).map_err(|what| Error::file(path, what))?);
     }
     drop(inner);
     Ok(records)
@@ -309,10 +303,6 @@ fn key_bytes(key: &str) -> Option<[u8; 32]> {
     blake3::Hash::from_hex(key).ok().map(|hash| *hash.as_bytes())
 }
 
-fn io(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.display().to_string(), source }
-}
-
 fn in_use(path: &Path) -> Error {
-    Error::Ledger(format!("{}: in use by another process; wait for it, or stop it", path.display()))
+    Error::Locked { path: path.to_owned(), holder: "another process".to_owned(), hint: None }
 }

@@ -2,13 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    account::TokenTotals,
-    canaries::Canaries,
-    engine::EngineInfo,
-    error::{Error, Result},
-    request::Usage,
-};
+use crate::{Error, Result, account::TokenTotals, canaries::Canaries, engine::EngineInfo, request::Usage};
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -134,7 +128,7 @@ const DIGITS: usize = 16;
 /// A record as a line, with its end.
 pub(crate) fn line(record: &LedgerRecord) -> Result<String> {
     let record =
-        serde_json::to_string(record).map_err(|error| Error::Ledger(format!("a record is no JSON: {error}")))?;
+        serde_json::to_string(record).map_err(|error| Error::failed(format!("a record is no JSON: {error}")))?;
     Ok(format!("{HEAD}{}{BETWEEN}{record}}}\n", digits(record.as_bytes())))
 }
 

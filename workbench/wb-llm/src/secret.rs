@@ -4,19 +4,15 @@ use std::fs;
 
 use wb_core::key::Key;
 
-use crate::{
-    config::KeyConfig,
-    error::{Error, Result},
-};
+use crate::{Error, Result, config::KeyConfig};
 
 /// The key that a configuration names, or none where it names none.
 pub fn key_of(config: &KeyConfig, at: &str) -> Result<Option<Key>> {
-    let refuse = |key: &str, what: String| Error::Config { key: format!("{at}.{key}"), what };
+    let refuse = |key: &str, what: String| Error::value(format!("{at}.{key}"), what);
     let (key, text) = match (config.env.as_str(), config.file.as_os_str().is_empty()) {
         ("", true) => return Ok(None),
         ("", false) => {
-            let text = fs::read_to_string(&config.file)
-                .map_err(|source| Error::Io { path: config.file.display().to_string(), source })?;
+            let text = fs::read_to_string(&config.file).map_err(Error::io("read", &config.file))?;
             ("file", text)
         }
         (name, true) => {
@@ -33,9 +29,9 @@ pub fn key_of(config: &KeyConfig, at: &str) -> Result<Option<Key>> {
 /// no result.
 pub fn random_key() -> Result<Key> {
     let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Engine(format!("no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| Error::failed(format!("no random bytes: {error}")))?;
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Key::new(&text).map_err(Error::Engine)
+    Key::new(&text).map_err(Error::failed)
 }
 
 #[cfg(test)]

@@ -77,13 +77,8 @@ pub fn asked(config: &AbConfig) -> Result<AbQuestions> {
     for (line, judged) in lines::read::<Judgement>(path).context("cannot read the judgements")? {
         if !queries.iter().any(|query| query.id == judged.query) {
             let message = format!("no query is called `{}`", judged.query);
-            let error = Error::data(format!("{}:{line}", path.display()), message);
             let hint = suggest::hint(&judged.query, queries.iter().map(|query| query.id.as_str()));
-            return Err(match hint {
-                Some(hint) => error.with_hint(hint),
-                None => error,
-            }
-            .into());
+            return Err(Error::at(path, line, message).with_hint_if(hint).into());
         }
         let Some(grade) = judged.grade else { continue };
         if let Some(class) = judged.class {

@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    cell::RefCell,
     path::{Path, PathBuf},
 };
 
@@ -76,24 +75,17 @@ fn in_memory(experiment: &Experiment, progress: &mut dyn FnMut(Progress)) -> Res
 }
 
 fn stream(experiment: &Experiment, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<PreparedPairs> {
-    let failed: RefCell<Option<anyhow::Error>> = RefCell::new(None);
     let config = experiment.data()?;
     let sources = config.sources.iter().enumerate();
     let readers = sources.map(|(at, source)| -> ReadSource<'_> {
-        let failed = &failed;
         Box::new(move |take, progress| {
-            source.each(at, config.tolerance(), take, progress).map_err(|error| {
-                let error = anyhow::Error::from(error).context(format!("cannot read {}", source.name()));
-                let message = error.to_string();
-                *failed.borrow_mut() = Some(error);
-                wb_data::Error::Empty { what: message, hint: None }
-            })
+            source
+                .each(at, config.tolerance(), take, progress)
+                .map_err(|error| error.within(format!("cannot read {}", source.name())))
         })
     });
     let readers = readers.collect();
-    let prepared = prepare_streaming(readers, &config.prepare(), experiment.seed, folder, progress);
-    // A reader's own error, with all its causes, says more than what went through the gates.
-    prepared.map_err(|error| failed.borrow_mut().take().unwrap_or_else(|| error.into()))
+    Ok(prepare_streaming(readers, &config.prepare(), experiment.seed, folder, progress)?)
 }
 
 impl ExperimentPairs {
@@ -147,10 +139,7 @@ impl PairStream for Stored {
     }
 
     fn each(&self, take: &mut dyn FnMut(Pair) -> wb_core::Result<()>) -> wb_core::Result<()> {
-        store::each_pair(&self.file, &mut |pair| Ok(take(pair)?)).map_err(|error| match error {
-            wb_data::Error::Core(error) => error,
-            other => wb_core::Error::data(self.file.display().to_string(), other.to_string()),
-        })
+        store::each_pair(&self.file, take)
     }
 }
 

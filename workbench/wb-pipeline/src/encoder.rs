@@ -233,5 +233,5 @@ pub fn check_retriever(name: &str) -> Result<()> {
         return Ok(());
     }
     let hint = suggest::hint(name, ["bm25"]);
-    Err(wb_core::Error::Unknown { kind: "retriever", name: name.to_owned(), hint }.into())
+    Err(wb_core::Error::unknown("retriever", name).with_hint_if(hint).into())
 }

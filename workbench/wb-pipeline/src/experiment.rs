@@ -82,7 +82,7 @@ impl<'a> Job<'a> {
         let data = mine::of_experiment(experiment, data, folders, progress)?;
         let mut run = train::open(experiment, &data, folders.runs, named)?;
         let (trained, untrained) = match train::encoder(experiment, &data, &mut run, &device, interrupt, progress) {
-            Err(error) if matches!(error.downcast_ref(), Some(wb_encoder::Error::Stopped)) => {
+            Err(error) if matches!(error.downcast_ref(), Some(wb_core::Error::Stopped)) => {
                 return Ok(Ended::Stopped(None));
             }
             trained => trained?,

@@ -59,7 +59,7 @@ fn open(asset: &Asset<'_>) -> Result<()> {
 }
 
 fn not_there(kind: &'static str, path: &Path, hint: &str) -> Error {
-    wb_core::Error::Unknown { kind, name: path.display().to_string(), hint: Some(hint.to_owned()) }.into()
+    wb_core::Error::unknown(kind, path.display().to_string()).with_hint(hint.to_owned()).into()
 }
 
 /// Refuses an encoder of one vector a token where cosines of two texts are asked for.

@@ -35,7 +35,7 @@ pub fn there(config: &Path) -> Result<()> {
         None if all.is_empty() => "paths are relative to the folder in which wb is started".to_owned(),
         None => format!("`wb check` lists the recipes in {FOLDER}"),
     };
-    Err(Error::Unknown { kind: "file", name: config.display().to_string(), hint: Some(hint) }.into())
+    Err(Error::unknown("file", config.display().to_string()).with_hint(hint).into())
 }
 
 /// All YAML files of the folder by their names, where to begin first; none where there is no such folder.

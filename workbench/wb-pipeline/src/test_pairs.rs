@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::data;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use wb_bench::TrainingTexts;
-use wb_core::{PairSet, Progress, RunDir, run_dir::read_json};
+use wb_core::{Error, PairSet, Progress, RunDir, run_dir::read_json};
 
 /// Training pairs between two reports of progress.
 const REPORT_EVERY: usize = 1000;
@@ -59,6 +59,9 @@ pub fn folder(run: &RunDir, datasets: &Path) -> Result<PathBuf> {
     let found = folders.flatten().map(|entry| entry.path());
     match found.into_iter().find(|folder| folder.to_string_lossy().ends_with(&format!("-{short}"))) {
         Some(folder) => Ok(folder),
-        None => bail!("the pairs of {} are no longer under {}", run.id(), datasets.display()),
+        None => {
+            let what = format!("the pairs of {} are no longer under {}", run.id(), datasets.display());
+            Err(Error::failed(what).with_hint(format!("wb data {}", run.config().display())).into())
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use serde::de::DeserializeOwned;
 use wb_core::{
     RunDir,
+    error::json_message,
     manifest::Manifest,
     records::{
         compare::{PairedTest, VerdictFile},
@@ -58,7 +59,10 @@ pub struct Missing {
 
 /// Reads a run folder. Only a folder that is no run at all is an error.
 pub fn gather(folder: &Path) -> Result<RunContents> {
-    let not_a_run = |reason| Error::NotARun { path: folder.to_owned(), reason };
+    let not_a_run = |reason| {
+        let what = format!("{} is not a run folder: {reason}", folder.display());
+        Error::failed(what).with_hint("`wb ls` lists the runs that there are")
+    };
     let resolved = fs::canonicalize(folder).map_err(|_| not_a_run("there is no such folder"))?;
     if !resolved.is_dir() {
         return Err(not_a_run("it is a file"));
@@ -148,9 +152,7 @@ impl RunContents {
             match serde_json::from_slice(line) {
                 Ok(record) => records.push(record),
                 Err(error) => {
-                    // The parser's own place is that in the line.
-                    let message = error.to_string();
-                    let message = message.split(" at line ").next().unwrap_or_default();
+                    let message = json_message(&error);
                     unreadable.push(format!("line {}, column {}: {message}", index + 1, error.column()));
                 }
             }

@@ -11,7 +11,6 @@ mod charts;
 mod compared;
 mod contestants;
 mod data_uri;
-mod error;
 mod gather;
 mod highlight;
 mod numbers;
@@ -29,8 +28,8 @@ mod triples;
 mod words;
 
 pub use ab::ab;
-pub use error::{Error, Result};
 pub use rag::rag;
 pub use report::{ChartedPage, ReportFiles, report};
 pub use runs::index;
 pub use triples::triples;
+pub use wb_core::{Error, Result};

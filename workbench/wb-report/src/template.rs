@@ -26,7 +26,7 @@ const STYLE: &str = include_str!("../templates/style.css");
 
 /// Fills a template. Every text is escaped unless it was made by [`safe`]; a name that the content lacks is an error.
 pub fn render(template: &'static str, content: &impl Serialize) -> Result<String> {
-    let failed = |source| Error::Template { template, source };
+    let failed = |source| Error::failed(format!("cannot fill the template `{template}`")).with_cause(source);
     let source = match template {
         INDEX => include_str!("../templates/index.html"),
         AB => include_str!("../templates/ab.html"),

@@ -60,10 +60,10 @@ pub fn read(folder: &Path, split: &str) -> Result<BeirData> {
 /// The splits that a folder has judgements for, sorted.
 pub fn splits(folder: &Path) -> Result<Vec<String>> {
     let qrels = folder.join("qrels");
-    let entries = std::fs::read_dir(&qrels).map_err(wb_core::Error::io("read", &qrels))?;
+    let entries = std::fs::read_dir(&qrels).map_err(Error::io("read", &qrels))?;
     let mut splits = Vec::new();
     for entry in entries {
-        let path = entry.map_err(wb_core::Error::io("read", &qrels))?.path();
+        let path = entry.map_err(Error::io("read", &qrels))?.path();
         if path.extension().is_some_and(|extension| extension == "tsv") {
             splits.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
@@ -81,7 +81,7 @@ pub fn read_corpus(path: &Path) -> Result<Corpus> {
     })?;
     let ids = documents.iter().map(|(number, document)| (*number, document.id.as_str()));
     unique(path, ids)?;
-    Ok(Corpus::new(documents.into_iter().map(|(_, document)| document).collect())?)
+    Corpus::new(documents.into_iter().map(|(_, document)| document).collect())
 }
 
 /// Reads queries.
@@ -105,19 +105,19 @@ pub fn read_qrels(path: &Path) -> Result<Qrels> {
             _ => {
                 let message =
                     format!("{} fields, expected `query-id corpus-id score` or `query 0 document grade`", words.len());
-                return Err(Error::line(path, number, message));
+                return Err(Error::at(path, number, message));
             }
         };
         let grade = match grade.parse::<f64>() {
             Ok(grade) if grade.is_finite() => grade,
             Err(_) if index == 0 && is_header(query) => continue,
-            _ => return Err(Error::line(path, number, format!("grade `{grade}`, expected a finite number"))),
+            _ => return Err(Error::at(path, number, format!("grade `{grade}`, expected a finite number"))),
         };
         if let Some(before) = qrels.of(query).and_then(|grades| grades.get(document))
             && *before != grade
         {
             let message = format!("query `{query}`, document `{document}` has grade {grade} here and {before} above");
-            return Err(Error::line(path, number, message));
+            return Err(Error::at(path, number, message));
         }
         qrels.set(query, document, grade);
     }
@@ -132,11 +132,7 @@ fn unique<'a>(path: &Path, ids: impl Iterator<Item = (usize, &'a str)>) -> Resul
     let mut seen = std::collections::HashMap::new();
     for (number, id) in ids {
         if let Some(before) = seen.insert(id, number) {
-            return Err(Error::line(
-                path,
-                number,
-                format!("id `{id}` stands in line {before} too, expected unique ids"),
-            ));
+            return Err(Error::at(path, number, format!("id `{id}` stands in line {before} too, expected unique ids")));
         }
     }
     Ok(())
@@ -146,12 +142,8 @@ fn json_lines<L: DeserializeOwned, T>(path: &Path, make: impl Fn(L) -> T) -> Res
     let mut made = Vec::new();
     for line in lines(path)? {
         let (number, line) = line?;
-        let line: L = serde_json::from_str(&line).map_err(|source| Error::Line {
-            path: path.to_path_buf(),
-            line: number,
-            message: "not a JSON object of the right shape".to_owned(),
-            source: Some(source),
-        })?;
+        let line: L = serde_json::from_str(&line)
+            .map_err(|source| Error::at(path, number, "not a JSON object of the right shape").with_cause(source))?;
         made.push((number, make(line)));
     }
     Ok(made)
@@ -159,7 +151,7 @@ fn json_lines<L: DeserializeOwned, T>(path: &Path, make: impl Fn(L) -> T) -> Res
 
 /// The lines of a file that are not blank, with their numbers. Bytes that are not UTF-8 are an error with the line.
 pub(crate) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, String)>>> {
-    let file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+    let file = File::open(path).map_err(Error::io("read", path))?;
     let mut reader = BufReader::new(file);
     let path: PathBuf = path.to_path_buf();
     let mut number = 0;
@@ -169,7 +161,7 @@ pub(crate) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, S
             match reader.read_until(b'\n', &mut bytes) {
                 Ok(0) => return None,
                 Err(source) => {
-                    return Some(Err(wb_core::Error::Io { action: "read", path: path.clone(), source }.into()));
+                    return Some(Err(Error::Io { action: "read", path: path.clone(), source }));
                 }
                 Ok(_) => number += 1,
             }
@@ -181,7 +173,7 @@ pub(crate) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, S
                 }
                 Err(error) => {
                     let at = error.utf8_error().valid_up_to() + 1;
-                    return Some(Err(Error::line(&path, number, format!("byte {at} is not UTF-8"))));
+                    return Some(Err(Error::at(&path, number, format!("byte {at} is not UTF-8"))));
                 }
             }
         }

@@ -21,8 +21,9 @@ use tantivy::{
 use wb_core::{Progress, Ranking, fingerprint::Fingerprint};
 
 use crate::{
-    Error, Result, Retriever,
+    Result, Retriever,
     code_tokens::{CodeTokenizer, CodeTokensConfig},
+    error::{lexical, too_many},
     top_k::top_k,
 };
 
@@ -73,15 +74,15 @@ impl Bm25Config {
     pub fn init(self, documents: &[impl AsRef<str>], progress: &mut dyn FnMut(Progress)) -> Result<Bm25> {
         let limit = tantivy::TERMINATED as usize - 1;
         if documents.len() > limit {
-            return Err(Error::TooMany { given: documents.len(), limit });
+            return Err(too_many(documents.len(), limit));
         }
         let tokens = self.tokens.init();
-        let (index, field, fingerprint) = self.write(&tokens, documents, progress).map_err(Error::lexical("build"))?;
-        let searcher = index.reader().map_err(Error::lexical("read"))?.searcher();
+        let (index, field, fingerprint) = self.write(&tokens, documents, progress).map_err(lexical("build"))?;
+        let searcher = index.reader().map_err(lexical("read"))?.searcher();
         let (postings, lengths) = match searcher.segment_readers() {
             [segment] => (
-                segment.inverted_index(field).map_err(Error::lexical("read"))?,
-                segment.get_fieldnorms_reader(field).map_err(Error::lexical("read"))?,
+                segment.inverted_index(field).map_err(lexical("read"))?,
+                segment.get_fieldnorms_reader(field).map_err(lexical("read"))?,
             ),
             // Without documents there is no segment.
             _ => (Arc::new(InvertedIndexReader::empty(IndexRecordOption::WithFreqs)), FieldNormReader::constant(0, 0)),
@@ -183,7 +184,7 @@ impl Retriever for Bm25 {
             all.par_chunks_mut(self.n_documents)
                 .zip(queries)
                 .try_for_each_init(|| self.tokens.clone(), |tokens, (row, query)| self.add_scores(tokens, query, row))
-                .map_err(Error::lexical("read"))?;
+                .map_err(lexical("read"))?;
         }
         progress(Progress::new("scoring words", queries.len(), queries.len()));
         Ok(scores)
@@ -208,7 +209,7 @@ impl Retriever for Bm25 {
                     },
                 )
                 .collect();
-            rankings.extend(ranked.map_err(Error::lexical("read"))?);
+            rankings.extend(ranked.map_err(lexical("read"))?);
             progress(Progress::new("searching words", rankings.len(), queries.len()));
         }
         Ok(rankings)

@@ -3,7 +3,11 @@
 use ndarray::Array2;
 use wb_core::{Embeddings, Encoder, Progress, Ranking, Side, fingerprint::Fingerprint};
 
-use crate::{Error, Flat, Result, Retriever, maxsim::check};
+use crate::{
+    Flat, Result, Retriever,
+    error::{cannot_encode, unlike_lengths},
+    maxsim::check,
+};
 
 /// An encoder and the documents that it encoded, searched exactly.
 pub struct DenseRetriever<'a> {
@@ -34,9 +38,9 @@ pub fn encode(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Embeddings> {
     let found = encoder.encode(texts, side, progress);
-    let found = found.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })?;
+    let found = found.map_err(|source| cannot_encode(side.plural(), &encoder.name(), source))?;
     if found.texts() != texts.len() {
-        return Err(Error::Lengths { what: "embeddings and texts", given: found.texts(), expected: texts.len() });
+        return Err(unlike_lengths("embeddings and texts", found.texts(), texts.len()));
     }
     if found.offsets().is_some() {
         check(side.as_str(), found.view())?;

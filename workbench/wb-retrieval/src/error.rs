@@ -1,115 +1,34 @@
-//! What can go wrong between vectors and metrics.
+//! Errors that several parts of this crate make.
 
-use std::path::PathBuf;
+use wb_core::Error;
 
-/// A result of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+use crate::flat::LONGEST;
 
-/// An error of `wb-retrieval`.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// An error that the ground crate words already: files, values, data that contradicts itself.
-    #[error(transparent)]
-    Core(#[from] wb_core::Error),
-    /// A line of a file that is not what it should be.
-    #[error("{}:{line}: {message}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong and what was expected.
-        message: String,
-        /// The parser's answer, where there is one.
-        #[source]
-        source: Option<serde_json::Error>,
-    },
-    /// A vector that no score can be computed with.
-    #[error("{side} vector {row} has {what}, expected finite numbers and a length under {limit:e}")]
-    Vector {
-        /// `query` or `document`.
-        side: &'static str,
-        /// Its position.
-        row: usize,
-        /// `a value that is not a number`, ...
-        what: &'static str,
-        /// The greatest length allowed.
-        limit: f32,
-    },
-    /// Two things that must be equally long are not.
-    #[error("{what}: {given} and {expected} given, expected the same")]
-    Lengths {
-        /// Which two.
-        what: &'static str,
-        /// One.
-        given: usize,
-        /// The other.
-        expected: usize,
-    },
-    /// A ranking that belongs to other queries or to another corpus.
-    #[error("a ranking names position {position} of {n} {of}")]
-    Position {
-        /// `queries` or `documents`.
-        of: &'static str,
-        /// The position named.
-        position: usize,
-        /// How many there are.
-        n: usize,
-    },
-    /// More documents than positions can count.
-    #[error("{given} documents, at most {limit} fit into one index")]
-    TooMany {
-        /// How many there are.
-        given: usize,
-        /// How many there may be.
-        limit: usize,
-    },
-    /// Broken off from outside.
-    #[error("stopped from outside")]
-    Stopped,
-    /// The lexical index failed.
-    #[error("cannot {action} the lexical index")]
-    Lexical {
-        /// `build` or `read`.
-        action: &'static str,
-        /// Its answer.
-        #[source]
-        source: Box<tantivy::TantivyError>,
-    },
-    /// The encoder failed.
-    #[error("cannot encode {what} with {encoder}")]
-    Encoder {
-        /// `queries`, `documents`, or `queries with documents`.
-        what: &'static str,
-        /// The encoder's name.
-        encoder: String,
-        /// Its answer.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+/// A vector that no score can be computed with.
+pub(crate) fn bad_vector(side: &str, row: usize, what: &str) -> Error {
+    let expected = format!("expected finite numbers and a length under {LONGEST:e}");
+    Error::failed(format!("{side} vector {row} has {what}, {expected}")).with_hint(format!(
+        "look at the {side} text at this position, and whether training ended in numbers that are not finite"
+    ))
 }
 
-impl Error {
-    /// A sentence or command that helps, if there is one.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Core(error) => error.hint().map(str::to_owned),
-            Self::Vector { side, .. } => Some(format!(
-                "look at the {side} text at this position, and whether training ended in numbers that are not finite"
-            )),
-            Self::TooMany { .. } => Some("split the corpus and search each part".to_owned()),
-            _ => None,
-        }
-    }
+/// Two things that must be equally long and are not.
+pub(crate) fn unlike_lengths(what: &str, given: usize, expected: usize) -> Error {
+    Error::data(what, format!("{given} and {expected} given, expected the same"))
+}
 
-    /// A [`Error::Lexical`] maker for `map_err`.
-    pub(crate) fn lexical<E: Into<tantivy::TantivyError>>(action: &'static str) -> impl FnOnce(E) -> Self {
-        move |source| Self::Lexical { action, source: Box::new(source.into()) }
-    }
+/// More documents than positions can count.
+pub(crate) fn too_many(given: usize, limit: usize) -> Error {
+    Error::failed(format!("{given} documents, at most {limit} fit into one index"))
+        .with_hint("split the corpus and search each part")
+}
 
-    /// A [`Error::Line`] without a source.
-    pub(crate) fn line(path: &std::path::Path, line: usize, message: impl Into<String>) -> Self {
-        Self::Line { path: path.to_path_buf(), line, message: message.into(), source: None }
-    }
+/// A maker of errors of the lexical index for `map_err`.
+pub(crate) fn lexical<E: Into<tantivy::TantivyError>>(action: &str) -> impl FnOnce(E) -> Error {
+    move |source| Error::failed(format!("cannot {action} the lexical index")).with_cause(source.into())
+}
+
+/// A failure of an encoder on `queries`, `documents`, or `queries with documents`.
+pub(crate) fn cannot_encode(what: &str, encoder: &str, source: wb_core::error::Cause) -> Error {
+    Error::failed(format!("cannot encode {what} with {encoder}")).with_cause(source)
 }

@@ -16,44 +16,10 @@
 use std::{
     fs::File,
     io::{BufReader, BufWriter, Read, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-/// An error of an index's file or vectors.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The file cannot be written.
-    #[error(transparent)]
-    Write(#[from] wb_core::Error),
-    /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        #[source]
-        source: std::io::Error,
-    },
-    /// Bytes that contradict the layout.
-    #[error("{}: byte {at}: {what}", path.display())]
-    Layout {
-        /// The file.
-        path: PathBuf,
-        /// Place of the byte.
-        at: u64,
-        /// Found and expected, in words.
-        what: String,
-    },
-    /// Vectors that make no index.
-    #[error("{values} floats are no vectors of {dimension}")]
-    Shape {
-        /// Number of floats.
-        values: usize,
-        /// The dimension.
-        dimension: usize,
-    },
-}
+use wb_core::{Error, Result};
 
 /// The vectors of an `IndexFlatIP`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -75,9 +41,13 @@ impl FlatIp {
     /// # Errors
     ///
     /// If the floats are no whole number of vectors, or the dimension is 0 or too large for the file.
-    pub fn new(dimension: usize, values: Vec<f32>) -> Result<Self, Error> {
+    pub fn new(dimension: usize, values: Vec<f32>) -> Result<Self> {
         let fits = dimension > 0 && i32::try_from(dimension).is_ok() && values.len().is_multiple_of(dimension);
-        if fits { Ok(Self { dimension, values }) } else { Err(Error::Shape { values: values.len(), dimension }) }
+        if fits {
+            Ok(Self { dimension, values })
+        } else {
+            Err(Error::failed(format!("{} floats are no vectors of {dimension}", values.len())))
+        }
     }
 
     /// Number of vectors.
@@ -100,13 +70,13 @@ impl FlatIp {
     /// # Errors
     ///
     /// If it cannot be written, or the vectors have no dimension.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
+    pub fn write(&self, path: &Path) -> Result<()> {
         Self::new(self.dimension, Vec::new())?;
-        Ok(wb_core::atomic::write_with(path, |file| {
+        wb_core::atomic::write_with(path, |file| {
             let mut out = BufWriter::new(file);
             self.encode(&mut out)?;
             out.flush()
-        })?)
+        })
     }
 
     fn encode(&self, out: &mut impl Write) -> std::io::Result<()> {
@@ -126,11 +96,11 @@ impl FlatIp {
     /// # Errors
     ///
     /// If it cannot be read, is no `IndexFlatIP`, is cut, or has bytes behind its end.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let io = |source| Error::Io { path: path.to_owned(), source };
+    pub fn read(path: &Path) -> Result<Self> {
+        let io = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
-        let layout = |at: usize, what: String| Error::Layout { path: path.to_owned(), at: at as u64, what };
+        let layout = |at: usize, what: String| Error::data(format!("{}: byte {at}", path.display()), what);
         let mut reader = BufReader::new(file);
         let mut header = [0; HEADER];
         let mut filled = 0;
@@ -208,7 +178,7 @@ mod tests {
         hex.chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
     }
 
-    fn read(bytes: &[u8]) -> Result<FlatIp, Error> {
+    fn read(bytes: &[u8]) -> Result<FlatIp> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index.bin");
         fs::write(&path, bytes).unwrap();

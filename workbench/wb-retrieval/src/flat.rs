@@ -11,7 +11,8 @@ use rayon::prelude::*;
 use wb_core::{Embeddings, Ranking};
 
 use crate::{
-    Error, Result,
+    Result,
+    error::{bad_vector, too_many, unlike_lengths},
     inner_product::{inner_products, sweep},
     kernel::{Machine, PANEL_REGISTERS, Panels, Sink},
     maxsim::{max_sim, rank},
@@ -38,7 +39,7 @@ impl Flat {
     pub fn new(documents: Embeddings) -> Result<Self> {
         let limit = u32::MAX as usize;
         if documents.texts() > limit {
-            return Err(Error::TooMany { given: documents.texts(), limit });
+            return Err(too_many(documents.texts(), limit));
         }
         check("document", documents.view())?;
         Ok(Self { documents })
@@ -83,11 +84,7 @@ impl Flat {
 
     fn check_queries(&self, queries: &Embeddings) -> Result<()> {
         if queries.dim() != self.documents.dim() && !queries.is_empty() && !self.is_empty() {
-            return Err(Error::Lengths {
-                what: "dimensions of queries and documents",
-                given: queries.dim(),
-                expected: self.documents.dim(),
-            });
+            return Err(unlike_lengths("dimensions of queries and documents", queries.dim(), self.documents.dim()));
         }
         check("query", queries.view())
     }
@@ -155,7 +152,7 @@ fn check(side: &'static str, vectors: ArrayView2<'_, f32>) -> Result<()> {
         .filter(|row| !plainly_right(*row))
         .find_map_first(|row| Some((row, wrong(row)?)))
     {
-        Some((row, what)) => Err(Error::Vector { side, row, what, limit: LONGEST }),
+        Some((row, what)) => Err(bad_vector(side, row, what)),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, top_k::key};
+use crate::{Result, error::unlike_lengths, top_k::key};
 
 /// How the scores of `a` and `b` become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +89,7 @@ impl FusionConfig {
     /// Joins two score matrices of one shape, `[queries, documents]`.
     pub fn fuse(&self, mut a: Array2<f32>, mut b: Array2<f32>) -> Result<Array2<f32>> {
         if a.dim() != b.dim() {
-            return Err(Error::Lengths { what: "scores of two retrievers", given: a.len(), expected: b.len() });
+            return Err(unlike_lengths("scores of two retrievers", a.len(), b.len()));
         }
         let scale = |row: ArrayViewMut1<'_, f32>| match self {
             Self::ZScore(_) => standardize(row),

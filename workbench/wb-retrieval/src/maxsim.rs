@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use wb_core::{Embeddings, Ranking};
 
 use crate::{
-    Error, Result,
+    Result,
+    error::{bad_vector, unlike_lengths},
     flat::LONGEST,
     inner_product::Matrix,
     kernel::{Machine, Panels},
@@ -32,7 +33,7 @@ const LEAST: f32 = -1.0;
 pub fn max_sim(queries: &Embeddings, documents: &Embeddings) -> Result<Array2<f32>> {
     if queries.dim() != documents.dim() && !queries.is_empty() && !documents.is_empty() {
         let (given, expected) = (queries.dim(), documents.dim());
-        return Err(Error::Lengths { what: "dimensions of queries and documents", given, expected });
+        return Err(unlike_lengths("dimensions of queries and documents", given, expected));
     }
     let mut scores = Array2::zeros((queries.texts(), documents.texts()));
     let n = documents.texts();
@@ -160,7 +161,7 @@ pub(crate) fn check(side: &'static str, vectors: ArrayView2<'_, f32>) -> Result<
         (!length.is_finite() || length > f64::from(LONGEST)).then_some(at)
     });
     match wrong {
-        Some(row) => Err(Error::Vector { side, row, what: "a token with a value that is not finite", limit: LONGEST }),
+        Some(row) => Err(bad_vector(side, row, "a token with a value that is not finite")),
         None => Ok(()),
     }
 }

@@ -245,7 +245,7 @@ impl FromStr for Metric {
             "map_min" => Self::Map(cut, Divisor::Reachable),
             _ => {
                 let hint = suggest::hint(name, NAMES);
-                return Err(wb_core::Error::Unknown { kind: "metric", name: text.to_owned(), hint });
+                return Err(wb_core::Error::unknown("metric", text).with_hint_if(hint));
             }
         })
     }

@@ -4,7 +4,7 @@ use ndarray::s;
 use rayon::prelude::*;
 use wb_core::{Embeddings, Progress};
 
-use crate::{Error, Result, Retriever, inner_product::inner_products, retriever::block_of};
+use crate::{Result, Retriever, error::unlike_lengths, inner_product::inner_products, retriever::block_of};
 
 /// Ranks, from 1, each query's own document: 1 + the number of other documents whose score is at least as high. Ties
 /// count against it, and so do scores that are not numbers. `own[i]` is the position of query i's document.
@@ -17,7 +17,7 @@ pub fn own_ranks(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<usize>> {
     if own.len() != queries.len() {
-        return Err(Error::Lengths { what: "queries and own documents", given: own.len(), expected: queries.len() });
+        return Err(unlike_lengths("queries and own documents", own.len(), queries.len()));
     }
     let block = block_of(retriever.n_documents());
     let mut ranks = Vec::with_capacity(queries.len());

@@ -23,7 +23,7 @@ pub fn write_runs(path: &Path, runs: &[TrecRanking], tag: &str) -> Result<()> {
     let word = |text: &str, what: &str| {
         if text.is_empty() || text.contains(char::is_whitespace) {
             let message = format!("{what} `{text}` cannot stand in a run file, expected a word without spaces");
-            return Err(Error::Core(wb_core::Error::data(path.display().to_string(), message)));
+            return Err(Error::file(path, message));
         }
         Ok(())
     };

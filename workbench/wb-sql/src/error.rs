@@ -1,75 +1,20 @@
-//! What can go wrong in judging: files that cannot be read or do not belong together, schemas, workers.
+//! Errors of schemas and of gold queries. Predictions have none: what cannot be read is a verdict.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-/// A result of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+use wb_core::{Error, suggest};
 
-/// An error of `wb-sql`.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// An error that the ground crate words already: files, values, data that contradicts itself.
-    #[error(transparent)]
-    Core(#[from] wb_core::Error),
-    /// Schemas.
-    #[error(transparent)]
-    Schema(#[from] SchemaError),
-    /// Databases, and the workers that run statements in them.
-    #[error(transparent)]
-    Execute(#[from] crate::execute::Error),
+/// A file that is no list of schemas.
+pub fn no_schemas(path: &Path, source: serde_json::Error) -> Error {
+    Error::file(path, "expected a list of schemas as Spider's tables.json has them").with_cause(source)
 }
 
-impl Error {
-    /// A sentence or command that helps, if there is one.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Core(error) => error.hint().map(str::to_owned),
-            Self::Schema(_) | Self::Execute(_) => None,
-        }
-    }
+/// A schema that speaks of a table or column that it does not have.
+pub fn no_such_index(db_id: &str, what: &str, index: i64, count: usize) -> Error {
+    Error::data(format!("schema `{db_id}`"), format!("{what} {index}, but there are {count}"))
 }
 
-/// An error of schemas and of gold queries. Predictions have none: what cannot be read is a verdict.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SchemaError {
-    /// The file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The file is no list of schemas.
-    #[error("{}: expected a list of schemas as Spider's tables.json has them", path.display())]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// Where and what.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// A schema speaks of a table or column that it does not have.
-    #[error("schema `{db_id}`: {what} {index}, but there are {count}")]
-    Index {
-        /// The database.
-        db_id: String,
-        /// What is numbered wrongly.
-        what: &'static str,
-        /// The number.
-        index: i64,
-        /// How many there are.
-        count: usize,
-    },
-    /// No schema has this name.
-    #[error("no schema for the database `{db_id}`{}", hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
-    Unknown {
-        /// The name asked for.
-        db_id: String,
-        /// A near name.
-        hint: Option<String>,
-    },
+/// A database without a schema; the hint is a near name.
+pub fn no_schema<'a>(db_id: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    Error::failed(format!("no schema for the database `{db_id}`")).with_hint_if(suggest::hint(db_id, known))
 }

@@ -11,4 +11,5 @@ pub mod execute;
 pub mod spider;
 
 pub use compat::Compat;
-pub use error::{Error, Result, SchemaError};
+pub use error::{no_schema, no_schemas, no_such_index};
+pub use wb_core::{Error, Result};

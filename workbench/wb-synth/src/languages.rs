@@ -45,11 +45,8 @@ pub(crate) fn check(name: &str, key: &str, message: impl Into<String>) -> wb_cor
     if CodeLanguage::named(name).is_some() {
         return Ok(());
     }
-    let error = Error::value(key, message);
-    Err(match suggest::hint(name, CODE_LANGUAGES.map(|language| language.name)) {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    })
+    let near = suggest::hint(name, CODE_LANGUAGES.map(|language| language.name));
+    Err(Error::value(key, message).with_hint_if(near))
 }
 
 /// The languages that a language is translated into; none for languages without a pair.

@@ -19,14 +19,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, path: &Path) -> Result<Vec<(usize,
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| {
-            let record = serde_json::from_str(line).map_err(|error| Error::Parse {
-                path: path.to_path_buf(),
-                line: at + 1,
-                column: error.column(),
-                at: String::new(),
-                message: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-                hint: None,
-            })?;
+            let record = serde_json::from_str(line).map_err(|error| Error::json_line(path, at + 1, &error))?;
             Ok((at + 1, record))
         })
         .collect()

@@ -8,7 +8,6 @@
 
 mod answer;
 pub mod config;
-mod error;
 pub mod examples;
 pub mod experiment;
 pub mod link;
@@ -22,7 +21,7 @@ mod words;
 
 pub use answer::sql_of_answer;
 pub use config::RagConfig;
-pub use error::{Error, Result};
 pub use measures::{Recall, SkeletonMatch, schema_recall, skeleton_match};
 pub use prompt::{DEFAULT_PROMPT, Prompt};
 pub use vote::{Vote, vote};
+pub use wb_core::{Error, Result};

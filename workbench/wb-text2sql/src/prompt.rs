@@ -64,8 +64,8 @@ impl Prompt {
     ///
     /// As for [`new`](Self::new), and if it cannot be read.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
-        Self::new(&text).map_err(|error| Error::data(path, None, error.to_string()))
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+        Self::new(&text).map_err(|error| Error::file(path, error.to_string()))
     }
 
     /// The template's text.
@@ -114,7 +114,9 @@ impl Prompt {
 
 #[allow(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn failed(error: minijinja::Error) -> Error {
-    Error::Prompt { what: format!("{error:#}") }
+    Error::failed(format!(
+        "prompt template: {error:#}; it may use {{{{ question }}}}, {{{{ context }}}} and {{{{ examples }}}}"
+    ))
 }
 
 #[cfg(test)]

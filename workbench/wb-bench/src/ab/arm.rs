@@ -7,7 +7,7 @@ use wb_retrieval::top_k::top_k;
 
 use super::{AbQuery, DEPTH};
 use crate::{
-    Error, Result,
+    Result,
     contestant::{BenchContestant, Chosen},
     texts::BenchmarkTexts,
 };
@@ -43,7 +43,7 @@ impl AbArm {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self> {
         let name = name.into();
-        let wrong = |message: String| Error::Core(wb_core::Error::data(format!("arm `{name}`"), message));
+        let wrong = |message: String| wb_core::Error::data(format!("arm `{name}`"), message);
         if corpus.texts.len() != corpus.documents.len() {
             let (texts, of) = (corpus.texts.len(), corpus.documents.len());
             return Err(wrong(format!("{texts} texts of {of} documents, expected one document for each text")));

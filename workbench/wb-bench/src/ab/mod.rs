@@ -19,7 +19,7 @@ use wb_retrieval::{Metric, evaluate_ordered};
 
 pub use arm::{AbArm, ArmTexts};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// The cuts of the experiment.
 const FIRST: usize = 3;
@@ -140,7 +140,7 @@ impl AbExperiment<'_> {
     }
 
     fn check(&self) -> Result<()> {
-        let wrong = |place: String, message: String| Error::Core(wb_core::Error::data(place, message));
+        let wrong = |place: String, message: String| wb_core::Error::data(place, message);
         if self.queries.is_empty() {
             return Err(wrong("queries".into(), "got none, expected at least one".into()));
         }

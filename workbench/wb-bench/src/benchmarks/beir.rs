@@ -8,10 +8,11 @@ use wb_retrieval::beir as layout;
 
 use super::benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card};
 use crate::{
-    Error, Result,
+    Result,
     layouts::{
         Files,
         files::{entries, lower_name},
+        no_layout,
     },
     protocols::{
         PlannedProtocol,
@@ -66,11 +67,11 @@ impl Benchmark for BeirConfig {
         let mut plan = BenchmarkPlan::new(&CARD);
         let folders = find(folder)?;
         if folders.is_empty() {
-            return Err(Error::Layout {
-                path: folder.to_path_buf(),
-                benchmark: "beir",
-                expected: "corpus.jsonl with queries.jsonl and qrels/test.tsv, here or in one folder a language".into(),
-            });
+            return Err(no_layout(
+                folder,
+                "beir",
+                "corpus.jsonl with queries.jsonl and qrels/test.tsv, here or in one folder a language",
+            ));
         }
         for (language, folder) in folders {
             add(&mut plan, &mut files, &folder, &language, &self.name, &self.split)?;
@@ -109,7 +110,7 @@ pub(super) fn add(
     };
     if !splits.contains(&split) {
         let hint = format!("there is: {}", splits.join(", "));
-        return Err(wb_core::Error::Unknown { kind: "split", name: split, hint: Some(hint) }.into());
+        return Err(wb_core::Error::unknown("split", split).with_hint(hint));
     }
     let data = layout::read(folder, &split)?;
     for file in ["corpus.jsonl", "queries.jsonl", &format!("qrels/{split}.tsv")] {

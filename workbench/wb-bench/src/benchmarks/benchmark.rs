@@ -52,11 +52,11 @@ impl<'a> BenchmarkData<'a> {
             Self::Folder(folder) if folder.is_dir() => Ok(folder),
             Self::Folder(folder) => {
                 let source = std::io::Error::new(std::io::ErrorKind::NotFound, "no such folder");
-                Err(wb_core::Error::io("read", folder)(source).into())
+                Err(wb_core::Error::io("read", folder)(source))
             }
             Self::Pairs(_) => {
                 let message = "got pairs, expected a folder with its data";
-                Err(wb_core::Error::value(format!("bench.{benchmark}.dataset"), message).into())
+                Err(wb_core::Error::value(format!("bench.{benchmark}.dataset"), message))
             }
         }
     }

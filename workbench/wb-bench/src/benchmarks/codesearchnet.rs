@@ -11,12 +11,12 @@ use super::{
     cosqa,
 };
 use crate::{
-    Error, Result,
+    Result,
     layouts::{
         Files, annotated,
         annotated::AnnotatedLayout,
         codesearchnet::{self as layout, CodeSearchNetSplit, Function, Functions, TextMode},
-        cosqa as cosqa_layout,
+        cosqa as cosqa_layout, no_layout,
     },
     protocols::{
         PlannedProtocol,
@@ -106,7 +106,7 @@ impl Benchmark for CodeSearchNetConfig {
         let beirs = beir::find(folder)?;
         self.check_languages(layout::available(folder)?, annotated.as_ref())?;
         if functions.is_empty() && annotated.is_none() && cosqa.is_none() && beirs.is_empty() {
-            return Err(Error::Layout { path: folder.to_path_buf(), benchmark: NAME, expected: EXPECTED.into() });
+            return Err(no_layout(folder, NAME, EXPECTED));
         }
         let mut plan = BenchmarkPlan::new(&CARD);
         plan.set("text", if self.text == TextMode::Raw { "raw" } else { "tokens" });
@@ -152,7 +152,7 @@ impl CodeSearchNetConfig {
         match self.languages.iter().find(|language| !there.contains(language)) {
             Some(missing) => {
                 let hint = format!("there is: {}", there.join(", "));
-                Err(wb_core::Error::Unknown { kind: "language", name: missing.clone(), hint: Some(hint) }.into())
+                Err(wb_core::Error::unknown("language", missing.clone()).with_hint(hint))
             }
             None => Ok(()),
         }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card};
 use crate::{
-    Error, Result,
-    layouts::{Files, cosqa},
+    Result,
+    layouts::{Files, cosqa, no_layout},
     protocols::{PlannedProtocol, cosqa_6267::cosqa_6267},
 };
 
@@ -53,11 +53,11 @@ impl Benchmark for CosqaConfig {
         let mut plan = BenchmarkPlan::new(&CARD);
         let found = cosqa::read(&mut files)?.filter(|data| !data.splits.is_empty());
         let Some(data) = found else {
-            return Err(Error::Layout {
-                path: folder.to_path_buf(),
-                benchmark: "cosqa",
-                expected: "code_idx_map.txt with cosqa-retrieval-test-500.json or cosqa-retrieval-dev-500.json".into(),
-            });
+            return Err(no_layout(
+                folder,
+                "cosqa",
+                "code_idx_map.txt with cosqa-retrieval-test-500.json or cosqa-retrieval-dev-500.json",
+            ));
         };
         add(&mut plan, &data);
         for split in ["test", "dev"] {

@@ -56,7 +56,7 @@ impl BenchmarkConfig {
     pub fn named(name: &str) -> wb_core::Result<Self> {
         Self::all().into_iter().find(|one| one.benchmark().card().name == name).ok_or_else(|| {
             let hint = wb_core::suggest::hint(name, NAMES);
-            wb_core::Error::Unknown { kind: "benchmark", name: name.to_owned(), hint }
+            wb_core::Error::unknown("benchmark", name).with_hint_if(hint)
         })
     }
 

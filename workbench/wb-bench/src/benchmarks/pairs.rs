@@ -8,7 +8,7 @@ use wb_core::Pair;
 
 use super::benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card};
 use crate::{
-    Error, Result,
+    Result,
     protocols::{
         PlannedProtocol,
         pairs::{CHUNK, pairs_1000, pairs_full},
@@ -67,10 +67,10 @@ impl Benchmark for PairsConfig {
     fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
         let BenchmarkData::Pairs(set) = dataset else {
             let message = "got a folder, expected pairs that were read before";
-            return Err(wb_core::Error::value("bench.pairs.dataset", message).into());
+            return Err(wb_core::Error::value("bench.pairs.dataset", message));
         };
         if set.is_empty() {
-            return Err(Error::Core(wb_core::Error::data("pairs", "no held-out pairs, expected at least one")));
+            return Err(wb_core::Error::data("pairs", "no held-out pairs, expected at least one"));
         }
         let mut plan = BenchmarkPlan::new(&CARD);
         plan.dataset = set.fingerprint();

@@ -9,7 +9,11 @@ use super::{
     beir,
     benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card},
 };
-use crate::{Error, Result, layouts::Files, protocols::PlannedProtocol};
+use crate::{
+    Result,
+    layouts::{Files, no_layout},
+    protocols::PlannedProtocol,
+};
 
 /// See [`crate::protocols::beir`].
 pub const CARD: Card = Card {
@@ -49,11 +53,7 @@ impl Benchmark for StackoverflowQaConfig {
     fn plan(&self, dataset: BenchmarkData<'_>) -> Result<BenchmarkPlan> {
         let folder = dataset.folder(CARD.name)?;
         if !self.is_in(folder)? {
-            return Err(Error::Layout {
-                path: folder.to_path_buf(),
-                benchmark: CARD.name,
-                expected: "corpus.jsonl with queries.jsonl and qrels/test.tsv".into(),
-            });
+            return Err(no_layout(folder, CARD.name, "corpus.jsonl with queries.jsonl and qrels/test.tsv"));
         }
         let (mut plan, mut files) = (BenchmarkPlan::new(&CARD), Files::new(folder));
         beir::add(&mut plan, &mut files, folder, "all", CARD.name, "test")?;
@@ -83,7 +83,7 @@ mod tests {
         let root = folder.path().join("made");
         let read = || StackoverflowQaConfig {}.plan(BenchmarkData::Folder(&root));
         fs::create_dir_all(root.join("qrels")).unwrap();
-        assert!(matches!(read(), Err(Error::Layout { benchmark: "stackoverflow-qa", .. })));
+        assert!(read().unwrap_err().to_string().ends_with("no data of benchmark stackoverflow-qa found"));
         fs::write(root.join("corpus.jsonl"), "{\"_id\": \"d\", \"title\": \"\", \"text\": \"use `len(x)`\"}\n")
             .unwrap();
         fs::write(root.join("queries.jsonl"), "{\"_id\": \"q\", \"text\": \"how long is `x`?\"}\n").unwrap();

@@ -53,12 +53,8 @@ impl Function {
             TextMode::Raw => ("code", "tokens"),
         };
         text.ok_or_else(|| {
-            wb_core::Error::data(
-                format!("function {}", self.url),
-                format!("no `{field}` in its record, which is searched"),
-            )
-            .with_hint(format!("the other text: --text {other}"))
-            .into()
+            Error::data(format!("function {}", self.url), format!("no `{field}` in its record, which is searched"))
+                .with_hint(format!("the other text: --text {other}"))
         })
     }
 }
@@ -265,11 +261,9 @@ fn read_functions(files: &mut Files, path: &Path, folder_language: &str) -> Resu
     records
         .into_iter()
         .map(|(line, record)| {
-            let missing = |what: &str| Error::Line {
-                path: path.to_path_buf(),
-                line,
-                message: format!("no `{what}`, expected a CodeSearchNet record with it"),
-                source: None,
+            let missing = |what: &str| {
+                let message = format!("no `{what}`, expected a CodeSearchNet record with it");
+                Error::at(path, line, message)
             };
             let normalized = record.function_tokens.is_some();
             let tokens = record.function_tokens.or(record.code_tokens).map(|tokens| tokens.0);

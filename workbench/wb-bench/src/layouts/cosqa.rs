@@ -49,11 +49,8 @@ pub fn read(files: &mut Files) -> Result<Option<Cosqa>> {
     let mut pool = Vec::with_capacity(map.len());
     for (code, number) in map {
         let Some(number) = number.as_u64() else {
-            return Err(Error::File {
-                path: map_path,
-                message: format!("a function has number {number}, expected a whole number from 0"),
-                source: None,
-            });
+            let message = format!("a function has number {number}, expected a whole number from 0");
+            return Err(Error::file(&map_path, message));
         };
         pool.push((number, code));
     }
@@ -66,16 +63,9 @@ pub fn read(files: &mut Files) -> Result<Option<Cosqa>> {
         let queries: Vec<CosqaQuery> = files.json(&path)?;
         let known: std::collections::HashSet<u64> = pool.iter().map(|(number, _)| *number).collect();
         if let Some(query) = queries.iter().find(|query| !known.contains(&query.retrieval_idx)) {
-            return Err(Error::File {
-                path,
-                message: format!(
-                    "query {} is answered by function {}, which {} does not have",
-                    query.idx,
-                    query.retrieval_idx,
-                    map_path.display()
-                ),
-                source: None,
-            });
+            let (id, function, map) = (&query.idx, query.retrieval_idx, map_path.display());
+            let message = format!("query {id} is answered by function {function}, which {map} does not have");
+            return Err(Error::file(&path, message));
         }
         splits.push((split, queries));
     }

@@ -37,19 +37,19 @@ impl Files {
     /// A whole text file; `.gz` is unpacked. A byte-order mark at the beginning is dropped.
     pub fn text(&mut self, path: &Path) -> Result<String> {
         let mut bytes = Vec::new();
-        let mut file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+        let mut file = File::open(path).map_err(Error::io("read", path))?;
         let read = if path.extension().is_some_and(|extension| extension == "gz") {
             MultiGzDecoder::new(file).read_to_end(&mut bytes)
         } else {
             file.read_to_end(&mut bytes)
         };
-        read.map_err(wb_core::Error::io("read", path))?;
+        read.map_err(Error::io("read", path))?;
         let place = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
         self.fingerprint.text(&place).bytes(&bytes);
         let mut text = String::from_utf8(bytes).map_err(|error| {
             let upto = error.utf8_error().valid_up_to();
             let line = 1 + error.as_bytes()[..upto].iter().filter(|byte| **byte == b'\n').count();
-            Error::Line { path: path.to_path_buf(), line, message: "not UTF-8".into(), source: None }
+            Error::at(path, line, "not UTF-8")
         })?;
         if text.starts_with('\u{feff}') {
             text.drain(..'\u{feff}'.len_utf8());
@@ -73,15 +73,9 @@ impl Files {
             if line.trim().is_empty() {
                 continue;
             }
-            let record = serde_json::from_str(line).map_err(|source| Error::Line {
-                path: path.to_path_buf(),
-                line: index + 1,
-                message: if source.is_eof() {
-                    "the record is cut off".into()
-                } else {
-                    "not a record as expected".into()
-                },
-                source: Some(source),
+            let record = serde_json::from_str(line).map_err(|source| {
+                let message = if source.is_eof() { "the record is cut off" } else { "not a record as expected" };
+                Error::at(path, index + 1, message).with_cause(source)
             })?;
             records.push((index + 1, record));
         }
@@ -91,11 +85,7 @@ impl Files {
     /// A file that is one JSON value.
     pub fn json<T: DeserializeOwned>(&mut self, path: &Path) -> Result<T> {
         let text = self.text(path)?;
-        serde_json::from_str(&text).map_err(|source| Error::File {
-            path: path.to_path_buf(),
-            message: "not JSON as expected".into(),
-            source: Some(source),
-        })
+        serde_json::from_str(&text).map_err(|source| Error::file(path, "not JSON as expected").with_cause(source))
     }
 
     /// The rows of a CSV table with a header.
@@ -105,8 +95,14 @@ impl Files {
         reader
             .deserialize()
             .collect::<Result<Vec<T>, csv::Error>>()
-            .map_err(|source| Error::Table { path: path.to_path_buf(), source })
+            .map_err(|source| Error::file(path, "not a CSV table with a header").with_cause(source))
     }
+}
+
+/// The error of a folder that has none of the files of a benchmark.
+pub fn no_layout(folder: &Path, benchmark: &str, expected: &str) -> Error {
+    Error::file(folder, format!("no data of benchmark {benchmark} found"))
+        .with_hint(format!("expected one of: {expected}"))
 }
 
 /// The entries of a folder in the order of their names; nothing where the folder is not there.
@@ -116,7 +112,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     let mut paths = fs::read_dir(folder)
         .and_then(|found| found.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>())
-        .map_err(wb_core::Error::io("read", folder))?;
+        .map_err(Error::io("read", folder))?;
     paths.sort();
     Ok(paths)
 }

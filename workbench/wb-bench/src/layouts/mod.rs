@@ -5,4 +5,4 @@ pub mod codesearchnet;
 pub mod cosqa;
 pub mod files;
 
-pub use files::Files;
+pub use files::{Files, no_layout};

@@ -4,9 +4,11 @@ use std::{env, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::Error as CoreError;
 
 use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
+
+/// Helps where there is no tree.
+const ELSEWHERE: &str = "give `path:` a folder of sources, or run `cargo fetch` in a Rust project first";
 
 /// Which sources to read and how to group them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +77,7 @@ impl TreeConfig {
     /// Refuses values that make no sense; `key` is where this config stands.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         let positive = |name: &str, value: Option<u64>| match value {
-            Some(0) => Err(CoreError::value(format!("{key}.{name}"), "got 0, expected 1 or more")),
+            Some(0) => Err(Error::value(format!("{key}.{name}"), "got 0, expected 1 or more")),
             _ => Ok(()),
         };
         positive("max_file_bytes", Some(self.max_file_bytes))?;
@@ -83,11 +85,11 @@ impl TreeConfig {
         positive("max_files", self.max_files.map(|value| value as u64))?;
         if self.max_anchor_chars < 20 {
             let message = format!("got {}, expected 20 or more", self.max_anchor_chars);
-            return Err(CoreError::value(format!("{key}.max_anchor_chars"), message));
+            return Err(Error::value(format!("{key}.max_anchor_chars"), message));
         }
         for (index, language) in self.languages.iter().enumerate() {
             if self.languages[..index].contains(language) {
-                return Err(CoreError::value(format!("{key}.languages"), format!("`{language}` stands there twice")));
+                return Err(Error::value(format!("{key}.languages"), format!("`{language}` stands there twice")));
             }
         }
         Ok(())
@@ -108,9 +110,16 @@ impl TreeConfig {
     pub fn root(&self) -> Result<PathBuf> {
         let root = match &self.path {
             Some(path) => PathBuf::from(path),
-            None => cargo_home().ok_or(Error::NoCargoHome)?.join("registry").join("src"),
+            None => {
+                let lost = "cannot find Cargo's registry sources: neither CARGO_HOME nor HOME is set";
+                cargo_home().ok_or_else(|| Error::failed(lost).with_hint(ELSEWHERE))?.join("registry").join("src")
+            }
         };
-        if root.is_dir() { Ok(root) } else { Err(Error::NotAFolder { path: root }) }
+        if root.is_dir() {
+            return Ok(root);
+        }
+        let what = format!("{} is not a folder, expected a tree of source files", root.display());
+        Err(Error::failed(what).with_hint(ELSEWHERE))
     }
 }
 

@@ -79,7 +79,7 @@ impl Listing {
             })
         });
         if let Some(source) = root_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(Error::Walk { path: root, source });
+            return Err(Error::failed(format!("cannot list {}", root.display())).with_cause(source));
         }
         let mut listing = Self { root, languages, files: Vec::new(), manifests: Vec::new(), skipped: BTreeMap::new() };
         let mut build_outputs = Vec::new();

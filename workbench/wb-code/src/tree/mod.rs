@@ -51,7 +51,8 @@ fn listed(config: &TreeConfig) -> Result<(Listing, Groups, Fingerprint)> {
     let mut listing = Listing::of(config)?;
     if listing.files.is_empty() && listing.skipped.is_empty() {
         let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
-        return Err(Error::NoSources { path: listing.root, languages: languages.join(", ") });
+        let what = format!("{} has no source file in {}", listing.root.display(), languages.join(", "));
+        return Err(Error::failed(what).with_hint("set `languages:` to those of the tree"));
     }
     let fingerprint = listing.fingerprint(config);
     let groups = Groups::of(&mut listing, config);

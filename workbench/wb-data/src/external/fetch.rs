@@ -95,7 +95,7 @@ pub(super) fn chosen(paths: &[&str], wanted: &[&WantedFile]) -> Vec<String> {
 
 /// A repository of the hub by its id and revision.
 pub(super) fn repository(id: &str, revision: &str) -> Result<RepoRef> {
-    Ok(RepoRef::new(RepoKind::Dataset, id, revision, "--revision")?)
+    RepoRef::new(RepoKind::Dataset, id, revision, "--revision")
 }
 
 /// A repository's files on this disk, and the paths of all that it has, as far as that is known.
@@ -121,8 +121,8 @@ fn of_hub(hub: &Hub, name: &str, (id, revision): (&str, &str), wanted: &[&Wanted
 }
 
 fn list(folder: &Path, before: &str, paths: &mut Vec<String>) -> Result<()> {
-    for entry in fs::read_dir(folder).map_err(wb_core::Error::io("read", folder))? {
-        let entry = entry.map_err(wb_core::Error::io("read", folder))?;
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
         let name = format!("{before}{}", entry.file_name().to_string_lossy());
         match entry.path().is_dir() {
             true => list(&entry.path(), &format!("{name}/"), paths)?,
@@ -134,17 +134,16 @@ fn list(folder: &Path, before: &str, paths: &mut Vec<String>) -> Result<()> {
 }
 
 /// Says what helps where a server no longer has what the catalog names.
-fn of_revision(error: wb_hub::Error, name: &str) -> Error {
-    let message = match error.why() {
+fn of_revision(error: Error, name: &str) -> Error {
+    let message = match Why::of(&error) {
         Some(Why::NoRevision) => "the hub does not have the revision that was asked for",
         Some(Why::NoFile) => "the server does not have a file that was asked for",
         Some(Why::WrongBytes) => "the server does not have the bytes that the catalog names",
-        _ => return error.into(),
+        _ => return error,
     };
-    Error::File { path: name.to_owned(), message: message.to_owned(), hint: None, source: Some(Box::new(error)) }
-        .with_hint(format!(
-            "`wb data get {name} --revision main` takes what is published today; figures may then differ from others'"
-        ))
+    Error::data(name, message).with_cause(error).with_hint(format!(
+        "`wb data get {name} --revision main` takes what is published today; figures may then differ from others'"
+    ))
 }
 
 /// The files of a part with their places on this disk, those of plain addresses not there yet.
@@ -184,7 +183,7 @@ fn found<'a>(
                     wb_core::suggest::hint(&wanted.path, paths).unwrap_or_else(|| "it has no file at all".into());
                 let message = format!("there is no file `{}`", wanted.path);
                 let place = exact.to_string();
-                return Err(Error::File { path: place, message, hint: Some(hint), source: None });
+                return Err(Error::data(place, message).with_hint(hint));
             }
         }
     }
@@ -240,7 +239,7 @@ fn checked(request: &FetchRequest<'_>, file: &Found<'_>) -> Result<Taken> {
             return Err(Error::file(&file.on_disk, message).with_hint(hint));
         }
     }
-    let bytes = fs::metadata(&file.on_disk).map_err(wb_core::Error::io("read", &file.on_disk))?.len();
+    let bytes = fs::metadata(&file.on_disk).map_err(Error::io("read", &file.on_disk))?.len();
     let (from, path) = (file.server.to_string(), file.path.clone());
     Ok(Taken { from, path, bytes, sha256: sha256.hex().to_owned() })
 }

@@ -54,6 +54,6 @@ impl FetchRecord {
     }
 
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
-        Ok(run_dir::write_json(&folder.join(RECORD), self)?)
+        run_dir::write_json(&folder.join(RECORD), self)
     }
 }

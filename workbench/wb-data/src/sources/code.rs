@@ -26,7 +26,7 @@ impl PairSource for TreeConfig {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {
-        Ok(wb_code::tree_fingerprint(self)?)
+        wb_code::tree_fingerprint(self)
     }
 
     fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {

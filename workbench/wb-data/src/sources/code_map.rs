@@ -49,7 +49,7 @@ impl PairSource for CodeMapConfig {
 
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         match self.path.as_os_str().is_empty() {
-            true => Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file")),
+            true => Err(Error::value(format!("{key}.path"), "got nothing, expected a file")),
             false => Ok(()),
         }
     }
@@ -60,7 +60,7 @@ impl PairSource for CodeMapConfig {
 
     fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
         let Input { path, stem } = self.input();
-        let bytes = fs::read(&path).map_err(wb_core::Error::io("read", &*path))?;
+        let bytes = fs::read(&path).map_err(Error::io("read", &*path))?;
         progress(Progress::new("reading pairs", bytes.len(), bytes.len()));
         let codes: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
             let place = RecordPlace::line(&path, error.line().max(1)).at(error.column());

@@ -170,7 +170,7 @@ impl Shape<'_> {
         for (name, value) in [("anchor", &self.fields.anchor), ("positive", &self.fields.positive)] {
             if value.split(['|', '+']).any(|part| part.trim().is_empty()) {
                 let message = format!("got `{value}`, expected a field name, `a|b` or `a+b`");
-                return Err(wb_core::Error::value(format!("{key}.fields.{name}"), message));
+                return Err(Error::value(format!("{key}.fields.{name}"), message));
             }
         }
         validate_only(self.only, key)

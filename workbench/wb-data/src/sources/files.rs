@@ -78,7 +78,7 @@ impl Input {
 
 /// The files of a path: itself, or those of its folder that have the format, and how many others lie there.
 pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
-    let meta = fs::metadata(path).map_err(wb_core::Error::io("read", path))?;
+    let meta = fs::metadata(path).map_err(Error::io("read", path))?;
     if !meta.is_dir() {
         return Ok((vec![Input::of(path)], 0));
     }
@@ -118,7 +118,7 @@ pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
 
 /// The files of a path in whatever format, in order of their paths, each with its format.
 pub(crate) fn list_all(path: &Path) -> Result<Vec<(Input, Format)>> {
-    if !fs::metadata(path).map_err(wb_core::Error::io("read", path))?.is_dir() {
+    if !fs::metadata(path).map_err(Error::io("read", path))?.is_dir() {
         let format = Format::of(path).ok_or_else(|| {
             let endings: Vec<&str> = Format::ALL.iter().flat_map(|format| format.suffixes()).copied().collect();
             Error::file(path, format!("the name says no format, expected one of {}", endings.join(", ")))
@@ -140,14 +140,14 @@ pub(crate) fn list_all(path: &Path) -> Result<Vec<(Input, Format)>> {
 }
 
 fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
-    for entry in fs::read_dir(folder).map_err(wb_core::Error::io("read", folder))? {
-        let entry = entry.map_err(wb_core::Error::io("read", folder))?;
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
         let path = entry.path();
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
         // Links to folders are not followed: they may lead in a circle.
-        match entry.file_type().map_err(wb_core::Error::io("read", &path))?.is_dir() {
+        match entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
             true => walk(&path, take)?,
             false => take(path),
         }
@@ -182,7 +182,7 @@ impl PairSource for Files<'_> {
 
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.config.path.as_os_str().is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
+            return Err(Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
         }
         self.config.shape().validate(key)
     }

@@ -43,7 +43,7 @@ impl Tolerance {
             true => Ok(()),
             false => {
                 let message = format!("got {}, expected a share from 0 to 1", self.max_bad_share);
-                Err(wb_core::Error::value(format!("{key}.max_bad_share"), message))
+                Err(Error::value(format!("{key}.max_bad_share"), message))
             }
         }
     }
@@ -93,7 +93,12 @@ impl Intake {
         let (of, share) = (bad + good, self.tolerance.max_bad_share);
         match self.first_bad {
             Some(first) if bad as f64 / of as f64 > share => {
-                Err(Error::TooManyBad { name: name.to_owned(), bad, of, share, reasons: self.bad, first })
+                let reasons: Vec<String> =
+                    self.bad.iter().map(|(reason, count)| format!("{reason}: {count}")).collect();
+                let told = format!("{bad} of {of} are bad, more than `max_bad_share` {share} ({})", reasons.join(", "));
+                Err(Error::data(name, told)
+                    .with_cause(*first)
+                    .with_hint("look at the first bad record; the file or the field names may be wrong"))
             }
             first_bad => Ok(Self { first_bad, ..self }),
         }

@@ -114,10 +114,7 @@ impl PairSource for JoinedConfig {
         for (name, side) in [("left", &self.left), ("right", &self.right)] {
             for (field, value) in [("text", &side.text), ("key", &side.key)] {
                 if value.trim().is_empty() {
-                    return Err(wb_core::Error::value(
-                        format!("{key}.{name}.{field}"),
-                        "got nothing, expected a field",
-                    ));
+                    return Err(Error::value(format!("{key}.{name}.{field}"), "got nothing, expected a field"));
                 }
             }
         }

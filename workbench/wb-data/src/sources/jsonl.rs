@@ -13,7 +13,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
 use serde_json::{Map, Value, error::Category};
-use wb_core::Progress;
+use wb_core::{Progress, error::json_message};
 
 use super::{
     files::{Item, Sink},
@@ -38,8 +38,8 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open(path: &Path) -> Result<Opened> {
-    let file = File::open(path).map_err(wb_core::Error::io("read", path))?;
-    let total = file.metadata().map_err(wb_core::Error::io("read", path))?.len();
+    let file = File::open(path).map_err(Error::io("read", path))?;
+    let total = file.metadata().map_err(Error::io("read", path))?.len();
     let done = Arc::new(AtomicU64::new(0));
     let counted = Counted { file, done: Arc::clone(&done) };
     let reader: Box<dyn BufRead> = match path.extension().is_some_and(|suffix| suffix == "gz") {
@@ -87,14 +87,11 @@ pub(crate) fn read_error(path: &Arc<Path>, line: usize, error: io::Error) -> Err
     let (reason, message) = match error.kind() {
         io::ErrorKind::UnexpectedEof if gzipped => ("cut off", "the compressed file ends early, as if it was cut off"),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData if gzipped => ("not gzip", "not a gzip stream"),
-        _ => return wb_core::Error::io("read", &**path)(error).into(),
+        _ => return Error::io("read", &**path)(error),
     };
-    Error::File {
-        path: RecordPlace::line(path, line).to_string(),
-        message: format!("{message} ({reason})"),
-        hint: Some("get the file again".into()),
-        source: Some(Box::new(error)),
-    }
+    Error::data(RecordPlace::line(path, line).to_string(), format!("{message} ({reason})"))
+        .with_cause(error)
+        .with_hint("get the file again")
 }
 
 /// Gives every record of a file to `sink`, in order.
@@ -213,12 +210,10 @@ pub(crate) fn check_line<'a>(place: &RecordPlace, line: &'a [u8]) -> Result<(&'a
 }
 
 pub(crate) fn not_json(place: RecordPlace, error: &serde_json::Error) -> Error {
-    let message = error.to_string();
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    match message {
+    match json_message(error).as_str() {
         "trailing characters" => {
             Error::record(place, "trailing text", "text after the record, expected the end of the line")
         }
-        _ => Error::record(place, "not JSON", format!("not JSON: {message}")),
+        message => Error::record(place, "not JSON", format!("not JSON: {message}")),
     }
 }

@@ -58,7 +58,7 @@ impl PairSource for ParallelLinesConfig {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.anchors == self.positives {
             let message = format!("got {} for anchors and positives, expected two files", self.anchors.display());
-            return Err(wb_core::Error::value(format!("{key}.positives"), message));
+            return Err(Error::value(format!("{key}.positives"), message));
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ pub(crate) fn batches(
     wanted: impl Fn(&str) -> bool,
     take: &mut dyn FnMut(&RecordBatch, u64) -> Result<()>,
 ) -> Result<()> {
-    let file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+    let file = File::open(path).map_err(Error::io("read", path))?;
     let mut reader = guard(path, || {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, error))?;
         let total = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default();
@@ -94,7 +94,7 @@ pub(crate) fn batches(
 
 /// The names of a file's columns.
 pub(crate) fn columns(path: &Path) -> Result<Vec<String>> {
-    let file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+    let file = File::open(path).map_err(Error::io("read", path))?;
     guard(path, || {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, error))?;
         let fields = builder.parquet_schema().root_schema().get_fields();

@@ -42,7 +42,7 @@ pub(super) fn validate_only(only: &BTreeMap<String, Value>, key: &str) -> wb_cor
     for (name, value) in only {
         if value.is_array() || value.is_object() {
             let message = format!("got {}, expected a string, a number, true, false or null", kind(value));
-            return Err(wb_core::Error::value(format!("{key}.only.{name}"), message));
+            return Err(Error::value(format!("{key}.only.{name}"), message));
         }
     }
     Ok(())

@@ -93,7 +93,7 @@ fn bad_lines_name_their_place() {
     check(b"\xff\xfe{\0", "x.jsonl:1:1: the file is UTF-16, expected UTF-8");
     let near =
         read_bytes("x.jsonl", "jsonl", &second(b"{\"anchor\": \"c\", \"positve\": \"d\"}\n"), OnBad::Stop).unwrap_err();
-    assert_eq!(near.hint().as_deref(), Some("did you mean `positve`?"));
+    assert_eq!(near.hint(), Some("did you mean `positve`?"));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn skipping_counts_and_has_a_limit() {
     let tenth = |max_bad_share| Tolerance { on_bad: OnBad::Skip, max_bad_share };
     let read = |share| source(json!({"jsonl": {"path": path}})).read(0, tenth(share), &mut silent);
     assert_eq!(read(0.1).unwrap().pairs.len(), 180);
-    assert!(matches!(read(0.099), Err(Error::TooManyBad { bad: 20, of: 200, .. })));
+    assert!(read(0.099).unwrap_err().to_string().contains("20 of 200 are bad"));
     assert!(tenth(1.5).validate("data").unwrap_err().to_string().starts_with("data.max_bad_share: got 1.5"));
 }
 
@@ -312,7 +312,7 @@ fn folders_are_read_in_order() {
     assert_eq!(found.skipped.get("file of another format"), Some(&1));
     let none = read(json!({"csv": {"path": folder.path()}})).unwrap_err().to_string();
     assert!(none.ends_with("no file ends in .csv, .csv.gz (4 others are there)"), "{none}");
-    assert!(matches!(read(json!({"csv": {"path": folder.path().join("absent.csv")}})), Err(Error::Core(_))));
+    assert!(matches!(read(json!({"csv": {"path": folder.path().join("absent.csv")}})), Err(Error::Io { .. })));
 }
 
 #[test]
@@ -489,7 +489,7 @@ proptest! {
                 let text = error.to_string();
                 let place = text.find(name).map(|at| &text[at + name.len()..]).unwrap_or_default();
                 let named = place.starts_with(':') && place[1..].starts_with(|c: char| c.is_ascii_digit());
-                prop_assert!(named || matches!(error, Error::TooManyBad { .. }), "{}", text);
+                prop_assert!(named || error.to_string().contains(" are bad, more than "), "{}", text);
             }
         }
     }

@@ -72,7 +72,7 @@ impl CrossEncoder {
                 "got {tokens}, expected more than the {special} special tokens and at most {}'s {most} positions",
                 self.name
             );
-            return Err(wb_core::Error::value(key, message).into());
+            return Err(Error::value(key, message));
         }
         self.max_tokens = tokens;
         Ok(self)
@@ -146,7 +146,7 @@ impl CrossEncoder {
     fn not_finite(&self, (query, document): (&str, &str)) -> Error {
         let beginning = |text: &str| text.chars().take(40).collect::<String>();
         let message = format!("the score of {:?} with {:?} is not finite", beginning(query), beginning(document));
-        wb_core::Error::data(self.name.as_str(), message).into()
+        Error::data(self.name.as_str(), message)
     }
 }
 

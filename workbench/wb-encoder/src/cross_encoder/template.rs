@@ -35,7 +35,7 @@ impl PairTemplate {
                 "turns two words of ids {first:?} and {second:?} into {ids:?}, expected both with special tokens only \
                  before, between and after"
             );
-            return Err(Error::Model { path: path.to_owned(), message, hint: None });
+            return Err(Error::file(path, message));
         };
         let part = |range: std::ops::Range<usize>| ids[range.clone()].iter().copied().zip(types[range].iter().copied());
         let (end_a, end_b) = (a + first.len(), b + second.len());

@@ -109,7 +109,7 @@ impl Layout {
         if self == Self::New {
             about["model_type"] = json!("SentenceTransformer");
         }
-        Ok(write_json(&to.join("config_sentence_transformers.json"), &about)?)
+        write_json(&to.join("config_sentence_transformers.json"), &about)
     }
 
     fn class(self, module: Module) -> &'static str {

@@ -115,11 +115,8 @@ pub fn export(
     to: &Path,
 ) -> Result<Exported> {
     if fs::symlink_metadata(to).is_ok() {
-        return Err(Error::Model {
-            path: to.to_owned(),
-            message: "exists already, and nothing is written over".into(),
-            hint: Some("name a folder that does not exist yet in --out".into()),
-        });
+        return Err(Error::file(to, "exists already, and nothing is written over")
+            .with_hint("name a folder that does not exist yet in --out"));
     }
     let Prepared { folder, mut notes } = Prepared::new(source, config)?;
     let mut exported = None;
@@ -141,7 +138,7 @@ pub fn export(
         match config.format {
             // What is written here by default has to be right for the strictest reader.
             ExportFormat::St if !found.is_empty() && lint::applies(&folder) => {
-                return Err(Error::Model { path: to.to_owned(), message: found.join("; "), hint: None });
+                return Err(Error::file(to, found.join("; ")));
             }
             ExportFormat::St6 => notes.extend(found),
             _ => {}
@@ -156,5 +153,5 @@ pub fn export(
         exported = Some(done);
         Ok(())
     })?;
-    exported.ok_or_else(|| wb_core::Error::data(to.display().to_string(), "was not written").into())
+    exported.ok_or_else(|| Error::data(to.display().to_string(), "was not written"))
 }

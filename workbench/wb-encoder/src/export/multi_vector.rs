@@ -64,12 +64,12 @@ pub(super) fn write_around(folder: &Folder, late: &LateInteraction, config: &Exp
         "default_prompt_name": null,
         "similarity_fn_name": "maxsim",
     });
-    Ok(write_json(&to.join("config_sentence_transformers.json"), &about)?)
+    write_json(&to.join("config_sentence_transformers.json"), &about)
 }
 
 fn write_matrix(folder: &Folder, late: &LateInteraction, config: &ExportConfig, to: &Path) -> Result<()> {
     let Some(matrix) = folder.model.parameters.get(WEIGHT) else {
-        return Err(wb_core::Error::data(folder.name.as_str(), format!("has no weight `{WEIGHT}`")).into());
+        return Err(wb_core::Error::data(folder.name.as_str(), format!("has no weight `{WEIGHT}`")));
     };
     let settings = json!({
         "in_features": matrix.shape[1],

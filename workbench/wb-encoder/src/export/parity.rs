@@ -64,9 +64,7 @@ impl Parity {
 
     /// Refuses a folder that is not equal.
     pub(super) fn require(&self, path: &Path) -> Result<()> {
-        let refuse = |message: String, hint: &str| {
-            Err(Error::Model { path: path.to_owned(), message, hint: Some(hint.to_owned()) })
-        };
+        let refuse = |message: String, hint: &str| Err(Error::file(path, message).with_hint(hint.to_owned()));
         // A cosine that is no number reaches nothing.
         let reaches = |cosine: f64, least: f64| cosine >= least;
         if !reaches(self.cosine, LEAST) {

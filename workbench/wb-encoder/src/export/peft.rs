@@ -17,9 +17,7 @@ use crate::{
 /// `adapter_config.json`, `adapter_model.safetensors`, and everything of a transformer's folder but its config and weights.
 pub(super) fn write(folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
     let (Some(lora), Some(base)) = (&folder.lora, &config.base) else {
-        return Err(
-            wb_core::Error::data(folder.name.as_str(), "has no adapters, or none whose base model is known").into()
-        );
+        return Err(wb_core::Error::data(folder.name.as_str(), "has no adapters, or none whose base model is known"));
     };
     let architecture = &folder.model.architecture;
     let layers = lora.layers(architecture, &folder.name)?;

@@ -19,8 +19,7 @@ impl Prepared {
     pub fn new(source: &Folder, config: &ExportConfig) -> Result<Self> {
         let mut folder = source.clone();
         let mut notes = Vec::new();
-        let refuse =
-            |key: &str, message: String, hint: &str| Err(wb_core::Error::value(key, message).with_hint(hint).into());
+        let refuse = |key: &str, message: String, hint: &str| Err(wb_core::Error::value(key, message).with_hint(hint));
         let name = &source.name;
         match config.format {
             ExportFormat::Peft if config.merge => {

@@ -74,7 +74,7 @@ pub(super) fn fold(folder: &mut Folder, config: &StaticConfig, notes: &mut Vec<S
 /// Writes the whole folder.
 pub(super) fn write(layout: Layout, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
     let Architecture::StaticEmbedding(shape) = &folder.model.architecture else {
-        return Err(wb_core::Error::data(folder.name.as_str(), "is no bag of token vectors").into());
+        return Err(wb_core::Error::data(folder.name.as_str(), "is no bag of token vectors"));
     };
     let own_module = beyond_static_embedding(folder, shape).is_some();
     let (module, path) = match layout {
@@ -113,5 +113,5 @@ fn write_tokenizer(folder: &Folder, path: &Path) -> Result<()> {
     let length = folder.max_tokens.document;
     tokenizer["truncation"] =
         json!({"direction": "Right", "max_length": length, "strategy": "LongestFirst", "stride": 0});
-    Ok(write_json(path, &tokenizer)?)
+    write_json(path, &tokenizer)
 }

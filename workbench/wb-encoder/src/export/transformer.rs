@@ -34,7 +34,7 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
         Architecture::Bert(config) => hub_config::to_json(config, pad, dtype),
         Architecture::T5(config) => hub_t5::to_json(config, pad, folder.tokenizer.id("</s>"), dtype),
         Architecture::StaticEmbedding(_) => {
-            return Err(wb_core::Error::data(folder.name.as_str(), "is no transformer").into());
+            return Err(Error::data(folder.name.as_str(), "is no transformer"));
         }
     };
     write_json(&to.join("config.json"), &config)?;
@@ -71,7 +71,7 @@ pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
     if let Value::Object(map) = &mut config {
         map.extend(special);
     }
-    Ok(write_json(&to.join("tokenizer_config.json"), &config)?)
+    write_json(&to.join("tokenizer_config.json"), &config)
 }
 
 /// The token that fills up shorter texts of a batch. It is masked, so any token would do; but RoBERTa counts
@@ -84,9 +84,7 @@ fn pad_token(folder: &Folder) -> Result<u32> {
         Architecture::StaticEmbedding(_) => return Ok(0),
     }
     let named = ROLES.iter().filter(|(role, _)| *role == "pad_token").flat_map(|(_, names)| names);
-    named.copied().find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| Error::Model {
-        path: folder.name.clone().into(),
-        message: "has a tokenizer without a token of id 0, expected one to fill up with".into(),
-        hint: None,
+    named.copied().find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| {
+        Error::data(folder.name.as_str(), "has a tokenizer without a token of id 0, expected one to fill up with")
     })
 }

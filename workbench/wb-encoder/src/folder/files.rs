@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use wb_core::{Error as CoreError, fingerprint::Fingerprint};
+use wb_core::{Error, fingerprint::Fingerprint};
 
 use super::{Folder, own, peft, peft_config};
 use crate::error::Result;
@@ -100,9 +100,9 @@ fn is_module(folder: &str) -> bool {
 fn names_in(path: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = |folder: &Path| -> Result<Vec<fs::DirEntry>> {
-        let read = || CoreError::io("read", folder);
+        let read = || Error::io("read", folder);
         let entries = fs::read_dir(folder).map_err(read())?;
-        Ok(entries.collect::<std::io::Result<_>>().map_err(read())?)
+        entries.collect::<std::io::Result<_>>().map_err(read())
     };
     for entry in entries(path)? {
         let name = entry.file_name().to_string_lossy().into_owned();

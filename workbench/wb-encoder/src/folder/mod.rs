@@ -180,9 +180,8 @@ impl Folder {
     /// Adds adapters and freezes everything else.
     pub fn attach(&mut self, config: &LoraConfig, seed: Seed) -> Result<()> {
         if self.lora.is_some() {
-            return Err(wb_core::Error::value("lora", format!("{} has adapters already", self.name))
-                .with_hint("merge them first, or go on training them without `lora`")
-                .into());
+            return Err(Error::value("lora", format!("{} has adapters already", self.name))
+                .with_hint("merge them first, or go on training them without `lora`"));
         }
         let adapter = lora::attach(&mut self.model.parameters, &self.model.architecture, config, seed, &self.name)?;
         self.model.adapter = Some(adapter);
@@ -196,14 +195,14 @@ impl Folder {
         if !self.dense.is_empty() {
             let message =
                 format!("{} has dense layers after its pooling, which late interaction does without", self.name);
-            return Err(wb_core::Error::value(key, message).with_hint("begin with a model without such layers").into());
+            return Err(Error::value(key, message).with_hint("begin with a model without such layers"));
         }
         let late = LateInteraction::new(config, &self.tokenizer, key)?;
         match self.model.parameters.get(late_interaction::WEIGHT) {
             Some(weight) if weight.shape[0] != late.dim() => {
                 let message =
                     format!("is {}, and {} has vectors of {} already", late.dim(), self.name, weight.shape[0]);
-                return Err(wb_core::Error::value(format!("{key}.dim"), message).into());
+                return Err(Error::value(format!("{key}.dim"), message));
             }
             Some(_) => {}
             None => {
@@ -230,12 +229,12 @@ impl Folder {
         for (side, tokens) in [("query", self.max_tokens.query), ("document", self.max_tokens.document)] {
             let key = format!("{key}.max_tokens.{side}");
             if tokens <= special {
-                let message = format!("is {tokens}, expected more than the {special} special tokens");
-                return Err(wb_core::Error::value(key, message).into());
+                let message = format!("got {tokens}, expected more than the {special} special tokens");
+                return Err(Error::value(key, message));
             }
             if let Some(most) = self.model.architecture.max_tokens().filter(|most| tokens > *most) {
-                let message = format!("is {tokens}, expected at most {most}: {} has no more positions", self.name);
-                return Err(wb_core::Error::value(key, message).into());
+                let message = format!("got {tokens}, expected at most {most}: {} has no more positions", self.name);
+                return Err(Error::value(key, message));
             }
         }
         Ok(())
@@ -244,13 +243,7 @@ impl Folder {
 
 /// Reads a JSON file into a type; errors name the file, line and column.
 pub(crate) fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
-    serde_json::from_slice(&text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-        wb_core::Error::Parse { path: path.to_owned(), line, column, at: String::new(), message, hint: None }.into()
-    })
+    wb_core::run_dir::read_json(path)
 }
 
 /// A folder's own name.
@@ -267,5 +260,5 @@ fn short_list(names: &[String]) -> String {
 
 pub(crate) fn model_error(path: &Path, message: impl Into<String>, hint: &str) -> Error {
     let hint = (!hint.is_empty()).then(|| hint.to_owned());
-    Error::Model { path: path.to_owned(), message: message.into(), hint }
+    Error::file(path, message).with_hint_if(hint)
 }

@@ -165,5 +165,5 @@ pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Res
     tokenizer.write(&path.join("tokenizer.json"))?;
     let json = serde_json::to_string_pretty(&settings)
         .map_err(|error| model_error(path, format!("its settings cannot be written: {error}"), ""))?;
-    Ok(atomic::write(&path.join(FILE), (json + "\n").as_bytes())?)
+    atomic::write(&path.join(FILE), (json + "\n").as_bytes())
 }

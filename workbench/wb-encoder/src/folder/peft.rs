@@ -229,7 +229,7 @@ fn fill(parameter: &mut Parameter, found: Option<Parameter>, file: &Path) -> Res
 }
 
 fn named(parameters: &Parameters, name: &str) -> Result<Parameter> {
-    let missing = || wb_core::Error::data(name, "is not among the model's weights").into();
+    let missing = || wb_core::Error::data(name, "is not among the model's weights");
     parameters.get(name).cloned().ok_or_else(missing)
 }
 

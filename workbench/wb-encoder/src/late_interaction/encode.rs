@@ -22,7 +22,7 @@ impl TokenVectors {
 
     /// All of it.
     pub fn finish(self) -> Result<Embeddings> {
-        Ok(Embeddings::of_values(self.values, self.dim, Some(self.offsets))?)
+        Embeddings::of_values(self.values, self.dim, Some(self.offsets))
     }
 
     /// Appends the vectors of some tokenized texts of one side. `each` is told how many texts a group had, and the first

@@ -8,7 +8,7 @@ mod config;
 mod encode;
 mod projection;
 
-use wb_core::{Error as CoreError, Seed, Side};
+use wb_core::{Error, Seed, Side};
 
 pub use config::{LateInteractionConfig, Markers};
 pub use encode::TokenVectors;
@@ -48,7 +48,7 @@ impl LateInteraction {
         let marker = |side: &str, token: &str| {
             tokenizer.id(token).ok_or_else(|| {
                 let message = format!("the tokenizer has no token `{token}`");
-                CoreError::value(format!("{key}.markers.{side}"), message)
+                Error::value(format!("{key}.markers.{side}"), message)
                     .with_hint("BERT's vocabularies have `[unused0]` and `[unused1]`; without `markers` nothing is put before texts")
             })
         };
@@ -59,7 +59,7 @@ impl LateInteraction {
         let mask = tokenizer.mask_token();
         if config.expansion > 0 && mask.is_none() {
             let message = "the tokenizer has no mask token to fill queries up with";
-            return Err(CoreError::value(format!("{key}.expansion"), message).with_hint("expansion: 0").into());
+            return Err(Error::value(format!("{key}.expansion"), message).with_hint("expansion: 0"));
         }
         let mut skipped = Vec::new();
         if config.skip_punctuation {
@@ -143,7 +143,7 @@ impl LateInteraction {
             None => {
                 let found = parameters.get(WEIGHT).map_or_else(|| "none".to_owned(), |p| format!("{:?}", p.shape));
                 let message = format!("has the shape {found}, expected [{}, {width}]", self.dim());
-                Err(CoreError::data(WEIGHT, message).into())
+                Err(Error::data(WEIGHT, message))
             }
         }
     }

@@ -44,7 +44,7 @@ impl LateInteraction {
         let vectors = match ArrayView2::from_shape((self.dim(), width), weight) {
             Ok(weight) if tokens.len() == states.nrows() => product::by_rows(states, weight),
             Ok(weight) => product::by_rows(states.select(Axis(0), &tokens).view(), weight),
-            Err(error) => return Err(wb_core::Error::data(super::WEIGHT, error.to_string()).into()),
+            Err(error) => return Err(wb_core::Error::data(super::WEIGHT, error.to_string())),
         };
         Ok(Projected { tokens, units: DenseSimilarity::cosine().prepare(vectors.view()), offsets })
     }

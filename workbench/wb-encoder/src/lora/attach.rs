@@ -28,16 +28,15 @@ pub fn attach(
     }
     for layer in &layers {
         let Some(weight) = parameters.get(&format!("{layer}.weight")) else {
-            return Err(wb_core::Error::data(name, format!("has no weight `{layer}.weight`, expected one")).into());
+            return Err(wb_core::Error::data(name, format!("has no weight `{layer}.weight`, expected one")));
         };
         let (out, inside) = (weight.shape[0], weight.shape[1]);
         let rank = config.rank_of(layer);
         if rank > out.min(inside) {
             return Err(wb_core::Error::value(
                 "lora.rank",
-                format!("is {rank}, expected at most {} for `{layer}` of {name}", out.min(inside)),
-            )
-            .into());
+                format!("got {rank}, expected at most {} for `{layer}` of {name}", out.min(inside)),
+            ));
         }
         let bound = 1.0 / (inside as f32).sqrt();
         let mut rng = seed.stream(&format!("lora {layer}"));
@@ -65,7 +64,7 @@ impl LoraConfig {
                 let known: Vec<&str> =
                     modules.iter().map(String::as_str).filter(|m| !m.starts_with("encoder")).collect();
                 let message = format!("`{module}` is no module of {name}, expected one such as {}", known.join(", "));
-                return Err(wb_core::Error::value("lora.modules_to_save", message).into());
+                return Err(wb_core::Error::value("lora.modules_to_save", message));
             }
         }
         // As in PEFT, a module that is trained whole gets no adapter.
@@ -77,7 +76,7 @@ impl LoraConfig {
         ];
         if let Some((key, pattern)) = useless.into_iter().find_map(|(key, pattern)| Some((key, pattern?))) {
             let message = format!("fits no layer of {name} that gets an adapter and that no earlier pattern fits");
-            return Err(wb_core::Error::value(format!("lora.{key}.{pattern}"), message).into());
+            return Err(wb_core::Error::value(format!("lora.{key}.{pattern}"), message));
         }
         Ok(layers)
     }

@@ -52,13 +52,13 @@ impl LoraConfig {
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         let value = |field: &str, message: String| Err(wb_core::Error::value(format!("{key}.{field}"), message));
         if self.rank == 0 {
-            return value("rank", "is 0, expected at least 1".into());
+            return value("rank", "got 0, expected at least 1".into());
         }
         if !positive(self.alpha) {
-            return value("alpha", format!("is {}, expected a positive number", self.alpha));
+            return value("alpha", format!("got {}, expected a positive number", self.alpha));
         }
         if !(0.0..1.0).contains(&self.dropout) {
-            return value("dropout", format!("is {}, expected at least 0 and less than 1", self.dropout));
+            return value("dropout", format!("got {}, expected at least 0 and less than 1", self.dropout));
         }
         if self.use_dora {
             let message = "is true, expected false: DoRA adapters are read and merged, but not trained; \

@@ -28,7 +28,7 @@ pub fn add_product(weight: &mut Parameter, a: &Parameter, b: &Parameter, scale: 
     if b.shape[1] != rank || weight.shape != [out, inside] {
         let message =
             format!("has shape {:?} with adapters {:?} and {:?}, which do not fit", weight.shape, a.shape, b.shape);
-        return Err(wb_core::Error::data(weight.name.as_str(), message).into());
+        return Err(wb_core::Error::data(weight.name.as_str(), message));
     }
     let mut sums = vec![0.0f64; inside];
     for (row, b) in weight.values.chunks_exact_mut(inside).zip(b.values.chunks_exact(rank)) {

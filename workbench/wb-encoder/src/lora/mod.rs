@@ -173,7 +173,7 @@ mod tests {
         );
         let shadowed = r#"{"alpha_pattern": {"query": 2, "layer.1.*query": 3}}"#;
         refused(shadowed, "lora.alpha_pattern.layer.1.*query: fits no layer");
-        refused(r#"{"rank_pattern": {"query": 0}}"#, "lora.rank_pattern.query: is 0, expected at least 1");
+        refused(r#"{"rank_pattern": {"query": 0}}"#, "lora.rank_pattern.query: got 0, expected at least 1");
         refused(
             r#"{"modules_to_save": ["classifier"]}"#,
             "lora.modules_to_save: `classifier` is no module of tiny, expected one such as embeddings, ",

@@ -66,7 +66,7 @@ impl<T: Copy> Patterns<T> {
                 return Err(not_a_pattern(&key, pattern, &error));
             }
             if !fine(*value) {
-                return Err(wb_core::Error::value(key, format!("is {value}, expected {expected}")));
+                return Err(wb_core::Error::value(key, format!("got {value}, expected {expected}")));
             }
         }
         Ok(())

@@ -87,7 +87,7 @@ impl Targets {
         } else {
             error = error.with_hint("targets: [query, value]");
         }
-        Err(error.into())
+        Err(error)
     }
 }
 

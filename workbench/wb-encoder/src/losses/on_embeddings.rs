@@ -119,7 +119,7 @@ impl LossOnEmbeddings {
     fn check(&self, anchors: &Embeddings, documents: &Embeddings, labels: &Labels) -> Result<()> {
         if self.tokens.is_none() && [anchors, documents].iter().any(|side| side.offsets().is_some()) {
             let message = "compares one vector a text, and these embeddings have one a token";
-            return Err(wb_core::Error::value("train.similarity", message).with_hint("similarity: maxsim").into());
+            return Err(wb_core::Error::value("train.similarity", message).with_hint("similarity: maxsim"));
         }
         labels.check_sides(anchors, documents)?;
         self.needs.check(labels)?;
@@ -132,7 +132,7 @@ impl LossOnEmbeddings {
             None => Ok(()),
             Some(cut) => {
                 let message = format!("{} is longer than the model's embeddings, which have {dim} numbers", cut.dim);
-                Err(wb_core::Error::value("train.loss.matryoshka.dims", message).into())
+                Err(wb_core::Error::value("train.loss.matryoshka.dims", message))
             }
         }
     }

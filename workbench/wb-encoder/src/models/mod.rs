@@ -76,7 +76,7 @@ impl Architecture {
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         let positive = |name: &str, value: usize| {
             if value == 0 {
-                return Err(wb_core::Error::value(format!("{key}.{name}"), "is 0, expected at least 1"));
+                return Err(wb_core::Error::value(format!("{key}.{name}"), "got 0, expected at least 1"));
             }
             Ok(())
         };
@@ -96,14 +96,14 @@ impl Architecture {
                 if c.hidden_size % c.num_attention_heads != 0 {
                     return Err(wb_core::Error::value(
                         format!("{key}.num_attention_heads"),
-                        format!("is {}, expected a divisor of hidden_size {}", c.num_attention_heads, c.hidden_size),
+                        format!("got {}, expected a divisor of hidden_size {}", c.num_attention_heads, c.hidden_size),
                     ));
                 }
                 if c.max_position_embeddings <= c.first_position {
                     return Err(wb_core::Error::value(
                         format!("{key}.max_position_embeddings"),
                         format!(
-                            "is {}, expected more than the first position {}",
+                            "got {}, expected more than the first position {}",
                             c.max_position_embeddings, c.first_position
                         ),
                     ));
@@ -113,14 +113,14 @@ impl Architecture {
                     if !(0.0..1.0).contains(&value) {
                         return Err(wb_core::Error::value(
                             format!("{key}.{name}"),
-                            format!("is {value}, expected at least 0 and less than 1"),
+                            format!("got {value}, expected at least 0 and less than 1"),
                         ));
                     }
                 }
                 if !(c.layer_norm_eps > 0.0 && c.layer_norm_eps.is_finite()) {
                     return Err(wb_core::Error::value(
                         format!("{key}.layer_norm_eps"),
-                        format!("is {}, expected a small positive number", c.layer_norm_eps),
+                        format!("got {}, expected a small positive number", c.layer_norm_eps),
                     ));
                 }
                 Ok(())

@@ -78,24 +78,24 @@ impl T5Config {
             ("num_heads", self.num_heads),
         ];
         if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
-            return refuse(name, "is 0, expected at least 1".into());
+            return refuse(name, "got 0, expected at least 1".into());
         }
         let buckets = self.relative_attention_num_buckets;
         if buckets == 0 || !buckets.is_multiple_of(4) {
-            let message = format!("is {buckets}, expected a multiple of 4");
+            let message = format!("got {buckets}, expected a multiple of 4");
             return refuse("relative_attention_num_buckets", message);
         }
         let most = self.relative_attention_max_distance;
         if most <= buckets / 4 {
-            let message = format!("is {most}, expected more than a quarter of the {buckets} buckets");
+            let message = format!("got {most}, expected more than a quarter of the {buckets} buckets");
             return refuse("relative_attention_max_distance", message);
         }
         if !(0.0..1.0).contains(&self.dropout_rate) {
-            let message = format!("is {}, expected at least 0 and less than 1", self.dropout_rate);
+            let message = format!("got {}, expected at least 0 and less than 1", self.dropout_rate);
             return refuse("dropout_rate", message);
         }
         if !(self.layer_norm_epsilon > 0.0 && self.layer_norm_epsilon.is_finite()) {
-            let message = format!("is {}, expected a small positive number", self.layer_norm_epsilon);
+            let message = format!("got {}, expected a small positive number", self.layer_norm_epsilon);
             return refuse("layer_norm_epsilon", message);
         }
         Ok(())
@@ -161,20 +161,20 @@ mod tests {
         let refused = |config: T5Config, expected: &str| {
             assert_eq!(config.validate("t5").unwrap_err().to_string(), expected);
         };
-        refused(config(0, 128), "t5.relative_attention_num_buckets: is 0, expected a multiple of 4");
-        refused(config(30, 128), "t5.relative_attention_num_buckets: is 30, expected a multiple of 4");
+        refused(config(0, 128), "t5.relative_attention_num_buckets: got 0, expected a multiple of 4");
+        refused(config(30, 128), "t5.relative_attention_num_buckets: got 30, expected a multiple of 4");
         refused(
             config(32, 8),
-            "t5.relative_attention_max_distance: is 8, expected more than a quarter of the 32 buckets",
+            "t5.relative_attention_max_distance: got 8, expected more than a quarter of the 32 buckets",
         );
-        refused(T5Config { d_kv: 0, ..config(32, 128) }, "t5.d_kv: is 0, expected at least 1");
+        refused(T5Config { d_kv: 0, ..config(32, 128) }, "t5.d_kv: got 0, expected at least 1");
         refused(
             T5Config { dropout_rate: 1.0, ..config(32, 128) },
-            "t5.dropout_rate: is 1, expected at least 0 and less than 1",
+            "t5.dropout_rate: got 1, expected at least 0 and less than 1",
         );
         refused(
             T5Config { layer_norm_epsilon: 0.0, ..config(32, 128) },
-            "t5.layer_norm_epsilon: is 0, expected a small positive number",
+            "t5.layer_norm_epsilon: got 0, expected a small positive number",
         );
     }
 }

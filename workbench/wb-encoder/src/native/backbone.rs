@@ -15,7 +15,7 @@ use super::{
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
-    error::{Error, Result},
+    error::Result,
     parameters::{Gradients, Parameters},
     pooling::Pooling,
     stop::Stop,
@@ -219,7 +219,7 @@ impl<N: Network> Backbone for NativeBackbone<N> {
     fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
             .downcast::<BatchTape<N::Tape>>()
-            .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
+            .map_err(|_| wb_core::Error::data("backward pass", "the tape was made by another backbone"))?;
         let BatchTape { groups, batch, dropout } = *tape;
         at.check(&batch, self.dim())?;
         let at = AtStates { at, pooling: self.pooling };

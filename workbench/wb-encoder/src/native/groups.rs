@@ -44,7 +44,7 @@ pub fn check(batch: &TokenBatch, vocab_size: usize, max_tokens: usize) -> Result
 }
 
 fn refuse(at: usize, message: String) -> Error {
-    wb_core::Error::data(format!("text {at} of a batch"), message).into()
+    wb_core::Error::data(format!("text {at} of a batch"), message)
 }
 
 #[cfg(test)]

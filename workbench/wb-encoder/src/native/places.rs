@@ -1,9 +1,6 @@
 //! Places of weights among the parameters: found by name, with their shapes checked.
 
-use crate::{
-    error::{Error, Result},
-    parameters::Parameters,
-};
+use crate::{error::Result, parameters::Parameters};
 
 /// Places of a linear layer's weights.
 #[derive(Debug, Clone)]
@@ -33,7 +30,7 @@ pub struct Finder<'a> {
 impl Finder<'_> {
     /// A weight of this shape.
     pub fn weight(&self, name: &str, shape: &[usize]) -> Result<usize> {
-        let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
+        let refuse = |message: String| wb_core::Error::data(format!("weight {name}"), message);
         let place = self.parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
         let found = &self.parameters.at(place).shape;
         if found != shape {

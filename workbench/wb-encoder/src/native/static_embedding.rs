@@ -7,7 +7,7 @@ use super::groups;
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
-    error::{Error, Result},
+    error::Result,
     kernels::vector::{add_scaled, dot, vectorized},
     models::StaticConfig,
     parameters::{Gradients, Parameters},
@@ -36,7 +36,7 @@ impl NativeStatic {
     /// Finds every weight by name and checks its shape.
     pub fn new(config: StaticConfig, parameters: Parameters) -> Result<Self> {
         let find = |name: &str, shape: &[usize]| -> Result<usize> {
-            let refuse = |message: String| Error::from(wb_core::Error::data(format!("weight {name}"), message));
+            let refuse = |message: String| wb_core::Error::data(format!("weight {name}"), message);
             let place = parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
             let found = &parameters.at(place).shape;
             if found != shape { Err(refuse(format!("has shape {found:?}, expected {shape:?}"))) } else { Ok(place) }
@@ -150,7 +150,7 @@ impl Backbone for NativeStatic {
     fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
             .downcast::<BagTape>()
-            .map_err(|_| Error::from(wb_core::Error::data("backward pass", "the tape was made by another backbone")))?;
+            .map_err(|_| wb_core::Error::data("backward pass", "the tape was made by another backbone"))?;
         at.check(&tape.batch, self.config.dim)?;
         if let Some(at_states) = at.states {
             self.backward_states(&tape.batch, at_states, gradients);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::ProbeReport;
-use crate::error::{Error, Result};
+use crate::error::{Result, cannot_use};
 
 /// Beginning of a line of the process's output that says what it does next. A process that hangs or dies is
 /// reported with the last of them.
@@ -36,7 +36,7 @@ const KEPT: usize = 1 << 20;
 /// hangs can notice that nobody waits for it any more ([`end_with_parent`]).
 pub fn run_guarded(device: &str, mut command: Command, limit: Duration) -> Result<ProbeReport> {
     let begin = Instant::now();
-    let error = |message: String| Error::Device { device: device.to_owned(), message, hint: None };
+    let error = |message: String| cannot_use(device, message);
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -20,7 +20,7 @@ use crate::{
     batch::TokenBatch,
     burn_backbone::BurnBackbone,
     device::{DeviceConfig, OpenDevice, guarded},
-    error::{Error, Result},
+    error::{DeviceFailure, Result, cannot_use},
     lora::{self, LoraConfig},
     models::{Architecture, Model},
     parameters::Gradients,
@@ -63,14 +63,12 @@ impl ProbeReport {
     pub fn require(&self) -> Result<()> {
         match &self.failure {
             None => Ok(()),
-            Some(failure) => Err(Error::Device {
-                device: self.device.clone(),
-                message: failure.clone(),
-                hint: Some(match failure.starts_with(guard::HUNG) {
+            Some(failure) => {
+                Err(cannot_use(&self.device, failure.clone()).with_hint(match failure.starts_with(guard::HUNG) {
                     true => "run with device=cpu, or give a slow device more time with WB_SELF_TEST_SECONDS=300".into(),
                     false => format!("run with device=cpu; look closer with `wb doctor --device {}`", self.device),
-                }),
-            }),
+                }))
+            }
         }
     }
 }
@@ -105,10 +103,8 @@ pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch, doing: &mu
     };
     if let Err(error) = checks(config, model, batch, &mut report, doing) {
         // Keep what was measured: the first failed comparison says more than the panic that followed it.
-        report.failure.get_or_insert_with(|| match &error {
-            Error::Device { message, .. } => message.clone(),
-            other => other.to_string(),
-        });
+        let of_device = error.kind::<DeviceFailure>().map(|failure| failure.0.clone());
+        report.failure.get_or_insert_with(|| of_device.unwrap_or_else(|| error.to_string()));
     }
     report.seconds = begin.elapsed().as_secs_f64();
     report
@@ -260,11 +256,10 @@ fn matrix_product(device: &OpenDevice, size: usize, transposed: bool, report: &m
         let upload =
             |values: &[f32]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), [size, size]), device.burn());
         let right = if transposed { upload(&b).transpose() } else { upload(&b) };
-        upload(&a).matmul(right).try_into_vec_as::<f32>().map_err(|error| Error::Device {
-            device: device.config.to_string(),
-            message: format!("reading a matrix product back failed: {error}"),
-            hint: None,
-        })
+        upload(&a)
+            .matmul(right)
+            .try_into_vec_as::<f32>()
+            .map_err(|error| cannot_use(device.config, format!("reading a matrix product back failed: {error}")))
     })?;
     let mut worst = (0.0, 0.0, 0.0);
     for row in 0..size {

@@ -61,11 +61,11 @@ impl TokenizerConfig {
         let least = SPECIAL.len() + 256;
         if self.vocab_size < least {
             let message =
-                format!("is {}, expected at least {least}: the special tokens and the bytes", self.vocab_size);
-            return Err(wb_core::Error::value(format!("{key}.vocab_size"), message));
+                format!("got {}, expected at least {least}: the special tokens and the bytes", self.vocab_size);
+            return Err(Error::value(format!("{key}.vocab_size"), message));
         }
         if self.sample_bytes == 0 {
-            return Err(wb_core::Error::value(format!("{key}.sample_bytes"), "is 0, expected at least 1"));
+            return Err(Error::value(format!("{key}.sample_bytes"), "got 0, expected at least 1"));
         }
         Ok(())
     }
@@ -87,11 +87,8 @@ impl TokenizerConfig {
 
     fn tokenizer(&self, merges: Vec<(String, String)>, name: &Path) -> Result<tokenizers::Tokenizer> {
         let json = self.json(&merges).to_string();
-        tokenizers::Tokenizer::from_bytes(json).map_err(|error| Error::Model {
-            path: name.to_owned(),
-            message: format!("a learned tokenizer was not accepted: {error}"),
-            hint: None,
-        })
+        tokenizers::Tokenizer::from_bytes(json)
+            .map_err(|error| Error::file(name, format!("a learned tokenizer was not accepted: {error}")))
     }
 
     /// The tokenizer as `tokenizer.json` holds it.
@@ -239,7 +236,7 @@ mod tests {
     fn impossible_sizes_are_refused() {
         let error =
             TokenizerConfig { vocab_size: 100, ..TokenizerConfig::default() }.validate("tokenizer").unwrap_err();
-        assert!(error.to_string().contains("tokenizer.vocab_size: is 100, expected at least 259"), "{error}");
+        assert!(error.to_string().contains("tokenizer.vocab_size: got 100, expected at least 259"), "{error}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use wb_core::{Error, Result, atomic, fingerprint::Fingerprint};
+use wb_core::{Error, Result, atomic, fingerprint::Fingerprint, run_dir};
 
 use super::{ema::Ema, optimizer::AdamW, refresh::RefreshedNegatives, tensors};
 use crate::parameters::Parameters;
@@ -183,7 +183,7 @@ impl Checkpoints {
             let message = format!("blake3 {}, expected {}", found.short(), expected.short());
             return Err(Error::data(path.display().to_string(), message));
         }
-        serde_json::from_slice(&bytes).map_err(|error| Error::data(path.display().to_string(), error.to_string()))
+        serde_json::from_slice(&bytes).map_err(|error| Error::json(path, &error))
     }
 
     /// Writes the pairs of a step that could not be done, and gives the file.
@@ -284,9 +284,7 @@ impl Checkpoints {
     }
 
     fn read<T: DeserializeOwned>(&self, step: u64, file: &str) -> Result<T> {
-        let path = self.path(step).join(file);
-        let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-        serde_json::from_slice(&bytes).map_err(|error| Error::data(path.display().to_string(), error.to_string()))
+        run_dir::read_json(&self.path(step).join(file))
     }
 
     fn negatives_path(&self, step: u64) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wb_core::{Error as CoreError, Result};
+use wb_core::{Error, Result};
 
 use crate::{lora::is_adapter, parameters::Parameters};
 
@@ -32,7 +32,7 @@ impl Before {
                 "the adapter `{}` was trained before, and between two adapters lies none of their rank",
                 begun.name
             );
-            return Err(CoreError::value("train.interpolate", message).with_hint(
+            return Err(Error::value("train.interpolate", message).with_hint(
                 "train.interpolate=1; or merge the adapters first, which `wb export` does, and train on what it writes",
             ));
         }

@@ -35,7 +35,7 @@ mod tests;
 
 use std::{path::PathBuf, time::Instant};
 
-use wb_core::{Encoder, Error as CoreError, PairSet, Progress, RunDir, Seed, run_dir::write_json};
+use wb_core::{Encoder, PairSet, Progress, RunDir, Seed, run_dir::write_json};
 
 pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfig};
 pub use curriculum::{StageConfig, Until};
@@ -186,11 +186,11 @@ fn train_with_heads(
     config.validate("train")?;
     backbone.set_gradient_checkpointing(config.gradient_checkpointing)?;
     if config.refresh.is_some() && job.refresh.is_none() {
-        return Err(CoreError::value("train.refresh", "there is nothing here that mines hard negatives").into());
+        return Err(Error::value("train.refresh", "there is nothing here that mines hard negatives"));
     }
     let guide = if config.loss.needs().guide { job.guide } else { None };
     if config.loss.needs().guide && guide.is_none() {
-        return Err(CoreError::value("train.loss", "the loss asks a guide, and there is none here").into());
+        return Err(Error::value("train.loss", "the loss asks a guide, and there is none here"));
     }
     progress(Progress::new("planning steps", 0, 0));
     let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;
@@ -281,7 +281,7 @@ fn check_similarity(job: &TrainJob<'_>, loss: &LossOnEmbeddings) -> Result<()> {
         ),
         _ => return Ok(()),
     };
-    Err(CoreError::value("train.similarity", message).with_hint(hint).into())
+    Err(Error::value("train.similarity", message).with_hint(hint))
 }
 
 /// Turns the error of a guide that was broken off, which says only that it was, into [`Error::Stopped`].

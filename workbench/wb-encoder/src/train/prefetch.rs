@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     batch::TokenBatch,
-    error::{Error, Result},
+    error::{Result, training_stopped},
     losses::{GuideEmbeddings, Labels},
 };
 
@@ -78,7 +78,7 @@ impl BatchMaker<'_> {
         let (anchors, documents) = (texts(labels.anchors())?, texts(labels.documents())?);
         let [anchors, documents] =
             [&anchors, &documents].map(|texts| texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>());
-        Ok(labels.with_guide(GuideEmbeddings::of(guide, &anchors, &documents)?)?)
+        labels.with_guide(GuideEmbeddings::of(guide, &anchors, &documents)?)
     }
 
     fn tokenize(&self, text: u32, view: u32) -> Result<Vec<u32>> {
@@ -101,7 +101,7 @@ impl Batches {
         self.next += 1;
         lane.recv().unwrap_or_else(|_| {
             let message = "no further batch came from the tokenizing threads".to_owned();
-            Err(Error::Training { step: 0, message, hint: None })
+            Err(training_stopped(0, &message))
         })
     }
 }
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(first.pairs, [0]);
         let refuse = |wanted: TokenizeRequest<'_>| {
             if wanted.text == "a5" {
-                return Err(wb_core::Error::data("tokenizer", "no").into());
+                return Err(wb_core::Error::data("tokenizer", "no"));
             }
             Ok(vec![1])
         };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use wb_core::{
-    Error as CoreError, Progress,
+    Progress,
     fingerprint::Fingerprint,
     progress::{StageNow, StepNow, TrainingNow, ValidationNow},
     records::journal::{StepRecord, ValidationRecord},
@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     backbone::Backbone,
-    error::{Error, Result},
+    error::{Error, Result, training_stopped},
     parameters::Gradients,
     stop::Stop,
 };
@@ -62,9 +62,8 @@ impl<'a> Session<'a> {
     /// Begins, or goes on from the newest whole checkpoint.
     pub fn open(backbone: &'a mut dyn Backbone, job: &'a TrainJob<'a>, course: Course<'a>) -> Result<Self> {
         if course.held_out.is_empty() && job.config.keep == Keep::Best {
-            return Err(CoreError::value("train.keep", "`best` needs validation pairs, and there are none")
-                .with_hint("train.keep=last, or a bigger share of pairs for validation")
-                .into());
+            return Err(Error::value("train.keep", "`best` needs validation pairs, and there are none")
+                .with_hint("train.keep=last, or a bigger share of pairs for validation"));
         }
         let mut optimizer = AdamW::new(&job.config.optimizer, backbone.parameters())?;
         let mut average = Ema::new(job.config.ema, backbone.parameters());
@@ -84,7 +83,7 @@ impl<'a> Session<'a> {
         if let Some(step) = step {
             if steps != step {
                 let message = format!("holds {steps} steps, expected the {step} before the checkpoint");
-                return Err(CoreError::data(job.files.metrics.display().to_string(), message).into());
+                return Err(Error::data(job.files.metrics.display().to_string(), message));
             }
             let mut loaded = Ok(());
             backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, parameters))?;
@@ -135,7 +134,7 @@ impl<'a> Session<'a> {
         }
         if due != self.step {
             let message = format!("has no hard negatives of step {due}, with which step {} goes on", self.step + 1);
-            return Err(CoreError::data(self.job.files.checkpoints.display().to_string(), message).into());
+            return Err(Error::data(self.job.files.checkpoints.display().to_string(), message));
         }
         let started = Instant::now();
         self.swap_average()?;
@@ -278,7 +277,7 @@ impl<'a> Session<'a> {
         let (step, pairs) = (self.step, self.course.held_out.len() as u64);
         let record =
             ValidationRecord { step, mrr: found.mrr, recall_at_1: found.recall_at_1, loss: found.loss, pairs, best };
-        Ok(self.validations.append(&record)?)
+        self.validations.append(&record)
     }
 
     /// Writes a checkpoint of this step, if there is none yet.
@@ -312,7 +311,7 @@ impl<'a> Session<'a> {
                 false => checkpoints.load_weights(step, parameters),
             }
         })?;
-        Ok(loaded?)
+        loaded
     }
 
     /// Exchanges the weights and their average, where there is one.
@@ -372,7 +371,7 @@ impl<'a> Session<'a> {
         let message =
             format!("the {what} is {value}; pairs {} and {} more ({listed})", first.join(", "), count - first.len());
         let hint = "a lower train.optimizer.adamw.learning_rate; the last checkpoint is as it was".to_owned();
-        Error::Training { step, message, hint: Some(hint) }
+        training_stopped(step, &message).with_hint(hint)
     }
 }
 
@@ -381,9 +380,7 @@ fn refuse_old_files(job: &TrainJob<'_>, checkpoints: &Checkpoints) -> Result<Vec
     let written = job.files.metrics.metadata().is_ok_and(|file| file.len() > 0);
     if written || !checkpoints.steps()?.is_empty() {
         let place = job.files.checkpoints.display().to_string();
-        return Err(CoreError::data(place, "an earlier training stands here")
-            .with_hint("resume it, or start a new run")
-            .into());
+        return Err(Error::data(place, "an earlier training stands here").with_hint("resume it, or start a new run"));
     }
     Ok(Vec::new())
 }

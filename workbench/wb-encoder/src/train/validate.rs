@@ -181,7 +181,7 @@ impl Validation {
         let Some(guide) = &self.guide else { return Ok(labels) };
         let rows = |side: &Array2<f32>| side.slice(s![pairs.clone(), ..]).to_owned();
         let guide = GuideEmbeddings { anchors: rows(&guide.anchors), documents: rows(&guide.documents) };
-        Ok(labels.with_guide(guide)?)
+        labels.with_guide(guide)
     }
 
     /// The documents of a batch in their order, out of all positives and all hard negatives.
@@ -205,14 +205,14 @@ impl Validation {
             offsets.push(offsets[offsets.len() - 1] + text.nrows());
             taken[owner] += 1;
         }
-        Ok(Embeddings::of_values(values, positives.dim(), positives.offsets().map(|_| offsets))?)
+        Embeddings::of_values(values, positives.dim(), positives.offsets().map(|_| offsets))
     }
 }
 
 fn seen_by(guide: &Guide<'_>, pairs: &[Pair]) -> Result<GuideEmbeddings> {
     let anchors: Vec<&str> = pairs.iter().map(|pair| pair.anchor.as_str()).collect();
     let positives: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
-    Ok(GuideEmbeddings::of(guide, &anchors, &positives)?)
+    GuideEmbeddings::of(guide, &anchors, &positives)
 }
 
 /// Ranks from 1 of each anchor's own column among all, of anchors from pair `first` on. Ties count against it, so that a

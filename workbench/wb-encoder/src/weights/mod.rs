@@ -41,7 +41,7 @@ pub struct Loaded {
 /// Reads the weights `expected` from a file of 32- or 16-bit floats: one of safetensors, or one that `torch.save` wrote,
 /// of which nothing but tensors is read. `rename` gives our name for the file's.
 pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
-    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     if is_torch(path, &bytes) {
         let file = TorchFile::open(path, &bytes)?;
         return pick(path, file.views(path)?, expected, rename);
@@ -112,7 +112,7 @@ fn pick(
 
 /// The shape of one tensor of a file.
 pub fn shape(path: &Path, name: &str) -> Result<Vec<usize>> {
-    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let shape = if is_torch(path, &bytes) {
         let file = TorchFile::open(path, &bytes)?;
         file.views(path)?.into_iter().find(|(found, _)| *found == name).map(|(_, view)| view.shape().to_vec())
@@ -124,7 +124,7 @@ pub fn shape(path: &Path, name: &str) -> Result<Vec<usize>> {
 
 /// Reads adapters written by [`write()`] into the weights that they stand beside.
 pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
-    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let tensors = open(path, &bytes)?;
     let mut found: BTreeMap<&str, TensorView<'_>> = tensors.iter().collect();
     let wanted: Vec<usize> = (0..parameters.len()).filter(|at| lora::is_adapter(&parameters.at(*at).name)).collect();
@@ -148,7 +148,7 @@ pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
 
 /// All tensors of a file, by name.
 pub fn read_all(path: &Path) -> Result<Vec<Parameter>> {
-    let bytes = std::fs::read(path).map_err(wb_core::Error::io("read", path))?;
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let tensors = open(path, &bytes)?;
     let parameter = |(name, view): (&str, TensorView<'_>)| {
         let values = floats(path, name, &view)?;
@@ -190,13 +190,13 @@ pub(crate) fn is_ignored(name: &str) -> bool {
 }
 
 fn open<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
-    SafeTensors::deserialize(bytes).map_err(|error| Error::Model {
-        path: path.to_owned(),
-        message: format!("is not a whole safetensors file ({} bytes): {error}", bytes.len()),
-        hint: match bytes.starts_with(b"version https://git-lfs") {
-            true => Some("this is a Git LFS pointer, not the weights: git lfs pull".into()),
-            false => Some("fetch the file again and compare its size with the hub's".into()),
-        },
+    SafeTensors::deserialize(bytes).map_err(|error| {
+        Error::file(path, format!("is not a whole safetensors file ({} bytes): {error}", bytes.len())).with_hint(
+            match bytes.starts_with(b"version https://git-lfs") {
+                true => "this is a Git LFS pointer, not the weights: git lfs pull",
+                false => "fetch the file again and compare its size with the hub's",
+            },
+        )
     })
 }
 
@@ -221,7 +221,7 @@ fn more(count: usize, what: &str) -> String {
 }
 
 pub(crate) fn tensor_error(path: &Path, tensor: &str, message: String, hint: Option<String>) -> Error {
-    Error::Tensor { path: path.to_owned(), tensor: tensor.to_owned(), message, hint }
+    Error::data(format!("{}: tensor `{tensor}`", path.display()), message).with_hint_if(hint)
 }
 
 #[cfg(test)]

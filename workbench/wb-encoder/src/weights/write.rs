@@ -40,10 +40,7 @@ pub fn write_as<'a>(
     }
     // `format: pt` is what transformers asks of a file that it is to load.
     let metadata = [("format".to_owned(), "pt".to_owned())].into();
-    let file = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::Model {
-        path: path.to_owned(),
-        message: format!("cannot be written as safetensors: {error}"),
-        hint: None,
-    })?;
-    Ok(atomic::write(path, &file)?)
+    let file = safetensors::serialize(views, Some(metadata))
+        .map_err(|error| Error::file(path, format!("cannot be written as safetensors: {error}")))?;
+    atomic::write(path, &file)
 }

@@ -113,7 +113,7 @@ fn broken_folders_say_what_is_wrong_and_where() {
         "config.json",
         "\"num_attention_heads\": 4",
         "\"num_attention_heads\": 5",
-        "num_attention_heads: is 5, expected a divisor of hidden_size 32",
+        "num_attention_heads: got 5, expected a divisor of hidden_size 32",
     );
     check("modules.json", "models.Normalize", "models.LSTM", "has `sentence_transformers.models.LSTM` in place 2");
     check(

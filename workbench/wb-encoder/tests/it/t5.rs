@@ -359,7 +359,7 @@ fn what_is_no_t5_of_version_1_1_is_refused() {
     refused("\"is_decoder\": false", "\"is_decoder\": true", "has is_decoder true, expected an encoder");
     refused("\"d_kv\": 8", "\"d_kv\": null", "has no `d_kv`, expected a number");
     refused("\"d_kv\": 8", "\"d_kv\": 12", "has shape [16, 24], expected [24, 24] by the config beside it");
-    refused("\"num_heads\": 2", "\"num_heads\": 0", "config.json.num_heads: is 0, expected at least 1");
+    refused("\"num_heads\": 2", "\"num_heads\": 0", "config.json.num_heads: got 0, expected at least 1");
     refused("\"t5\"", "\"umt5\"", "has model_type `umt5`, expected bert, roberta, xlm-roberta, camembert or t5");
     let place = copy("tiny-t5");
     fs::remove_file(place.path().join("tokenizer.json")).unwrap();

@@ -46,7 +46,7 @@ fn an_interrupted_download_goes_on_in_another_process() {
     model.hub.fault(Fault::cut("/content/", 7_000).times(1));
     model.hub.fault(Fault::status("/content/", 503, &[], "down"));
     let error = model.fetched(&model.client()).unwrap_err();
-    assert_eq!(error.why(), Some(Why::Unreachable));
+    assert_eq!(Why::of(&error), Some(Why::Unreachable));
     assert!(error.to_string().ends_with("model.safetensors: the server answers 503: down"), "{error}");
     let snapshot = model.home.path().join("hub/models--o--n/snapshots").join(&model.commit);
     assert!(!snapshot.join("model.safetensors").exists());
@@ -101,7 +101,7 @@ fn wrong_bytes_are_never_there() {
         let model = Model::new();
         model.hub.fault(Fault::wrong_byte(of, 7));
         let error = model.fetched(&model.client()).unwrap_err();
-        assert_eq!(error.why(), Some(Why::WrongBytes), "{error}");
+        assert_eq!(Why::of(&error), Some(Why::WrongBytes), "{error}");
         let snapshot = model.home.path().join("hub/models--o--n/snapshots").join(&model.commit);
         assert!(!snapshot.join(file).exists());
         assert!(
@@ -119,7 +119,7 @@ fn other_content_or_another_commit_than_listed_is_refused() {
         let value = if value.is_empty() { "9".repeat(40) } else { format!("\"{}\"", "0".repeat(64)) };
         model.hub.fault(Fault::header("resolve", name, &value));
         let error = model.fetched(&model.client()).unwrap_err();
-        assert_eq!(error.why(), Some(Why::WrongBytes), "{name}: {error}");
+        assert_eq!(Why::of(&error), Some(Why::WrongBytes), "{name}: {error}");
         assert!(error.to_string().contains("the hub answers with"), "{error}");
     }
 }
@@ -153,7 +153,7 @@ fn nobody_there_is_told_soon() {
         settings.patience.first_wait = Duration::from_millis(300);
         let begun = std::time::Instant::now();
         let error = wb_hub::Hub::new(settings).fetch(&repo("o/n"), &crate::wanted).unwrap_err();
-        assert_eq!(error.why(), Some(Why::Unreachable));
+        assert_eq!(Why::of(&error), Some(Why::Unreachable));
         assert_eq!(error.to_string(), format!("o/n: {endpoint} cannot be reached"));
         assert!(error.hint().unwrap().contains("WB_OFFLINE=1"));
         // One wait, not the five of a server that is busy.

@@ -81,7 +81,7 @@ fn files_that_another_program_cached_are_taken() {
 fn offline_everything_that_is_missing_is_told_at_once() {
     let model = Model::new();
     let error = model.offline().fetch(&repo("o/n"), &wanted).unwrap_err();
-    assert_eq!(error.why(), Some(Why::Offline));
+    assert_eq!(Why::of(&error), Some(Why::Offline));
     assert!(error.to_string().contains("WB_OFFLINE forbids"), "{error}");
     assert!(error.hint().is_some());
     model.fetched(&model.client()).unwrap();
@@ -115,8 +115,8 @@ fn a_single_file_of_a_data_set() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), "{}\n");
     assert_eq!(std::fs::read(model.client().file(&data, "empty.txt").unwrap()).unwrap(), b"");
     let error = model.client().file(&data, "data/a.jsonl").unwrap_err();
-    assert_eq!(error.why(), Some(Why::NoFile));
-    assert_eq!(error.hint().as_deref(), Some("did you mean `data/a b.jsonl`?"));
+    assert_eq!(Why::of(&error), Some(Why::NoFile));
+    assert_eq!(error.hint(), Some("did you mean `data/a b.jsonl`?"));
 }
 
 #[test]
@@ -131,5 +131,5 @@ fn a_look_fetches_nothing_and_tells_the_sizes() {
     let look = hub.look(&repo("o/n"), &wanted);
     assert_eq!((look.there, look.missing.len()), (20_021, 0));
     let absent = hub.look(&repo("o/none"), &wanted);
-    assert_eq!(absent.unknown.unwrap().why(), Some(Why::NoRepository));
+    assert_eq!(Why::of(&absent.unknown.unwrap()), Some(Why::NoRepository));
 }

@@ -19,7 +19,7 @@ fn after_any_failed_write_the_next_call_finishes() {
                 break;
             }
             let error = result.unwrap_err();
-            assert!(error.hint().is_some() || error.why().is_none(), "{error:?}");
+            assert!(error.hint().is_some() || Why::of(&error).is_none(), "{error:?}");
             assert_eq!(model.fetched(&model.client()).unwrap(), model.large, "after a fault at {places}");
             places += 1;
         }
@@ -38,9 +38,9 @@ fn a_full_disk_is_told_and_what_came_is_kept() {
         let result = model.client().fetch(&repo("o/n"), &wanted);
         faults::clear();
         if let Err(error) = result
-            && error.why() == Some(Why::DiskFull)
+            && Why::of(&error) == Some(Why::DiskFull)
         {
-            told.push((error.to_string(), error.hint().unwrap()));
+            told.push((error.to_string(), error.hint().unwrap().to_owned()));
         }
     }
     assert!(told.iter().any(|(told, hint)| told.contains("the disk of") && hint.contains("HF_HOME")), "{told:?}");

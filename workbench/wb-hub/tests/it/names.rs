@@ -29,7 +29,7 @@ fn locked_refuses_a_name_that_nobody_resolved() {
     let model = Model::new();
     let hub = model.locked_to(Settings { locked: true, ..model.settings() });
     let error = hub.fetch(&repo("o/n"), &wanted).unwrap_err();
-    assert_eq!(error.why(), Some(Why::NotLocked));
+    assert_eq!(Why::of(&error), Some(Why::NotLocked));
     assert!(error.to_string().ends_with("hub.lock does not know its commit"), "{error}");
     assert!(error.hint().unwrap().contains("without --locked"));
     assert!(model.hub.requests().is_empty());
@@ -90,8 +90,8 @@ fn a_wait_for_another_process_is_told_with_its_name() {
 fn a_large_download_needs_a_yes() {
     let model = Model::new();
     let error = model.client().observed(Notes(Arc::default(), 20_020)).fetch(&repo("o/n"), &wanted).unwrap_err();
-    assert_eq!(error.why(), Some(Why::NotAllowed));
-    assert_eq!(error.hint().as_deref(), Some("--yes"));
+    assert_eq!(Why::of(&error), Some(Why::NotAllowed));
+    assert_eq!(error.hint(), Some("--yes"));
     assert!(model.hub.requests().iter().all(|request| !request.path.contains("/resolve/")));
     assert!(model.client().observed(Notes(Arc::default(), 20_021)).fetch(&repo("o/n"), &wanted).is_ok());
 }
@@ -101,7 +101,7 @@ fn the_disk_is_looked_at_first() {
     let model = Model::new();
     let hub = model.client().with_room(|_| Ok(64 << 20));
     let error = hub.fetch(&repo("o/n"), &wanted).unwrap_err();
-    assert_eq!(error.why(), Some(Why::DiskFull));
+    assert_eq!(Why::of(&error), Some(Why::DiskFull));
     assert!(error.to_string().contains("20 kB are to come"), "{error}");
     assert!(model.hub.requests().iter().all(|request| !request.path.contains("/resolve/")));
 }

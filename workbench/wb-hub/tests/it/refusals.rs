@@ -11,7 +11,7 @@ fn with_key(model: &Model, key: &str) -> Hub {
 
 fn refused(hub: &Hub, id: &str) -> (Why, String, String) {
     let error = hub.fetch(&repo(id), &wanted).unwrap_err();
-    (error.why().unwrap(), error.to_string(), error.hint().unwrap_or_default())
+    (Why::of(&error).unwrap(), error.to_string(), error.hint().unwrap_or_default().to_owned())
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_revision_that_is_not_there() {
     let model = Model::new();
     let branch = RepoRef::new(RepoKind::Model, "o/n", "v9", "test").unwrap();
     let error = model.client().fetch(&branch, &wanted).unwrap_err();
-    assert_eq!(error.why(), Some(Why::NoRevision));
+    assert_eq!(Why::of(&error), Some(Why::NoRevision));
     assert_eq!(error.to_string(), "o/n@v9: the repository has no such branch, tag or commit");
 }
 

@@ -28,7 +28,7 @@ fn a_hash_that_is_known_is_looked_at() {
     let mut known = file(&model, "b.zip", &model.large);
     known.sha256 = Some("0".repeat(64));
     let error = model.client().web(std::slice::from_ref(&known)).unwrap_err();
-    assert_eq!(error.why(), Some(Why::WrongBytes));
+    assert_eq!(Why::of(&error), Some(Why::WrongBytes));
     assert!(!known.to.exists());
 }
 
@@ -41,6 +41,6 @@ fn refusals_and_offline_name_the_address_and_the_place() {
     assert_eq!(error.to_string(), format!("{}: the server has no such file", absent.url));
     let hub = Hub::new(Settings { offline: Some("HF_HUB_OFFLINE"), ..model.settings() });
     let error = hub.web(std::slice::from_ref(&absent)).unwrap_err();
-    assert_eq!(error.why(), Some(Why::Offline));
+    assert_eq!(Why::of(&error), Some(Why::Offline));
     assert!(error.hint().unwrap().contains("data/a.csv"), "{error:?}");
 }

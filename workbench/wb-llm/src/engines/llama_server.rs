@@ -30,8 +30,9 @@ pub fn find(given: &Path) -> Result<PathBuf> {
         (true, None) => on_path(),
     };
     let Some(found) = found else {
-        return Err(Error::Engine(format!("no llama-server on PATH, and {VARIABLE} names none")));
+        return Err(Error::failed(format!("no llama-server on PATH, and {VARIABLE} names none"))
+            .with_hint(format!("install llama.cpp, or: export {VARIABLE}=/path/to/llama-server")));
     };
     // Absolute, so that it is the same whatever folder is current.
-    fs::canonicalize(&found).map_err(|source| Error::Io { path: found.display().to_string(), source })
+    fs::canonicalize(&found).map_err(Error::io("read", &found))
 }

@@ -17,9 +17,9 @@ use self::{
     sidecar::{SidecarConfig, SidecarEngine},
 };
 use crate::{
+    Error, Result,
     config::{EmbeddedSettings, EngineConfig, LlmConfig},
     engine::LlmEngine,
-    error::{Error, Result},
 };
 
 /// Opens the engine of a configuration. `log` is where the output of a server goes that is started here.
@@ -44,7 +44,7 @@ pub fn open(config: &LlmConfig, log: &Path, interrupt: &Arc<AtomicBool>) -> Resu
         EngineConfig::Auto => embedded(config, &EmbeddedSettings::default()),
         EngineConfig::Embedded(settings) => embedded(config, settings),
         // A client answers from its ledger; there is nothing to open.
-        EngineConfig::Replay => Err(Error::Engine("a replay has no engine, only a ledger".into())),
+        EngineConfig::Replay => Err(Error::failed("a replay has no engine, only a ledger")),
     }
 }
 
@@ -85,10 +85,8 @@ fn embedded(config: &LlmConfig, settings: &EmbeddedSettings) -> Result<Arc<dyn L
 /// Refuses: this build has no engine of its own.
 #[cfg(not(feature = "embedded"))]
 fn embedded(_: &LlmConfig, _: &EmbeddedSettings) -> Result<Arc<dyn LlmEngine>> {
-    Err(Error::Engine(
-        "no llama-server is found, and this build runs no model itself: install llama.cpp or name it in WB_LLAMA_SERVER, \
-         give `llm.base_url`, or build with --features embedded"
-            .into(),
+    Err(Error::failed("no llama-server is found, and this build runs no model itself").with_hint(
+        "install llama.cpp or name it in WB_LLAMA_SERVER, give `llm.base_url`, or build with --features embedded",
     ))
 }
 

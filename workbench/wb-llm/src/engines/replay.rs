@@ -3,8 +3,8 @@
 use wb_core::Seed;
 
 use crate::{
+    Error, Failure, Result,
     engine::{EngineInfo, LlmEngine},
-    error::{Error, Failure, Result},
     ledger::{Ledger, Opened},
     request::{ChatRequest, Completion, SamplingConfig},
 };
@@ -18,7 +18,7 @@ pub fn choose<'a>(ledger: &'a Ledger, name: &str, seed: Seed) -> Result<&'a Open
     let path = ledger.path().display();
     let all = ledger.opened_all();
     let Some(last) = all.last() else {
-        return Err(Error::Ledger(format!("{path}: nobody has answered here, so nothing can be replayed")));
+        return Err(Error::file(ledger.path(), "nobody has answered here, so nothing can be replayed"));
     };
     // The last of each: what was found out of an engine may have changed from run to run.
     let mut models: Vec<&Opened> = Vec::new();
@@ -36,7 +36,7 @@ pub fn choose<'a>(ledger: &'a Ledger, name: &str, seed: Seed) -> Result<&'a Open
     };
     let named: Vec<&&Opened> = models.iter().filter(is_named).collect();
     match (models.as_slice(), named.as_slice()) {
-        ([], _) => Err(Error::Ledger(format!("{path}: recorded with seed {}, asked with {}", last.seed, seed.0))),
+        ([], _) => Err(Error::file(ledger.path(), format!("recorded with seed {}, asked with {}", last.seed, seed.0))),
         ([only], _) => Ok(only),
         (_, [one]) => Ok(one),
         (models, _) => {
@@ -44,14 +44,14 @@ pub fn choose<'a>(ledger: &'a Ledger, name: &str, seed: Seed) -> Result<&'a Open
                 let EngineInfo { engine, model, model_hash, .. } = &opened.engine;
                 format!("{model} ({engine}, {})", model_hash.get(..2 * DIGITS).unwrap_or(model_hash))
             };
-            Err(Error::Config {
-                key: "llm.model".into(),
-                what: format!(
+            Err(Error::value(
+                "llm.model",
+                format!(
                     "`{name}`, expected the name or the first {DIGITS} digits of the hash of one of the {} models whose answers are in {path}: {}",
                     models.len(),
                     models.iter().map(model).collect::<Vec<_>>().join(", ")
                 ),
-            })
+            ))
         }
     }
 }

@@ -16,17 +16,17 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, fingerprint::Fingerprint};
+use wb_core::fingerprint::Fingerprint;
 
 use super::{
     http::{Dialect, HttpConfig, HttpEngine},
     llama_server,
 };
 use crate::{
+    Error, Failure, Result,
     config::{Determinism, LlmConfig},
     controls::{ControlSource, ControlTokens},
     engine::{EngineInfo, LlmEngine},
-    error::{Error, Failure, Result},
     gguf,
     request::{ChatRequest, Completion, SamplingConfig},
     secret,
@@ -54,7 +54,7 @@ impl SidecarConfig {
             let name = argument.split('=').next().unwrap_or_default();
             if ours.contains(&name) {
                 let message = format!("`{name}`, which is set here, expected other arguments");
-                return Err(CoreError::value(format!("{key}.arguments"), message));
+                return Err(Error::value(format!("{key}.arguments"), message));
             }
         }
         Ok(())
@@ -148,9 +148,9 @@ impl SidecarEngine {
         let model = Path::new(&config.model);
         if !model.is_file() {
             let what = format!("no file `{}`, expected a GGUF file", config.model);
-            return Err(Error::Config { key: "llm.model".into(), what });
+            return Err(Error::value("llm.model", what));
         }
-        let hash = Fingerprint::of_file(model).map_err(|error| Error::Engine(error.to_string()))?;
+        let hash = Fingerprint::of_file(model)?;
         let (server, http) = start(config, settings, &program, log, &interrupt)?;
         let found = http.info();
         let metadata = gguf::metadata(model);
@@ -287,7 +287,7 @@ fn start(
     interrupt: &AtomicBool,
 ) -> Result<(Arc<Server>, Arc<HttpEngine>)> {
     let help = help(program, interrupt)?;
-    let mut last = Error::Engine("never started".into());
+    let mut last = Error::failed("never started");
     for _ in 0..PORTS {
         let port = free_port()?;
         let key = secret::random_key()?;
@@ -297,9 +297,9 @@ fn start(
         let http = HttpConfig { dialect: Dialect::LlamaServer, ..HttpConfig::default() };
         let connected = HttpEngine::connect(config, &http, &base_url, Some(key), "sidecar", &mut || {
             if interrupt.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
+                return Err(Error::Stopped);
             }
-            server.ended().map_or(Ok(true), |code| Err(Error::Engine(ending(code, log))))
+            server.ended().map_or(Ok(true), |code| Err(Error::failed(ending(code, log))))
         });
         match connected {
             Ok(http) => return Ok((server, Arc::new(http))),
@@ -314,7 +314,7 @@ fn start(
 /// Reads what `--help` prints: names of options change from build to build. It may load a GPU's libraries first, and a program
 /// that is none may do anything; the guard ends it when we do.
 fn help(program: &Path, interrupt: &AtomicBool) -> Result<String> {
-    let io = |source| Error::Io { path: program.display().to_string(), source };
+    let io = |source| Error::Io { action: "start", path: program.to_owned(), source };
     let (reader, writer) = pipe().map_err(io)?;
     let mut command = guarded(program, &["--help".to_owned()]);
     let child = command.stdout(writer.try_clone().map_err(io)?).stderr(writer).spawn().map_err(io)?;
@@ -330,14 +330,14 @@ fn help(program: &Path, interrupt: &AtomicBool) -> Result<String> {
     let begin = Instant::now();
     while begin.elapsed() < HELP {
         if interrupt.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
+            return Err(Error::Stopped);
         }
         if let Ok(text) = receiver.recv_timeout(Duration::from_millis(50)) {
             return text.map_err(io);
         }
     }
     let seconds = HELP.as_secs();
-    Err(Error::Engine(format!("{} --help has not ended after {seconds} s: is it a llama-server?", program.display())))
+    Err(Error::failed(format!("{} --help has not ended after {seconds} s: is it a llama-server?", program.display())))
 }
 
 fn arguments(config: &LlmConfig, settings: &SidecarConfig, help: &str, port: u16) -> Vec<String> {
@@ -372,19 +372,18 @@ fn arguments(config: &LlmConfig, settings: &SidecarConfig, help: &str, port: u16
 }
 
 fn spawn(program: &Path, arguments: &[String], key: &wb_core::key::Key, log: &Path) -> Result<Server> {
-    let io = |path: &Path, source| Error::Io { path: path.display().to_string(), source };
     if let Some(folder) = log.parent() {
-        fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     }
-    let mut output = OpenOptions::new().create(true).append(true).open(log).map_err(|source| io(log, source))?;
-    writeln!(output, "\n$ {} {}", program.display(), arguments.join(" ")).map_err(|source| io(log, source))?;
-    let errors = output.try_clone().map_err(|source| io(log, source))?;
+    let mut output = OpenOptions::new().create(true).append(true).open(log).map_err(Error::io("write", log))?;
+    writeln!(output, "\n$ {} {}", program.display(), arguments.join(" ")).map_err(Error::io("write", log))?;
+    let errors = output.try_clone().map_err(Error::io("write", log))?;
     let child = guarded(program, arguments)
         .env(KEY_VARIABLE, key.reveal())
         .stdout(output)
         .stderr(errors)
         .spawn()
-        .map_err(|source| io(Path::new("sh"), source))?;
+        .map_err(Error::io("start", "sh"))?;
     Ok(Server(Mutex::new(child)))
 }
 
@@ -397,5 +396,5 @@ fn guarded(program: &Path, arguments: &[String]) -> Command {
 
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    listener.map(|address| address.port()).map_err(|error| Error::Engine(format!("no free port: {error}")))
+    listener.map(|address| address.port()).map_err(|error| Error::failed(format!("no free port: {error}")))
 }

@@ -151,7 +151,7 @@ fn a_schema_that_servers_do_not_enforce_alike_is_refused_before_anything_is_aske
     let mut question = question("a");
     question.schema = Some(json!({"type": "string", "pattern": "^a"}));
     let error = client.ask_all(&[question], &mut |_, _| {}).unwrap_err();
-    assert!(matches!(&error, Error::Config { key, .. } if key == "made-up@1/ask"), "{error}");
+    assert!(matches!(&error, Error::Value { key, .. } if key == "made-up@1/ask"), "{error}");
     assert_eq!(server.asked(), 0);
 }
 

@@ -156,8 +156,9 @@ fn what_is_no_ledger_is_left_as_it_is_and_an_empty_file_is_one() {
     for bytes in foreign {
         fs::write(&path, bytes).unwrap();
         for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
-            let error = opened.err().unwrap().to_string();
-            assert!(error.contains("notes.txt:1: ") && error.contains("is this a ledger?"), "{error}");
+            let error = opened.err().unwrap();
+            assert!(error.to_string().contains("notes.txt:1: "), "{error}");
+            assert_eq!(error.hint(), Some("is this a ledger? It is left as it is"));
         }
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
@@ -202,7 +203,7 @@ fn a_second_process_is_refused_at_once_until_the_first_is_gone() {
     for config in [config(&server.url()), LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() }] {
         let (opened, time) = timed(|| open(&config, &path));
         let error = opened.err().unwrap().to_string();
-        assert!(error.contains("ledger.jsonl: in use by another process"), "{error}");
+        assert!(error.contains("ledger.jsonl is in use by another process"), "{error}");
         assert!(time < Duration::from_secs(1), "{time:?}");
     }
     child.kill().unwrap();
@@ -231,7 +232,7 @@ fn of_two_models_in_a_ledger_one_is_replayed_by_its_name() {
     };
     for name in ["", "other", "smal", "/models/other.gguf"] {
         let error = replay(name).err().unwrap();
-        assert!(matches!(&error, Error::Config { key, .. } if key == "llm.model"), "{error}");
+        assert!(matches!(&error, Error::Value { key, .. } if key == "llm.model"), "{error}");
         let error = error.to_string();
         for part in ["`", "one of the 2 models", "small.gguf (sidecar, ", "large (http, "] {
             assert!(error.contains(part), "{error}");

@@ -98,7 +98,7 @@ fn a_server_that_only_fails_ends_the_run_and_nothing_is_given_up_for_it() {
         let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
         let (result, time) = timed(|| client.ask_all(&questions(20), &mut |_, _| {}));
         let error = result.unwrap_err();
-        assert!(matches!(error, Error::Engine(_)), "{shown}: {error}");
+        assert!(matches!(error, Error::Failed { .. }), "{shown}: {error}");
         assert!(time < Duration::from_secs(12), "{shown}: {time:?}");
         assert!(client.ledger().is_empty(), "{shown}");
     }
@@ -335,7 +335,7 @@ fn a_server_that_dies_ends_the_run_and_the_next_goes_on() {
     });
     let (result, time) = timed(|| client.ask_all(&questions(400), &mut |_, _| {}));
     killer.join().unwrap();
-    assert!(matches!(result, Err(Error::Engine(_))), "{result:?}");
+    assert!(matches!(result, Err(Error::Failed { .. })), "{result:?}");
     assert!(time < Duration::from_secs(15), "{time:?}");
     drop(client);
     let before = answers(&ledger);
@@ -366,7 +366,7 @@ fn a_request_to_stop_is_heard_while_a_server_hangs() {
     });
     let mut told = 0;
     let (result, time) = timed(|| client.ask_all(&questions(100), &mut |_, _| told += 1));
-    assert!(matches!(result, Err(Error::Interrupted)), "{result:?}");
+    assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
     assert!(time < Duration::from_secs(8), "{time:?}");
     assert_eq!((told, client.ledger().len()), (10, 10));
 }

@@ -105,7 +105,7 @@ fn damage_anywhere_else_is_an_error_with_its_line() {
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
     fs::write(&path, "hello\nworld\n").unwrap();
-    assert!(matches!(Ledger::open(&path), Err(Error::Ledger(_))));
+    assert!(matches!(Ledger::open(&path), Err(Error::Data { .. })));
     let double = [&whole[..], &whole[second..]].concat();
     fs::write(&path, double).unwrap();
     let error = Ledger::open(&path).err().unwrap().to_string();

@@ -123,7 +123,7 @@ fn few_questions_to_a_dead_server_end_soon_with_its_address_and_what_to_do() {
         server.die();
         let (result, time) = timed(|| client.ask_all(&questions(n), &mut |_, _| {}));
         let error = result.unwrap_err();
-        assert!(matches!(error, Error::Engine(_)), "{error}");
+        assert!(matches!(error, Error::Failed { .. }), "{error}");
         let error = error.to_string();
         assert!(error.contains(&format!("asked: {}", server.url())), "{error}");
         assert!(error.contains("no answer in 6 tries") && error.contains("the same command"), "{error}");
@@ -226,7 +226,7 @@ fn threads_that_are_left_with_a_hung_server_hold_no_ledger_and_write_nothing_mor
         interrupt.store(true, Ordering::Relaxed);
     });
     let (result, time) = timed(|| client.ask_all(&questions(40), &mut |_, _| {}));
-    assert!(matches!(result, Err(Error::Interrupted)) && time < Duration::from_secs(8), "{result:?} {time:?}");
+    assert!(matches!(result, Err(Error::Stopped)) && time < Duration::from_secs(8), "{result:?} {time:?}");
     drop(client);
     let bytes = std::fs::read(&ledger).unwrap();
     let next = open(&config, &ledger).unwrap_or_else(|error| panic!("{error}"));

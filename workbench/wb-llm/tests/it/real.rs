@@ -182,7 +182,7 @@ fn a_killed_and_a_stopped_server_end_the_run_and_the_next_goes_on() {
         });
         let (result, time) = timed(|| watched.ask_all(&stories(n, 48, Some(record_schema())), &mut |_, _| {}));
         killer.join().unwrap();
-        assert!(matches!(result, Err(Error::Engine(_))), "{signal}: {result:?}");
+        assert!(matches!(result, Err(Error::Failed { .. })), "{signal}: {result:?}");
         // Three tries of 2 s, the last look at the server, and the grace for the others.
         assert!(time < Duration::from_secs(18), "{signal}: {time:?}");
         drop(watched);

@@ -119,10 +119,9 @@ impl BenchConfig {
             }
         }
         if self.contestants.is_empty() {
-            return Err(Error::value(
-                format!("{key}.contestants"),
-                "is empty, expected at least one of bm25, untrained, trained, bm25+trained",
-            ));
+            let message = "is empty, expected at least one of bm25, untrained, trained, bm25+trained";
+            return Err(Error::value(format!("{key}.contestants"), message)
+                .with_hint(format!("{key}.contestants=[bm25, untrained, trained]")));
         }
         for (at, entry) in self.benchmarks.iter().enumerate() {
             let key = format!("{key}.benchmarks[{at}]");

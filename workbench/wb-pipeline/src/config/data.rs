@@ -175,7 +175,7 @@ impl PairSource for TextToSqlPairs {
     }
 
     fn gather(&self, mut gather: Gather<'_>, _: &mut dyn FnMut(Progress)) -> wb_data::Result<SourceRead> {
-        let (pairs, without) = self.0.pairs().map_err(|error| wb_data::Error::Reader(error.into()))?;
+        let (pairs, without) = self.0.pairs()?;
         gather.leave_out("a query without a question", without);
         pairs.into_iter().try_for_each(|pair| gather.give(pair))?;
         gather.finish(self.name(), self.fingerprint()?)

@@ -130,7 +130,7 @@ impl Experiment {
         if self.train.refresh.is_none() {
             return Ok(());
         }
-        let refuse = |message: &str| Err(Error::value("train.refresh", message));
+        let refuse = |message: &str| Err(Error::value("train.refresh", message).with_hint("train.refresh=null"));
         if self.data.as_ref().is_some_and(|data| data.streaming) {
             return refuse("pairs are mined in memory, and `data.streaming` keeps them on the disk");
         }

@@ -122,7 +122,7 @@ fn pairs(path: &str) -> Result<InitMaterial> {
         let group = if pair.origin.group.is_empty() { pair.id } else { family(&pair.origin.group).to_owned() };
         groups.insert(group);
         // An error is what ends the reading.
-        if seen < RECORDS { Ok(()) } else { Err(wb_data::Error::Empty { what: String::new(), hint: None }) }
+        if seen < RECORDS { Ok(()) } else { Err(wb_core::Error::Stopped) }
     };
     let read = source.each(0, OnBad::Stop, &mut take, &mut silent);
     let more = seen >= RECORDS;

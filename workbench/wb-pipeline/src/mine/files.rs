@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Result, bail};
 use serde::Serialize;
-use wb_core::{Pair, atomic};
+use wb_core::{Error, Pair, atomic};
 use wb_data::store;
 use wb_retrieval::mining::{Format, MinedNegatives, MiningTexts, NegativeCandidate, formats};
 
@@ -25,6 +25,12 @@ enum Kind {
     Rows(Format),
 }
 
+/// A file that cannot be written for the end of its name, and a name that can.
+fn refused(path: &Path, message: &str, ending: &str) -> anyhow::Error {
+    let hint = format!("--out {}", path.with_extension(ending).display());
+    Error::data(format!("--out {}", path.display()), message).with_hint(hint).into()
+}
+
 impl Out {
     /// Chooses by the file's name and the format that was asked for: `pairs`, or one of sentence-transformers'.
     pub fn new(path: &Path, format: &str, scores: bool) -> Result<Self> {
@@ -34,8 +40,12 @@ impl Out {
             ("pairs", _, "parquet") => Kind::Parquet,
             ("pairs", _, "jsonl") => Kind::Jsonl,
             (_, Some(format), "jsonl") => Kind::Rows(format),
-            ("pairs", ..) => bail!("--out {}: expected a name that ends in .parquet or .jsonl", path.display()),
-            (_, Some(_), _) => bail!("--out {}: rows as {format} are written to a .jsonl file", path.display()),
+            ("pairs", ..) => {
+                return Err(refused(path, "expected a name that ends in .parquet or .jsonl", "parquet"));
+            }
+            (_, Some(_), _) => {
+                return Err(refused(path, &format!("rows as {format} are written to a .jsonl file"), "jsonl"));
+            }
             _ => {
                 let names: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
                 bail!("--format {format}: expected pairs, {}", names.join(", "))

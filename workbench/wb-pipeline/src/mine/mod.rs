@@ -193,7 +193,7 @@ impl Search<'_> {
                 let mut mined = None;
                 files::write_candidates(path, texts, |each| {
                     let mut watch = |query: usize, candidates: &[NegativeCandidate]| {
-                        Ok(each(query, candidates).map_err(wb_core::Error::io("write", path))?)
+                        each(query, candidates).map_err(wb_core::Error::io("write", path))
                     };
                     mined = Some(mine_from(texts, source, &mining, Some(&mut watch), progress)?);
                     Ok(())

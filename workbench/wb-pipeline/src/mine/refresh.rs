@@ -9,8 +9,9 @@ use std::{
 use anyhow::Result;
 use wb_core::{Document, Pair, Progress, Seed};
 use wb_encoder::{
-    Backbone, Error, LateInteraction,
+    Backbone, LateInteraction,
     train::{Moment, PromptsConfig, RefreshedNegatives, Tokenize},
+    training_stopped,
 };
 use wb_retrieval::mining::{MinedPairs, MiningConfig, Round, mine};
 
@@ -61,11 +62,7 @@ impl<'a> Refresher<'a> {
         match mine(self.pairs, &self.corpus, &moment, &self.config, round, cross_encoder, progress) {
             Ok(mined) => Ok(Some(by_position(mined))),
             Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
-            Err(wb_retrieval::Error::Core(error)) => Err(Error::Core(error)),
-            Err(error) => {
-                let message = format!("hard negatives cannot be mined again: {error}");
-                Err(Error::Training { step, message, hint: None })
-            }
+            Err(error) => Err(training_stopped(step, "hard negatives cannot be mined again").with_cause(error)),
         }
     }
 }

@@ -145,7 +145,7 @@ fn recipe_of(run: &str) -> Option<String> {
 fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> NeedState {
     let look = Hub::session().look(repo, choose);
     match look.unknown {
-        Some(error) => match (error.why(), Hub::session().settings().offline) {
+        Some(error) => match (Why::of(&error), Hub::session().settings().offline) {
             (Some(Why::Unreachable), _) => NeedState::Unreachable(Hub::session().settings().endpoint.clone()),
             (Some(Why::Offline), Some(variable)) => NeedState::Missing(format!("{variable} forbids to fetch it")),
             _ => NeedState::Missing(output::in_one_line(&error.into())),

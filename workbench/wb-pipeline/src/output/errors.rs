@@ -9,44 +9,56 @@ pub fn in_one_line(error: &anyhow::Error) -> String {
 }
 
 /// The hint of an error: the first in the chain of its causes.
-pub fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(hint_of)
+pub fn hint(error: &anyhow::Error) -> Option<&str> {
+    wb_core::error::hint(error.as_ref())
 }
 
-fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
-    if let Some(error) = cause.downcast_ref::<wb_core::Error>() {
-        return error.hint().map(str::to_owned);
-    }
-    if let Some(error) = cause.downcast_ref::<wb_hub::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_encoder::Error>() {
-        return error.hint().map(str::to_owned);
-    }
-    if let Some(error) = cause.downcast_ref::<wb_data::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_code::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_synth::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_bench::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_retrieval::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_sql::Error>() {
-        return error.hint();
-    }
-    if let Some(error) = cause.downcast_ref::<wb_text2sql::Error>() {
-        return error.hint();
-    }
+#[cfg(test)]
+mod tests {
     #[cfg(feature = "report")]
-    if let Some(error) = cause.downcast_ref::<wb_report::Error>() {
-        return error.hint();
+    use std::path::Path;
+
+    use anyhow::Context;
+    use wb_core::Error;
+
+    use super::hint;
+
+    /// Errors with a hint, one of each crate that has some, and words of the hint.
+    fn told() -> Vec<(&'static str, Error, &'static str)> {
+        let tree = wb_code::tree::TreeConfig { path: Some("no/such/folder".into()), ..Default::default() };
+        let llm = wb_llm::LlmConfig { base_url: "http://203.0.113.7:80".into(), ..Default::default() };
+        let synth = wb_synth::SynthConfig { review: Some("review.jsonl".into()), ..Default::default() };
+        let rows = wb_data::Error::record("a:1:1", "not JSON", "not JSON").with_hint("on_bad: skip");
+        let repo = wb_hub::RepoRef::new(wb_hub::RepoKind::Model, "o/n", "..", "encoder.model");
+        let catalogs = std::env::temp_dir().join("wb-no-such-folder");
+        vec![
+            ("core", wb_core::RunDir::open(&catalogs, "none").unwrap_err(), "wb ls"),
+            ("code", wb_code::tree::tree_fingerprint(&tree).unwrap_err(), "cargo fetch"),
+            ("data", rows, "on_bad: skip"),
+            ("hub", repo.unwrap_err(), "the main branch"),
+            ("encoder", "vulcan".parse::<wb_encoder::DeviceConfig>().unwrap_err(), "vulkan"),
+            ("retrieval", "ndgc@10".parse::<wb_retrieval::Metric>().unwrap_err(), "ndcg"),
+            ("bench", wb_bench::BenchmarkConfig::named("codesearchnt").unwrap_err(), "codesearchnet"),
+            ("llm", llm.validate("llm").unwrap_err(), "allow_remote"),
+            ("sql", wb_sql::no_schema("shop", ["shops"].into_iter()), "shops"),
+            ("synth", synth.validate("synth").unwrap_err(), "review=review.jsonl"),
+            ("text2sql", wb_text2sql::Error::failed("none").with_hint("name one"), "name one"),
+            #[cfg(feature = "report")]
+            (
+                "report",
+                wb_report::report(Path::new("no/such/run"), Path::new("out"), &mut |_| {}).unwrap_err(),
+                "wb ls",
+            ),
+        ]
     }
-    None
+
+    #[test]
+    fn hints_of_all_crates_are_found_below_what_was_being_done() {
+        for (name, error, expected) in told() {
+            assert!(error.hint().is_some_and(|hint| hint.contains(expected)), "{name}: {error:?}");
+            let within = error.within("inside");
+            let wrapped = Err::<(), _>(within).context("reading").context("running").unwrap_err();
+            assert!(hint(&wrapped).is_some_and(|hint| hint.contains(expected)), "{name}: {wrapped:#}");
+        }
+    }
 }

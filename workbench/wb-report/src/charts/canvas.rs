@@ -62,8 +62,7 @@ pub struct Picture {
 
 /// Draws a picture of a size without its margin.
 pub fn picture(chart: &str, width: u32, height: u32, draw: impl FnOnce(&Canvas) -> Result<()>) -> Result<Picture> {
-    let failed = |message: String| Error::Chart { chart: chart.to_owned(), message };
-    register_fonts().map_err(|message| failed(message.to_owned()))?;
+    register_fonts().map_err(|message| cannot_draw(chart, message))?;
     let size = (width + 2 * MARGIN, height + 2 * MARGIN);
     let (out_width, out_height) = (size.0 * DENSITY, size.1 * DENSITY);
     let (wide, high) = (out_width * OVERSAMPLING, out_height * OVERSAMPLING);
@@ -72,10 +71,10 @@ pub fn picture(chart: &str, width: u32, height: u32, draw: impl FnOnce(&Canvas) 
         let area = BitMapBackend::with_buffer(&mut pixels, (wide, high)).into_drawing_area();
         let canvas = Canvas { area, chart };
         draw(&canvas)?;
-        canvas.area.present().map_err(|error| failed(error.to_string()))?;
+        canvas.area.present().map_err(|error| cannot_draw(chart, error))?;
     }
     let pixels = averaged(&pixels, out_width as usize, out_height as usize);
-    let png = encode(&pixels, out_width, out_height).map_err(|error| failed(error.to_string()))?;
+    let png = encode(&pixels, out_width, out_height).map_err(|error| cannot_draw(chart, error))?;
     Ok(Picture { png, size })
 }
 
@@ -246,8 +245,12 @@ impl Canvas<'_> {
     }
 
     fn failed(&self, error: impl std::fmt::Display) -> Error {
-        Error::Chart { chart: self.chart.to_owned(), message: error.to_string() }
+        cannot_draw(self.chart, error)
     }
+}
+
+fn cannot_draw(chart: &str, error: impl std::fmt::Display) -> Error {
+    Error::failed(format!("cannot draw the chart `{chart}`: {error}"))
 }
 
 fn pixel(x: f64, y: f64) -> (i32, i32) {

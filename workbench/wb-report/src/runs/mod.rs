@@ -7,7 +7,7 @@ mod records;
 
 use std::path::{Path, PathBuf};
 
-use polars::prelude::{DataFrame, DataType, Expr, PolarsResult, col};
+use polars::prelude::{DataFrame, DataType, Expr, PolarsError, PolarsResult, col};
 use serde::Serialize;
 use wb_core::atomic;
 
@@ -31,20 +31,25 @@ struct RunsPage {
 ///
 /// A part of a run that cannot be read leaves its cells empty; the run's own report says why.
 pub fn index(runs_folder: &Path, out_folder: &Path) -> Result<PathBuf> {
-    let frames = RunFrames::new(&records::read(runs_folder)?).map_err(Error::frame("records"))?;
+    let frames = RunFrames::new(&records::read(runs_folder)?).map_err(not_a_table("records"))?;
     let link = |run: &str| {
         let has_page = out_folder.join(format!("{run}.html")).is_file();
         if has_page { format!("{}.html", address(run)) } else { String::new() }
     };
     let page = RunsPage {
-        runs: list::list(&frames, &link).map_err(Error::frame("runs"))?,
-        leaderboards: leaderboard::leaderboards(&frames, &link).map_err(Error::frame("leaderboards"))?,
-        cards: cards::cards(&frames, &link).map_err(Error::frame("data cards"))?,
-        losses: cards::losses(&frames).map_err(Error::frame("dropped pairs"))?,
+        runs: list::list(&frames, &link).map_err(not_a_table("runs"))?,
+        leaderboards: leaderboard::leaderboards(&frames, &link).map_err(not_a_table("leaderboards"))?,
+        cards: cards::cards(&frames, &link).map_err(not_a_table("data cards"))?,
+        losses: cards::losses(&frames).map_err(not_a_table("dropped pairs"))?,
     };
     let file = out_folder.join("index.html");
     atomic::write(&file, template::render(template::INDEX, &page)?.as_bytes())?;
     Ok(file)
+}
+
+/// Makes errors of a table in memory that could not be made; a defect.
+fn not_a_table(table: &'static str) -> impl Fn(PolarsError) -> Error {
+    move |source| Error::failed(format!("cannot make the table `{table}`")).with_cause(source)
 }
 
 /// The columns of these names.

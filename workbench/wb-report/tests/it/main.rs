@@ -15,7 +15,7 @@ use wb_core::{
     progress::silent,
     records::{journal::StageRecord, outcome::ContestantRole},
 };
-use wb_report::{Error, ReportFiles, index, report};
+use wb_report::{ReportFiles, index, report};
 
 /// A report in a temporary folder.
 struct Made {
@@ -219,7 +219,7 @@ fn what_is_no_run_is_refused() {
     let out = folder.path().join("reports");
     for place in [folder.path().join("nothing"), folder.path().to_owned()] {
         let error = report(&place, &out, &mut silent).unwrap_err();
-        assert!(matches!(error, Error::NotARun { .. }), "{error}");
+        assert!(error.to_string().contains("is not a run folder: "), "{error}");
         assert!(error.hint().is_some());
     }
     assert!(!out.exists());

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use wb_core::{Error as CoreError, atomic, fingerprint::Fingerprint};
+use wb_core::{Error, atomic, fingerprint::Fingerprint};
 
 use super::RankedQuery;
 use crate::Result;
@@ -38,7 +38,7 @@ impl KeptRankings {
         match fs::read(&self.path) {
             Ok(bytes) => Ok(parse(&bytes, positives)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(CoreError::io("read", &self.path)(error).into()),
+            Err(error) => Err(Error::io("read", &self.path)(error)),
         }
     }
 

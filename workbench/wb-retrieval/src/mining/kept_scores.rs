@@ -16,10 +16,13 @@ use std::{
     },
 };
 
-use wb_core::{Error as CoreError, Reranker, fingerprint::text_key};
+use wb_core::{Reranker, fingerprint::text_key};
 
 use super::{MiningTexts, RescoreRequest, Rescorer};
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    error::{cannot_encode, unlike_lengths},
+};
 
 /// Pairs that are scored and written together: some seconds of work.
 const BLOCK: usize = 256;
@@ -48,7 +51,7 @@ impl Kept {
         let Self { scores, file } = self;
         let Some(file) = file else { return Ok(()) };
         let read = file.alone(|file| file.read(scores));
-        Ok(read.map_err(CoreError::io("read", &file.path))?)
+        read.map_err(Error::io("read", &file.path))
     }
 
     /// Keeps scores, in the file after what other processes have added.
@@ -59,7 +62,7 @@ impl Kept {
                 file.read(scores)?;
                 file.append(new.iter().filter(|(key, _)| !scores.contains_key(key)))
             });
-            written.map_err(CoreError::io("write", &file.path))?;
+            written.map_err(Error::io("write", &file.path))?;
         }
         scores.extend(new.iter().copied());
         Ok(())
@@ -84,9 +87,9 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
     /// named by all that decides the scores.
     pub fn open(reranker: R, path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let file = open.map_err(CoreError::io("write", path))?;
+        let file = open.map_err(Error::io("write", path))?;
         let file = ScoreFile { path: path.to_owned(), file, end: 0 };
         let mut kept = Kept { scores: HashMap::new(), file: Some(file) };
         kept.catch_up()?;
@@ -117,11 +120,11 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
 
     /// Scores some pairs of texts, and keeps the scores.
     fn add(&self, kept: &mut Kept, block: &[(u128, (&str, &str))]) -> Result<()> {
-        let failed = |source| Error::Encoder { what: "queries with documents", encoder: self.reranker.name(), source };
+        let failed = |source| cannot_encode("queries with documents", &self.reranker.name(), source);
         let texts: Vec<(&str, &str)> = block.iter().map(|(_, texts)| *texts).collect();
         let scores = self.reranker.score(&texts, &mut |_| {}).map_err(failed)?;
         if scores.len() != block.len() {
-            return Err(Error::Lengths { what: "scores and pairs", given: scores.len(), expected: block.len() });
+            return Err(unlike_lengths("scores and pairs", scores.len(), block.len()));
         }
         let new: Vec<(u128, f32)> = block.iter().zip(scores).map(|((key, _), score)| (*key, score)).collect();
         kept.add(&new)
@@ -149,7 +152,7 @@ impl<R: Reranker> Rescorer for KeptScores<'_, R> {
         }
         for (at, block) in missing.chunks(BLOCK).enumerate() {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(CoreError::data(self.reranker.name(), "was stopped while it scored").into());
+                return Err(Error::data(self.reranker.name(), "was stopped while it scored"));
             }
             // Another process may have scored some of them meanwhile.
             let new: Vec<_> = block.iter().filter(|(key, _)| !kept.scores.contains_key(key)).copied().collect();

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use wb_core::progress::silent;
 
 use super::{Batch, ByteSize, CandidateSource, RankedQuery, Seen};
-use crate::{Error, Result, Retriever, top_k};
+use crate::{Result, Retriever, error::unlike_lengths, top_k};
 
 /// Ranks documents by a retriever's scores. A document without a score above 0 shares no word with the query, and is no
 /// candidate.
@@ -31,7 +31,7 @@ impl CandidateSource for LexicalSearch<'_> {
         let Batch { texts, queries, depth } = batch;
         let (given, expected) = (self.retriever.n_documents(), texts.documents().len());
         if given != expected {
-            return Err(Error::Lengths { what: "documents of the retriever and of the texts", given, expected });
+            return Err(unlike_lengths("documents of the retriever and of the texts", given, expected));
         }
         let scores = self.retriever.scores(&texts.queries()[queries.clone()], &mut silent)?;
         seen(expected)?;

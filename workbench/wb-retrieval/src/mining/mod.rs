@@ -56,7 +56,7 @@ pub use ties::{CutTies, ROUNDING};
 pub use tokens::TokenSearch;
 pub use vectors::{Picked, VectorFile, Vectors};
 
-use crate::{Error, Result};
+use crate::{Error, Result, error::cannot_encode};
 use copies::Copies;
 use rescorer::{Listed, rescore};
 use select::{Allowed, NegativeDraw, ScoreList};
@@ -121,7 +121,7 @@ pub fn mine<'a>(
 ) -> Result<MinedPairs> {
     if config.vectors.is_some() {
         let message = "are those of other weights, and cannot be mined with again during training";
-        return Err(wb_core::Error::value("negatives.vectors", message).into());
+        return Err(Error::value("negatives.vectors", message));
     }
     let texts = MiningTexts::new(pairs, corpus)?;
     let rules = config.rules();
@@ -130,7 +130,7 @@ pub fn mine<'a>(
     let rescore = rescored.as_ref().map(|scores| scores as &dyn Rescorer).or(cross_encoder);
     if config.rescore.is_some() && rescore.is_none() {
         let message = "is named, and none was opened";
-        return Err(wb_core::Error::value("negatives.rescore.cross_encoder", message).into());
+        return Err(Error::value("negatives.rescore.cross_encoder", message));
     }
     let Round { seed, number, stop } = round.into();
     let mining = MiningSetup { round: number, rescore, stop, ..MiningSetup::new(&rules, seed) };
@@ -140,7 +140,7 @@ pub fn mine<'a>(
     }
     let mut encode = |texts: &[&str], side: Side| {
         let vectors = encoder.encode_single_vector(texts, side, progress);
-        vectors.map_err(|source| Error::Encoder { what: side.plural(), encoder: encoder.name(), source })
+        vectors.map_err(|source| cannot_encode(side.plural(), &encoder.name(), source))
     };
     let queries = encode(texts.queries(), Side::Query)?;
     let documents = encode(texts.documents(), Side::Document)?;

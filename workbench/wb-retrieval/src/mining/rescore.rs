@@ -50,20 +50,17 @@ impl Rescored {
         }
         documents.extend(texts.document_ids().iter().zip(0u32..).map(|(id, at)| (*id, at)));
         let mut read = Self::default();
-        let file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+        let file = File::open(path).map_err(Error::io("read", path))?;
         for (line, number) in BufReader::new(file).lines().zip(1..) {
-            let line = line.map_err(wb_core::Error::io("read", path))?;
+            let line = line.map_err(Error::io("read", path))?;
             if line.trim().is_empty() {
                 continue;
             }
-            let line: Line = serde_json::from_str(&line).map_err(|source| Error::Line {
-                path: path.to_path_buf(),
-                line: number,
-                message: "expected an object with `query`, `document` and `score`".to_owned(),
-                source: Some(source),
+            let line: Line = serde_json::from_str(&line).map_err(|source| {
+                Error::at(path, number, "expected an object with `query`, `document` and `score`").with_cause(source)
             })?;
             if !line.score.is_finite() {
-                return Err(Error::line(path, number, format!("score {}, expected a finite number", line.score)));
+                return Err(Error::at(path, number, format!("score {}, expected a finite number", line.score)));
             }
             let (Some(query), Some(document)) =
                 (queries.get(line.query.as_str()), documents.get(line.document.as_str()))
@@ -78,7 +75,7 @@ impl Rescored {
                     "query `{}`, document `{}` has score {} here and {before} above",
                     line.query, line.document, line.score
                 );
-                return Err(Error::line(path, number, message));
+                return Err(Error::at(path, number, message));
             }
         }
         Ok(read)

@@ -72,7 +72,6 @@ pub(super) fn rescore(
 fn no_score(texts: &MiningTexts<'_>, query: usize, document: u32) -> Error {
     let pair = &texts.pairs()[texts.first_pair_of(query)].id;
     let message = format!("no score for the positive `{}`", texts.document_ids()[document as usize]);
-    wb_core::Error::data(format!("rescoring of pair `{pair}`"), message)
+    Error::data(format!("rescoring of pair `{pair}`"), message)
         .with_hint("score each pair's own positive too: margins are measured from it")
-        .into()
 }

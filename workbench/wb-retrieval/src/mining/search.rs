@@ -10,8 +10,9 @@ use rayon::prelude::*;
 
 use super::{Batch, ByteSize, CandidateSource, MiningTexts, RankedQuery, Seen, Vectors};
 use crate::{
-    Error, Result,
-    flat::{LONGEST, search_rows},
+    Result,
+    error::{bad_vector, unlike_lengths},
+    flat::search_rows,
     kernel::dot,
     top_k::{keep_best, key},
 };
@@ -60,7 +61,7 @@ impl Blocks {
                 ByteSize((least - taken).next_multiple_of(1_000_000))
             );
             let hint = format!("negatives.ram={}", ByteSize(least.next_multiple_of(100_000_000)));
-            return Err(wb_core::Error::value("negatives.ram", message).with_hint(hint).into());
+            return Err(wb_core::Error::value("negatives.ram", message).with_hint(hint));
         }
         let free = ram.0 - fixed;
         let fit = |bytes: u64, each: u64, n: usize| ((bytes / each) as usize).clamp(FEWEST, n.max(FEWEST));
@@ -85,7 +86,7 @@ impl<'a> VectorSearch<'a> {
         ];
         for (what, given, expected) in lengths {
             if given != expected && !texts.queries().is_empty() {
-                return Err(Error::Lengths { what, given, expected });
+                return Err(unlike_lengths(what, given, expected));
             }
         }
         Ok(Self { queries: Box::new(queries), documents: Box::new(documents), blocks })
@@ -170,7 +171,7 @@ fn normalize(side: &'static str, rows: &mut [f32], dim: usize, first: usize) -> 
         None
     });
     match wrong {
-        Some(at) => Err(Error::Vector { side, row: first + at, what: "a value that is not finite", limit: LONGEST }),
+        Some(at) => Err(bad_vector(side, first + at, "a value that is not finite")),
         None => Ok(()),
     }
 }

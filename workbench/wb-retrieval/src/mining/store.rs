@@ -6,9 +6,13 @@ use std::{
     path::Path,
 };
 
-use wb_core::{Encoder, Error as CoreError, Progress, Side, publish};
+use wb_core::{Encoder, Error, Progress, Side, publish};
 
-use crate::{Error, Result, npy::NpyHeader};
+use crate::{
+    Result,
+    error::{cannot_encode, unlike_lengths},
+    npy::NpyHeader,
+};
 
 /// Texts that are encoded and written together.
 pub(super) const BLOCK: usize = 4096;
@@ -36,7 +40,7 @@ fn encode_into(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     let header = NpyHeader::new("<f4", &[texts.len(), encoder.dim()]).encode();
-    let (mut file, done) = begin(part, &header, encoder.dim()).map_err(CoreError::io("write", part))?;
+    let (mut file, done) = begin(part, &header, encoder.dim()).map_err(Error::io("write", part))?;
     for (at, block) in texts.chunks(BLOCK).enumerate().skip(done / BLOCK) {
         let before = at * BLOCK;
         let mut within = |part: Progress| {
@@ -45,18 +49,16 @@ fn encode_into(
                     .note(part.note),
             );
         };
-        let vectors = encoder.encode_single_vector(block, side, &mut within).map_err(|source| Error::Encoder {
-            what: side.plural(),
-            encoder: encoder.name(),
-            source,
-        })?;
+        let vectors = encoder
+            .encode_single_vector(block, side, &mut within)
+            .map_err(|source| cannot_encode(side.plural(), &encoder.name(), source))?;
         if vectors.texts() != block.len() {
-            return Err(Error::Lengths { what: "vectors and texts", given: vectors.texts(), expected: block.len() });
+            return Err(unlike_lengths("vectors and texts", vectors.texts(), block.len()));
         }
         let bytes: Vec<u8> = vectors.view().iter().flat_map(|number| number.to_le_bytes()).collect();
-        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(CoreError::io("write", part))?;
+        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(Error::io("write", part))?;
     }
-    Ok(file.sync_all().map_err(CoreError::io("write", part))?)
+    file.sync_all().map_err(Error::io("write", part))
 }
 
 /// The file to go on with, at the row where that is: after the last block but one that is there, because the last may

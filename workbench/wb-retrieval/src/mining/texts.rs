@@ -11,7 +11,7 @@ use std::{
 
 use wb_core::{Document, Pair};
 
-use crate::{Error, Result};
+use crate::{Result, error::too_many};
 
 /// Texts of pairs and of a corpus, by reference.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl<'a> MiningTexts<'a> {
     pub fn new(pairs: &'a [Pair], corpus: &'a [Document]) -> Result<Self> {
         let limit = u32::MAX as usize;
         if pairs.len() + corpus.len() > limit {
-            return Err(Error::TooMany { given: pairs.len() + corpus.len(), limit });
+            return Err(too_many(pairs.len() + corpus.len(), limit));
         }
         let mut documents = Distinct::default();
         let mut document_ids = Vec::new();

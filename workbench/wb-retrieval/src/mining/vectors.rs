@@ -60,16 +60,16 @@ pub struct VectorFile {
 impl VectorFile {
     /// Opens a `.npy` or `.safetensors` file; the latter must hold one tensor of two dimensions.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut file = File::open(path).map_err(wb_core::Error::io("read", path))?;
+        let mut file = File::open(path).map_err(Error::io("read", path))?;
         let (start, shape) = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => npy_header(&mut file, path)?,
             Some("safetensors") => safetensors_header(&mut file, path)?,
             _ => {
-                let error = wb_core::Error::data(path.display().to_string(), "expected a file of vectors");
-                return Err(error.with_hint("files of vectors end in .npy or .safetensors").into());
+                return Err(Error::file(path, "expected a file of vectors")
+                    .with_hint("files of vectors end in .npy or .safetensors"));
             }
         };
-        let size = file.metadata().map_err(wb_core::Error::io("read", path))?.len();
+        let size = file.metadata().map_err(Error::io("read", path))?.len();
         let wanted = shape[0].checked_mul(shape[1]).and_then(|n| n.checked_mul(4)?.checked_add(start));
         if wanted.is_none_or(|wanted| wanted > size) {
             return Err(bad(path, format!("{size} bytes are too few for {} × {} numbers", shape[0], shape[1])));
@@ -93,7 +93,7 @@ impl Vectors for VectorFile {
         let place = self.start + 4 * (rows.start * self.dim) as u64;
         let read = self.file.seek(SeekFrom::Start(place));
         read.and_then(|_| self.file.read_exact(pulp::bytemuck::cast_slice_mut(into)))
-            .map_err(wb_core::Error::io("read", &self.path))?;
+            .map_err(Error::io("read", &self.path))?;
         if cfg!(target_endian = "big") {
             into.iter_mut().for_each(|number| *number = f32::from_bits(u32::from_le(number.to_bits())));
         }
@@ -139,7 +139,7 @@ impl<V: Vectors> Vectors for Picked<V> {
 }
 
 fn bad(path: &Path, message: impl Into<String>) -> Error {
-    wb_core::Error::data(path.display().to_string(), message).into()
+    Error::file(path, message)
 }
 
 /// Limit of the length of a `.safetensors` header: none is so long.

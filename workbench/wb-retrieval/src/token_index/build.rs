@@ -8,7 +8,7 @@ use std::{
 
 use ndarray::Axis;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Error as CoreError, Progress, Seed, atomic, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Error, Progress, Seed, atomic, fingerprint::Fingerprint};
 
 use super::{
     TokenIndexConfig,
@@ -17,7 +17,11 @@ use super::{
     layout::{CENTROIDS, INDEX, Layout, Listed, SegmentEntry},
     open_centroids, segment,
 };
-use crate::{Error, Result, maxsim::check};
+use crate::{
+    Result,
+    error::{too_many, unlike_lengths},
+    maxsim::check,
+};
 
 /// Tokens of the sample whose residuals the buckets are learned from.
 const RESIDUALS: usize = 1 << 15;
@@ -58,16 +62,15 @@ impl TokenIndexBuilder {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self> {
         plan.config.validate("index")?;
-        fs::create_dir_all(folder).map_err(CoreError::io("create", folder))?;
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         if folder.join(INDEX).exists() {
-            return Err(CoreError::data(folder.display().to_string(), "there is an index already")
-                .with_hint("add to it, or take the folder away")
-                .into());
+            return Err(Error::data(folder.display().to_string(), "there is an index already")
+                .with_hint("add to it, or take the folder away"));
         }
         let vectors = sample.view();
         let (n, dim) = vectors.dim();
         if n == 0 || dim == 0 {
-            return Err(CoreError::data("sample of token vectors", "none, expected at least one").into());
+            return Err(Error::data("sample of token vectors", "none, expected at least one"));
         }
         check("document", vectors)?;
         let wanted = plan.config.centroids_for(plan.tokens, n);
@@ -96,9 +99,9 @@ impl TokenIndexBuilder {
             keys.dedup();
             let keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
             let message = format!("its vectors were made with other things: {}", keys.join(", "));
-            return Err(CoreError::data(folder.display().to_string(), message)
-                .with_hint("build an index of its own for them")
-                .into());
+            return Err(
+                Error::data(folder.display().to_string(), message).with_hint("build an index of its own for them")
+            );
         }
         let (centroids, codec) = open_centroids(folder, &layout)?;
         Ok(Self { folder: folder.to_owned(), layout, centroids, codec })
@@ -116,13 +119,13 @@ impl TokenIndexBuilder {
         let tokens = vectors.nrows();
         if vectors.ncols() != self.layout.dim {
             let what = "dimensions of vectors and index";
-            return Err(Error::Lengths { what, given: vectors.ncols(), expected: self.layout.dim });
+            return Err(unlike_lengths(what, vectors.ncols(), self.layout.dim));
         }
         check("document", vectors)?;
         let limit = u32::MAX as usize;
         for given in [self.documents() + documents.texts(), tokens] {
             if given > limit {
-                return Err(Error::TooMany { given, limit });
+                return Err(too_many(given, limit));
             }
         }
         if documents.is_empty() {
@@ -155,9 +158,9 @@ impl TokenIndexBuilder {
     }
 
     fn commit(&self, layout: &Layout) -> Result<()> {
-        let text = serde_json::to_string_pretty(layout)
-            .map_err(|error| CoreError::data("index of tokens", error.to_string()))?;
-        Ok(atomic::write(&self.folder.join(INDEX), text.as_bytes())?)
+        let text =
+            serde_json::to_string_pretty(layout).map_err(|error| Error::data("index of tokens", error.to_string()))?;
+        atomic::write(&self.folder.join(INDEX), text.as_bytes())
     }
 }
 

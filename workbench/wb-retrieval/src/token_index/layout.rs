@@ -16,7 +16,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, fingerprint::Fingerprint};
+use wb_core::{Error, fingerprint::Fingerprint, run_dir};
 
 use super::{
     codec::{Codec, bytes_of},
@@ -82,11 +82,10 @@ impl Layout {
     /// Reads `index.json`, and refuses what this version cannot have written.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(INDEX);
-        let bytes = std::fs::read(&path).map_err(CoreError::io("read", &path))?;
-        let refuse = |message: String| CoreError::data(path.display().to_string(), message);
-        let layout: Self = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
+        let refuse = |message: String| Error::file(&path, message);
+        let layout: Self = run_dir::read_json(&path)?;
         if layout.version != VERSION {
-            return Err(refuse(format!("version {}, expected {VERSION}", layout.version)).into());
+            return Err(refuse(format!("version {}, expected {VERSION}", layout.version)));
         }
         layout.config.validate("config")?;
         let fits = layout.centroids_file.bytes == (layout.centroids * layout.dim * 4) as u64
@@ -94,7 +93,7 @@ impl Layout {
             && layout.dim > 0
             && layout.segments.iter().all(|segment| segment.file.bytes == layout.segment_bytes(segment));
         if !fits {
-            return Err(refuse("lengths of files do not fit the numbers of documents and tokens".to_owned()).into());
+            return Err(refuse("lengths of files do not fit the numbers of documents and tokens".to_owned()));
         }
         Ok(layout)
     }

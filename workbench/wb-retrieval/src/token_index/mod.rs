@@ -25,9 +25,9 @@ use std::{collections::BTreeMap, path::Path};
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
-use wb_core::{Embeddings, Error as CoreError, Hit, Progress, Ranking, Seed};
+use wb_core::{Embeddings, Error, Hit, Progress, Ranking, Seed};
 
-use crate::{Error, Result, inner_product::inner_products, maxsim::check};
+use crate::{Result, error::unlike_lengths, inner_product::inner_products, maxsim::check};
 use centroids::Centroids;
 use codec::Codec;
 use layout::{CENTROIDS, Layout};
@@ -109,7 +109,7 @@ impl TokenIndex {
     ) -> Result<Vec<Ranking>> {
         if queries.dim() != self.dim() {
             let given = queries.dim();
-            return Err(Error::Lengths { what: "dimensions of queries and index", given, expected: self.dim() });
+            return Err(unlike_lengths("dimensions of queries and index", given, self.dim()));
         }
         check("query", queries.view())?;
         let mut rankings = Vec::with_capacity(queries.texts());
@@ -164,10 +164,9 @@ fn open_centroids(folder: &Path, layout: &Layout) -> Result<(Centroids, Codec)> 
     let numbers = bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     let place = || folder.join(layout::INDEX).display().to_string();
     let vectors = Array2::from_shape_vec((layout.centroids, layout.dim), numbers)
-        .map_err(|error| CoreError::data(place(), error.to_string()))?;
-    let codec = layout
-        .codec()
-        .ok_or_else(|| CoreError::data(place(), "the number of buckets does not fit the bits".to_owned()))?;
+        .map_err(|error| Error::data(place(), error.to_string()))?;
+    let codec =
+        layout.codec().ok_or_else(|| Error::data(place(), "the number of buckets does not fit the bits".to_owned()))?;
     Ok((Centroids::from_vectors(vectors, Seed(layout.seed)), codec))
 }
 

@@ -3,7 +3,7 @@
 use std::{ops::Range, path::Path, sync::Arc};
 
 use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
-use wb_core::{Embeddings, Error as CoreError, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Error, fingerprint::Fingerprint};
 
 use super::{
     codec,
@@ -29,7 +29,7 @@ impl Segment {
         let residual = (places[6] - places[5]).checked_div(entry.tokens).unwrap_or(0);
         let segment = Self { bytes, places, residual, documents: entry.documents, first };
         segment.check(entry.tokens).map_err(|what| {
-            CoreError::data(folder.join(&entry.name).display().to_string(), format!("{what} do not fit each other"))
+            Error::data(folder.join(&entry.name).display().to_string(), format!("{what} do not fit each other"))
         })?;
         Ok(segment)
     }
@@ -139,20 +139,20 @@ pub(super) fn bytes(layout: &Layout, rows: &Embeddings, codes: &[u32], scales: &
 pub(super) fn mapped(folder: &Path, name: &str, listed: &Listed) -> Result<OwnedBytes> {
     let path = folder.join(name);
     let place = || path.display().to_string();
-    let found = std::fs::metadata(&path).map_err(CoreError::io("read", &path))?.len();
+    let found = std::fs::metadata(&path).map_err(Error::io("read", &path))?.len();
     let again = "build the index again, or put the file back";
     if found != listed.bytes {
         let message = format!("{found} bytes, expected {}", listed.bytes);
-        return Err(CoreError::data(place(), message).with_hint(again).into());
+        return Err(Error::data(place(), message).with_hint(again));
     }
     let hash = Fingerprint::of_file(&path)?;
     if hash != listed.blake3 {
         let message = format!("its hash is {}, expected {}", hash.short(), listed.blake3.short());
-        return Err(CoreError::data(place(), message).with_hint(again).into());
+        return Err(Error::data(place(), message).with_hint(again));
     }
     let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
-    let folder = MmapDirectory::open(folder).map_err(|error| CoreError::io("open", folder)(other(&error)))?;
-    let file = folder.get_file_handle(Path::new(name)).map_err(|error| CoreError::io("map", &path)(other(&error)))?;
+    let folder = MmapDirectory::open(folder).map_err(|error| Error::io("open", folder)(other(&error)))?;
+    let file = folder.get_file_handle(Path::new(name)).map_err(|error| Error::io("map", &path)(other(&error)))?;
     let length = listed.bytes as usize;
-    Ok(Arc::clone(&file).read_bytes(0..length).map_err(CoreError::io("map", &path))?)
+    Arc::clone(&file).read_bytes(0..length).map_err(Error::io("map", &path))
 }

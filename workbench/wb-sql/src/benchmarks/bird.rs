@@ -72,7 +72,7 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let questions: Vec<Question> = entries::values(&questions_path, WHAT)?;
     if questions.is_empty() {
         let place = questions_path.display().to_string();
-        return Err(Error::data(place, "there are no questions").with_hint(WHAT).into());
+        return Err(Error::data(place, "there are no questions").with_hint(WHAT));
     }
     let predicted = predicted(path, &questions, &questions_path)?;
     let root = submission.databases.map_or_else(|| folder.join("dev_databases"), Path::to_path_buf);
@@ -121,15 +121,15 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
     let mut numbers: Vec<(u64, usize)> = Vec::new();
     let mut lines: HashMap<u64, usize> = HashMap::new();
     for JsonEntry { line, value: (key, prediction) } in &members {
-        let refused = |message: String| Error::data(format!("{}:{line}", path.display()), message).with_hint(hint());
+        let refused = |message: String| Error::at(path, line, message).with_hint(hint());
         let number: u64 = key.parse().map_err(|_| refused(format!("the key `{key}` is no number")))?;
         if let Some(first) = lines.insert(number, *line) {
-            return Err(refused(format!("the key `{key}` is there twice, first on line {first}")).into());
+            return Err(refused(format!("the key `{key}` is there twice, first on line {first}")));
         }
         if !prediction.is_string() {
             let message = format!("the prediction `{key}` is {prediction}, expected a text");
             let hint = format!("\"\" is a prediction of nothing, which counts as wrong; {PREDICTIONS}");
-            return Err(Error::data(format!("{}:{line}", path.display()), message).with_hint(hint).into());
+            return Err(Error::at(path, line, message).with_hint(hint));
         }
         numbers.push((number, *line));
     }
@@ -142,7 +142,7 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
     check_count(path, members.len(), "predictions", &expected)?;
     if let Some(pair) = numbers.windows(2).find(|pair| pair[0].0 > pair[1].0) {
         let message = format!("the key `{}` stands behind `{}`", pair[1].0, pair[0].0);
-        return Err(Error::data(format!("{}:{}", path.display(), pair[1].1), message).with_hint(hint()).into());
+        return Err(Error::data(format!("{}:{}", path.display(), pair[1].1), message).with_hint(hint()));
     }
     let entries: Vec<&Json> = members.iter().map(|JsonEntry { value: (_, prediction), .. }| prediction).collect();
     for (at, (entry, question)) in entries.iter().zip(questions).enumerate() {
@@ -150,7 +150,7 @@ fn predicted(path: &Path, questions: &[Question], questions_path: &Path) -> Resu
         if let Some(db_id) = db_id.filter(|db_id| *db_id != question.db_id) {
             let place = format!("{}: entry {at}", path.display());
             let message = format!("the database is `{db_id}`, but the question asks `{}`", question.db_id);
-            return Err(Error::data(place, message).with_hint(hint()).into());
+            return Err(Error::data(place, message).with_hint(hint()));
         }
     }
     Ok(entries.into_iter().map(prediction).collect())

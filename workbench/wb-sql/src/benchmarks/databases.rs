@@ -78,7 +78,7 @@ impl QuestionDatabases {
             return Ok(());
         }
         let message = format!("none of the databases of the questions is there ({})", self.shown());
-        Err(Refused::data(root.display().to_string(), message).with_hint(what).into())
+        Err(Refused::data(root.display().to_string(), message).with_hint(what))
     }
 
     /// Some of the ids that are missing.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use wb_core::Error;
+use wb_core::{Error, error::json_message};
 
 use super::files;
 use crate::Result;
@@ -28,7 +28,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<JsonEntr
     let mut entries = Vec::new();
     while !reader.ends(array)? {
         if array && !entries.is_empty() && !reader.skips(',') {
-            return Err(reader.error(0, 0, "expected `,` or `]` behind an entry").into());
+            return Err(reader.error(0, 0, "expected `,` or `]` behind an entry"));
         }
         entries.push(reader.entry()?);
     }
@@ -53,22 +53,22 @@ pub fn members<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<JsonE
     let text = files::read(path, what)?;
     let mut reader = Reader { path, what, text: &text, at: 0, counted: 0, lines: 1 };
     if !reader.skips('{') {
-        return Err(reader.error(0, 0, "expected an object, `{`").into());
+        return Err(reader.error(0, 0, "expected an object, `{`"));
     }
     let mut members = Vec::new();
     while !reader.skips('}') {
         if !members.is_empty() && !reader.skips(',') {
-            return Err(reader.error(0, 0, "expected `,` or `}` behind a member").into());
+            return Err(reader.error(0, 0, "expected `,` or `}` behind a member"));
         }
         let JsonEntry { line, value: key } = reader.entry::<String>()?;
         if !reader.skips(':') {
-            return Err(reader.error(0, 0, "expected `:` behind a key").into());
+            return Err(reader.error(0, 0, "expected `:` behind a key"));
         }
         members.push(JsonEntry { line, value: (key, reader.entry::<T>()?.value) });
     }
     reader.skip_space();
     if reader.at < text.len() {
-        return Err(reader.error(0, 0, "expected nothing behind the object").into());
+        return Err(reader.error(0, 0, "expected nothing behind the object"));
     }
     Ok(members)
 }
@@ -103,8 +103,8 @@ impl Reader<'_> {
         self.skip_space();
         let nothing_left = self.at == self.text.len();
         match (array, ended, nothing_left) {
-            (true, true, false) => Err(self.error(0, 0, "expected nothing behind the array").into()),
-            (true, false, true) => Err(self.error(0, 0, "the array is not closed").into()),
+            (true, true, false) => Err(self.error(0, 0, "expected nothing behind the array")),
+            (true, false, true) => Err(self.error(0, 0, "the array is not closed")),
             _ => Ok(nothing_left),
         }
     }
@@ -120,12 +120,8 @@ impl Reader<'_> {
                 self.at += stream.byte_offset();
                 Ok(JsonEntry { line, value })
             }
-            Some(Err(error)) => {
-                let message = error.to_string();
-                let message = message.split(" at line ").next().unwrap_or_default();
-                Err(self.error(error.line().saturating_sub(1), error.column(), message).into())
-            }
-            None => Err(self.error(0, 0, "the file ends too soon").into()),
+            Some(Err(error)) => Err(self.error(error.line().saturating_sub(1), error.column(), &json_message(&error))),
+            None => Err(self.error(0, 0, "the file ends too soon")),
         }
     }
 

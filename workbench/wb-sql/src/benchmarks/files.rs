@@ -13,13 +13,13 @@ use crate::Result;
 /// A file's text, without a byte order mark. `what` says what it should be, where it is not there.
 pub fn read(path: &Path, what: &str) -> Result<String> {
     let bytes = fs::read(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::data(path.display().to_string(), "there is no such file").with_hint(what),
+        ErrorKind::NotFound => Error::file(path, "there is no such file").with_hint(what),
         _ => Error::io("read", path)(error),
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count();
-        Error::data(format!("{}:{line}", path.display()), "not UTF-8").with_hint("save the file as UTF-8")
+        Error::at(path, line, "not UTF-8").with_hint("save the file as UTF-8")
     })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
@@ -30,7 +30,7 @@ pub fn folder(path: &Path, what: &str) -> Result<()> {
         return Ok(());
     }
     let message = if path.exists() { "not a folder" } else { "there is no such folder" };
-    Err(Error::data(path.display().to_string(), message).with_hint(what).into())
+    Err(Error::file(path, message).with_hint(what))
 }
 
 /// Refuses a file that could not be written when all is done: told before anything is judged. Folders on its way that
@@ -38,13 +38,13 @@ pub fn folder(path: &Path, what: &str) -> Result<()> {
 pub fn writable(path: &Path) -> Result<()> {
     let hint = "--json OUT is a file that will be written, or replaced";
     if path.is_dir() {
-        return Err(Error::data(path.display().to_string(), "a folder, not a file").with_hint(hint).into());
+        return Err(Error::file(path, "a folder, not a file").with_hint(hint));
     }
     let above = path.ancestors().skip(1).find(|above| above.as_os_str().is_empty() || above.exists());
     let above = above.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !above.is_dir() {
         let message = format!("cannot be written: {} is not a folder", above.display());
-        return Err(Error::data(path.display().to_string(), message).with_hint(hint).into());
+        return Err(Error::file(path, message).with_hint(hint));
     }
     let probe = wb_core::atomic::temporary_name(&above.join("wb"));
     fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(Error::io("write in", above))?;

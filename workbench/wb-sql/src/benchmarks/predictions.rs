@@ -65,7 +65,7 @@ pub fn read(path: &Path, expected: &ExpectedPredictions<'_>) -> Result<Predictio
                 .map(|near| format!("did you mean `{near}`?"))
                 .or_else(|| Some("a line is SQL, or SQL TAB db_id; nothing else may stand behind a tab".to_owned())),
         };
-        return Err(Error::Data { place, message: format!("the database is `{named}`, but {of}"), hint }.into());
+        return Err(Error::data(place, format!("the database is `{named}`, but {of}")).with_hint_if(hint));
     }
     Ok(PredictionLines { all, cut })
 }
@@ -86,5 +86,5 @@ pub fn counted(path: &Path, found: usize, unit: &str, expected: &ExpectedPredict
         ),
     };
     let message = format!("{found} {unit}, but {} has {} {of}", expected.questions.display(), expected.count);
-    Err(Error::data(path.display().to_string(), message).with_hint(hint).into())
+    Err(Error::file(path, message).with_hint(hint))
 }

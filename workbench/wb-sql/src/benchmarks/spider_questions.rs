@@ -66,16 +66,13 @@ impl SpiderQuestions {
         let is_sql = path.extension().is_some_and(|ending| ending == "sql" || ending == "txt");
         let all = if is_sql { gold_lines(&path)? } else { from_json(&path)? };
         if all.is_empty() {
-            return Err(Error::data(path.display().to_string(), "there are no questions").with_hint(WHAT).into());
+            return Err(Error::file(&path, "there are no questions").with_hint(WHAT));
         }
         for question in &all {
             if !schemas.has(&question.db_id) {
-                return Err(Error::Data {
-                    place: format!("{}:{}", path.display(), question.line),
-                    message: format!("{} has no database `{}`", tables.display(), question.db_id),
-                    hint: suggest::hint(&question.db_id, schemas.ids()),
-                }
-                .into());
+                let message = format!("{} has no database `{}`", tables.display(), question.db_id);
+                return Err(Error::at(&path, question.line, message)
+                    .with_hint_if(suggest::hint(&question.db_id, schemas.ids())));
             }
         }
         Ok(SpiderQuestions { path, all })
@@ -90,14 +87,14 @@ fn from_json(path: &Path) -> Result<Vec<SpiderQuestion>> {
         if !gold.exists() {
             let place = format!("{}:{}", path.display(), first.line);
             let hint = format!("a gold query stands under `query`, or in {} as SQL TAB db_id", gold.display());
-            return Err(Error::data(place, "a question without a gold query").with_hint(hint).into());
+            return Err(Error::data(place, "a question without a gold query").with_hint(hint));
         }
         beside = gold_lines(&gold)?;
         if beside.len() != entries.len() {
             let message =
                 format!("{} gold queries, but {} has {} questions", beside.len(), path.display(), entries.len());
             let hint = format!("one line of SQL TAB db_id for each question of {}, in its order", path.display());
-            return Err(Error::data(gold.display().to_string(), message).with_hint(hint).into());
+            return Err(Error::data(gold.display().to_string(), message).with_hint(hint));
         }
         for (line, entry) in beside.iter().zip(&entries) {
             let (named, asked) = (&line.db_id, &entry.value.db_id);
@@ -106,7 +103,7 @@ fn from_json(path: &Path) -> Result<Vec<SpiderQuestion>> {
                 let message =
                     format!("the database is `{named}`, but {}:{} asks `{asked}`", path.display(), entry.line);
                 let hint = format!("gold queries stand in the order of {}", path.display());
-                return Err(Error::data(place, message).with_hint(hint).into());
+                return Err(Error::data(place, message).with_hint(hint));
             }
         }
     }
@@ -129,7 +126,7 @@ fn gold_lines(path: &Path) -> Result<Vec<SpiderQuestion>> {
         }
         ref fields => {
             let message = format!("{} fields, expected SQL TAB db_id", fields.len());
-            Err(Error::data(format!("{}:{}", path.display(), at + 1), message).into())
+            Err(Error::data(format!("{}:{}", path.display(), at + 1), message))
         }
     };
     lines.map(question).collect()

@@ -111,7 +111,7 @@ fn rows(dataset: &Path, read: Option<&[Json]>) -> Result<Vec<Row>> {
         }
     };
     if rows.is_empty() {
-        return Err(Error::data(dataset.display().to_string(), "there are no rows").with_hint(WHAT).into());
+        return Err(Error::data(dataset.display().to_string(), "there are no rows").with_hint(WHAT));
     }
     Ok(rows)
 }

@@ -107,6 +107,10 @@ fn schemas_that_are_wrong_say_how() {
         "schema `d`: a foreign key names column 7, but there are 2"
     );
     let schemas = load(&of(r#"[0, "c"]"#, "")).unwrap();
-    assert_eq!(schemas.get("x").unwrap_err().to_string(), "no schema for the database `x`; did you mean `d`?");
+    let error = schemas.get("x").unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.hint()),
+        ("no schema for the database `x`", Some("did you mean `d`?"))
+    );
     assert_eq!(schemas.get("d").unwrap().columns("t").collect::<Vec<_>>(), ["c"]);
 }

@@ -1,8 +1,8 @@
-//! What keeps statements from being judged at all; what a statement does wrong is an outcome, not an error.
+//! Errors that keep statements from being judged at all; what a statement does wrong is an outcome, not an error.
 
 use std::path::PathBuf;
 
-/// What can go wrong around the execution of statements.
+/// An error around the execution of statements.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A worker could not be started, or did not say that it is ready.
@@ -10,7 +10,7 @@ pub enum Error {
     Start {
         /// The command.
         command: String,
-        /// What happened.
+        /// Description of the event.
         what: String,
     },
     /// Bytes between parent and worker that are none of the protocol's.
@@ -19,9 +19,9 @@ pub enum Error {
     /// A file or folder.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Answer of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -32,10 +32,7 @@ pub enum Error {
     #[error("{0}: no file whose name contains `.sqlite`")]
     NoDatabase(PathBuf),
     /// A database that was not closed: its latest changes stand beside it, where judging does not read them.
-    #[error(
-        "{database}: its latest changes are not in it but in {log}; open it once with what wrote it, or with \
-         `sqlite3 {database} 'PRAGMA wal_checkpoint(TRUNCATE)'`, which puts them in"
-    )]
+    #[error("{database}: its latest changes are not in it but in {log}")]
     Unmerged {
         /// The database.
         database: PathBuf,
@@ -45,6 +42,20 @@ pub enum Error {
     /// A path that is no UTF-8, which SQLite cannot open by its address.
     #[error("{0}: the path of a database must be UTF-8")]
     Path(PathBuf),
+}
+
+impl From<Error> for wb_core::Error {
+    fn from(error: Error) -> Self {
+        let told = Self::failed(error.to_string());
+        match error {
+            Error::Io { source, .. } | Error::Pipe(source) => told.with_cause(source),
+            // Or opened once with what wrote it.
+            Error::Unmerged { database, .. } => {
+                told.with_hint(format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", database.display()))
+            }
+            _ => told,
+        }
+    }
 }
 
 /// The result of this module.

@@ -9,7 +9,10 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::SchemaError;
+use crate::{
+    Error, Result,
+    error::{no_schema, no_schemas, no_such_index},
+};
 
 /// A column, a table or `*` of one [`DatabaseSchema`]. Equal names are equal numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,7 +84,7 @@ impl DatabaseSchema {
     ///
     /// The published evaluator takes tables and columns from the SQLite file and keys from `tables.json`; in Spider's
     /// files both agree.
-    pub fn new(db_id: &str, tables: &[(String, Vec<String>)], keys: &[ForeignKey]) -> Result<Self, SchemaError> {
+    pub fn new(db_id: &str, tables: &[(String, Vec<String>)], keys: &[ForeignKey]) -> Result<Self> {
         let classes = classes(keys).into_iter().map(|class| class.into_iter().map(Some).collect());
         Self::build(db_id, tables, classes)
     }
@@ -91,7 +94,7 @@ impl DatabaseSchema {
         db_id: &str,
         tables: &[(String, Vec<String>)],
         classes: impl Iterator<Item = Vec<Option<(usize, usize)>>>,
-    ) -> Result<Self, SchemaError> {
+    ) -> Result<Self> {
         let mut schema = Interner::default();
         // Labels as the source makes them, since it compares parts of them: up to a dot, without the end.
         let label = |table: &str, column: &str| format!("__{}.{}__", table.to_lowercase(), column.to_lowercase());
@@ -114,13 +117,9 @@ impl DatabaseSchema {
                 of.filter_map(|name| Some((name.clone(), *schema.written.get(&format!("{table}.{name}"))?))).collect();
             columns.insert(table, of);
         }
-        let index = |what, index: usize, count| SchemaError::Index {
-            db_id: db_id.to_owned(),
-            what,
-            index: i64::try_from(index).unwrap_or(i64::MAX),
-            count,
-        };
-        let labeled = |member: Option<(usize, usize)>| {
+        let index =
+            |what, index: usize, count| no_such_index(db_id, what, i64::try_from(index).unwrap_or(i64::MAX), count);
+        let labeled = |member: Option<(usize, usize)>| -> Result<String> {
             let Some((table, column)) = member else { return Ok(ALL.to_owned()) };
             let (name, columns) =
                 tables.get(table).ok_or_else(|| index("a foreign key names table", table, tables.len()))?;
@@ -129,7 +128,7 @@ impl DatabaseSchema {
             Ok(label(name, column))
         };
         for class in classes {
-            let members = class.into_iter().map(labeled).collect::<Result<Vec<_>, _>>()?;
+            let members = class.into_iter().map(labeled).collect::<Result<Vec<_>>>()?;
             let members: Vec<Name> = members.into_iter().map(|text| schema.intern(text)).collect();
             for &member in &members {
                 schema.labels[member.index()].class = members.first().copied();
@@ -264,26 +263,21 @@ struct Entry {
 
 impl DatabaseSchemas {
     /// Reads Spider's `tables.json` (or BIRD's, which has the same shape).
-    pub fn load(path: &Path) -> Result<Self, SchemaError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| SchemaError::Read { path: path.to_owned(), source })?;
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
         Self::parse(path, &text)
     }
 
     /// Schemas out of a text that was read from `path`.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, SchemaError> {
-        let entries: Vec<Entry> =
-            serde_json::from_str(text).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
+    pub fn parse(path: &Path, text: &str) -> Result<Self> {
+        let entries: Vec<Entry> = serde_json::from_str(text).map_err(|source| no_schemas(path, source))?;
         let schemas = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), (entry.checked()?, OnceLock::new()))));
-        Ok(Self { schemas: schemas.collect::<Result<_, SchemaError>>()? })
+        Ok(Self { schemas: schemas.collect::<Result<_>>()? })
     }
 
     /// The schema of `db_id`.
-    pub fn get(&self, db_id: &str) -> Result<&DatabaseSchema, SchemaError> {
-        let (checked, schema) = self.schemas.get(db_id).ok_or_else(|| SchemaError::Unknown {
-            db_id: db_id.to_owned(),
-            hint: wb_core::suggest::hint(db_id, self.ids()),
-        })?;
+    pub fn get(&self, db_id: &str) -> Result<&DatabaseSchema> {
+        let (checked, schema) = self.schemas.get(db_id).ok_or_else(|| no_schema(db_id, self.ids()))?;
         match schema.get() {
             Some(schema) => Ok(schema),
             None => {
@@ -313,13 +307,13 @@ struct Checked {
 }
 
 impl Checked {
-    fn schema(&self) -> Result<DatabaseSchema, SchemaError> {
+    fn schema(&self) -> Result<DatabaseSchema> {
         DatabaseSchema::build(&self.db_id, &self.tables, self.classes.iter().cloned())
     }
 }
 
 impl Entry {
-    fn checked(self) -> Result<Checked, SchemaError> {
+    fn checked(self) -> Result<Checked> {
         let mut tables: Vec<(String, Vec<String>)> =
             self.table_names_original.into_iter().map(|name| (name, Vec::new())).collect();
         let count = tables.len();
@@ -332,14 +326,14 @@ impl Entry {
             };
             let Some((_, columns)) = tables.get_mut(index) else {
                 let what = "a column is of table";
-                return Err(SchemaError::Index { db_id: self.db_id, what, index: table, count });
+                return Err(no_such_index(&self.db_id, what, table, count));
             };
             places.push(Some((index, columns.len())));
             columns.push(column);
         }
         if let Some(&index) = self.foreign_keys.iter().flatten().find(|&&column| column >= places.len()) {
             let (what, index) = ("a foreign key names column", i64::try_from(index).unwrap_or(i64::MAX));
-            return Err(SchemaError::Index { db_id: self.db_id, what, index, count: places.len() });
+            return Err(no_such_index(&self.db_id, what, index, places.len()));
         }
         let classes = classes(&self.foreign_keys).into_iter();
         let classes = classes.map(|class| class.into_iter().map(|column| places[column]).collect()).collect();

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
+use wb_core::{Error, Progress, Seed, fingerprint::Fingerprint};
 use wb_llm::{Answer, Ask, Reply, SamplingConfig, neutral::BREAK};
 
 pub use embed::{EmbedText, EmbedTexts};
@@ -68,7 +68,7 @@ impl AnnotateConfig {
             if !(least..=most).contains(&value) {
                 let expected =
                     if most == usize::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
-                return Err(CoreError::value(format!("{key}.{name}"), format!("got {value}, expected {expected}")));
+                return Err(Error::value(format!("{key}.{name}"), format!("got {value}, expected {expected}")));
             }
         }
         // Fewer cannot hold a summary, keywords and questions.

@@ -50,7 +50,7 @@ pub fn assign(config: &SynthConfig, catalog: &TaskCatalog, snippets: &[Snippet],
     for snippet in snippets {
         if !ids.insert(&snippet.id) {
             let place = format!("snippet {}", snippet.id);
-            return Err(wb_core::Error::data(place, "the id stands there twice, expected unique ids").into());
+            return Err(wb_core::Error::data(place, "the id stands there twice, expected unique ids"));
         }
     }
     let mut fit = Vec::with_capacity(snippets.len());

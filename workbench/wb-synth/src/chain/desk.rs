@@ -42,7 +42,7 @@ impl<'a> Desk<'a> {
             })?;
             if portion.len() != questions.len() {
                 let what = format!("{} replies to {} questions", portion.len(), questions.len());
-                return Err(wb_llm::Error::Engine(what).into());
+                return Err(wb_core::Error::failed(what));
             }
             for (question, reply) in questions.iter().zip(&portion) {
                 self.account.add(question, reply);

@@ -91,7 +91,7 @@ pub(super) fn calibrate(
     for (line, gold) in &golds {
         if gold.label > 2 {
             let place = format!("{}:{line}", path.display());
-            return Err(Error::data(place, format!("label {}, expected 0, 1 or 2", gold.label)).into());
+            return Err(Error::data(place, format!("label {}, expected 0, 1 or 2", gold.label)));
         }
         match places.get(&gold.task) {
             Some(task) => asked.push((*line, gold, *task)),

@@ -137,10 +137,12 @@ pub(crate) fn run_some(
         assigned.items = (0..most).map(|at| assigned.items[at * all / most].clone()).collect();
     }
     if assigned.items.is_empty() {
-        return Err(Error::Empty {
-            what: format!("none of {} snippets suits a task: {}", snippets.len(), reasons(&assigned.unfit)),
-            hint: Some("look at `synth.languages`, `synth.snippet_chars` and `synth.tasks`".into()),
-        });
+        return Err(Error::failed(format!(
+            "none of {} snippets suits a task: {}",
+            snippets.len(),
+            reasons(&assigned.unfit)
+        ))
+        .with_hint("look at `synth.languages`, `synth.snippet_chars` and `synth.tasks`"));
     }
     counts.items = assigned.items.len() as u64;
     for item in &assigned.items {

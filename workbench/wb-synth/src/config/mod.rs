@@ -120,10 +120,10 @@ impl SynthConfig {
                 .with_hint(format!("review: {0}, or on the command line review={0}", path.display())));
         }
         if self.items == Some(0) {
-            return bad("items", "0, expected at least 1, or null for one item a snippet".into());
+            return bad("items", "got 0, expected at least 1, or null for one item a snippet".into());
         }
         if !(1..=64).contains(&self.candidates) {
-            return bad("candidates", format!("{}, expected 1 to 64", self.candidates));
+            return bad("candidates", format!("got {}, expected 1 to 64", self.candidates));
         }
         if self.languages.is_empty() {
             return bad("languages", "empty, expected at least one language with its weight".into());
@@ -131,7 +131,7 @@ impl SynthConfig {
         for (name, weight) in &self.languages {
             languages::check(name, &format!("{key}.languages.{name}"), "an unknown language")?;
             if !(weight.is_finite() && *weight > 0.0) {
-                return bad(&format!("languages.{name}"), format!("{weight}, expected a weight above 0"));
+                return bad(&format!("languages.{name}"), format!("got {weight}, expected a weight above 0"));
             }
         }
         let [least, most] = self.snippet_chars;

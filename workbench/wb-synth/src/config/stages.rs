@@ -89,7 +89,7 @@ impl JudgeConfig {
         if self.keep.is_empty() || self.keep.iter().any(|label| *label > 2) {
             return Err(Error::value(
                 format!("{key}.keep"),
-                format!("{:?}, expected labels among 0, 1 and 2", self.keep),
+                format!("got {:?}, expected labels among 0, 1 and 2", self.keep),
             ));
         }
         Ok(())
@@ -129,13 +129,13 @@ impl SelectConfig {
             return bad("chars", format!("[{least}, {most}], expected at least one character, and the smaller first"));
         }
         if self.near != 0.0 && !(0.3..=1.0).contains(&self.near) {
-            return bad("near", format!("{}, expected 0 for off, or 0.3 to 1", self.near));
+            return bad("near", format!("got {}, expected 0 for off, or 0.3 to 1", self.near));
         }
         if self.per_item == 0 {
-            return bad("per_item", "0, expected at least 1".into());
+            return bad("per_item", "got 0, expected at least 1".into());
         }
         if self.per_kind == Some(0) {
-            return bad("per_kind", "0, expected at least 1, or null for all".into());
+            return bad("per_kind", "got 0, expected at least 1, or null for all".into());
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl NegativesConfig {
         self.sampling().validate(key, 1)?;
         match self.per_pair {
             1..=32 => Ok(()),
-            n => Err(Error::value(format!("{key}.per_pair"), format!("{n}, expected 1 to 32"))),
+            n => Err(Error::value(format!("{key}.per_pair"), format!("got {n}, expected 1 to 32"))),
         }
     }
 }
@@ -216,7 +216,7 @@ impl BrainstormConfig {
         self.sampling().validate(key, 1)?;
         match self.per_kind {
             1..=32 => Ok(()),
-            n => Err(Error::value(format!("{key}.per_kind"), format!("{n}, expected 1 to 32"))),
+            n => Err(Error::value(format!("{key}.per_kind"), format!("got {n}, expected 1 to 32"))),
         }
     }
 }

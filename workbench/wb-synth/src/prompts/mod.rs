@@ -17,7 +17,7 @@ pub use words::{LABELS, judge_system, judge_user, label_meaning};
 use crate::{
     Error, Result,
     config::FewShotConfig,
-    tasks::{ChosenTask, Step, StepOutput, TaskCatalog},
+    tasks::{ChosenTask, Step, StepOutput, TaskCatalog, VARIABLES},
 };
 
 /// Version of all words in this folder: a change of them is another recipe.
@@ -167,7 +167,8 @@ fn template(task: &str, step: usize) -> String {
 }
 
 fn failed(task: &str, step: usize, error: &minijinja::Error) -> Error {
-    Error::Prompt { task: task.to_owned(), step: step + 1, message: format!("{error:#}") }
+    Error::failed(format!("{task}, step {}: {error:#}", step + 1))
+        .with_hint(format!("variables of a prompt: {}", VARIABLES.join(", ")))
 }
 
 /// The schema of a step's answer, in keywords that every server enforces.

@@ -87,11 +87,7 @@ pub fn page(
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let failed = |error: minijinja::Error| Error::Prompt {
-        task: "the review page".into(),
-        step: 1,
-        message: format!("{error:#}"),
-    };
+    let failed = |error: minijinja::Error| Error::failed(format!("the review page: {error:#}"));
     let template = environment.template_from_str(include_str!("../../templates/review.html")).map_err(failed)?;
     let page = Page { rows, all: pairs.len(), makers, earlier, nonce: nonce.short() };
     template.render(Value::from(Serde(&page))).map_err(failed)

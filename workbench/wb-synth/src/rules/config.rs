@@ -108,17 +108,20 @@ impl RulesConfig {
         }
         for (name, number, least) in [("per_snippet", self.per_snippet, 1), ("chain", self.chain, 1)] {
             if number < least || number > 100 {
-                return value(name, format!("{number}, expected {least} to 100"));
+                return value(name, format!("got {number}, expected {least} to 100"));
             }
         }
         if self.pairs_per_task == Some(0) {
-            return value("pairs_per_task", "0, expected at least 1, or null for all".to_owned());
+            return value("pairs_per_task", "got 0, expected at least 1, or null for all".to_owned());
         }
         if let Some(at) = (1..self.tasks.len()).find(|at| self.tasks[..*at].contains(&self.tasks[*at])) {
             return value("tasks", format!("{} stands there twice", self.tasks[at].as_str()));
         }
         if self.min_chars > self.max_chars {
-            return value("min_chars", format!("{}, expected at most max_chars ({})", self.min_chars, self.max_chars));
+            return value(
+                "min_chars",
+                format!("got {}, expected at most max_chars ({})", self.min_chars, self.max_chars),
+            );
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, Seed};
+use wb_core::{Error, Seed};
 
 use crate::Snippet;
 
@@ -26,15 +26,15 @@ impl DrawConfig {
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         for (name, value) in [("per_group", self.per_group), ("total", self.total)] {
             if value == Some(0) {
-                return Err(CoreError::value(format!("{key}.{name}"), "got 0, expected 1 or more, or null for all"));
+                return Err(Error::value(format!("{key}.{name}"), "got 0, expected 1 or more, or null for all"));
             }
         }
         if self.buckets.first() == Some(&0) || !self.buckets.is_sorted_by(|a, b| a < b) {
             let message = format!("got {:?}, expected numbers from 1 that ascend", self.buckets);
-            return Err(CoreError::value(format!("{key}.buckets"), message));
+            return Err(Error::value(format!("{key}.buckets"), message));
         }
         if !self.buckets.is_empty() && self.total.is_none() {
-            return Err(CoreError::value(format!("{key}.total"), "got none, expected a number to share among buckets"));
+            return Err(Error::value(format!("{key}.total"), "got none, expected a number to share among buckets"));
         }
         Ok(())
     }

@@ -7,7 +7,6 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::Error as CoreError;
 
 use super::{
     Error, Result,
@@ -61,12 +60,12 @@ impl TextFile {
 
     /// The text; nothing where the file is left out or bad, which `take` has been told.
     pub(super) fn read(&self, max_bytes: u64, take: &mut Take<'_>) -> Result<Option<String>> {
-        let size = fs::metadata(&self.absolute).map_err(CoreError::io("read", &self.absolute))?.len();
+        let size = fs::metadata(&self.absolute).map_err(Error::io("read", &self.absolute))?.len();
         if size > max_bytes {
             take.leave_out("file over max_file_bytes", 1);
             return Ok(None);
         }
-        let bytes = fs::read(&self.absolute).map_err(CoreError::io("read", &self.absolute))?;
+        let bytes = fs::read(&self.absolute).map_err(Error::io("read", &self.absolute))?;
         take.file();
         match self.text(bytes) {
             Ok(text) => Ok(Some(text)),
@@ -94,15 +93,15 @@ impl TextFile {
 /// The files of a path that end in one of `endings` (with their dot, in any case), in the order of their relative
 /// paths; hidden files and folders aside, links to folders not followed. A file that is named is taken whatever its ending.
 pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result<Vec<TextFile>> {
-    if !fs::metadata(path).map_err(CoreError::io("read", path))?.is_dir() {
+    if !fs::metadata(path).map_err(Error::io("read", path))?.is_dir() {
         let relative = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![TextFile { relative, absolute: path.to_owned() }]);
     }
     let (mut files, mut others) = (Vec::new(), 0);
     let mut folders = vec![(path.to_owned(), String::new())];
     while let Some((folder, below)) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(CoreError::io("read", &folder))? {
-            let entry = entry.map_err(CoreError::io("read", &folder))?;
+        for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
+            let entry = entry.map_err(Error::io("read", &folder))?;
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
                 take.leave_out("path that is not UTF-8", 1);
@@ -112,7 +111,7 @@ pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result
                 continue;
             }
             let relative = format!("{below}{name}");
-            if entry.file_type().map_err(CoreError::io("read", entry.path()))?.is_dir() {
+            if entry.file_type().map_err(Error::io("read", entry.path()))?.is_dir() {
                 folders.push((entry.path(), format!("{relative}/")));
             } else if endings.iter().any(|ending| name.to_ascii_lowercase().ends_with(ending)) {
                 files.push(TextFile { relative, absolute: entry.path() });
@@ -122,10 +121,12 @@ pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result
         }
     }
     if files.is_empty() {
-        return Err(Error::Empty {
-            what: format!("{}: no file ends in {} ({others} others are there)", path.display(), endings.join(", ")),
-            hint: Some("check `path:`".into()),
-        });
+        return Err(Error::failed(format!(
+            "{}: no file ends in {} ({others} others are there)",
+            path.display(),
+            endings.join(", ")
+        ))
+        .with_hint("check `path:`"));
     }
     take.leave_out("file of another kind", others);
     files.sort_unstable();
@@ -135,10 +136,10 @@ pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result
 /// Refuses a path that is not given and a size of 0.
 pub(super) fn validate(path: &Path, max_file_bytes: u64, key: &str) -> wb_core::Result<()> {
     if path.as_os_str().is_empty() {
-        return Err(CoreError::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
+        return Err(Error::value(format!("{key}.path"), "got nothing, expected a file or a folder"));
     }
     if max_file_bytes == 0 {
-        return Err(CoreError::value(format!("{key}.max_file_bytes"), "got 0, expected 1 or more"));
+        return Err(Error::value(format!("{key}.max_file_bytes"), "got 0, expected 1 or more"));
     }
     Ok(())
 }

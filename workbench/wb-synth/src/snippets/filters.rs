@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::{Language, canonical_name};
-use wb_core::Error as CoreError;
+use wb_core::Error;
 use wb_data::text::folded_hash;
 
 use super::tokens::TokenRule;
@@ -48,7 +48,7 @@ impl Default for FiltersConfig {
 impl FiltersConfig {
     /// Refuses limits that leave nothing.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        let wrong = |name: &str, message: String| Err(CoreError::value(format!("{key}.{name}"), message));
+        let wrong = |name: &str, message: String| Err(Error::value(format!("{key}.{name}"), message));
         if self.max_chars < self.min_chars.max(1) {
             return wrong(
                 "max_chars",

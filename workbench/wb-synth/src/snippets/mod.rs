@@ -20,10 +20,10 @@ mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, Progress, Seed, fingerprint::Fingerprint};
-pub use wb_data::{Error, Result};
+use wb_core::{Error, Progress, Seed, fingerprint::Fingerprint};
 use wb_data::{OnBad, Tolerance, sources::MAX_BAD_SHARE};
 
 pub use code_files::FileSnippets;
@@ -113,7 +113,7 @@ impl SnippetsConfig {
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.sources.is_empty() {
             let message = "got none, expected at least one, for example `- tree: { files: { path: src } }`";
-            return Err(CoreError::value(format!("{key}.sources"), message));
+            return Err(Error::value(format!("{key}.sources"), message));
         }
         for (at, source) in self.sources.iter().enumerate() {
             let source = source.source();
@@ -210,10 +210,8 @@ pub fn read(
             .map(|(reason, count)| format!("{reason}: {count}"))
             .collect();
         let found: u64 = card.sources.iter().map(|source| source.snippets).sum();
-        return Err(Error::Empty {
-            what: format!("no snippet is left of {found} ({})", reasons.join(", ")),
-            hint: Some("`filters: { min_chars: ... }` is 200 unless set".into()),
-        });
+        return Err(Error::failed(format!("no snippet is left of {found} ({})", reasons.join(", ")))
+            .with_hint("`filters: { min_chars: ... }` is 200 unless set"));
     }
     count(&mut card, &kept, &config.draw);
     Ok(SnippetSet { snippets: kept.into_iter().map(|(snippet, _)| snippet).collect(), card })

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wb_code::canonical_name;
-use wb_core::{Error as CoreError, Progress};
+use wb_core::{Error, Progress};
 use wb_data::sources::{
     HubFiles, Mapped,
     texts::{TextFields, TextFiles, each_text},
@@ -52,8 +52,8 @@ impl SnippetSource for RecordSnippets {
 
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         match (&self.path, &self.hub) {
-            (Some(_), Some(_)) => return Err(CoreError::value(key, "got `path` and `hub`, expected one of them")),
-            (None, None) => return Err(CoreError::value(key, "got neither `path` nor `hub`, expected one of them")),
+            (Some(_), Some(_)) => return Err(Error::value(key, "got `path` and `hub`, expected one of them")),
+            (None, None) => return Err(Error::value(key, "got neither `path` nor `hub`, expected one of them")),
             (None, Some(hub)) => hub.validate(&format!("{key}.hub"))?,
             (Some(_), None) => {}
         }
@@ -65,7 +65,7 @@ impl SnippetSource for RecordSnippets {
         let files = match (&self.path, &self.hub) {
             (Some(path), _) => TextFiles::Path(path),
             (None, Some(hub)) => TextFiles::Hub(hub),
-            (None, None) => return Err(CoreError::value("records", "got neither `path` nor `hub`").into()),
+            (None, None) => return Err(Error::value("records", "got neither `path` nor `hub`")),
         };
         let mut give = |mapped| {
             match mapped {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::{ChunkKind, TreeConfig, TreeFile, TreeFiles, chunks, tree_files};
-use wb_core::{Error as CoreError, Origin, Progress};
+use wb_core::{Error, Origin, Progress};
 
 use super::{
     Result,
@@ -66,10 +66,10 @@ impl SnippetSource for TreeSnippets {
         self.files.validate(&format!("{key}.files"))?;
         if self.units.is_empty() {
             let message = "got none, expected `file`, `function` or `class`";
-            return Err(CoreError::value(format!("{key}.units"), message));
+            return Err(Error::value(format!("{key}.units"), message));
         }
         if let Some(at) = (1..self.units.len()).find(|at| self.units[..*at].contains(&self.units[*at])) {
-            return Err(CoreError::value(format!("{key}.units"), format!("{:?} stands there twice", self.units[at])));
+            return Err(Error::value(format!("{key}.units"), format!("{:?} stands there twice", self.units[at])));
         }
         self.cut.validate(&format!("{key}.cut"))
     }

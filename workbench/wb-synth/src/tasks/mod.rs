@@ -66,11 +66,7 @@ impl TaskCatalog {
                 let known: Vec<String> = self.tasks.iter().map(ChosenTask::name).collect();
                 if let Some(name) = names.iter().find(|name| !known.contains(name)) {
                     let hint = suggest::hint(name, known.iter().map(String::as_str));
-                    let error = Error::value(format!("{key}.only"), format!("no task `{name}`"));
-                    return Err(match hint {
-                        Some(hint) => error.with_hint(hint),
-                        None => error,
-                    });
+                    return Err(Error::value(format!("{key}.only"), format!("no task `{name}`")).with_hint_if(hint));
                 }
                 self.tasks.retain(|task| names.contains(&task.name()));
             }

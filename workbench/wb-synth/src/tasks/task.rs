@@ -125,7 +125,7 @@ impl TaskFile {
     pub fn validate(&self, path: &Path) -> Result<()> {
         let bad = |at: String, message: String| Err(Error::data(format!("{}: {at}", path.display()), message));
         if self.version != 1 {
-            return bad("version".into(), format!("{}, expected 1", self.version));
+            return bad("version".into(), format!("got {}, expected 1", self.version));
         }
         let mut ids = BTreeSet::new();
         for task in &self.tasks {

@@ -62,7 +62,7 @@ impl Ask for Scripted {
             let mut memory = self.memory.lock().unwrap();
             if !memory.contains_key(&key) {
                 if self.asked.load(Ordering::Relaxed) >= self.stop_after {
-                    return Err(Error::Interrupted);
+                    return Err(Error::Stopped);
                 }
                 self.asked.fetch_add(1, Ordering::Relaxed);
                 self.questions.lock().unwrap().push(questions[at].clone());

@@ -1,8 +1,9 @@
 //! Documents by their positions in an index.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use wb_core::run_dir::read_json;
 
 use super::ExampleDocument;
 use crate::{Error, Result};
@@ -54,8 +55,8 @@ impl CorpusMap {
     ///
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::data(path, None, error.to_string()))?;
-        Ok(wb_core::atomic::write(path, &text)?)
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::file(path, error.to_string()))?;
+        wb_core::atomic::write(path, &text)
     }
 
     /// Reads a map and checks it against the number of vectors.
@@ -64,18 +65,15 @@ impl CorpusMap {
     ///
     /// If it is no map, a position is not where it belongs, or there are more or fewer than `vectors`.
     pub fn read(path: &Path, vectors: usize) -> Result<Self> {
-        let bytes = fs::read(path).map_err(Error::io(path))?;
-        let map: Self = serde_json::from_slice(&bytes).map_err(|error| {
-            let place = format!("{}:{}", error.line(), error.column());
-            Error::data(path, Some(place), format!("{error}; expected a list of position, id, db_id and text"))
-        })?;
+        let map: Self = read_json(path)
+            .map_err(|error: Error| error.with_hint("a list of position, id, db_id and text is expected"))?;
         if let Some((at, entry)) = map.entries.iter().enumerate().find(|(at, entry)| entry.position != *at) {
             let what = format!("position {}, expected {at}", entry.position);
-            return Err(Error::data(path, Some(format!("entry {at}")), what));
+            return Err(Error::at(path, format!("entry {at}"), what));
         }
         if map.entries.len() != vectors {
             let what = format!("{} entries, but the index has {vectors} vectors", map.entries.len());
-            return Err(Error::data(path, None, what));
+            return Err(Error::file(path, what));
         }
         Ok(map)
     }

@@ -4,6 +4,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_core::run_dir::read_json;
 
 use wb_sql::{
     Compat,
@@ -60,7 +61,7 @@ impl TextFormat {
         if self.context || self.question || self.sql || self.form {
             return Ok(());
         }
-        Err(wb_core::Error::value(key, "context, question, sql and form are all false, expected one of them at least"))
+        Err(Error::value(key, "context, question, sql and form are all false, expected one of them at least"))
     }
 
     /// The text of a document.
@@ -129,10 +130,10 @@ pub fn training(
             false => rows(questions)?,
         };
         for (at, row) in all.into_iter().enumerate() {
-            let place = || Some(format!("entry {at}"));
+            let place = || format!("entry {at}");
             check(questions, place, &row.db_id, &row.query, catalogs)?;
             if row.question.trim().is_empty() {
-                return Err(Error::data(questions, place(), "the question is empty, expected a text"));
+                return Err(Error::at(questions, place(), "the question is empty, expected a text"));
             }
             *known.entry((row.db_id.clone(), plain(&row.query))).or_default() += 1;
             let (question, sql) = (Some(row.question), row.query);
@@ -140,13 +141,13 @@ pub fn training(
         }
     }
     let Some(gold) = gold else { return Ok(training) };
-    let text = fs::read_to_string(gold).map_err(Error::io(gold))?;
+    let text = fs::read_to_string(gold).map_err(Error::io("read", gold))?;
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let place = || Some((at + 1).to_string());
+        let place = || (at + 1).to_string();
         let (sql, db_id) = line
             .trim()
             .rsplit_once('\t')
-            .ok_or_else(|| Error::data(gold, place(), "there is no tab, expected `SQL TAB db_id`"))?;
+            .ok_or_else(|| Error::at(gold, place(), "there is no tab, expected `SQL TAB db_id`"))?;
         check(gold, place, db_id, sql, catalogs)?;
         if let Some(count) = known.get_mut(&(db_id.to_owned(), plain(sql))).filter(|count| **count > 0) {
             *count -= 1;
@@ -178,27 +179,25 @@ pub struct DatabaseQuestion {
 /// With file and entry, as [`training`] has them.
 pub fn asked(path: &Path, catalogs: &Catalogs) -> Result<Vec<DatabaseQuestion>> {
     let rows = rows(path)?.into_iter().enumerate().map(|(at, row)| {
-        check(path, || Some(format!("entry {at}")), &row.db_id, &row.query, catalogs)?;
+        check(path, || format!("entry {at}"), &row.db_id, &row.query, catalogs)?;
         Ok(DatabaseQuestion { db_id: row.db_id, question: row.question, gold: row.query })
     });
     rows.collect()
 }
 
 fn rows(path: &Path) -> Result<Vec<QuestionRow>> {
-    let bytes = fs::read(path).map_err(Error::io(path))?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let place = format!("{}:{}", error.line(), error.column());
-        let what =
-            format!("{error}; expected a list of objects with `db_id`, `question` or `SpiderQuestion`, and `query`");
-        Error::data(path, Some(place), what)
-    })
+    let hint = "a list of objects with `db_id`, `question` or `SpiderQuestion`, and `query` is expected";
+    read_json(path).map_err(|error| error.with_hint(hint))
 }
 
-fn check(path: &Path, place: impl Fn() -> Option<String>, db_id: &str, sql: &str, catalogs: &Catalogs) -> Result<()> {
+fn check(path: &Path, place: impl Fn() -> String, db_id: &str, sql: &str, catalogs: &Catalogs) -> Result<()> {
     if sql.trim().is_empty() {
-        return Err(Error::data(path, place(), "the query is empty, expected SQL"));
+        return Err(Error::at(path, place(), "the query is empty, expected SQL"));
     }
-    catalogs.get(db_id.trim()).map(|_| ()).map_err(|error| Error::data(path, place(), error.to_string()))
+    catalogs
+        .get(db_id.trim())
+        .map(|_| ())
+        .map_err(|error| Error::at(path, place(), error.to_string()).with_hint_if(error.hint()))
 }
 
 /// A query without case, white space and `;`.

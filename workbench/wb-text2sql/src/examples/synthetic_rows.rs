@@ -80,18 +80,18 @@ pub(super) fn pairs(path: &Path, positive: &TextFormat) -> Result<Vec<Pair>> {
         }
     };
     if rows.is_empty() {
-        return Err(Error::data(path, None, "there are no rows"));
+        return Err(Error::file(path, "there are no rows"));
     }
     Ok(rows.into_iter().zip(1..).map(pair).collect())
 }
 
 fn read(path: &Path) -> Result<Vec<Row>> {
     if path.extension().is_none_or(|ending| ending != "parquet") {
-        return Ok(entries::values(path, WHAT)?);
+        return entries::values(path, WHAT);
     }
     let rows = wb_data::parquet_rows(path, &["sql_prompt", "sql_context", "sql"])?;
     let typed = |(row, at): (&Value, usize)| {
-        Row::deserialize(row).map_err(|error| Error::data(path, Some(format!("row {at}")), format!("{error}; {WHAT}")))
+        Row::deserialize(row).map_err(|error| Error::at(path, format!("row {at}"), format!("{error}; {WHAT}")))
     };
     rows.iter().zip(1..).map(typed).collect()
 }

@@ -35,7 +35,7 @@ impl TrainingFiles {
     /// If there is none.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.questions.is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.questions"), "is empty, expected one file at least"));
+            return Err(Error::value(format!("{key}.questions"), "is empty, expected one file at least"));
         }
         Ok(())
     }
@@ -86,11 +86,11 @@ impl ExamplesConfig {
         let is_rows = synthetic_rows::is_rows(&self.path);
         if is_rows && self.training != TrainingFiles::default() {
             let message = "names files of a folder, but `path` is a file of rows";
-            return Err(wb_core::Error::value(format!("{key}.training"), message));
+            return Err(Error::value(format!("{key}.training"), message));
         }
         if is_rows && self.positive.form {
             let message = "got true, but a file of rows has no schemas to read queries with, expected false";
-            return Err(wb_core::Error::value(format!("{key}.positive.form"), message));
+            return Err(Error::value(format!("{key}.positive.form"), message));
         }
         self.training.validate(&format!("{key}.training"))?;
         self.positive.validate(&format!("{key}.positive"))
@@ -125,7 +125,7 @@ impl ExamplesConfig {
         let pairs: Vec<Pair> = with.map(|one| self.pair(one, &catalogs)).collect::<Result<_>>()?;
         if pairs.is_empty() {
             let place = self.training.questions.first().map(|file| self.path.join(file)).unwrap_or_default();
-            return Err(Error::data(place, None, "there is no question, expected examples to train with"));
+            return Err(Error::file(&place, "there is no question, expected examples to train with"));
         }
         let without = (examples.len() - pairs.len()) as u64;
         Ok((pairs, without))

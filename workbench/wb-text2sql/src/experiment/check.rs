@@ -17,7 +17,7 @@ pub fn check_files(config: &RagConfig) -> Result<Prompt> {
         if !file.is_file() {
             let hint = "rag.questions and rag.training name files in rag.dataset; the defaults are those of Spider";
             let missing = wb_core::Error::data(file.display().to_string(), "there is no such file").with_hint(hint);
-            return Err(missing.into());
+            return Err(missing);
         }
     }
     let path = match &config.generator {

@@ -92,13 +92,13 @@ impl Index {
             }
         }
         let vectors = distinct(texts, embed, progress)?;
-        fs::create_dir_all(folder).map_err(wb_core::Error::io("make", folder))?;
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         // Gone first: while the other files change, nothing says what they are made of.
         if note.exists() {
             wb_core::atomic::remove_file(&note)?;
         }
         let index = FlatIp::new(vectors.ncols(), vectors.iter().copied().collect())?;
-        index.write(&folder.join(INDEX_NAME)).map_err(|error| Error::from(error).within("cannot write the index"))?;
+        index.write(&folder.join(INDEX_NAME)).map_err(|error| error.within("cannot write the index"))?;
         CorpusMap::new(examples.iter().zip(texts.iter().cloned())).write(&folder.join(MAP_NAME))?;
         write_texts(&folder.join(ARRAY_NAME), texts.iter().map(String::as_str))?;
         write_json(&note, &made_of)?;
@@ -109,7 +109,7 @@ impl Index {
 const SAME_TRAINING: &str = "an index of the very same `rag.training` is needed";
 
 fn wrong(path: &Path, message: String, hint: &str) -> Error {
-    wb_core::Error::data(path.display().to_string(), message).with_hint(hint).into()
+    Error::file(path, message).with_hint(hint)
 }
 
 /// The row of each example, by the ids of a map.

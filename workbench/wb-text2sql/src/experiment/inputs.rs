@@ -60,11 +60,11 @@ impl RagInputs {
         let read = config.training.read(folder, &mut catalogs);
         let read = read.map_err(|error| error.within("cannot read the examples: `rag.training`"))?;
         if read.documents.is_empty() {
-            return Err(Error::data(folder, None, "its training split has no example to retrieve"));
+            return Err(Error::file(folder, "its training split has no example to retrieve"));
         }
         let all = examples::asked(&folder.join(&config.questions), &catalogs)?;
         if all.is_empty() {
-            return Err(Error::data(folder.join(&config.questions), None, "there are no questions"));
+            return Err(Error::file(&folder.join(&config.questions), "there are no questions"));
         }
         let places = places(config.sample, all.len(), seed);
         let asked: Vec<DatabaseQuestion> = places.iter().map(|&at| all[at].clone()).collect();

@@ -97,7 +97,7 @@ impl RagExperiment<'_> {
             GeneratorChoice::Model(config) => {
                 let Some(LanguageModel { ask, .. }) = self.model else {
                     let message = "asks a language model, and there is none";
-                    return Err(wb_core::Error::value("rag.generator", message).into());
+                    return Err(wb_core::Error::value("rag.generator", message));
                 };
                 let Self { prompt, inputs, pool, seed, .. } = *self;
                 let questions = &self.config.questions;
@@ -135,14 +135,14 @@ impl RagExperiment<'_> {
         });
         let predicted = predicted.collect::<Result<Vec<_>>>()?;
         let judge = ExecutionJudge::new(self.pool.clone(), self.judge_options());
-        Ok(judged::judge(&predicted, &judge, self.config.compat, progress)?)
+        judged::judge(&predicted, &judge, self.config.compat, progress)
     }
 
     /// `SQL TAB db_id` lines, which `wb bench spider --predictions` reads.
     fn write_predictions(&self, arm: &str, answered: &[AnsweredQuery]) -> Result<()> {
         let asked = self.inputs.asked.iter().zip(answered);
         let lines: String = asked.map(|(asked, answered)| format!("{}\t{}\n", answered.sql, asked.db_id)).collect();
-        Ok(atomic::write(&self.out.join(format!("predictions-{arm}.sql")), lines.as_bytes())?)
+        atomic::write(&self.out.join(format!("predictions-{arm}.sql")), lines.as_bytes())
     }
 
     /// Sentences on what is measured.

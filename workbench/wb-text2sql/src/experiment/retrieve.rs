@@ -100,7 +100,7 @@ impl Retrieval<'_> {
         let Self { retriever, inputs, out, .. } = *self;
         let Some(OpenEncoder { encoder, run }) = self.encoder else {
             let key = format!("rag.retrievers: {}", retriever.name());
-            return Err(wb_core::Error::value(key, "an encoder that was not opened").into());
+            return Err(Error::value(key, "an encoder that was not opened"));
         };
         let of = encoder.fingerprint();
         let of_run = run.map(|run| format!(" of run {run}")).unwrap_or_default();
@@ -188,7 +188,7 @@ fn scored(
     };
     let [queries, documents] =
         [(Side::Query, &queries), (Side::Document, &documents)].map(|(side, numbers)| Chosen { side, numbers });
-    Ok(scorer.scores(queries, documents, found)?)
+    scorer.scores(queries, documents, found)
 }
 
 /// Vectors of length 1, so that their inner product is the cosine.
@@ -199,6 +199,7 @@ fn vectors(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Array2<f32>> {
     let embedded = encoder.encode(texts, side, progress);
-    let embedded = embedded.map_err(|source| Error::Encoder { name: encoder.name(), source })?;
+    let embedded =
+        embedded.map_err(|source| Error::failed(format!("encoder {} failed", encoder.name())).with_cause(source))?;
     Ok(embedded.normalized().into_inner())
 }

@@ -91,10 +91,10 @@ impl PredictConfig {
     /// For no examples, and for a weight that is negative or no number.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.top_k == 0 {
-            return Err(wb_core::Error::value(format!("{key}.top_k"), "found 0, expected at least 1"));
+            return Err(wb_core::Error::value(format!("{key}.top_k"), "got 0, expected at least 1"));
         }
         if !self.retrieval_weight.is_finite() || self.retrieval_weight < 0.0 {
-            let what = format!("found {}, expected 0 or more", self.retrieval_weight);
+            let what = format!("got {}, expected 0 or more", self.retrieval_weight);
             return Err(wb_core::Error::value(format!("{key}.retrieval_weight"), what));
         }
         Ok(())

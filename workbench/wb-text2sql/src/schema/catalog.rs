@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use wb_sql::{
-    SchemaError,
+    no_schema, no_schemas,
     spider::{DatabaseSchema, Name},
 };
 
@@ -95,9 +95,8 @@ impl Catalogs {
     ///
     /// If it cannot be read, or an entry numbers a table or column that it does not have.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(Error::io(path))?;
-        let entries: Vec<SchemaEntry> =
-            serde_json::from_slice(&bytes).map_err(|source| SchemaError::Json { path: path.to_owned(), source })?;
+        let bytes = fs::read(path).map_err(Error::io("read", path))?;
+        let entries: Vec<SchemaEntry> = serde_json::from_slice(&bytes).map_err(|source| no_schemas(path, source))?;
         let catalogs = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), entry.catalog()?)));
         Ok(Self(catalogs.collect::<Result<_>>()?))
     }
@@ -126,8 +125,7 @@ impl Catalogs {
     ///
     /// If there is none.
     pub fn get(&self, db_id: &str) -> Result<&SchemaCatalog> {
-        let hint = || wb_core::suggest::hint(db_id, self.0.keys().map(String::as_str));
-        self.0.get(db_id).ok_or_else(|| SchemaError::Unknown { db_id: db_id.to_owned(), hint: hint() }.into())
+        self.0.get(db_id).ok_or_else(|| no_schema(db_id, self.0.keys().map(String::as_str)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use wb_sql::{SchemaError, spider::DatabaseSchema};
+use wb_sql::{no_such_index, spider::DatabaseSchema};
 
 use super::{CatalogColumn, CatalogTable, ColumnKind, SchemaCatalog};
 use crate::{Result, words::name_stems};
@@ -40,7 +40,7 @@ impl SchemaEntry {
     ///
     /// If the entry numbers a table or column that it does not have.
     pub fn catalog(self) -> Result<SchemaCatalog> {
-        let index = |what, index: i64, count| SchemaError::Index { db_id: self.db_id.clone(), what, index, count };
+        let index = |what, index: i64, count| no_such_index(&self.db_id, what, index, count);
         let words = |table: usize| self.table_names.get(table).unwrap_or(&self.table_names_original[table]);
         let mut tables: Vec<CatalogTable> = (0..self.table_names_original.len())
             .map(|at| CatalogTable {
@@ -60,7 +60,7 @@ impl SchemaEntry {
             };
             let Some(of) = tables.get_mut(table) else {
                 let table = i64::try_from(table).unwrap_or(i64::MAX);
-                return Err(index("a column is of table", table, self.table_names_original.len()).into());
+                return Err(index("a column is of table", table, self.table_names_original.len()));
             };
             places.push(Some((raw.len(), (table, of.columns.len()))));
             of.columns.push(raw.len());

@@ -375,7 +375,7 @@ pub struct Doctor {
 
 /// A device by its name; where there is none of that name, with the nearest one.
 fn device(name: &str) -> Result<DeviceConfig, String> {
-    name.parse().map_err(|error: wb_encoder::Error| match error.hint() {
+    name.parse().map_err(|error: wb_core::Error| match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     })

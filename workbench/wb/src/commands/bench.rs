@@ -95,7 +95,7 @@ fn one_of_sql(names: &[String]) -> Result<Option<SqlBenchmark>> {
         if let Some(name) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
             let all = NAMES.into_iter().chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
             let hint = suggest::hint(name, all);
-            return Err(Error::Unknown { kind: "benchmark", name: name.clone(), hint }.into());
+            return Err(Error::unknown("benchmark", name.clone()).with_hint_if(hint).into());
         }
         return Ok(None);
     };
@@ -142,7 +142,10 @@ fn list(arguments: &args::Bench) -> Result<End> {
 fn documents(arguments: &args::Bench) -> Result<Option<Documents>> {
     let (Some(embed), Some(annotations)) = (&arguments.embed, &arguments.annotations) else { return Ok(None) };
     let Some(embed) = EmbedText::ALL.into_iter().find(|one| one.as_str() == embed) else {
-        bail!("--embed {embed}: expected code, annotation, both or concat")
+        let near = suggest::nearest(embed, EmbedText::ALL.iter().map(|one| one.as_str()));
+        return Err(Error::data(format!("--embed {embed}"), "expected code, annotation, both or concat")
+            .with_hint_if(near.map(|near| format!("did you mean `{near}`?")))
+            .into());
     };
     Documents::load(&DocumentsConfig { embed, annotations: annotations.clone() }).map(Some)
 }

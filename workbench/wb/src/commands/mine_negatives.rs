@@ -1,6 +1,7 @@
 //! `wb mine-negatives`: hard negatives for training pairs, with an account, an estimate of false ones, and a page.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use wb_core::Error;
 use wb_pipeline::{
     data, encoder,
     mine::{self, Extras, Out},
@@ -23,10 +24,9 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
     let out = arguments.out.as_deref().map(|path| Out::new(path, &arguments.format, arguments.scores)).transpose()?;
     let config = experiment.negatives.clone().unwrap_or_default();
     if config.include_positives && !out.as_ref().is_some_and(Out::keeps_order) {
-        bail!(
-            "negatives.include_positives makes rankings with positives in them, which are no negatives to train on: \
-             write them with --out FILE.jsonl --format n-tuple"
-        );
+        let what =
+            "negatives.include_positives makes rankings with positives in them, which are no negatives to train on";
+        return Err(Error::failed(what).with_hint("--out mined.jsonl --format n-tuple").into());
     }
     experiment.check_encoder_to_mine_with(&config)?;
     experiment::prepare(&experiment, &overridden, &["data.", "encoder.", "negatives."])?;

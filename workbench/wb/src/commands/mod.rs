@@ -78,7 +78,7 @@ fn data(arguments: DataArguments) -> Result<End> {
 fn unless_stopped(result: Result<()>) -> Result<End> {
     match result {
         Ok(()) => Ok(End::Done),
-        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_llm::Error::Interrupted))) => {
+        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_core::Error::Stopped))) => {
             crate::output::note("stopped; the same command goes on from what was answered");
             Ok(End::Interrupted)
         }

@@ -1,7 +1,7 @@
 //! `wb report`: the HTML page and PNGs of a run.
 
 use anyhow::Result;
-use wb_core::RunDir;
+use wb_core::{Error, RunDir};
 use wb_pipeline::pages;
 
 use super::{End, open};
@@ -21,9 +21,9 @@ pub fn report(arguments: &args::Report) -> Result<End> {
     for name in &named {
         let run = RunDir::open(&places.runs, name)?;
         let Some(page) = pages::run(run.folder(), &places.reports, &mut |p| bars.report(p))? else {
-            anyhow::bail!(
-                "this wb was built without the feature `report`; cargo install --path workbench/wb builds it with reports"
-            );
+            return Err(Error::failed("this wb was built without the feature `report`")
+                .with_hint("cargo install --path workbench/wb")
+                .into());
         };
         bars.finish();
         output::line(page.display().to_string());

@@ -8,7 +8,7 @@ pub fn error(error: &anyhow::Error) {
     let mut last = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
-        // Transparent wrappers say the same thing again.
+        // Errors of libraries may say the same thing again.
         if text != last {
             note(format!("  cause: {text}"));
             last = text;

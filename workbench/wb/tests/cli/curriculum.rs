@@ -82,6 +82,7 @@ fn names_and_lengths_that_do_not_fit_are_refused() {
     exit 2
     err: error: cannot load staged.yaml
     err:   cause: override `train.refresh={}`: train.refresh: pairs are mined in memory, and `data.streaming` keeps them on the disk
+    err:   hint: train.refresh=null
     ");
     insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"]), @r"
     exit 2

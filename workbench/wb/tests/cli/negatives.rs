@@ -326,6 +326,7 @@ fn impossible_negatives_are_refused() {
     insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.csv"]].concat()), @r"
     exit 2
     err: error: --out mined.csv: expected a name that ends in .parquet or .jsonl
+    err:   hint: --out mined.parquet
     ");
     insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["--out", "mined.jsonl", "--format", "triples"]].concat()), @r"
     exit 2
@@ -333,7 +334,8 @@ fn impossible_negatives_are_refused() {
     ");
     insta::assert_snapshot!(sandbox.refuses(&[&MINE[..], &["negatives.include_positives=true"]].concat()), @r"
     exit 2
-    err: error: negatives.include_positives makes rankings with positives in them, which are no negatives to train on: write them with --out FILE.jsonl --format n-tuple
+    err: error: negatives.include_positives makes rankings with positives in them, which are no negatives to train on
+    err:   hint: --out mined.jsonl --format n-tuple
     ");
     insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "negatives={}"]), @r"
     exit 2

@@ -193,10 +193,10 @@ fn impossible_values_are_refused_before_anything_is_written() {
       hint: 20 suits cosines, 1 dot products; it is the inverse of a temperature
     7:29: data.split.test: got 1.5, expected a share from 0 to less than 1
     15:25: train.optimizer.adamw.learning_rate: got -0.01, expected a number above 0
-    9:32: encoder.model.static_embedding.dim: is 0, expected at least 1
+    9:32: encoder.model.static_embedding.dim: got 0, expected at least 1
     16:3: train.epochs: got 0, expected at least 1
     11:17: encoder.max_tokens.query: got 0, expected more than 0
-    10:16: encoder.tokenizer.vocab_size: is 10, expected at least 259: the special tokens and the bytes
+    10:16: encoder.tokenizer.vocab_size: got 10, expected at least 259: the special tokens and the bytes
     1:1: name: `../tiny`, expected letters, digits, `-` and `_`: it becomes part of a folder's name
     5:3: data.sources: is empty, expected at least one source
       hint: sources: [{ code: {} }]
@@ -228,7 +228,7 @@ fn impossible_overrides_are_refused_before_anything_is_written() {
         &[TRANSFORMER, "encoder.max_tokens.document=65"],
     ];
     insta::assert_snapshot!(override_errors(&sandbox, &rows), @r"
-    encoder.lora.rank: is 0, expected at least 1
+    encoder.lora.rank: got 0, expected at least 1
     encoder.lora: adapters on a model from scratch: its frozen weights would be random
       hint: take `lora` away, or use `model: { pretrained: ... }`
     train.optimizer.adamw.learning_rate: got 0, expected a number above 0
@@ -242,7 +242,7 @@ fn impossible_overrides_are_refused_before_anything_is_written() {
       hint: did you mean `trained`?
     bench.benchmarks[0].dataset: `pairs` measures on the run's own test pairs, or on `sources`, and takes no folder
     bench.benchmarks[0].dataset: is missing, expected the folder with the benchmark's data
-    encoder.model.transformer.heads: is 3, expected a divisor of hidden_size 16
+    encoder.model.transformer.heads: got 3, expected a divisor of hidden_size 16
     encoder.max_tokens.document: got 65, expected at most 64: the model has no more positions
       hint: set encoder.model.transformer.positions, or a smaller encoder.max_tokens
     ");

@@ -38,7 +38,7 @@ pub fn find(names: &[String], languages: &[String]) -> Result<Vec<Entry>> {
     if let Some(name) = names.iter().find(|name| !all.iter().any(|entry| means(name, entry))) {
         let hint = suggest::nearest(name, known())
             .map_or_else(|| "`wb data get` lists all".to_owned(), |near| format!("did you mean `{near}`?"));
-        return Err(wb_core::Error::Unknown { kind: "data set", name: name.clone(), hint: Some(hint) }.into());
+        return Err(wb_core::Error::unknown("data set", name).with_hint(hint));
     }
     let chosen: Vec<Entry> = all.iter().filter(|entry| names.iter().any(|name| means(name, entry))).cloned().collect();
     for language in languages {
@@ -48,7 +48,7 @@ pub fn find(names: &[String], languages: &[String]) -> Result<Vec<Entry>> {
                 true => Some("what is named is not told apart by languages; leave --languages out".to_owned()),
                 false => suggest::hint(language, codesearchnet::LANGUAGES),
             };
-            return Err(wb_core::Error::Unknown { kind: "language", name: language.clone(), hint }.into());
+            return Err(wb_core::Error::unknown("language", language).with_hint_if(hint));
         }
     }
     Ok(chosen.into_iter().map(|entry| entry.in_languages(languages)).collect())
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn a_name_that_is_nearly_right_is_offered() {
         let error = find(&named("spyder"), &[]).unwrap_err();
-        assert_eq!(error.hint().as_deref(), Some("did you mean `spider`?"));
+        assert_eq!(error.hint(), Some("did you mean `spider`?"));
         let error = find(&named("codesearchnet"), &named("rubi")).unwrap_err();
-        assert_eq!(error.hint().as_deref(), Some("did you mean `ruby`?"));
+        assert_eq!(error.hint(), Some("did you mean `ruby`?"));
         assert!(find(&named("spider"), &named("ruby")).unwrap_err().hint().unwrap().contains("leave --languages out"));
     }
 

@@ -13,7 +13,7 @@ use std::{
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wb_core::{Error as CoreError, Progress};
+use wb_core::Progress;
 
 use super::{
     as_it_is::copy,
@@ -96,7 +96,7 @@ impl Convert for Annotations {
 
     fn beside(&self, external: &Path) -> Result<Vec<String>> {
         let named = functions(external)?.into_iter().map(|path| {
-            let bytes = fs::metadata(&path).map_err(CoreError::io("read", &path))?.len();
+            let bytes = fs::metadata(&path).map_err(Error::io("read", &path))?.len();
             let inside = path.strip_prefix(external).unwrap_or(&path).to_string_lossy().replace('\\', "/");
             Ok(format!("{inside} {bytes}"))
         });
@@ -143,8 +143,8 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
         return Ok(Vec::new());
     }
     let mut paths = Vec::new();
-    for entry in fs::read_dir(path).map_err(CoreError::io("read", path))? {
-        let entry = entry.map_err(CoreError::io("read", path))?;
+    for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
+        let entry = entry.map_err(Error::io("read", path))?;
         if !entry.file_name().to_string_lossy().starts_with('.') {
             paths.push(entry.path());
         }
@@ -161,7 +161,7 @@ fn look(path: &Path, judged: &BTreeMap<String, String>) -> Result<Vec<Function>>
     let (mut line, mut number) = (Vec::new(), 0);
     loop {
         line.clear();
-        let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line).map_err(CoreError::io("read", path))?;
+        let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line).map_err(Error::io("read", path))?;
         if read == 0 {
             return Ok(found);
         }

@@ -3,7 +3,7 @@
 use std::{fs::File, io, path::Path};
 
 use serde::Serialize;
-use wb_core::{Error as CoreError, Progress, atomic};
+use wb_core::{Error, Progress, atomic};
 
 use super::conversion::{ConversionCounts, Convert, Inputs, count};
 use crate::Result;
@@ -31,7 +31,7 @@ impl Convert for AsItIs {
 
 /// Copies a file, flushed to the disk.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
-    let mut source = File::open(from).map_err(CoreError::io("read", from))?;
+    let mut source = File::open(from).map_err(Error::io("read", from))?;
     atomic::write_with(to, |file| io::copy(&mut source, file).map(|_| ()))?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::{io::BufRead, path::Path};
 
 use serde::Serialize;
 use serde_json::json;
-use wb_core::{Error as CoreError, Progress};
+use wb_core::Progress;
 
 use super::{
     conversion::{ConversionCounts, Convert, Inputs, count},
@@ -60,7 +60,7 @@ fn functions(
     loop {
         let mut read = [Vec::new(), Vec::new(), Vec::new()];
         for ((reader, line), path) in readers.iter_mut().zip(&mut read).zip(paths) {
-            reader.read_until(b'\n', line).map_err(CoreError::io("read", path))?;
+            reader.read_until(b'\n', line).map_err(Error::io("read", path))?;
         }
         if let Some(short) = read.iter().position(Vec::is_empty) {
             return match read.iter().position(|line| !line.is_empty()) {

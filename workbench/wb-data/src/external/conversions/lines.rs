@@ -8,9 +8,9 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
-use wb_core::{Error as CoreError, atomic};
+use wb_core::{Error, atomic};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// A file that is being written.
 pub(super) struct Lines<'a> {
@@ -23,14 +23,14 @@ pub(super) struct Lines<'a> {
 impl Lines<'_> {
     /// A value as a line of JSON.
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        let line = serde_json::to_string(value).map_err(|error| CoreError::io("write", self.path)(error.into()))?;
+        let line = serde_json::to_string(value).map_err(|error| Error::io("write", self.path)(error.into()))?;
         self.text(&line)
     }
 
     /// A line of text.
     pub(super) fn text(&mut self, line: &str) -> Result<()> {
         let written = self.to.write_all(line.as_bytes()).and_then(|()| self.to.write_all(b"\n"));
-        written.map_err(CoreError::io("write", self.path))?;
+        written.map_err(Error::io("write", self.path))?;
         self.n += 1;
         Ok(())
     }
@@ -49,7 +49,7 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut Lines<'_>) -> Result<()>
         })
     });
     let n = filled?;
-    written.map_err(Error::from)?;
+    written?;
     Ok(n)
 }
 

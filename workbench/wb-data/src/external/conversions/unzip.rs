@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde::Serialize;
-use wb_core::{Error as CoreError, Progress, atomic};
+use wb_core::{Progress, atomic};
 use zip::ZipArchive;
 
 use super::{
@@ -70,7 +70,7 @@ impl Unzip {
         let broken = |error: zip::result::ZipError| {
             Error::file(path, "not a whole archive").with_cause(error).with_hint("give the same command again")
         };
-        let file = File::open(path).map_err(CoreError::io("read", path))?;
+        let file = File::open(path).map_err(Error::io("read", path))?;
         let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(broken)?;
         let entries = listed(path, &mut archive)?;
         let declared: u64 = entries.iter().map(|entry| entry.bytes).fold(0, u64::saturating_add);
@@ -187,5 +187,5 @@ fn unpack(path: &Path, entry: &Listed, packed: impl Read, to: &Path) -> Result<(
         let message = format!("`{}` in it has {more} bytes than the {} that are listed", entry.name, entry.bytes);
         return Err(Error::file(path, message).with_hint("it is not unpacked; tell who published it"));
     }
-    Ok(written?)
+    written
 }

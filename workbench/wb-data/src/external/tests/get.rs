@@ -220,7 +220,7 @@ fn two_processes_do_not_work_in_one_folder() {
     let error = world.get(&entry).unwrap_err();
     let who = format!("is in use by pid {} on ", std::process::id());
     assert!(error.to_string().contains(&who), "{error}");
-    assert_eq!(error.hint().as_deref(), Some("wait for it, or name another folder: --external DIR"));
+    assert_eq!(error.hint(), Some("wait for it, or name another folder: --external DIR"));
     drop(held);
     world.get(&entry).unwrap();
 }

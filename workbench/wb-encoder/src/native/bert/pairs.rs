@@ -45,11 +45,11 @@ impl PairBert {
         network.check(batch)?;
         if types.len() != batch.ids().len() {
             let message = format!("{} token types for {} tokens, expected one each", types.len(), batch.ids().len());
-            return Err(wb_core::Error::data("a batch of pairs", message).into());
+            return Err(wb_core::Error::data("a batch of pairs", message));
         }
         if let Some(one) = types.iter().find(|one| **one as usize >= network.config.type_vocab_size) {
             let message = format!("token type {one}, the model knows {}", network.config.type_vocab_size);
-            return Err(wb_core::Error::data("a batch of pairs", message).into());
+            return Err(wb_core::Error::data("a batch of pairs", message));
         }
         let hidden = network.config.hidden_size;
         let mut all = Array2::zeros((batch.len(), hidden));

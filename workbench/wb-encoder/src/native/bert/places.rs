@@ -44,7 +44,7 @@ impl BertPlaces {
         let heads = config.num_attention_heads;
         if heads == 0 || hidden % heads != 0 {
             let message = format!("{heads} attention heads, expected a divisor of the hidden size {hidden}");
-            return Err(wb_core::Error::data("encoder", message).into());
+            return Err(wb_core::Error::data("encoder", message));
         }
         let layers = (0..config.num_hidden_layers)
             .map(|layer| {

@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, s};
 use rayon::prelude::*;
-use wb_core::{Error as CoreError, Seed, Side, Task, fingerprint::Fingerprint};
+use wb_core::{Error, Seed, Side, Task, fingerprint::Fingerprint};
 
 pub use ast_nodes::AstNodesConfig;
 pub use code_tokens::{CodeTokens, DeclaredType, NodesOf, TokenizeWithPlaces, TypesOf};
@@ -101,7 +101,7 @@ impl<'a> Objectives<'a> {
         }
         let Some(code) = code else {
             let message = "need texts whose tokens have places, and this training knows token ids alone";
-            return Err(CoreError::value("train.objectives", message).into());
+            return Err(Error::value("train.objectives", message));
         };
         let list = config.init(code, backbone.parameters(), table, seed)?;
         let dim = backbone.dim();

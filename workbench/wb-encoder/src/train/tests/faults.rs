@@ -85,7 +85,7 @@ fn a_full_disk_is_told_with_the_file_and_its_size() {
         faults::fail_at(n, true);
         let error = run.train(&mut Bag::new(), false, &mut silent).unwrap_err();
         faults::clear();
-        if let Error::Core(error @ wb_core::Error::DiskFull { .. }) = &error {
+        if let Error::DiskFull { .. } = &error {
             told.push(error.to_string());
             assert!(error.hint().unwrap().starts_with("free some space"));
         }

@@ -43,7 +43,7 @@ const OLD_MAGIC: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 impl<'a> TorchFile<'a> {
     /// Reads a dictionary of tensors, such as a module's `state_dict()`.
     pub fn open(path: &Path, bytes: &'a [u8]) -> Result<Self> {
-        let refuse = |message: String| Error::Model { path: path.to_owned(), message, hint: hint(bytes) };
+        let refuse = |message: String| Error::file(path, message).with_hint_if(hint(bytes));
         let archive = Archive::open(bytes).map_err(|message| refuse(format!("is no whole zip archive: {message}")))?;
         let (prefix, program) = archive.program().map_err(refuse)?;
         if archive.get(&format!("{prefix}byteorder")).is_some_and(|order| order != b"little") {

@@ -27,10 +27,10 @@ use self::{
     tokens::GgufTokenizer,
 };
 use crate::{
+    Error, Failure,
     config::duration,
     controls::{ControlSource, ControlTokens},
     engine::{EngineInfo, LlmEngine},
-    error::{Error, Failure},
     request::{ChatRequest, Completion, FinishReason, Message, SamplingConfig, Usage},
 };
 
@@ -72,21 +72,22 @@ impl Default for EmbeddedConfig {
 impl EmbeddedConfig {
     /// Refuses what cannot be meant, by the keys of the section `llm`.
     fn validate(&self) -> Result<(), Error> {
-        let wrong = |key: &str, what: String| Err(Error::Config { key: key.into(), what });
+        let wrong = |key: &str, what: String| Err(Error::value(key, what));
         if self.model.as_os_str().is_empty() {
             let what = "empty, expected a GGUF file, as in `llm.model=qwen2.5-coder-1.5b-instruct-q4_k_m.gguf`";
             return wrong("llm.model", what.into());
         }
         if !(64..=131_072).contains(&self.context) {
-            let what = format!("{}, expected 64 to 131072 tokens, as in `llm.context=4096`", self.context);
+            let what = format!("got {}, expected 64 to 131072 tokens, as in `llm.context=4096`", self.context);
             return wrong("llm.context", what);
         }
         if self.threads > MAX_THREADS {
-            let what = format!("{}, expected 0 to {MAX_THREADS}", self.threads);
+            let what = format!("got {}, expected 0 to {MAX_THREADS}", self.threads);
             return wrong("llm.engine.embedded.threads", what);
         }
         if self.limit_s.is_nan() || self.limit_s <= 0.0 {
-            let what = format!("{}, expected more than 0 seconds, as in `llm.timeouts.request_s=600`", self.limit_s);
+            let what =
+                format!("got {}, expected more than 0 seconds, as in `llm.timeouts.request_s=600`", self.limit_s);
             return wrong("llm.timeouts.request_s", what);
         }
         Ok(())
@@ -114,10 +115,9 @@ impl EmbeddedEngine {
     /// Reads a model. Refuses files that are damaged, and models whose arithmetic, tokenizer or chat template is not one
     /// that is known to come out right here; a model without a chat template can only complete.
     pub fn open(config: &EmbeddedConfig) -> Result<Self, Error> {
-        let path = config.model.display().to_string();
         config.validate()?;
-        let io = |source| Error::Io { path: path.clone(), source };
-        let refused = |what: String| Error::Engine(format!("{path}: {what}"));
+        let io = |source| Error::Io { action: "read", path: config.model.clone(), source };
+        let refused = |what: String| Error::file(&config.model, what);
         let file = File::open(&config.model).map_err(io)?;
         if !file.metadata().map_err(io)?.is_file() {
             return Err(refused("not a file, a GGUF file was expected".into()));

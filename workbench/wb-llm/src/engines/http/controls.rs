@@ -23,8 +23,8 @@ use super::{
     transport::Transport,
 };
 use crate::{
+    Error, Failure, Result,
     controls::{ControlSource, ControlTokens, KnownControls, is_mark},
-    error::{Error, Failure, Result},
     gguf,
 };
 
@@ -142,7 +142,7 @@ impl ServerControls {
 fn answers(tried: Result<String, Failure>, note: String, controls: ServerControls) -> Result<ServerControls> {
     match tried {
         Ok(_) => Ok(controls),
-        Err(Failure::Retry { what, .. }) => Err(Error::Engine(format!("its tokenizer cannot be asked: {what}"))),
+        Err(Failure::Retry { what, .. }) => Err(Error::failed(format!("its tokenizer cannot be asked: {what}"))),
         Err(failure) => Ok(ServerControls::unknown(&format!("{note}, and its tokenizer cannot be asked: {failure}"))),
     }
 }

@@ -27,9 +27,9 @@ use self::{
     transport::Transport,
 };
 use crate::{
+    Error, Failure, Result,
     config::{Determinism, KeyConfig, LlmConfig, duration},
     engine::{EngineInfo, LlmEngine},
-    error::{Error, Failure, Result},
     request::{ChatRequest, Completion, Message, Role, SamplingConfig},
     secret,
 };
@@ -50,7 +50,7 @@ pub struct HttpConfig {
 impl HttpConfig {
     pub(crate) fn validate(&self, key: &str) -> wb_core::Result<()> {
         if !self.key.env.is_empty() && !self.key.file.as_os_str().is_empty() {
-            return Err(wb_core::Error::value(format!("{key}.key.file"), "given beside `env`, expected one of them"));
+            return Err(Error::value(format!("{key}.key.file"), "given beside `env`, expected one of them"));
         }
         Ok(())
     }
@@ -81,7 +81,7 @@ impl HttpEngine {
     pub fn open_unless(config: &LlmConfig, http: &HttpConfig, interrupt: &AtomicBool) -> Result<Self> {
         let key = secret::key_of(&http.key, "llm.engine.http.key")?;
         Self::connect(config, http, &config.base_url, key, "http", &mut || match interrupt.load(Ordering::Relaxed) {
-            true => Err(Error::Interrupted),
+            true => Err(Error::Stopped),
             false => Ok(false),
         })
     }
@@ -96,7 +96,7 @@ impl HttpEngine {
         alive: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Self> {
         let address = Address::parse(base_url, config.allow_remote)
-            .map_err(|(what, hint)| Error::Config { key: "llm.base_url".into(), what: format!("{what} ({hint})") })?;
+            .map_err(|(what, hint)| Error::value("llm.base_url", what).with_hint(hint))?;
         // As many connections as there may be requests; how many there will be is known only after asking.
         let connections = if config.parallel == 0 { 64 } else { config.parallel };
         let transport = Transport::new(address, key, &config.timeouts, connections);
@@ -112,7 +112,7 @@ impl HttpEngine {
             && asked > context
         {
             let what = format!("{asked}, and {} has {context} tokens a slot", transport.address().root());
-            return Err(Error::Config { key: "llm.context".into(), what });
+            return Err(Error::value("llm.context", what));
         }
         let strict = config.determinism == Determinism::Strict;
         let slots = if strict { 1 } else { found.slots.unwrap_or(PARALLEL) };

@@ -16,7 +16,7 @@ use super::{
     replies::{Models, ServedModel},
     transport::Transport,
 };
-use crate::error::{Error, Failure, Result};
+use crate::{Error, Failure, Result};
 
 /// A server as it was found.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub fn wait(transport: &Transport, start: Duration, alive: &mut dyn FnMut() -> R
                 return Ok(None);
             }
             Err(Failure::Retry { what, .. }) => what,
-            Err(failure) => return Err(Error::Engine(failure.to_string())),
+            Err(failure) => return Err(Error::failed(failure.to_string())),
         };
         let starting = alive()?;
         // One that takes the connection and says nothing is there.
@@ -60,11 +60,9 @@ pub fn wait(transport: &Transport, start: Duration, alive: &mut dyn FnMut() -> R
         let absent = !starting && !there && begin.elapsed() >= ABSENT;
         if absent || begin.elapsed() >= start {
             let waited = begin.elapsed().as_secs_f64();
-            let hint = if absent { "; start it there, or give the address of another one in llm.base_url" } else { "" };
-            return Err(Error::Engine(format!(
-                "no language model at {} after {waited:.0} s: {loading}{hint}",
-                transport.address().root()
-            )));
+            let hint = absent.then_some("start it there, or give the address of another one in llm.base_url");
+            let what = format!("no language model at {} after {waited:.0} s: {loading}", transport.address().root());
+            return Err(Error::failed(what).with_hint_if(hint));
         }
         std::thread::sleep(PAUSE);
     }
@@ -153,7 +151,7 @@ fn answer(transport: &Transport, path: &str, alive: &mut dyn FnMut() -> Result<b
             Ok(answer) => return Ok(Some(answer)),
             Err(Failure::Stop(_) | Failure::Reject(_) | Failure::Unusable(_)) => return Ok(None),
             Err(Failure::Retry { what, .. }) if tried == TRIES => {
-                return Err(Error::Engine(format!("{} does not say what it is: {what}", transport.address().root())));
+                return Err(Error::failed(format!("{} does not say what it is: {what}", transport.address().root())));
             }
             Err(Failure::Retry { .. }) => std::thread::sleep(PAUSE * tried),
         }
@@ -210,10 +208,10 @@ fn choose(models: &[ServedModel], name: &str, transport: &Transport) -> Result<S
             let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
             let what = if name.is_empty() { "empty".to_owned() } else { format!("no model `{name}`") };
             let root = transport.address().root();
-            Error::Config {
-                key: "llm.model".into(),
-                what: format!("{what}, expected one of the {} that {root} has: {}", ids.len(), ids.join(", ")),
-            }
+            Error::value(
+                "llm.model",
+                format!("{what}, expected one of the {} that {root} has: {}", ids.len(), ids.join(", ")),
+            )
         }),
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, Origin, Progress};
+use wb_core::{Error, Origin, Progress};
 
 use super::{
     Result,
@@ -107,7 +107,7 @@ impl SnippetSource for HtmlSnippets {
         files::validate(&self.path, self.max_file_bytes, key)?;
         if !(0.0..=1.0).contains(&self.max_link_share) {
             let message = format!("got {}, expected a share from 0 to 1", self.max_link_share);
-            return Err(CoreError::value(format!("{key}.max_link_share"), message));
+            return Err(Error::value(format!("{key}.max_link_share"), message));
         }
         self.cut.validate(&format!("{key}.cut"))
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::canonical_name;
-use wb_core::{Error as CoreError, Origin, Progress};
+use wb_core::{Error, Origin, Progress};
 
 use super::{
     Result, files,
@@ -77,7 +77,7 @@ impl SnippetSource for NotebookSnippets {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         files::validate(&self.path, self.max_file_bytes, key)?;
         if self.max_context_chars == 0 {
-            return Err(CoreError::value(format!("{key}.max_context_chars"), "got 0, expected 1 or more"));
+            return Err(Error::value(format!("{key}.max_context_chars"), "got 0, expected 1 or more"));
         }
         self.votes.as_ref().map_or(Ok(()), |votes| votes.validate(&format!("{key}.votes")))
     }

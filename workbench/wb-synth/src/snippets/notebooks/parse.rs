@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use wb_core::error::json_message;
 
 use super::super::{Result, files::TextFile, source::bad};
 
@@ -60,8 +61,7 @@ struct RawCell {
 
 pub(super) fn notebook(file: &TextFile, text: &str) -> Result<Notebook> {
     let raw: RawNotebook = serde_json::from_str(text).map_err(|error| {
-        let message = error.to_string();
-        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+        let message = json_message(&error);
         let place = format!("{}:{}", file.line(error.line()), error.column());
         match error.classify() {
             serde_json::error::Category::Eof => {

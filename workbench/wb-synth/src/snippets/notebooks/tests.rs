@@ -108,7 +108,7 @@ fn only_notebooks_with_votes() {
     let other = votes.replace("license_column: License", "votes_column: TotalVote");
     let error = get(here.path(), &other).unwrap_err();
     assert!(error.to_string().contains("Kernels.csv:1: no column `TotalVote`"), "{error}");
-    assert_eq!(error.hint().as_deref(), Some("did you mean `TotalVotes`?"));
+    assert_eq!(error.hint(), Some("did you mean `TotalVotes`?"));
     fs::write(here.path().join("Kernels.csv"), csv.replace(",9,", ",many,")).unwrap();
     let error = get(here.path(), votes).unwrap_err().to_string();
     assert!(error.ends_with("Kernels.csv:3: column `TotalVotes` is `many`, expected a number"), "{error}");

@@ -8,7 +8,7 @@ use std::{
 use csv::StringRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error as CoreError, Origin, suggest};
+use wb_core::{Origin, suggest};
 
 use super::super::{
     Error, Result,
@@ -116,15 +116,15 @@ impl Votes<'_> {
 impl VotesConfig {
     pub(super) fn validate(&self, key: &str) -> wb_core::Result<()> {
         if self.path.as_os_str().is_empty() {
-            return Err(CoreError::value(format!("{key}.path"), "got nothing, expected a CSV file"));
+            return Err(Error::value(format!("{key}.path"), "got nothing, expected a CSV file"));
         }
         for (name, column) in [("key_column", &self.key_column), ("votes_column", &self.votes_column)] {
             if column.trim().is_empty() {
-                return Err(CoreError::value(format!("{key}.{name}"), "got nothing, expected the name of a column"));
+                return Err(Error::value(format!("{key}.{name}"), "got nothing, expected the name of a column"));
             }
         }
         if !self.min_votes.is_finite() {
-            return Err(CoreError::value(format!("{key}.min_votes"), "expected a number that is finite"));
+            return Err(Error::value(format!("{key}.min_votes"), "expected a number that is finite"));
         }
         Ok(())
     }
@@ -176,12 +176,8 @@ impl VotesConfig {
     fn column(&self, header: &StringRecord, name: &str) -> Result<usize> {
         let names: Vec<&str> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
         names.iter().position(|column| *column == name).ok_or_else(|| {
-            CoreError::Data {
-                place: format!("{}:1", self.path.display()),
-                message: format!("no column `{name}`, the table has {}", names.join(", ")),
-                hint: suggest::hint(name, names.iter().copied()),
-            }
-            .into()
+            let message = format!("no column `{name}`, the table has {}", names.join(", "));
+            Error::at(&self.path, 1, message).with_hint_if(suggest::hint(name, names.iter().copied()))
         })
     }
 }
@@ -189,8 +185,8 @@ impl VotesConfig {
 fn not_csv(path: &Path, error: &csv::Error) -> Error {
     let line = error.position().map_or(1, |position| position.line());
     match error.kind() {
-        csv::ErrorKind::Io(io) => CoreError::io("read", path)(std::io::Error::new(io.kind(), io.to_string())).into(),
+        csv::ErrorKind::Io(io) => Error::io("read", path)(std::io::Error::new(io.kind(), io.to_string())),
         csv::ErrorKind::Utf8 { .. } => bad(format!("{}:{line}", path.display()), "bad UTF-8", "a row is not UTF-8"),
-        _ => CoreError::data(format!("{}:{line}", path.display()), format!("not CSV: {error}")).into(),
+        _ => Error::at(path, line, format!("not CSV: {error}")),
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::canonical_name;
-use wb_core::{Error as CoreError, Origin, Progress, suggest};
+use wb_core::{Origin, Progress, suggest};
 
 use super::{
     Error, Result,
@@ -74,16 +74,16 @@ impl SnippetSource for SqliteSnippets {
     fn validate(&self, key: &str) -> wb_core::Result<()> {
         let texts = [("table", self.table.as_str()), ("columns.text", self.columns.text.as_str())];
         if self.path.as_os_str().is_empty() {
-            return Err(CoreError::value(format!("{key}.path"), "got nothing, expected a database file"));
+            return Err(Error::value(format!("{key}.path"), "got nothing, expected a database file"));
         }
         for (name, value) in texts {
             if value.trim().is_empty() {
-                return Err(CoreError::value(format!("{key}.{name}"), "got nothing, expected a name"));
+                return Err(Error::value(format!("{key}.{name}"), "got nothing, expected a name"));
             }
         }
         for (name, value) in self.columns.named().into_iter().chain([("table", self.table.as_str())]) {
             if value.contains('\0') {
-                return Err(CoreError::value(format!("{key}.{name}"), "holds a NUL, expected a name"));
+                return Err(Error::value(format!("{key}.{name}"), "holds a NUL, expected a name"));
             }
         }
         Ok(())
@@ -154,8 +154,7 @@ impl SqliteSnippets {
     fn check(&self, connection: &Connection) -> Result<()> {
         let failed = |error| failed(&self.path, error);
         let path = self.path.display().to_string();
-        let wrong =
-            |message: String, hint: Option<String>| Error::File { path: path.clone(), message, hint, source: None };
+        let wrong = |message: String, hint: Option<String>| Error::file(&self.path, message).with_hint_if(hint);
         let mut statement = connection
             .prepare("SELECT name, type, coalesce(rootpage, 0) FROM sqlite_schema WHERE type IN ('table', 'view')")
             .map_err(failed)?;
@@ -189,8 +188,8 @@ impl SqliteSnippets {
 /// Opens a database that nobody writes: `immutable` takes no lock and leaves no file beside it, so what another
 /// process has not yet put into the file itself would not be seen, and is refused.
 fn open(path: &Path) -> Result<Connection> {
-    let absolute = std::path::absolute(path).map_err(CoreError::io("read", path))?;
-    let bytes = std::fs::metadata(path).map_err(CoreError::io("read", path))?.len();
+    let absolute = std::path::absolute(path).map_err(Error::io("read", path))?;
+    let bytes = std::fs::metadata(path).map_err(Error::io("read", path))?.len();
     for ending in ["-wal", "-journal"] {
         let mut beside = absolute.clone().into_os_string();
         beside.push(ending);

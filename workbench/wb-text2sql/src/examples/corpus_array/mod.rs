@@ -36,12 +36,12 @@ const STEPS_A_ROW: usize = 400;
 ///
 /// If it cannot be written.
 pub fn write_texts<'a>(path: &Path, texts: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
-    Ok(wb_core::atomic::write_with(path, |file| {
+    wb_core::atomic::write_with(path, |file| {
         let mut out = BufWriter::new(file);
         out.write_all(&NpyHeader::new("|O", &[texts.len()]).encode())?;
         encode(texts, &mut out)?;
         out.flush()
-    })?)
+    })
 }
 
 /// The pickle of version 4: `numpy.core` is what both NumPy 1 and NumPy 2 know.
@@ -80,8 +80,8 @@ fn encode<'a>(texts: impl ExactSizeIterator<Item = &'a str>, out: &mut impl Writ
 /// With the file and what is in it, if it is none of these, asks for anything that makes no texts, or has more or fewer
 /// rows than `vectors`.
 pub fn read_texts(path: &Path, vectors: usize) -> Result<Vec<Rc<str>>> {
-    let bytes = fs::read(path).map_err(Error::io(path))?;
-    parse(&bytes, vectors).map_err(|what| Error::data(path, None, what))
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    parse(&bytes, vectors).map_err(|what| Error::file(path, what))
 }
 
 fn parse(bytes: &[u8], vectors: usize) -> Result<Vec<Rc<str>>, String> {
