@@ -23,7 +23,7 @@ use crate::{Error, Result, RunDir, paths::expand_home};
 pub struct EncoderRef {
     /// A folder (a leading `~` is the home folder), a run, `latest`, or `owner/name` on the hub.
     pub id: String,
-    /// Of an id of the hub: a commit, a branch or a tag; empty for the main branch.
+    /// Revision of an id of the hub: a commit, a branch or a tag; empty for the main branch.
     pub revision: String,
     /// Adapters that PEFT saved over this encoder: a folder with `adapter_config.json`.
     pub adapter: Option<PathBuf>,
@@ -213,7 +213,8 @@ impl<'de> Visitor<'de> for OfEither {
     }
 }
 
-/// Who ranks documents for queries: words, or an encoder. In YAML and on the command line `bm25`, or an encoder's name.
+/// A ranker of documents for queries: words, or an encoder. In YAML and on the command line `bm25`, or an encoder's
+/// name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Ranker {
     /// Words that query and document share.

@@ -23,7 +23,7 @@ pub fn typed<'de, D: Deserializer<'de>, P: TypedPath + Deserialize<'de>>(deseria
 
 /// A field of a YAML that holds a path: one, perhaps one, or several.
 pub trait TypedPath {
-    /// The same with a leading `~` taken for the home folder.
+    /// Takes a leading `~` for the home folder.
     #[must_use]
     fn expanded(self) -> Self;
 }

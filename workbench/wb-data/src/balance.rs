@@ -8,13 +8,13 @@ use wb_core::{Pair, Seed, records::data::Gate};
 
 use crate::gate::gate;
 
-/// How many training pairs a language has.
+/// Limits on the number of training pairs of a language.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BalanceConfig {
-    /// At most so many pairs per language, drawn by the seed; `0` for no limit.
+    /// The most pairs per language, drawn by the seed; `0` for no limit.
     pub max_per_language: usize,
-    /// At least so many pairs per language that has any, by repeats with `~2`, `~3` after their ids; `0` for none.
+    /// The fewest pairs per language that has any, reached by repeats with `~2`, `~3` after their ids; `0` for none.
     /// Repeats never share a batch with their original under `sampler: no_duplicates`; under `shuffle` they would be
     /// false negatives, so prefer the limit there.
     pub min_per_language: usize,

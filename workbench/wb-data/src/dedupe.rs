@@ -15,11 +15,11 @@ use crate::{
     minhash::{Bands, check_threshold, sketches},
 };
 
-/// What counts as the same pair.
+/// Rules by which pairs are duplicates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedupeConfig {
-    /// Which texts make two pairs equal, white space folded: `off`, `positive`, or `pair` for both sides together.
+    /// Texts that make two pairs equal, white space folded: `off`, `positive`, or `pair` for both sides together.
     pub exact: Exact,
     /// Pairs with equal anchors: `keep_first`, or `keep`. In one batch, the positive of one would be a false negative
     /// of the other.
@@ -36,11 +36,11 @@ impl Default for DedupeConfig {
     }
 }
 
-/// Which texts make two pairs equal.
+/// Texts that make two pairs equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exact {
-    /// No two pairs are equal.
+    /// Nothing: no two pairs are equal.
     Off,
     /// Equal positives.
     #[default]
@@ -49,7 +49,7 @@ pub enum Exact {
     Pair,
 }
 
-/// What to do with pairs that have the same anchor.
+/// Treatment of pairs that have the same anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SameAnchor {

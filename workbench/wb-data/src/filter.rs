@@ -6,7 +6,7 @@ use wb_core::Pair;
 
 use crate::{content::empty_content, text, trivial::trivial};
 
-/// Which pairs are good enough. Lengths are in characters without white space at the ends.
+/// Rules that a good enough pair keeps. Lengths are in characters without white space at the ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilterConfig {

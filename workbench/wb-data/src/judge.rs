@@ -43,11 +43,11 @@ pub struct SemanticConfig {
     pub encoder: EncoderRef,
     /// Texts with at least this cosine are duplicates; above 0, at most 1.
     pub cosine: f64,
-    /// Which texts are compared: `positive` or `anchor`.
+    /// Texts to compare: `positive` or `anchor`.
     pub text: SemanticText,
 }
 
-/// Which texts are compared.
+/// Texts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SemanticText {
@@ -63,7 +63,7 @@ pub enum SemanticText {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsistencyConfig {
-    /// Who ranks: `bm25`, or an encoder by its name, with its own prompts and lengths.
+    /// Ranker: `bm25`, or an encoder by its name, with its own prompts and lengths.
     pub by: Ranker,
     /// Pairs whose rank is beyond this are dropped: their two sides probably do not belong together.
     pub top: usize,
@@ -76,7 +76,7 @@ pub struct ConsistencyConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DifficultyConfig {
-    /// Who ranks: `bm25`, or an encoder by its name, with its own prompts and lengths.
+    /// Ranker: `bm25`, or an encoder by its name, with its own prompts and lengths.
     pub by: Ranker,
     /// Pairs with a smaller rank are dropped: the judge solves them already. At least 1.
     pub min_rank: usize,

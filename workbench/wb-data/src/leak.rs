@@ -17,7 +17,7 @@ use crate::{
     text::folded_hash,
 };
 
-/// What to look for.
+/// Leaks to look for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeakConfig {
@@ -26,7 +26,7 @@ pub struct LeakConfig {
     pub near: f64,
     /// An anchor of at least so many words leaks where another text holds all of it; `0` for off, else at least 4.
     pub contained_words: usize,
-    /// Whether training pairs that leak are taken out. Shared groups are only counted.
+    /// Drops training pairs that leak. Shared groups are only counted.
     pub drop_leaks: bool,
 }
 

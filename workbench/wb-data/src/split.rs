@@ -11,22 +11,22 @@ use wb_core::{
 
 use crate::{Error, Result, balance::draw, gate::Account, text::shorten};
 
-/// How pairs are split.
+/// Split of pairs into training, validation and test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {
-    /// What stays together: `group` (a crate, a repository; a pair without one is a group by itself) or `pair`.
+    /// Unit that stays together: `group` (a crate, a repository; a pair without one is a group by itself) or `pair`.
     pub by: SplitBy,
-    /// Which groups are one. `prefix`: names that agree before the first `-` or `_` (`serde`, `serde_json`), or owners
+    /// Groups that are one. `prefix`: names that agree before the first `-` or `_` (`serde`, `serde_json`), or owners
     /// that agree where names have a `/`. `off`: every group by itself.
     pub family: Family,
     /// Share of groups for choosing checkpoints; `0` for none.
     pub validation: f64,
     /// Share of groups for measuring; `0` for none.
     pub test: f64,
-    /// At most so many validation pairs, the others dropped; `0` for no limit.
+    /// The most validation pairs, the others dropped; `0` for no limit.
     pub max_validation: usize,
-    /// At most so many test pairs, the others dropped; `0` for no limit.
+    /// The most test pairs, the others dropped; `0` for no limit.
     pub max_test: usize,
 }
 
@@ -43,7 +43,7 @@ impl Default for SplitConfig {
     }
 }
 
-/// What stays together.
+/// Unit that stays together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
@@ -54,7 +54,7 @@ pub enum SplitBy {
     Pair,
 }
 
-/// Which groups are one.
+/// Groups that are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {

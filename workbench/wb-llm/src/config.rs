@@ -18,29 +18,29 @@ use crate::engines::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct LlmConfig {
-    /// What runs the model: `auto`, `http`, `sidecar`, `embedded` or `replay`, with settings as `{ http: {} }`. `auto`
-    /// is `http` where there is a `base_url`, else `sidecar` where a llama-server is found, else `embedded`; which it
-    /// was stands in `synthesis.json`. A server that happens to listen on this machine is never taken.
+    /// Engine that runs the model: `auto`, `http`, `sidecar`, `embedded` or `replay`, with settings as `{ http: {} }`.
+    /// `auto` is `http` where there is a `base_url`, else `sidecar` where a llama-server is found, else `embedded`;
+    /// which it was stands in `synthesis.json`. A server that happens to listen on this machine is never taken.
     pub engine: EngineConfig,
-    /// For `sidecar` and `embedded` a GGUF file: a path (a leading `~` is the home folder), or a file of the hub as
-    /// `owner/name/FILE.gguf` or `owner/name@revision/FILE.gguf`, which is fetched when it is first used. For `http`
-    /// the server's name of the model, empty for its only one.
+    /// Model to ask. For `sidecar` and `embedded` a GGUF file: a path (a leading `~` is the home folder), or a file of
+    /// the hub as `owner/name/FILE.gguf` or `owner/name@revision/FILE.gguf`, which is fetched when it is first used.
+    /// For `http` the server's name of the model, empty for its only one.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub model: String,
-    /// Where the server of `http` listens: `http://127.0.0.1:8080`, with or without `/v1`.
+    /// Address of the server of `http`: `http://127.0.0.1:8080`, with or without `/v1`.
     pub base_url: String,
     /// Tokens of prompt and answer together, of one question; `0` is what a server says, else 4,096.
     pub context: u32,
-    /// Whether prompts may leave this machine: without it, `base_url` has to be a loopback address.
+    /// Lets prompts leave this machine: without it, `base_url` has to be a loopback address.
     pub allow_remote: bool,
     /// Questions asked at once; `0` is what the engine has slots for.
     pub parallel: usize,
     /// `recorded`: answers are in the ledger, and the same bytes come out of it again. `strict`: one question at a time
     /// and no cache of prompts, so that the same server and build give the same answers.
     pub determinism: Determinism,
-    /// How long is waited.
+    /// Limits on waiting.
     pub timeouts: TimeoutsConfig,
-    /// What is tried again.
+    /// Attempts after a failure, and the waits between them.
     pub retries: RetriesConfig,
     /// Asks the engine a few questions at the start, to know whether it keeps to schemas, repeats itself, reads control
     /// tokens in text and counts tokens.
@@ -64,7 +64,7 @@ impl Default for LlmConfig {
     }
 }
 
-/// Which engine; one with all of its settings at their defaults may be written as its name alone.
+/// An engine; one with all of its settings at their defaults may be written as its name alone.
 #[derive(Debug, Clone, Default, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineConfig {
@@ -78,7 +78,7 @@ pub enum EngineConfig {
     Sidecar(SidecarConfig),
     /// The model's file, run in this process; one question at a time.
     Embedded(EmbeddedSettings),
-    /// No model: the answers of an earlier run, out of its ledger.
+    /// Answers of an earlier run, out of its ledger: no model.
     Replay,
 }
 
@@ -116,7 +116,7 @@ impl JsonSchema for EngineConfig {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Which engine; one with all of its settings at their defaults may be written as its name alone.",
+            "description": "An engine; one with all of its settings at their defaults may be written as its name alone.",
             "anyOf": [
                 { "type": "string", "enum": ENGINES },
                 {
@@ -177,7 +177,7 @@ impl<'de> Visitor<'de> for EngineVisitor {
     }
 }
 
-/// Whether answers can be had again from the model, or only from the ledger.
+/// Source from which answers can be had again: the model, or only the ledger.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Determinism {
@@ -188,7 +188,7 @@ pub enum Determinism {
     Strict,
 }
 
-/// How long is waited, in seconds.
+/// Limits on waiting, in seconds.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeoutsConfig {
@@ -198,7 +198,7 @@ pub struct TimeoutsConfig {
     pub connect_s: f64,
     /// Between two pieces of an answer that streams.
     pub idle_s: f64,
-    /// For one request, from its first byte to the answer's last.
+    /// Seconds of one request, from its first byte to the answer's last.
     pub request_s: f64,
 }
 
@@ -208,7 +208,7 @@ impl Default for TimeoutsConfig {
     }
 }
 
-/// What is tried again.
+/// Attempts after a failure, and the waits between them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetriesConfig {
@@ -216,7 +216,7 @@ pub struct RetriesConfig {
     pub tries: u32,
     /// The first wait is drawn from 0 to this; each next one from twice as much.
     pub first_wait_s: f64,
-    /// No wait is longer, except where the server asks for more.
+    /// The longest wait, except where the server asks for more.
     pub max_wait_s: f64,
     /// All attempts and waits of one request together.
     pub deadline_s: f64,

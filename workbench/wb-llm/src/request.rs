@@ -25,7 +25,7 @@ pub struct Message {
     pub content: String,
 }
 
-/// How the next token is drawn.
+/// Rules by which the next token is drawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SamplingConfig {

@@ -27,21 +27,21 @@ use crate::{
     top_k::top_k,
 };
 
-/// How words are made and counted.
+/// Rules by which words are made and counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bm25Config {
-    /// How texts become words: `split`, `whole`, `stemming`.
+    /// Rules by which texts become words: `split`, `whole`, `stemming`.
     pub tokens: CodeTokensConfig,
-    /// What a word counts that a query has several times: `each_time` as often as it stands there, or `once`.
+    /// Count of a word that a query has several times: `each_time` as often as it stands there, or `once`.
     pub repeated: Repeated,
 }
 
-/// What a word counts that a query has several times.
+/// Count of a word that a query has several times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeated {
-    /// As often as it stands there, as a disjunction of all its words does in Lucene and tantivy.
+    /// Counts as often as it stands there, as a disjunction of all its words does in Lucene and tantivy.
     #[default]
     EachTime,
     /// Once.

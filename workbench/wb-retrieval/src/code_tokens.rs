@@ -15,7 +15,7 @@ use crate::stem;
 /// Longer tokens are left out of documents and queries alike: they are data written into code, not words.
 pub const MAX_TOKEN_BYTES: usize = 255;
 
-/// How text becomes tokens.
+/// Rules by which text becomes tokens.
 ///
 /// The defaults were chosen by the MRR of BM25 over the whole pool, on CoSQA dev (500 web queries, 6,267 functions),
 /// CodeSearchNet Ruby valid (1,400 docstrings, 1,400 functions) and Python methods of another corpus (7,525 docstrings,
@@ -36,11 +36,11 @@ pub struct CodeTokensConfig {
     /// Keeps a split identifier as one more word, in lower case without separators, so that `readFile` and `read_file`
     /// meet. Says nothing where identifiers are not split.
     pub whole: bool,
-    /// What is done to endings: `none`, `plural`, or `light` (plurals, `-ing`, `-ed`, a last `e`).
+    /// Treatment of endings: `none`, `plural`, or `light` (plurals, `-ing`, `-ed`, a last `e`).
     pub stemming: Stemming,
 }
 
-/// What is done to the endings of words.
+/// Treatment of the endings of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stemming {

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Result, error::unlike_lengths, top_k::key};
 
-/// How the scores of `a` and `b` become one.
+/// Fusion of the scores of `a` and `b` into one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum FusionConfig {
     /// `(1 − weight)·a + weight·b`, each query's scores first put to mean 0 and deviation 1 over the corpus.
     ZScore(SumConfig),
-    /// The same with each query's scores first put to 0..1 between its least and its greatest.
+    /// `(1 − weight)·a + weight·b`, each query's scores first put to 0..1 between its least and its greatest.
     MinMax(SumConfig),
     /// Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): `1 / (k + rank)` summed over both.
     ReciprocalRank(ReciprocalRankConfig),
 }
 
-/// Of a weighted sum.
+/// Settings of a weighted sum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SumConfig {
@@ -27,7 +27,7 @@ pub struct SumConfig {
     pub weight: f32,
 }
 
-/// Of reciprocal rank fusion.
+/// Settings of reciprocal rank fusion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReciprocalRankConfig {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How closely the published evaluators are followed.
+/// Degree to which the published evaluators are followed.
 ///
 /// `official` gives the verdicts of test-suite-sql-eval, so that figures can be compared with published ones.
 /// `strict` mends in execution accuracy:
@@ -53,6 +53,6 @@ pub enum Compat {
     /// tables to its right.
     #[default]
     Official,
-    /// What the evaluator meant.
+    /// The verdicts that the evaluator meant.
     Strict,
 }

@@ -21,37 +21,37 @@ pub struct RagConfig {
     /// A folder in Spider's layout: `tables.json`, `dev.json`, `database/ID/*.sqlite`, and the training split.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub dataset: PathBuf,
-    /// What is asked, in the folder `dataset`: a JSON list of `db_id`, `question` and `query`.
+    /// Questions, in the folder `dataset`: a JSON list of `db_id`, `question` and `query`.
     #[serde(default = "dev", deserialize_with = "wb_core::paths::typed")]
     pub questions: PathBuf,
-    /// So many of the questions, drawn by the seed; `0` for all.
+    /// Number of questions, drawn by the seed; `0` for all.
     #[serde(default)]
     pub sample: usize,
-    /// Where examples come from, in the folder `dataset`: `questions` (`[train_spider.json, train_others.json]`), lists
-    /// of `db_id`, `question` and `query`, or rows of synthetic_text_to_sql (JSON or Parquet), each over the database
-    /// of its own statements; `gold` (`null`), lines of SQL, a tab and the `db_id`, whose queries become examples
-    /// without a question where the lists do not have them.
+    /// Files of examples, in the folder `dataset`: `questions` (`[train_spider.json, train_others.json]`), lists of
+    /// `db_id`, `question` and `query`, or rows of synthetic_text_to_sql (JSON or Parquet), each over the database of
+    /// its own statements; `gold` (`null`), lines of SQL, a tab and the `db_id`, whose queries become examples without
+    /// a question where the lists do not have them.
     #[serde(default)]
     pub training: TrainingFiles,
-    /// What of an example is searched: `context` (`true`), its schema; `question` (`false`); `sql` (`true`), its query;
-    /// `form` (`false`), its query with `_` for names and values. A part that an example does not have is left out;
-    /// where nothing is left, its query stands.
+    /// Parts of an example that are searched: `context` (`true`), its schema; `question` (`false`); `sql` (`true`), its
+    /// query; `form` (`false`), its query with `_` for names and values. A part that an example does not have is left
+    /// out; where nothing is left, its query stands.
     #[serde(default)]
     pub documents: TextFormat,
     /// An arm for each, beside the one without retrieval.
     #[serde(default = "by_words")]
     pub retrievers: Vec<RetrieverChoice>,
-    /// How many examples a question gets.
+    /// Number of examples that a question gets.
     #[serde(default = "three")]
     pub top_k: usize,
-    /// Whether examples may be of the question's own database, which real users have and benchmarks must not.
+    /// Allows examples of the question's own database, which real users have and benchmarks must not.
     #[serde(default)]
     pub own_database: bool,
-    /// What makes a query of question and examples: `nearest`, rules that fit the nearest examples' queries to the
-    /// question's database; or `model`, the language model of `llm`.
+    /// Generator of a query out of question and examples: `nearest`, rules that fit the nearest examples' queries to
+    /// the question's database; or `model`, the language model of `llm`.
     #[serde(default)]
     pub generator: GeneratorChoice,
-    /// Whose verdicts: `official` or `strict`.
+    /// Rules of the verdicts: `official` or `strict`.
     #[serde(default)]
     pub compat: Compat,
 }
@@ -68,7 +68,7 @@ fn by_words() -> Vec<RetrieverChoice> {
     vec![RetrieverChoice::Bm25(WordsArm::default())]
 }
 
-/// How examples are found.
+/// A way to find examples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrieverChoice {
@@ -78,7 +78,7 @@ pub enum RetrieverChoice {
     Bm25(WordsArm),
     /// Vectors, compared by exact inner product of length 1; or one vector a token, by MaxSim.
     Encoder(EncoderArm),
-    /// By the form of the gold query, which no retriever knows: a ceiling, and no result.
+    /// Choice by the form of the gold query, which no retriever knows: a ceiling, and no result.
     Oracle {},
 }
 
@@ -86,7 +86,7 @@ pub enum RetrieverChoice {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WordsArm {
-    /// What of an example is searched, where that is not `rag.documents`.
+    /// Parts of an example that are searched, where they are not those of `rag.documents`.
     pub documents: Option<TextFormat>,
     /// The index.
     pub bm25: Bm25Config,
@@ -98,10 +98,10 @@ pub struct WordsArm {
 pub struct EncoderArm {
     /// A folder, a run, `latest`, or `owner/name` of the hub.
     pub model: EncoderRef,
-    /// What the arm is called; the model's last part unless it is given.
+    /// Name of the arm; the model's last part unless it is given.
     #[serde(default)]
     pub name: Option<String>,
-    /// What of an example is embedded, where that is not `rag.documents`.
+    /// Parts of an example that are embedded, where they are not those of `rag.documents`.
     #[serde(default)]
     pub documents: Option<TextFormat>,
     /// Longest text in tokens, instead of the encoder's own.
@@ -115,7 +115,7 @@ pub struct EncoderArm {
     pub index: Option<PathBuf>,
 }
 
-/// What makes the query.
+/// Generator of the query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratorChoice {
@@ -135,10 +135,10 @@ impl Default for GeneratorChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NearestConfig {
-    /// What the similarity of an example, divided by that of the first, is worth; how well its query fits the question
-    /// has weight 1.
+    /// Weight of an example's similarity, divided by that of the first; how well its query fits the question has weight
+    /// 1.
     pub retrieval_weight: f64,
-    /// Whether candidates are run: one that fails is out, one without rows loses against others.
+    /// Runs candidates: one that fails is out, one without rows loses against others.
     pub execution_guided: bool,
 }
 
@@ -156,7 +156,7 @@ impl NearestConfig {
     }
 }
 
-/// How a language model is asked.
+/// Rules by which a language model is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
@@ -165,18 +165,17 @@ pub struct ModelConfig {
     /// same file serves both arms: without retrieval `examples` is empty.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub prompt: Option<PathBuf>,
-    /// How evenly tokens are drawn; `0` takes the likeliest.
+    /// Evenness with which tokens are drawn; `0` takes the likeliest.
     pub temperature: f32,
     /// Draws among the likeliest tokens that together have this probability.
     pub top_p: f32,
     /// Tokens of an answer at most.
     pub max_tokens: u32,
-    /// Whether the answer has to be `{"sql": "..."}`, which the engine enforces; else the query is looked for in the
-    /// text.
+    /// Requires the answer to be `{"sql": "..."}`, which the engine enforces; else the query is looked for in the text.
     pub json: bool,
     /// Queries a question; of several the one whose result most of them have is taken (self-consistency).
     pub samples: u32,
-    /// How often a query that does not run is asked for again, with what the database said.
+    /// Number of times that a query that does not run is asked for again, with what the database said.
     pub repair: u32,
 }
 

@@ -34,7 +34,7 @@ pub const CARD: Card = Card {
     main: &[("coir-", "ndcg@10")],
 };
 
-/// Which data.
+/// Name of the data, and the judgments to use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeirConfig {

@@ -60,14 +60,14 @@ pub const CARD: Card = Card {
     ],
 };
 
-/// Which part of it.
+/// Languages to measure, and the text of functions to search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodeSearchNetConfig {
-    /// As in `[ruby, go]`; empty for every language that is there.
+    /// Languages, as in `[ruby, go]`; empty for every language that is there.
     pub languages: Vec<String>,
-    /// What is searched: `tokens` (`code_tokens` joined by spaces), or `raw` (`code` as it was written, which may hold
-    /// the query; not comparable with published numbers).
+    /// Text that is searched: `tokens` (`code_tokens` joined by spaces), or `raw` (`code` as it was written, which may
+    /// hold the query; not comparable with published numbers).
     pub text: TextMode,
 }
 

@@ -29,13 +29,13 @@ pub const CARD: Card = Card {
     main: &[("pairs-full", "mrr")],
 };
 
-/// Which numbers.
+/// Seed of the pools, and the numbers to give.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PairsConfig {
     /// Seed of the order in which pairs are cut into pools of 1,000, in numpy's legacy stream; 0 is CodeSearchNet's.
     pub seed: u32,
-    /// What the pairs are called in tables.
+    /// Name of the pairs in tables.
     pub split: String,
     /// Measures each language by itself too, where there are several.
     pub per_language: bool,

@@ -29,7 +29,7 @@ pub struct Function {
     pub docstring: String,
 }
 
-/// Which text of a function is searched.
+/// Text of a function that is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TextMode {

@@ -10,7 +10,7 @@ use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
 /// Helps where there is no tree.
 const ELSEWHERE: &str = "give `path:` a folder of sources, or run `cargo fetch` in a Rust project first";
 
-/// Which sources to read and how to group them.
+/// Sources to read, and their groups.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeConfig {
@@ -23,17 +23,17 @@ pub struct TreeConfig {
     /// Languages to read: `rust`, `python`, `java`, `javascript`, `typescript`, `go`, `ruby`, `php`, `c`, `cpp`. Empty
     /// for all ten; for the registry, for Rust alone.
     pub languages: Vec<Language>,
-    /// What must not stand on both sides of a split. `crate`: the nearest `Cargo.toml` names it. `top_folder`: the
+    /// Unit that must not stand on both sides of a split. `crate`: the nearest `Cargo.toml` names it. `top_folder`: the
     /// first folder of the path. `file`: every file by itself. `one`: the whole tree. `auto`: the crate where there is
     /// a `Cargo.toml`, else the top folder where there are several, else the file.
     pub group: GroupBy,
     /// Larger files are skipped and counted; most are generated.
     pub max_file_bytes: u64,
-    /// At most so many groups, chosen by a hash of their names, for a quick try; `null` for all.
+    /// The most groups, chosen by a hash of their names, for a quick try; `null` for all.
     pub max_groups: Option<usize>,
-    /// At most so many files, chosen by a hash of their paths, for a quick try; `null` for all.
+    /// The most files, chosen by a hash of their paths, for a quick try; `null` for all.
     pub max_files: Option<usize>,
-    /// Whether tests, benchmarks and examples are read too.
+    /// Reads tests, benchmarks and examples too.
     pub include_tests: bool,
     /// Longer descriptions are cut at a sentence or a word; at least 20.
     pub max_anchor_chars: usize,
@@ -55,7 +55,7 @@ impl Default for TreeConfig {
     }
 }
 
-/// What the group of a file is.
+/// The group of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBy {

@@ -34,7 +34,7 @@ pub struct Fields {
     pub id: Option<String>,
     /// The programming language; may be absent.
     pub language: String,
-    /// What must not stand on both sides of a split; may be absent.
+    /// Unit that must not stand on both sides of a split; may be absent.
     pub group: String,
     /// The file inside the group; may be absent.
     pub path: String,
@@ -61,7 +61,7 @@ impl Default for Fields {
     }
 }
 
-/// Which part of a field is the anchor.
+/// Part of a field that is the anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnchorPart {
@@ -72,7 +72,7 @@ pub enum AnchorPart {
     FirstParagraph,
 }
 
-/// Which part of a field is the positive.
+/// Part of a field that is the positive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PositivePart {
@@ -83,14 +83,14 @@ pub enum PositivePart {
     WithoutDocstring,
 }
 
-/// What to do with a record whose anchor or positive is null.
+/// Treatment of a record whose anchor or positive is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Nulls {
-    /// It is a bad record.
+    /// Takes the record for a bad one.
     #[default]
     Refuse,
-    /// It is left out and counted.
+    /// Leaves the record out and counts it.
     Drop,
 }
 

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What to do with a file or record that is not what it should be.
+/// Treatment of a file or record that is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnBad {
     /// The first one is an error with its place.
     #[default]
     Stop,
-    /// They are counted by reason; too many of them are an error.
+    /// Bad ones are counted by reason; too many of them are an error.
     Skip,
 }
 

@@ -43,7 +43,7 @@ pub use source::{PairSource, SourceRead};
 use crate::Result;
 use files::{Files, Format};
 
-/// Where pairs come from.
+/// A source of pairs.
 ///
 /// `Other` reads examples of a text-to-SQL data set, whose schemas and queries a crate above this one knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

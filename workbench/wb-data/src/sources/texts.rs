@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{RecordPlace, Result};
 
-/// Which fields of a record are its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
+/// Fields of a record that hold its text and what is known of it. Names as in [`super::Fields`]; all but `text` may be
 /// absent from a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TextFields {
     /// The text: one string, or an array of strings that is joined by single spaces.
     pub text: String,
-    /// What speaks of the text: a docstring, a title; nothing for none.
+    /// Words about the text: a docstring, a title; nothing for none.
     pub context: String,
     /// The id; null for `<file>:<line>`.
     pub id: Option<String>,

@@ -41,9 +41,9 @@ pub struct Prompts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaxTokens {
-    /// Of what is searched for, special tokens included.
+    /// Tokens of what is searched for, special tokens included.
     pub query: usize,
-    /// Of what is searched in, special tokens included.
+    /// Tokens of what is searched in, special tokens included.
     pub document: usize,
 }
 

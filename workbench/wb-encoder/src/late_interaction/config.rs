@@ -16,8 +16,8 @@ pub struct LateInteractionConfig {
     /// Queries with fewer tokens are filled up to so many with mask tokens, which count as the query's own; `0` for
     /// off. ColBERT has 32.
     pub expansion: usize,
-    /// Whether the query's tokens attend to those mask tokens. `false`: they attend to the query, and nothing to them,
-    /// as in ColBERT and by default in PyLate and sentence-transformers.
+    /// Lets the query's tokens attend to the mask tokens of `expansion`. `false`: these attend to the query, and
+    /// nothing to them, as in ColBERT and by default in PyLate and sentence-transformers.
     pub attend: bool,
     /// Leaves the 32 ASCII punctuation marks of documents out of what is compared. It suits prose; in code they may
     /// matter.

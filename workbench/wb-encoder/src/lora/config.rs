@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{patterns::Patterns, targets::Targets};
 
-/// Which layers get an adapter, and how large.
+/// Layers that get an adapter, and its size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoraConfig {
@@ -15,8 +15,8 @@ pub struct LoraConfig {
     pub alpha: f64,
     /// Dropout on the adapter's input while training, 0 to below 1.
     pub dropout: f64,
-    /// Which linear layers: a list of names or their endings (`output.dense`), one text as a pattern for whole names
-    /// (`.*\.(query|value)`), or `all-linear`.
+    /// Linear layers that get an adapter: a list of names or their endings (`output.dense`), one text as a pattern for
+    /// whole names (`.*\.(query|value)`), or `all-linear`.
     pub targets: Targets,
     /// Multiplies by alpha / √rank instead, so that high ranks learn as fast as low ones.
     pub use_rslora: bool,

@@ -29,9 +29,9 @@ pub struct GistConfig {
     /// A candidate counts only if the guide's cosine for it is at most that for the positive, p, less a margin: p − m
     /// with `{ absolute: m }`, p − |p|·m with `{ relative: m }`.
     pub margin: Margin,
-    /// Whether the other anchors are candidates too.
+    /// Takes the other anchors as candidates too.
     pub contrast_anchors: bool,
-    /// Whether the other positives are candidates for a positive too.
+    /// Takes the other positives as candidates for a positive too.
     pub contrast_positives: bool,
     /// Takes texts out of the candidates that are right answers too, as for `mnrl`.
     pub mask_duplicates: bool,

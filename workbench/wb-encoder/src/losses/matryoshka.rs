@@ -25,7 +25,7 @@ pub struct MatryoshkaConfig {
     /// Lengths to which embeddings are cut, as in `[384, 192, 96]`, each at least 1 and at most the model's; the
     /// model's own should be among them.
     pub dims: Vec<usize>,
-    /// What the loss at each length counts; empty for 1 each.
+    /// Weights of the loss, one for each length; empty for 1 each.
     pub weights: Vec<f64>,
     /// The loss at each length.
     pub loss: Box<LossConfig>,

@@ -28,9 +28,9 @@ pub struct MnrlConfig {
     /// Scores are divided by this: the inverse of `scale`, and another way to give it; 0.05 is a scale of 20. Both are
     /// an error.
     pub temperature: Option<f64>,
-    /// Who has to tell whom apart. `query_to_doc`, always needed: an anchor, all documents. `query_to_query`: an
-    /// anchor, the other anchors. `doc_to_query`: a positive, all anchors. `doc_to_doc`: a positive, all documents but
-    /// those of its own anchor. Cost next to nothing.
+    /// Texts to tell apart, each with its candidates. `query_to_doc`, always needed: an anchor, all documents.
+    /// `query_to_query`: an anchor, the other anchors. `doc_to_query`: a positive, all anchors. `doc_to_doc`: a
+    /// positive, all documents but those of its own anchor. They cost next to nothing.
     pub directions: Vec<Direction>,
     /// `joint`: one softmax over the candidates of all directions. `per_direction`: one in each, and the losses
     /// averaged; for `query_to_doc` and `doc_to_query` only.
@@ -43,7 +43,7 @@ pub struct MnrlConfig {
     pub mask_duplicates: bool,
 }
 
-/// Whose scores are candidates beside the own positive's.
+/// Texts whose scores are candidates beside the own positive's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -57,7 +57,7 @@ pub enum Direction {
     DocToDoc,
 }
 
-/// How the scores of several directions become a choice.
+/// Way from the scores of several directions to a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partition {
@@ -68,7 +68,7 @@ pub enum Partition {
     PerDirection,
 }
 
-/// Which negatives count more the more they look like an answer: α·s is added to their logits, without a gradient.
+/// Negatives that count more the more they look like an answer: α·s is added to their logits, without a gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hardness {

@@ -39,7 +39,7 @@ pub use triplet::{TripletConfig, TripletDistance};
 
 use crate::similarities::SimilarityConfig;
 
-/// Which loss.
+/// A loss with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossConfig {

@@ -17,11 +17,12 @@ use crate::similarities::{DenseSimilarity, Distance, Similarity, SimilarityConfi
 pub struct TripletConfig {
     /// `cosine` (1 − the cosine), `euclidean` or `manhattan`; takes the place of `train.similarity`.
     pub distance: TripletDistance,
-    /// How much closer the positive has to be. 5 suits the euclidean distance of embeddings that are not normalized.
+    /// Distance by which the positive has to be closer. 5 suits the euclidean distance of embeddings that are not
+    /// normalized.
     pub margin: f64,
 }
 
-/// What closeness is.
+/// Distance of two embeddings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TripletDistance {

@@ -16,7 +16,7 @@ pub use distance::Distance;
 pub use similarity::{Matrix, PreparedRows, SideGradients, Similarity};
 pub use tokens::{Normalizer, TokenSimilarity, TokenTexts, XtrConfig};
 
-/// Which similarity.
+/// Similarity of a query and a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityConfig {

@@ -19,16 +19,16 @@ use crate::kernels::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct XtrConfig {
-    /// How many of all document tokens of the batch each query token retrieves. The score of a document without any is
-    /// 0.
+    /// Number of document tokens, of all those of the batch, that each query token retrieves. The score of a document
+    /// without any is 0.
     pub top_k: usize,
-    /// What the sum is divided by. `sentence_transformers`: the number of query tokens that retrieved a token of the
-    /// document, as in the paper. `pylate`: the number of those whose cosine is above 0, as in PyLate and PrimeQA;
-    /// others count as nothing retrieved.
+    /// Divisor of the sum of a document's retrieved maxima. `sentence_transformers`: the number of query tokens that
+    /// retrieved a token of the document, as in the paper. `pylate`: the number of those whose cosine is above 0, as in
+    /// PyLate and PrimeQA; others count as nothing retrieved.
     pub normalizer: Normalizer,
 }
 
-/// What the sum of a document's retrieved maxima is divided by.
+/// Divisor of the sum of a document's retrieved maxima.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Normalizer {

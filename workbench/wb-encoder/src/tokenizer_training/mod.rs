@@ -18,7 +18,7 @@ use crate::{
     word_splitter::WordSplitter,
 };
 
-/// How a tokenizer is learned.
+/// Rules by which a tokenizer is learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenizerConfig {
@@ -27,13 +27,13 @@ pub struct TokenizerConfig {
     pub vocab_size: usize,
     /// Two symbols are merged only if they stand together at least so often.
     pub min_frequency: u64,
-    /// Whether words end where a reader sees them end: `parseHTTPResponse2` is `parse`, `HTTP`, `Response`, `2`,
-    /// `snake_case` is `snake`, `case`, white space and `_` only separate. Otherwise GPT-2's rule, where a word with a
-    /// space before it is another word than one without.
+    /// Ends words where a reader sees them end: `parseHTTPResponse2` is `parse`, `HTTP`, `Response`, `2`, `snake_case`
+    /// is `snake`, `case`, white space and `_` only separate. Otherwise GPT-2's rule, where a word with a space before
+    /// it is another word than one without.
     pub split_identifiers: bool,
-    /// Whether texts are made lower case, after identifiers were split.
+    /// Makes texts lower case, after identifiers were split.
     pub lowercase: bool,
-    /// Whether every text gets `[CLS]` before and `[SEP]` after it. A transformer always does.
+    /// Puts `[CLS]` before and `[SEP]` after every text. A transformer always does.
     pub special_tokens: bool,
     /// Learns from so many bytes of text at most, evenly chosen; what is beyond changes little and costs time.
     pub sample_bytes: usize,

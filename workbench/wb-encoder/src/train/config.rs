@@ -16,31 +16,31 @@ use super::{
 };
 use crate::{losses::LossConfig, similarities::SimilarityConfig};
 
-/// How an encoder is trained.
+/// Training of an encoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainConfig {
-    /// What embeddings are compared by in training: `cosine` or `dot`; with `encoder.late_interaction`, `maxsim` or
-    /// `xtr`. Benchmarks always use the cosine, or MaxSim.
+    /// Similarity by which embeddings are compared in training: `cosine` or `dot`; with `encoder.late_interaction`,
+    /// `maxsim` or `xtr`. Benchmarks always use the cosine, or MaxSim.
     pub similarity: SimilarityConfig,
-    /// What is lowered.
+    /// Loss that training lowers.
     pub loss: LossConfig,
-    /// Which pairs share a batch.
+    /// Batches: their size, and the pairs that share one.
     pub batch: BatchConfig,
-    /// How much of each data set an epoch holds.
+    /// Share of each data set in an epoch.
     pub mix: MixConfig,
     /// Put before texts in training and validation, by column and by data set; without it, the encoder's own prompts.
     pub prompts: PromptsConfig,
     /// Stages with their own data sets, negatives, temperature, learning rate and lengths; empty for none.
     pub curriculum: Vec<StageConfig>,
-    /// At most so many hard negatives of each pair, those that it lists first; a pair with fewer brings fewer. Each one
-    /// that is there makes a batch longer by one document per pair.
+    /// The most hard negatives of each pair, those that it lists first; a pair with fewer brings fewer. Each one that
+    /// is there makes a batch longer by one document per pair.
     pub negatives: usize,
-    /// When hard negatives are mined again with the weights of the moment; without it, never.
+    /// Mines hard negatives again with the weights of the moment; without it, never.
     pub refresh: Option<RefreshConfig>,
-    /// How weights change.
+    /// Rule by which weights change.
     pub optimizer: OptimizerConfig,
-    /// How the learning rate moves.
+    /// Course of the learning rate.
     pub schedule: ScheduleConfig,
     /// Passes over all training pairs.
     pub epochs: u64,
@@ -52,26 +52,26 @@ pub struct TrainConfig {
     /// batch's activations or less, bit for bit the same gradients, and a third to a half more time. For transformers
     /// on the processor.
     pub gradient_checkpointing: bool,
-    /// What else is lowered: objectives on the tokens of code.
+    /// Further objectives that training lowers, on the tokens of code.
     pub objectives: ObjectivesConfig,
-    /// Whether dropout is on while training: the model's and the adapters'.
+    /// Turns dropout on while training: the model's and the adapters'.
     pub dropout: bool,
     /// Each different token is left out of a text with this probability, all its occurrences together and anew in every
     /// batch, so that single texts are not learned by heart; `0` for off, below 1.
     pub token_dropout: f64,
-    /// How slowly a moving average of the weights follows them, as in `0.999`; what is validated, kept and exported is
-    /// then the average. Below 1; `0` for off. In the first steps t it follows faster, by (1 + t)/(10 + t), so that
-    /// short runs are not held back by the untrained weights. Costs one more copy of the trained weights, and two
-    /// exchanges of them per validation.
+    /// Decay of a moving average that follows the weights, as in `0.999`, the greater the slower; what is validated,
+    /// kept and exported is then the average. Below 1; `0` for off. In the first steps t it follows faster, by (1 +
+    /// t)/(10 + t), so that short runs are not held back by the untrained weights. Costs one more copy of the trained
+    /// weights, and two exchanges of them per validation.
     pub ema: f64,
-    /// When and on how much it is measured while it trains.
+    /// Validation while training: how often, and on how much.
     pub validate: ValidateConfig,
-    /// Which weights are left at the end: `best` by validation MRR, or `last`.
+    /// Weights that are left at the end: `best` by validation MRR, or `last`.
     pub keep: Keep,
-    /// How much of the training is left at the end: the weights that `keep` chose are taken back to this share of their
-    /// way from those before training ([WiSE-FT](https://arxiv.org/abs/2109.01903)); of adapters, B is scaled. Less
-    /// keeps more of what a pretrained encoder knew and gives up some of what it learned: half keeps most of both in
-    /// `reports/LOG.md`. Validation figures are those of the weights before. `1` for off.
+    /// Share of the training that is left at the end: the weights that `keep` chose are taken back to this share of
+    /// their way from those before training ([WiSE-FT](https://arxiv.org/abs/2109.01903)); of adapters, B is scaled.
+    /// Less keeps more of what a pretrained encoder knew and gives up some of what it learned: half keeps most of both
+    /// in `reports/LOG.md`. Validation figures are those of the weights before. `1` for off.
     pub interpolate: f64,
 }
 
@@ -116,8 +116,9 @@ pub struct BatchConfig {
     /// `no_duplicates`: no text stands twice among the anchors and positives of a batch. `shuffle`: any order. All
     /// batches are planned before the first step, and counted exactly.
     pub sampler: SamplerConfig,
-    /// Where there are several data sets: `one_dataset` fills each batch from one of them, as sentence-transformers
-    /// does, so that negatives cannot be told apart by where they come from; `all_datasets` mixes them within batches.
+    /// Data sets of one batch, where there are several: `one_dataset` fills each batch from one of them, as
+    /// sentence-transformers does, so that negatives cannot be told apart by where they come from; `all_datasets` mixes
+    /// them within batches.
     pub from: BatchFrom,
     /// Leaves out the last batch of an epoch where it is not full.
     pub drop_last: bool,
@@ -144,7 +145,7 @@ impl Default for BatchConfig {
     }
 }
 
-/// Whether the pairs of a batch come from one data set.
+/// Data sets that the pairs of a batch come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchFrom {
@@ -167,9 +168,9 @@ impl BatchFrom {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValidateConfig {
-    /// How often: `{ share: 0.1 }` of all steps, or `{ steps: 100 }`.
+    /// Distance between validations: `{ share: 0.1 }` of all steps, or `{ steps: 100 }`.
     pub every: Every,
-    /// At most so many validation pairs, drawn once by the seed; each anchor ranks the positives of all of them.
+    /// The most validation pairs, drawn once by the seed; each anchor ranks the positives of all of them.
     pub pairs: usize,
 }
 
@@ -183,9 +184,9 @@ impl Default for ValidateConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Every {
-    /// As a share of all steps, above 0 and at most 1.
+    /// A share of all steps, above 0 and at most 1.
     Share(f64),
-    /// In steps.
+    /// A number of steps.
     Steps(u64),
 }
 
@@ -218,14 +219,14 @@ impl Every {
     }
 }
 
-/// Which weights are left at the end.
+/// Weights that are left at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
-    /// Those with the highest validation MRR, the earliest of equals.
+    /// The weights with the highest validation MRR, the earliest of equals.
     #[default]
     Best,
-    /// Those after the last step.
+    /// The weights after the last step.
     Last,
 }
 

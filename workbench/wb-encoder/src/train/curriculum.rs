@@ -13,21 +13,21 @@ use crate::{folder::MaxTokens, losses::LossConfig};
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["name"]))]
 pub struct StageConfig {
-    /// What the journal, the report and errors call it.
+    /// Name of the stage in the journal, the report and errors.
     pub name: String,
-    /// Where it ends, counted from the beginning of training, without it at the end: `{ share: 0.5 }` of all steps, `{
-    /// epochs: 1 }`, or `{ steps: 500 }`. Only the last stage may be without.
+    /// End of the stage, counted from the beginning of training: `{ share: 0.5 }` of all steps, `{ epochs: 1 }`, or `{
+    /// steps: 500 }`; without it, the end of training. Only the last stage may be without.
     pub until: Option<Until>,
     /// The data sets that its batches come from; empty for all.
     pub datasets: Vec<String>,
-    /// At most so many hard negatives of each pair; without it, `train.negatives`.
+    /// The most hard negatives of each pair; without it, `train.negatives`.
     pub negatives: Option<usize>,
-    /// What scores are divided by before the softmax, in the stage; the loss's `scale` is 1 / temperature. Without it,
-    /// the loss's own.
+    /// Divisor of scores before the softmax, in the stage; the loss's `scale` is 1 / temperature. Without it, the
+    /// loss's own.
     pub temperature: Option<f64>,
-    /// What scores are multiplied by before the softmax, in place of `temperature`. Without it, the loss's own.
+    /// Factor of scores before the softmax, in place of `temperature`. Without it, the loss's own.
     pub scale: Option<f64>,
-    /// What the scheduled learning rate is multiplied by.
+    /// Factor of the scheduled learning rate.
     pub learning_rate_factor: f64,
     /// Longer texts are cut in this stage, special tokens included: `{ query: N, document: N }`, not more than the
     /// encoder's own, which holds without it.

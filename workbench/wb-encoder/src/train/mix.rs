@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed, suggest};
 
-/// How much of each data set an epoch holds.
+/// Share of each data set in an epoch.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MixConfig {
@@ -16,11 +16,11 @@ pub enum MixConfig {
     /// The data sets in turn, as often as the smallest can; sentence-transformers' `round_robin`,
     /// but that the larger ones go on in the next epoch where they stopped, and do not start anew.
     RoundRobin,
-    /// In proportion to n^(1/T) for n pairs and this T (Raffel et al. 2020, "Exploring the Limits of Transfer Learning",
-    /// 3.5.2): 1 is by size, more gives small data sets more, and in the end all the same.
-    /// An epoch is as long as with `proportional`: small data sets come again in it, large ones go on in the next.
+    /// Shares in proportion to n^(1/T) for n pairs and this T (Raffel et al. 2020, "Exploring the Limits of Transfer
+    /// Learning", 3.5.2): 1 is by size, more gives small data sets more, and in the end all the same. An epoch is as
+    /// long as with `proportional`: small data sets come again in it, large ones go on in the next.
     Temperature(f64),
-    /// In proportion to these weights, by name; as long as with `proportional`.
+    /// Shares in proportion to these weights, by name; an epoch is as long as with `proportional`.
     Weights(BTreeMap<String, f64>),
 }
 

@@ -16,7 +16,7 @@ const CHUNK: usize = 16 * 1024;
 /// sink into subnormal numbers, which processors are slow at.
 const SMALLEST: f32 = 1e-30;
 
-/// How weights change.
+/// Rule by which weights change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptimizerConfig {
@@ -34,9 +34,9 @@ pub struct AdamwConfig {
     /// Each step multiplies weights by 1 − learning rate · this. Weights of one dimension (biases, layer norms, token
     /// weights) never decay.
     pub weight_decay: f64,
-    /// Whether weights whose name holds `embeddings` decay too; vectors of rare tokens fade by it.
+    /// Decays weights whose name holds `embeddings` too; vectors of rare tokens fade by it.
     pub decay_embeddings: bool,
-    /// How slowly the means of gradients and of their squares follow, each below 1.
+    /// Decays of the means of gradients and of their squares, each below 1; the greater, the more slowly they follow.
     pub betas: [f64; 2],
     /// Added to the root of the mean square.
     pub eps: f64,

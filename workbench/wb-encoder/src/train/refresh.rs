@@ -7,13 +7,13 @@ use wb_core::{Error, Progress};
 use super::config::Every;
 use crate::{backbone::Backbone, error::Result};
 
-/// When hard negatives are mined again.
+/// Times at which hard negatives are mined again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RefreshConfig {
-    /// How often hard negatives are mined again: `{ share: 0.25 }` of all steps, or `{ steps: 500 }`.
+    /// Distance between minings of hard negatives: `{ share: 0.25 }` of all steps, or `{ steps: 500 }`.
     pub every: Every,
-    /// Whether they are mined before the first step too; otherwise training begins with the negatives of the pairs.
+    /// Mines hard negatives before the first step too; otherwise training begins with the negatives of the pairs.
     pub at_start: bool,
 }
 

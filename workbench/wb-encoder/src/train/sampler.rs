@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which pairs share a batch.
+/// Choice of the pairs that share a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SamplerConfig {
-    /// No text stands twice among the anchors and positives of a batch, where it would be its own negative.
+    /// Keeps a text from standing twice among the anchors and positives of a batch, where it would be its own negative.
     #[default]
     NoDuplicates,
     /// Any order.

@@ -22,8 +22,8 @@ pub enum ScheduleConfig {
 pub struct Decay {
     /// Share of all steps over which the rate rises in a straight line. Where `warmup_steps` is not given either, 0.1.
     pub warmup: Option<f64>,
-    /// The same in steps, and another way to give it. Both are an error; `wb check` tells where training is not longer
-    /// than its warm-up.
+    /// Steps over which the rate rises, another way to give `warmup`. Both are an error; `wb check` tells where
+    /// training is not longer than its warm-up.
     pub warmup_steps: Option<u64>,
     /// End of the decay, as a share of the full rate.
     pub floor: f64,
@@ -35,8 +35,8 @@ pub struct Decay {
 pub struct Warmup {
     /// Share of all steps over which the rate rises in a straight line. Where `warmup_steps` is not given either, 0.1.
     pub warmup: Option<f64>,
-    /// The same in steps, and another way to give it. Both are an error; `wb check` tells where training is not longer
-    /// than its warm-up.
+    /// Steps over which the rate rises, another way to give `warmup`. Both are an error; `wb check` tells where
+    /// training is not longer than its warm-up.
     pub warmup_steps: Option<u64>,
 }
 

@@ -18,8 +18,8 @@ pub struct PromptsConfig {
     pub query: Option<String>,
     /// Put before positives and hard negatives; without it, the encoder's own prompt.
     pub document: Option<String>,
-    /// By name of a data set, as in `{ conala: { query: "Question: " } }`: a map of `query` and `document`, which come
-    /// before `query` and `document` here.
+    /// Prompts by name of a data set, as in `{ conala: { query: "Question: " } }`: a map of `query` and `document`,
+    /// which come before `query` and `document` here.
     pub datasets: BTreeMap<String, ColumnPrompts>,
 }
 

@@ -11,27 +11,27 @@ use wb_synth::annotate::EmbedText;
 
 use super::data::SourceChoice;
 
-/// What is measured.
+/// Benchmarks of a run, and the contestants in them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchConfig {
     /// A list; the run's verdict is about the first.
     pub benchmarks: Vec<BenchEntry>,
-    /// Who is measured in every run.
+    /// Contestants that are measured in every run.
     pub contestants: Vec<ContestantName>,
     /// The lexical baseline.
     pub bm25: Bm25Config,
-    /// How the scores of BM25 and the trained encoder become one.
+    /// Fusion of the scores of BM25 and the trained encoder into one.
     pub fusion: FusionConfig,
-    /// What encoders embed of a document, where that is not its own text: `embed` (`code`, `annotation`, `both`,
+    /// Text that encoders embed of a document, where that is not its own: `embed` (`code`, `annotation`, `both`,
     /// `concat`) and `annotations` (the file of `wb synth`); BM25 reads the text itself. An annotation is found by the
     /// exact text of a document; how many have none is told.
     pub documents: Option<DocumentsConfig>,
-    /// How many of the best and of the worst queries the report shows.
+    /// Number of the best and of the worst queries that the report shows.
     pub examples: usize,
 }
 
-/// What is embedded of documents that a language model annotated.
+/// Text to embed of documents that a language model annotated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentsConfig {
@@ -42,7 +42,7 @@ pub struct DocumentsConfig {
     pub annotations: PathBuf,
 }
 
-/// Who is measured.
+/// A contestant in the benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ContestantName {
     /// The lexical baseline.
@@ -102,8 +102,8 @@ pub struct BenchEntry {
     /// The folder with its data, which all but `pairs` need.
     #[serde(default, deserialize_with = "wb_core::paths::typed", skip_serializing_if = "Option::is_none")]
     pub dataset: Option<PathBuf>,
-    /// Of `pairs` only: other pairs to measure on, from the same kinds of sources as `data.sources`, all of them and
-    /// as they are read; empty for the test pairs of the run.
+    /// Other pairs to measure on, of `pairs` only, from the same kinds of sources as `data.sources`, all of them and as
+    /// they are read; empty for the test pairs of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceChoice>,
 }

@@ -16,7 +16,7 @@ use wb_data::{
 use wb_encoder::train::mix::check_name;
 use wb_text2sql::examples::ExamplesConfig;
 
-/// Where pairs come from, and what is done to them.
+/// Sources of pairs, and what is done to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataConfig {
@@ -30,12 +30,12 @@ pub struct DataConfig {
     /// read.
     #[serde(default)]
     pub streaming: bool,
-    /// What to do with a record that is not a pair. `stop`: the first one is an error with its file and line. `skip`:
-    /// they are counted by reason, and more than `max_bad_share` of a source's records is an error.
+    /// Treatment of a record that is not a pair. `stop`: the first one is an error with its file and line. `skip`: they
+    /// are counted by reason, and more than `max_bad_share` of a source's records is an error.
     #[serde(default)]
     pub on_bad: OnBad,
-    /// With `on_bad: skip`, the share of bad records in a source, from 0 to 1, that is still not an error: one in a
-    /// hundred is an accident, more is the wrong file.
+    /// Share of bad records in a source, from 0 to 1, that is still not an error with `on_bad: skip`: one in a hundred
+    /// is an accident, more is the wrong file.
     // The usual share is not written, so that it is no part of a run's id.
     #[serde(default = "max_bad_share", skip_serializing_if = "is_usual")]
     #[schemars(extend("default" = MAX_BAD_SHARE))]
@@ -52,7 +52,7 @@ pub struct DataConfig {
     /// Train, validation, test.
     #[serde(default)]
     pub split: SplitConfig,
-    /// What training pairs share with held-out ones.
+    /// Leaks: what training pairs share with held-out ones.
     #[serde(default)]
     pub leaks: LeakConfig,
     /// Keeps training pairs whose positive ranks among the first for its own anchor; off unless it is given.

@@ -9,7 +9,7 @@ use wb_encoder::{
     models::{BertConfig, StaticConfig, bert_config::Activation},
 };
 
-/// What is trained.
+/// Encoder to train.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderConfig {
@@ -39,7 +39,7 @@ pub struct EncoderConfig {
     pub lora: Option<LoraConfig>,
 }
 
-/// Where the weights come from.
+/// Origin of the weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelChoice {
@@ -57,12 +57,12 @@ pub enum ModelChoice {
 pub struct StaticChoice {
     /// Length of a vector. Memory and time grow with it.
     pub dim: usize,
-    /// Whether every token has a learned weight in the mean.
+    /// Gives every token a learned weight in the mean.
     pub weighted: bool,
-    /// How many learned weights there are for places in a text, finer at its beginning; 48 reach to about the 500th
-    /// token, 0 for none. Code says what it does in its first line: on held-out crates this is worth .08 of MRR
-    /// (reports/LOG.md). They are few and have few steps to move in, so give them a larger rate: `rate_factors: {
-    /// position_weights: 15 }`.
+    /// Number of learned weights for places in a text, finer at its beginning; 48 reach to about the 500th token, 0 for
+    /// none. Code says what it does in its first line: on held-out crates this is worth .08 of MRR (reports/LOG.md).
+    /// They are few and have few steps to move in, so give them a larger rate: `rate_factors: { position_weights: 15
+    /// }`.
     pub positions: usize,
 }
 

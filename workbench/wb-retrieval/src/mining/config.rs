@@ -8,11 +8,11 @@ use wb_core::{EncoderRef, Error, Result};
 
 use super::{ByteSize, RescoreConfig};
 
-/// How hard negatives are mined. What is null is decided by the mode.
+/// Mining of hard negatives. What is null is decided by the mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MiningConfig {
-    /// Whose rules: `nv_retriever`, `sentence_transformers`, `flag_embedding`, `naive`. The other keys change single
+    /// Set of rules: `nv_retriever`, `sentence_transformers`, `flag_embedding`, `naive`. The other keys change single
     /// values of it; what is `null` is the mode's.
     pub mode: Mode,
     /// Negatives for each pair. `train.negatives` says how many of them training uses. `null` for the mode's.
@@ -30,20 +30,20 @@ pub struct MiningConfig {
     /// right for scores below zero too. Of several positives the one with the least score counts. `null` for the
     /// mode's.
     pub relative_margin: Option<f64>,
-    /// Which of the documents that are left: `top`, `random`, or `{ softmax: { temperature: 0.05 } }`, where a
+    /// Choice among the documents that are left: `top`, `random`, or `{ softmax: { temperature: 0.05 } }`, where a
     /// document's weight is exp(score / `temperature`). A pair's draw depends on the seed and the pair's id alone.
     /// `null` for the mode's.
     pub sampling: Option<Sampling>,
-    /// Whether a pair that is short gets any documents, drawn at random. `null` for the mode's.
+    /// Fills a pair that is short with any documents, drawn at random. `null` for the mode's.
     pub fill: Option<bool>,
     /// A document whose Jaccard similarity with a positive reaches this (five-token shingles) is a copy of it; `0` for
     /// off, else 0.3 to 1.
     pub near_duplicates: f64,
     /// Positives stay where they are ranked: rankings for a reranker, only with `wb mine-negatives --format n-tuple`.
     pub include_positives: bool,
-    /// What ranks: `encoder` (cosine; with late interaction MaxSim over the number of the query's tokens, every query
-    /// with every document, which takes a thousand times the products) or `bm25` (the words of `bench.bm25`; a document
-    /// that shares no word is no candidate).
+    /// Retriever that ranks: `encoder` (cosine; with late interaction MaxSim over the number of the query's tokens,
+    /// every query with every document, which takes a thousand times the products) or `bm25` (the words of
+    /// `bench.bm25`; a document that shares no word is no candidate).
     pub retriever: MiningRetriever,
     /// An encoder by its name: a folder, a run, or `owner/name` of the hub. `null` for the experiment's own, which must
     /// be `pretrained`.
@@ -84,7 +84,7 @@ pub struct VectorsConfig {
     pub document_ids: PathBuf,
 }
 
-/// Whose rules.
+/// Set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -99,7 +99,7 @@ pub enum Mode {
     Naive,
 }
 
-/// Which of the documents that are left.
+/// Choice among the documents that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Sampling {
@@ -112,7 +112,7 @@ pub enum Sampling {
     Softmax(Softmax),
 }
 
-/// How steep the weights are.
+/// Steepness of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Softmax {
@@ -126,7 +126,7 @@ impl Default for Softmax {
     }
 }
 
-/// What ranks the documents.
+/// Retriever that ranks the documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MiningRetriever {

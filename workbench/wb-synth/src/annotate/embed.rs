@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Annotation;
 use crate::Snippet;
 
-/// What of a chunk is embedded.
+/// Text of a chunk that is embedded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EmbedText {

@@ -25,7 +25,7 @@ use crate::{Snippet, SynthesisAccount, chain::reason, provenance};
 /// The stage of the question in provenance.
 const STAGE: &str = "annotate";
 
-/// How chunks are annotated.
+/// Annotation of chunks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnnotateConfig {
@@ -37,9 +37,9 @@ pub struct AnnotateConfig {
     pub keywords: usize,
     /// Example queries.
     pub queries: usize,
-    /// Whether each example query becomes a training pair with its snippet, `text2code`, in the data set `annotations`.
+    /// Makes each example query a training pair with its snippet, `text2code`, in the data set `annotations`.
     pub pairs: bool,
-    /// How to draw: `temperature` (`0.0`), `top_p` (`1.0`), `max_tokens` (`512`).
+    /// Sampling of the answers: `temperature` (`0.0`), `top_p` (`1.0`), `max_tokens` (`512`).
     pub sampling: SamplingConfig,
 }
 

@@ -17,14 +17,14 @@ use crate::languages::{self, weight};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SynthConfig {
-    /// Which of the 47 tasks (`wb ls --tasks`): `all` with equal shares of the four kinds, `{ only:
+    /// Tasks that take part, of 47 (`wb ls --tasks`): `all` with equal shares of the four kinds, `{ only:
     /// [text2code/web_query] }`, or `{ kinds: { text2code: 2, code2code: 1 } }`.
     pub tasks: TaskChoice,
     /// Files with further tasks, in the format of the built-in ones (`workbench/wb-synth/tasks/README.md`); one with a
     /// known name replaces it.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub task_files: Vec<PathBuf>,
-    /// How many (task, snippet) items; `null` is one for each snippet.
+    /// Number of (task, snippet) items; `null` is one for each snippet.
     pub items: Option<usize>,
     /// Answers asked for each item, each with a seed of its own.
     pub candidates: u32,
@@ -36,51 +36,51 @@ pub struct SynthConfig {
     pub languages: BTreeMap<String, f64>,
     /// Characters of a snippet, at least and at most.
     pub snippet_chars: [usize; 2],
-    /// Where a snippet is cut in two for tasks on its halves, as shares of its tokens.
+    /// Range in which a snippet is cut in two for tasks on its halves, as shares of its tokens.
     pub split: [f64; 2],
     /// Examples shown before the question: `count` (`3`), `built_in` (`true`), `files` (`[]`).
     pub few_shot: FewShotConfig,
     /// New tasks proposed by the model, written to files to be edited: `per_kind` (`5`), `join` (`false`: this run does
     /// not use them yet).
     pub brainstorm: Option<BrainstormConfig>,
-    /// How pairs are written: `temperature` (`1.0`), `top_p` (`0.6`), `max_tokens` (`1024`).
+    /// Writing of pairs: `temperature` (`1.0`), `top_p` (`0.6`), `max_tokens` (`1024`).
     pub generate: GenerateConfig,
     /// The model's own judgment, 0, 1 or 2: `keep` (`[1]`: the pairs that belong together), `temperature` (`0.0`),
     /// `top_p` (`1.0`), `max_tokens` (`64`), `gold` (`null`: a file of pairs labelled by a person, for the judge's
     /// precision in the card); `null` for none.
     pub judge: Option<JudgeConfig>,
-    /// Which candidates become pairs.
+    /// Rules by which candidates become pairs.
     pub select: SelectConfig,
     /// Hard negatives written by the model: `per_pair`, `temperature`, `top_p`, `max_tokens`. In CodeR's ablation they
     /// hurt: 7 gave 56.40 and 1 gave 59.38, mined ones 67.29.
     pub negatives: Option<NegativesConfig>,
-    /// Where `review` stood once: it is a key of the whole file now, for pairs of every origin, and refused here.
+    /// Former place of `review`: it is a key of the whole file now, for pairs of every origin, and refused here.
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub review: Option<PathBuf>,
-    /// What a pair's data set is called in training: its `kind`, or its `task`.
+    /// Name of a pair's data set in training: its `kind`, or its `task`.
     pub datasets: DatasetNames,
 }
 
-/// Which tasks take part.
+/// Tasks that take part.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskChoice {
     /// All, with an equal share for each kind.
     All,
-    /// These, by their full names (`text2code/web_query`), with an equal share for each kind among them.
+    /// Tasks by their full names (`text2code/web_query`), with an equal share for each kind among them.
     Only(Vec<String>),
     /// All of these kinds, with these shares.
     Kinds(BTreeMap<Task, f64>),
 }
 
-/// What a pair's data set is called.
+/// Name of a pair's data set.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetNames {
-    /// By its task: `text2code/web_query`. Prompts may then differ from task to task.
+    /// The task: `text2code/web_query`. Prompts may then differ from task to task.
     Task,
-    /// By its kind: `text2code`.
+    /// The kind: `text2code`.
     Kind,
 }
 

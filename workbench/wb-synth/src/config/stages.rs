@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 use wb_llm::SamplingConfig;
 
-/// How pairs are written. CodeR drew at temperature 1.0 with top-p 0.6.
+/// Writing of pairs. CodeR drew at temperature 1.0 with top-p 0.6.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct GenerateConfig {
@@ -40,9 +40,9 @@ impl GenerateConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct FewShotConfig {
-    /// At most so many for a task; those of a task are drawn once, so that every prompt of it begins alike.
+    /// The most examples for a task; those of a task are drawn once, so that every prompt of it begins alike.
     pub count: usize,
-    /// Whether those that come with the tasks take part.
+    /// Shows the examples that come with the tasks too.
     pub built_in: bool,
     /// JSON lines with `task`, `snippet`, `language`, and what the task's steps write under its name (`query`, `document`, `note`).
     #[serde(deserialize_with = "wb_core::paths::typed")]
@@ -96,16 +96,16 @@ impl JudgeConfig {
     }
 }
 
-/// Which candidates become pairs: those that are correct, clear and unlike each other.
+/// Rules by which candidates become pairs: those that are correct, clear and unlike each other.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SelectConfig {
     /// Characters of each side, at least and at most.
     pub chars: [usize; 2],
-    /// Whether code that the model wrote has to parse, where there is a grammar for its language.
+    /// Drops candidates with code of the model that does not parse, where there is a grammar for its language.
     pub parses: bool,
-    /// Whether both sides of tasks that promise the same results are called with drawn values, in Python and JavaScript,
-    /// in a child process under limits. This executes code of the sources and of the model.
+    /// Calls both sides of tasks that promise the same results with drawn values, in Python and JavaScript, in a child
+    /// process under limits. This executes code of the sources and of the model.
     pub runs: bool,
     /// Pairs of one kind whose sets of five-token shingles have at least this Jaccard similarity are near duplicates; 0 for off.
     pub near: f64,
@@ -145,7 +145,7 @@ impl SelectConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct NegativesConfig {
-    /// So many for each pair, in one answer.
+    /// Number of hard negatives for each pair, in one answer.
     pub per_pair: usize,
     /// 0 takes the likeliest token.
     pub temperature: f32,
@@ -190,7 +190,7 @@ impl NegativesConfig {
 pub struct BrainstormConfig {
     /// Proposals asked for each kind that takes part.
     pub per_kind: usize,
-    /// Whether this run already works on them; else they are only written down.
+    /// Uses the new tasks in this run already; else they are only written down.
     pub join: bool,
     /// 0 takes the likeliest token.
     pub temperature: f32,

@@ -9,24 +9,24 @@ use wb_core::{Error, Result, Task};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RulesConfig {
-    /// Which kinds of pairs are made; also `code2text` and `hybrid`.
+    /// Kinds of pairs to make; also `code2text` and `hybrid`.
     pub tasks: Vec<Task>,
     /// Rewrites that keep the meaning, for `code2code` and `hybrid`.
     pub rewrites: Vec<RewriteKind>,
     /// Rewrites that change the meaning, for hard negatives.
     pub perturbations: Vec<RewriteKind>,
-    /// So many pairs of each task, drawn by the seed; `null` for all. Where the snippets do not give as many, how many
-    /// are missing is told.
+    /// Number of pairs of each task, drawn by the seed; `null` for all. Where the snippets do not give as many, how
+    /// many are missing is told.
     pub pairs_per_task: Option<usize>,
     /// Rewritten versions of one function, each a pair of its own.
     pub per_snippet: usize,
-    /// At most so many different rewrites one after the other in a version, and at least half as many where they apply.
+    /// The most different rewrites one after the other in a version; at least half as many are made where they apply.
     pub chain: usize,
-    /// At most so many hard negatives for each pair: its code with the meaning changed. Near misses can hurt a
-    /// retriever: measure before you trust them.
+    /// The most hard negatives for each pair: its code with the meaning changed. Near misses can hurt a retriever:
+    /// measure before you trust them.
     pub negatives: usize,
-    /// Where the text of `text2code` comes from: `docstring`; `name`, the words of the function's name, which is then
-    /// taken out of its code.
+    /// Origin of the text of `text2code`: `docstring`; `name`, the words of the function's name, which is then taken
+    /// out of its code.
     pub queries: Vec<QuerySource>,
     /// Characters of a function's code at least.
     pub min_chars: usize,
@@ -37,7 +37,7 @@ pub struct RulesConfig {
     pub verify: Verify,
 }
 
-/// Where a query comes from.
+/// Origin of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuerySource {
@@ -47,7 +47,7 @@ pub enum QuerySource {
     Name,
 }
 
-/// Whether code is run.
+/// Check of pairs by running their code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::languages;
 
-/// Which files, and how they are cut.
+/// Files to read, and how they are cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileSnippets {
@@ -27,9 +27,9 @@ pub struct FileSnippets {
     pub languages: Vec<String>,
     /// Larger files are left out: most are generated.
     pub max_file_bytes: u64,
-    /// What must not be split between training and test.
+    /// Unit that must not be split between training and test.
     pub group: FileGroup,
-    /// How files are cut.
+    /// Pieces that files are cut to.
     pub cut: CutConfig,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tokens::TokenRule;
 
-/// How long pieces are.
+/// Length and overlap of pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CutConfig {

@@ -8,7 +8,7 @@ use wb_core::{Error, Seed};
 
 use crate::Snippet;
 
-/// How many snippets are taken.
+/// Number of snippets to take.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DrawConfig {
@@ -16,7 +16,7 @@ pub struct DrawConfig {
     pub per_group: Option<usize>,
     /// Snippets in all at most.
     pub total: Option<usize>,
-    /// Where buckets of length begin, in tokens, ascending: `[64, 128, 256]` makes four. `total` is shared equally
+    /// Beginnings of buckets of length, in tokens, ascending: `[64, 128, 256]` makes four. `total` is shared equally
     /// among the buckets; what one cannot fill goes to the others. Empty for none.
     pub buckets: Vec<usize>,
 }

@@ -13,7 +13,7 @@ use super::{
     source::{Take, bad},
 };
 
-/// What must not be split between training and test.
+/// Unit that must not be split between training and test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileGroup {

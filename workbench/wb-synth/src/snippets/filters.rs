@@ -11,7 +11,7 @@ use wb_data::text::folded_hash;
 use super::tokens::TokenRule;
 use crate::Snippet;
 
-/// What a snippet has to be.
+/// Requirements that a snippet meets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FiltersConfig {
@@ -27,7 +27,7 @@ pub struct FiltersConfig {
     pub languages: Vec<String>,
     /// Takes comments out of code in the languages that can be parsed (and Python's docstrings), as CodeR does.
     pub strip_comments: bool,
-    /// Of several snippets with one text (white space aside) only the first is kept.
+    /// Keeps only the first of several snippets with one text (white space aside).
     pub unique: bool,
 }
 

@@ -15,7 +15,7 @@ use super::{
     source::{FoundSnippet, SnippetSource, Take},
 };
 
-/// Which pages, and how they are cut.
+/// Pages to read, and how they are cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MarkdownSnippets {
@@ -24,11 +24,11 @@ pub struct MarkdownSnippets {
     pub path: PathBuf,
     /// Larger files are left out.
     pub max_file_bytes: u64,
-    /// What must not be split between training and test.
+    /// Unit that must not be split between training and test.
     pub group: FileGroup,
-    /// How pages are cut.
+    /// Pieces that pages are cut to.
     pub cut: CutConfig,
-    /// What becomes of code.
+    /// Treatment of code.
     pub code: PageCode,
 }
 

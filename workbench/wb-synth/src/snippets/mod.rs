@@ -45,7 +45,7 @@ use crate::Snippet;
 use filters::Filters;
 use source::Take;
 
-/// Where snippets come from.
+/// A source of snippets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SnippetSourceConfig {
@@ -79,20 +79,20 @@ impl SnippetSourceConfig {
     }
 }
 
-/// Which snippets: the sources, and what of them is kept.
+/// Snippets to use: the sources, and what of them is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["sources"]))]
 pub struct SnippetsConfig {
     /// Read in this order; each is one of the members below.
     pub sources: Vec<SnippetSourceConfig>,
-    /// What a snippet has to be.
+    /// Requirements that a snippet meets.
     pub filters: FiltersConfig,
-    /// How many are taken.
+    /// Number of snippets to take.
     pub draw: DrawConfig,
-    /// What to do with a file or record that is not what it should be: `stop`, or `skip` and count.
+    /// Treatment of a file or record that is not what it should be: `stop`, or `skip` and count.
     pub on_bad: OnBad,
-    /// With `on_bad: skip`, the share of bad ones in a source that is still not an error.
+    /// Share of bad ones in a source that is still not an error with `on_bad: skip`.
     pub max_bad_share: f64,
 }
 

@@ -36,15 +36,15 @@ pub(super) enum BlockKind {
     Code(String),
 }
 
-/// What becomes of code in a page.
+/// Treatment of code in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageCode {
-    /// It stays between the prose, fenced.
+    /// Keeps code between the prose, fenced.
     InText,
     /// Each block is a snippet of its own, with the headings and the paragraph before it as its context.
     Apart,
-    /// It is left out.
+    /// Leaves code out.
     Drop,
 }
 

@@ -18,7 +18,7 @@ use super::{
     source::{FoundSnippet, SnippetSource, Take},
 };
 
-/// Which files, and which of their fields.
+/// Files to read, and their fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordSnippets {

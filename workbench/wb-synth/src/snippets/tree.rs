@@ -13,15 +13,15 @@ use super::{
     tokens::TokenRule,
 };
 
-/// Which sources, and what of them.
+/// Sources to read, and what is taken out of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeSnippets {
-    /// Which files: as `data: source: tree` has it.
+    /// Files to read, as `data: source: tree` has it.
     pub files: TreeConfig,
-    /// What is taken out of each file.
+    /// Units that are taken out of each file.
     pub units: Vec<Unit>,
-    /// How `file`s are cut; functions and classes are left whole.
+    /// Pieces that `file`s are cut to; functions and classes are left whole.
     pub cut: CutConfig,
 }
 
@@ -31,7 +31,7 @@ impl Default for TreeSnippets {
     }
 }
 
-/// What a snippet is in a file of sources.
+/// Unit of a file of sources that is a snippet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {

@@ -28,8 +28,8 @@ pub struct ExampleDocument {
     pub sql: String,
 }
 
-/// What of a document is embedded; the parts come in this order, each on lines of its own. A part that a document does
-/// not have is left out; where nothing is left, the query stands.
+/// Parts of a document that are embedded; they come in this order, each on lines of its own. A part that a document
+/// does not have is left out; where nothing is left, the query stands.
 ///
 /// The default is context and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

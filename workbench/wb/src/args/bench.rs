@@ -9,7 +9,7 @@ use wb_sql::{Compat, benchmarks::SqlBenchmark};
 
 use super::PlacesArguments;
 
-/// What to measure, on what.
+/// Benchmarks to run, and the encoder or the predictions to measure.
 #[derive(Debug, Args)]
 pub struct Bench {
     /// Benchmarks, also of text-to-SQL; without a name, they are listed.
@@ -48,7 +48,7 @@ pub struct Bench {
     /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
     #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
     pub token_index: Option<u8>,
-    /// What is embedded of documents that a language model annotated: code, annotation, both, concat.
+    /// Text to embed of documents that a language model annotated: code, annotation, both, concat.
     #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
     pub embed: Option<String>,
     /// The annotations: annotations.jsonl of `wb synth`.
@@ -57,7 +57,7 @@ pub struct Bench {
     /// Longest text in tokens, instead of the encoder's own.
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
-    /// Where to compute.
+    /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
     #[arg(long, default_value = "auto", value_parser = super::device)]
     pub device: DeviceConfig,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub struct Bench {
     pub sql: BenchSql,
 }
 
-/// What judging predicted SQL takes beside `--dataset`, `--json` and `--require`.
+/// Options for judging predicted SQL, beside `--dataset`, `--json` and `--require`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Text-to-SQL (spider, bird, synthetic-sql)")]
 pub struct BenchSql {
@@ -76,7 +76,8 @@ pub struct BenchSql {
     /// The questions with their gold queries [default: dev.json of the data; for `bird` also mini_dev_sqlite.json]
     #[arg(long, value_name = "FILE")]
     pub questions: Option<PathBuf>,
-    /// Whose verdicts: official (the published evaluator's, quirks included) or strict (what was meant) [default: official]
+    /// Rules of the verdicts: official (the published evaluator's, quirks included) or strict (what was meant)
+    /// [default: official]
     #[arg(long, value_name = "WHICH", value_parser = compat)]
     pub compat: Option<Compat>,
     /// Also tries the gold query's values in the place of the prediction's.
@@ -85,7 +86,7 @@ pub struct BenchSql {
     /// Leaves DISTINCT where it is; strict always does.
     #[arg(long)]
     pub keep_distinct: bool,
-    /// How often each right query of `bird` is timed for R-VES; 0 leaves it out [default: 100]
+    /// Timed runs of each right query of `bird`, for R-VES; 0 leaves it out [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=10_000))]
     pub iterations: Option<u16>,
     #[command(flatten)]
@@ -95,7 +96,7 @@ pub struct BenchSql {
     generate: Option<String>,
 }
 
-/// Where SQL runs, and how long it may.
+/// Databases to run SQL on, and the limits of running it.
 #[derive(Debug, Args)]
 pub struct SqlExecution {
     /// The folder of databases, DIR/ID/*.sqlite [default: database of the data; for `bird` dev_databases]

@@ -35,7 +35,7 @@ WB_DATA_MIRROR=http://HOST/ stands in place of the `https://` of all other addre
     Get(DataGet),
 }
 
-/// Which data sets, and where they go.
+/// Data sets to fetch, and where they go.
 #[derive(Debug, Args)]
 pub struct DataGet {
     /// Data sets; `coir` is all of its tasks. Without one, the list.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Command;
 
-/// How models and data of the hub are fetched.
+/// Rules for fetching models and data of the hub.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Downloads")]
 pub struct Downloads {

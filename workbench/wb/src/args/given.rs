@@ -15,7 +15,7 @@ pub struct Given {
     /// Values to set in it, as key.path=value; the value is YAML.
     #[arg(value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
-    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
+    /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
     #[arg(long, value_parser = super::device)]
     pub device: Option<DeviceConfig>,
     #[command(flatten)]

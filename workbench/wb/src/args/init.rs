@@ -19,10 +19,10 @@ pub struct InitArguments {
     /// The Rust crates in Cargo's registry sources.
     #[arg(long)]
     pub registry: bool,
-    /// Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
+    /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
     #[arg(long, value_parser = super::device)]
     pub device: Option<DeviceConfig>,
-    /// How long a run may take, in minutes.
+    /// Minutes that a run may take.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub minutes: Option<u32>,
     /// The experiment's name [default: the file's, else that of the data]

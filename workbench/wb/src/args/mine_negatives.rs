@@ -6,7 +6,7 @@ use clap::{Arg, Args};
 
 use super::Given;
 
-/// What to mine, with what.
+/// Pairs to mine for, the model to mine with, and the files to write.
 #[derive(Debug, Args)]
 #[command(mut_args(with_default))]
 pub struct MineNegatives {
@@ -29,7 +29,7 @@ pub struct MineNegatives {
     /// Writes the pairs with their negatives, as Parquet or JSON lines by the file's name, and the scores beside it.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// What --out holds: pairs, or rows for other trainers: triplet, n-tuple, labeled-pair, labeled-list.
+    /// Content of --out: pairs, or rows for other trainers: triplet, n-tuple, labeled-pair, labeled-list.
     #[arg(long, default_value = "pairs", requires = "out")]
     pub format: String,
     /// Puts the scores into the rows.

@@ -47,7 +47,7 @@ pub struct Arguments {
     pub downloads: Downloads,
 }
 
-/// What to do.
+/// A command of `wb`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Runs every section of a YAML in order: data, training, benchmarks, report. What is done already is not done again.
@@ -195,7 +195,7 @@ Its README.md is a model card with the run's data, configuration and results.")]
         after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --schema\n  wb ls --benchmarks\n  wb ls --tasks"
     )]
     Ls(Ls),
-    /// What this build and machine can do; tests a device before it is trusted.
+    /// Shows what this build and machine can do; tests a device before it is trusted.
     #[command(
         after_help = "Examples:\n  wb doctor\n  wb doctor --device vulkan\n  wb doctor --device cuda --encoder models/all-MiniLM-L6-v2"
     )]
@@ -203,7 +203,7 @@ Its README.md is a model card with the run's data, configuration and results.")]
     /// Prints a completion script for a shell.
     #[command(after_help = "Example:\n  wb completions bash > ~/.local/share/bash-completion/completions/wb")]
     Completions {
-        /// Which shell.
+        /// Shell to write the script for.
         shell: Shell,
     },
     /// The child process of a device's self-test.
@@ -226,7 +226,7 @@ pub struct TrainingArguments {
     pub resume: Option<String>,
 }
 
-/// What to make pairs with, and where they go.
+/// A YAML to make pairs with, and where they go.
 #[derive(Debug, Args)]
 pub struct Synth {
     #[command(flatten)]
@@ -249,7 +249,7 @@ pub struct Check {
     pub no_probe: bool,
 }
 
-/// Where things are kept.
+/// Folders in which things are kept.
 #[derive(Debug, Args, Clone)]
 pub struct PlacesArguments {
     /// The folder of runs.
@@ -270,7 +270,7 @@ impl PlacesArguments {
     }
 }
 
-/// What to embed in two ways.
+/// A YAML whose snippets are embedded in two ways, and the encoder for it.
 #[derive(Debug, Args)]
 pub struct AbArguments {
     #[command(flatten)]
@@ -285,7 +285,7 @@ pub struct AbArguments {
     pub places: PlacesArguments,
 }
 
-/// What to compare.
+/// Two runs, or two files of `wb bench --json`, to compare.
 #[derive(Debug, Args)]
 pub struct Compare {
     /// The baseline: a run, or a JSON file of `wb bench`.
@@ -299,7 +299,7 @@ pub struct Compare {
     pub places: PlacesArguments,
 }
 
-/// What to report.
+/// Runs to report on.
 #[derive(Debug, Args)]
 pub struct Report {
     /// Runs; the latest one if none is named.
@@ -312,7 +312,7 @@ pub struct Report {
     pub places: PlacesArguments,
 }
 
-/// What to write, and how.
+/// An encoder to write, and the folder and format to write it in.
 #[derive(Debug, Args)]
 pub struct Export {
     /// The encoder: a run, `latest`, a folder, or a hub id (owner/name@revision).
@@ -321,7 +321,7 @@ pub struct Export {
     /// The folder to make; it must not exist yet.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// What is written: st, st6, peft, safetensors.
+    /// Format to write: st, st6, peft, safetensors.
     #[arg(long, default_value = "st")]
     pub format: ExportFormat,
     /// Adds adapters into the weights (st and st6 always do).
@@ -337,7 +337,7 @@ pub struct Export {
     pub places: PlacesArguments,
 }
 
-/// What to list.
+/// Lists to print.
 #[derive(Debug, Args)]
 pub struct Ls {
     /// Every key of a YAML with its default.
@@ -359,7 +359,7 @@ pub struct Ls {
     pub places: PlacesArguments,
 }
 
-/// What to examine.
+/// A device to examine, and the model to examine it with.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Tests this device against the processor.

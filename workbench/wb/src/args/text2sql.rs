@@ -6,7 +6,7 @@ use clap::{Arg, Args};
 
 use super::{GivenLedger, PlacesArguments, SqlExecution};
 
-/// What to measure retrieval for text-to-SQL with.
+/// A YAML to measure retrieval for text-to-SQL with, and the scores to reach.
 #[derive(Debug, Args)]
 #[command(mut_args(with_folder))]
 pub struct Text2Sql {

@@ -1,4 +1,4 @@
-//! `wb doctor`: what this build and machine can do; tests a device before it is trusted.
+//! `wb doctor`: shows what this build and machine can do; tests a device before it is trusted.
 
 use std::time::Duration;
 

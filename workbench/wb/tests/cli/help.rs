@@ -55,7 +55,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   report          Makes the HTML page and PNGs of a run
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls              Runs with their scores, or what there is to choose from
-    out:   doctor          What this build and machine can do; tests a device before it is trusted
+    out:   doctor          Shows what this build and machine can do; tests a device before it is trusted
     out:   completions     Prints a completion script for a shell
     out:   help            Print this message or the help of the given subcommand(s)
     out:
@@ -90,7 +90,7 @@ fn help_of_a_training_names_overrides_and_places() {
     out:   [KEY=VALUE]...  Values to set in it, as key.path=value; the value is YAML
     out:
     out: Options:
-    out:       --device <DEVICE>  Where to compute: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
+    out:       --device <DEVICE>  Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu. The same as device=...
     out:       --runs <DIR>       The folder of runs [default: runs]
     out:       --datasets <DIR>   The folder of prepared data sets [default: datasets/prepared]
     out:       --reports <DIR>    The folder of reports [default: reports]

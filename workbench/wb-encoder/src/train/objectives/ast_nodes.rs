@@ -16,7 +16,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AstNodesConfig {
-    /// What the loss is multiplied by; `0` is as if the objective was not there.
+    /// Factor of the loss; `0` is as if the objective was not there.
     pub weight: f64,
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{parameters::Parameters, train::table::PairTable};
 
-/// What else is lowered while an encoder is trained, beside the loss on pairs; nothing unless named.
+/// Objectives that are lowered while an encoder is trained, beside the loss on pairs; none unless named.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ObjectivesConfig {

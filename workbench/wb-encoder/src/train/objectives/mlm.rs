@@ -30,7 +30,7 @@ const EPSILON: f32 = 1e-12;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MlmConfig {
-    /// What the loss is multiplied by; `0` is as if the objective was not there.
+    /// Factor of the loss; `0` is as if the objective was not there.
     pub weight: f64,
     /// Share of the tokens that are asked about.
     pub mask_share: f64,

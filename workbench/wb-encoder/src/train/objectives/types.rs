@@ -24,7 +24,7 @@ const COUNTED: usize = 20_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TypesConfig {
-    /// What the loss is multiplied by; `0` is as if the objective was not there.
+    /// Factor of the loss; `0` is as if the objective was not there.
     pub weight: f64,
     /// Types with a class of their own: the most common ones in the training pairs (of 20,000 pairs at most). All
     /// others are one class.

@@ -40,7 +40,7 @@ use crate::{
 pub struct HttpConfig {
     /// The kind of server; found out where it is not given.
     pub dialect: Dialect,
-    /// Where the server's key is to be found, if it wants one.
+    /// Place of the server's key, if it wants one.
     pub key: KeyConfig,
     /// Lets answers come piece by piece: a server that hangs is noticed after `timeouts.idle_s` and not only after
     /// `timeouts.request_s`. It costs the server some work for each token.

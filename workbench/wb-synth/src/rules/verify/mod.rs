@@ -22,7 +22,7 @@ pub enum RunVerdict {
     Equal,
     /// Another result for at least one call.
     Differs,
-    /// Not run, or run without telling anything: the reason.
+    /// Reason why nothing was run, or why the run told nothing.
     Unchecked(String),
 }
 

@@ -18,7 +18,7 @@ use super::{
 };
 use clean::clean;
 
-/// Which pages, and how they are cleaned and cut.
+/// Pages to read, and how they are cleaned and cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HtmlSnippets {
@@ -27,11 +27,11 @@ pub struct HtmlSnippets {
     pub path: PathBuf,
     /// Larger files are left out.
     pub max_file_bytes: u64,
-    /// What must not be split between training and test.
+    /// Unit that must not be split between training and test.
     pub group: FileGroup,
-    /// How pages are cut.
+    /// Pieces that pages are cut to.
     pub cut: CutConfig,
-    /// What becomes of code.
+    /// Treatment of code.
     pub code: PageCode,
     /// Elements with one of these words as a class or as their id are taken out, as boilerplate.
     pub drop_classes: Vec<String>,

@@ -19,7 +19,7 @@ use super::{
 use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
 
-/// Which notebooks, and which of their cells.
+/// Notebooks to read, and the cells to take.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NotebookSnippets {
@@ -28,7 +28,7 @@ pub struct NotebookSnippets {
     pub path: PathBuf,
     /// Larger files are left out: most of such a file are pictures in its outputs.
     pub max_file_bytes: u64,
-    /// What must not be split between training and test.
+    /// Unit that must not be split between training and test.
     pub group: FileGroup,
     /// Cells with fewer tokens are left out.
     pub min_tokens: usize,
@@ -54,7 +54,7 @@ impl Default for NotebookSnippets {
     }
 }
 
-/// What becomes of IPython's own commands in cells of Python.
+/// Treatment of IPython's own commands in cells of Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Magics {

@@ -26,7 +26,7 @@ pub struct VotesConfig {
     pub path: PathBuf,
     /// The column that names the notebook.
     pub key_column: String,
-    /// What of the notebook's file stands in that column.
+    /// Part of the notebook's path that stands in `key_column`.
     pub key: VoteKey,
     /// The column with the number of votes.
     pub votes_column: String,
@@ -52,7 +52,7 @@ impl Default for VotesConfig {
     }
 }
 
-/// What names a notebook in the table.
+/// Name of a notebook in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VoteKey {

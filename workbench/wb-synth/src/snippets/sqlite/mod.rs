@@ -13,7 +13,7 @@ use super::{
     source::{FoundSnippet, SnippetSource, Take, bad},
 };
 
-/// Which table, and which of its columns.
+/// Table to read, and its columns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SqliteSnippets {
@@ -34,13 +34,13 @@ pub struct SqliteSnippets {
 pub struct Columns {
     /// The text.
     pub text: String,
-    /// What speaks of it.
+    /// Words about the text.
     pub context: String,
     /// The id; without it the row's number in the table (`rowid`).
     pub id: String,
     /// Programming language.
     pub language: String,
-    /// What must not be split; without it the table.
+    /// Unit that must not be split; without it the table.
     pub group: String,
     /// File inside the group.
     pub path: String,
