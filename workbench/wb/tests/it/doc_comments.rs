@@ -10,47 +10,18 @@ const CONTINUATIONS: [&str; 33] = [
     "But ", "Not ", "No ", "All that", "Same",
 ];
 
-/// Such openings that each crate still has. The numbers only fall.
-const ALLOWED: [(&str, usize); 15] = [
-    ("wb", 27),
-    ("wb-bench", 93),
-    ("wb-code", 109),
-    ("wb-core", 109),
-    ("wb-data", 133),
-    ("wb-encoder", 72),
-    ("wb-fake-hub", 6),
-    ("wb-hub", 39),
-    ("wb-llm", 26),
-    ("wb-pipeline", 16),
-    ("wb-report", 6),
-    ("wb-retrieval", 174),
-    ("wb-sql", 215),
-    ("wb-synth", 286),
-    ("wb-text2sql", 147),
-];
-
 #[test]
 fn doc_comments_begin_with_a_noun_or_a_verb() {
     let all = sources();
-    for (name, allowed) in ALLOWED {
-        let of_crate = format!("workbench/{name}/src/");
-        let found: Vec<String> = all
-            .iter()
-            .filter(|(path, _)| path.starts_with(&of_crate))
-            .flat_map(|(path, text)| {
-                continuations(text).into_iter().map(move |(line, opening)| format!("{path}:{line}: {opening}"))
-            })
-            .collect();
-        let count = found.len();
-        assert!(
-            count <= allowed,
-            "{name}: {count} doc comments begin with a question or a continuation, {allowed} are allowed: {found:#?}"
-        );
-        assert!(
-            count == allowed,
-            "{name}: only {count} such doc comments are left, lower ALLOWED from {allowed} to {count}"
-        );
-    }
+    let of_crates: Vec<_> = all.iter().filter(|(path, _)| path.contains("/src/")).collect();
+    assert!(of_crates.len() > 500, "{} files", of_crates.len());
+    let found: Vec<String> = of_crates
+        .into_iter()
+        .flat_map(|(path, text)| {
+            continuations(text).into_iter().map(move |(line, opening)| format!("{path}:{line}: {opening}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "doc comments that begin with a question or a continuation: {found:#?}");
 }
 
 /// First lines of doc comments that begin with one of [`CONTINUATIONS`], with their numbers.
