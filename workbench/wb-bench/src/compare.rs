@@ -6,12 +6,12 @@ use wb_core::{
     Seed,
     records::{
         compare::{CompareVerdict, PairedTest},
-        outcome::{ContestantOutcome, ProtocolScore},
+        outcome::{ContestantOutcome, ProtocolScore, benchmark_settings},
     },
     statistics,
 };
 
-use crate::{Error, Result, runner::CONTESTANT_SETTING};
+use crate::{Error, Result};
 
 /// A candidate against a baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,8 +91,7 @@ fn refuse_unlike(a: &ContestantOutcome, b: &ContestantOutcome) -> Result<()> {
     let short = |fingerprint: &str| fingerprint.chars().take(12).collect::<String>();
     differ("the data", &short(&a.dataset_fingerprint), &short(&b.dataset_fingerprint));
     let settings = |outcome: &ContestantOutcome| -> HashMap<String, String> {
-        let of_benchmark = outcome.settings.iter().filter(|(name, _)| !name.starts_with(CONTESTANT_SETTING));
-        of_benchmark.cloned().collect()
+        benchmark_settings(&outcome.settings).cloned().collect()
     };
     let (of_a, of_b) = (settings(a), settings(b));
     let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();

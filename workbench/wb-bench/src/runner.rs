@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet, path::Path};
 
 use wb_core::{
     Progress, Seed,
-    records::outcome::{AuditLine, ContestantOutcome},
+    records::outcome::{AuditLine, CONTESTANT_SETTING, ContestantOutcome},
 };
 use wb_retrieval::trec::{TrecRanking, write_runs};
 
@@ -142,9 +142,6 @@ fn audits(plan: &BenchmarkPlan, training: Option<&TrainingTexts>) -> Vec<AuditLi
     }
     lines
 }
-
-/// Settings of the contestant begin with this; comparisons allow them to differ.
-pub const CONTESTANT_SETTING: &str = "contestant.";
 
 /// Values that depend so much on the order of equal scores should not be read without being told.
 const TIE_WIDTH: f64 = 0.01;

@@ -273,7 +273,11 @@ impl Error {
     pub fn of_kind(self, kind: impl Any + Send + Sync) -> Self {
         let hint = self.own_hint().map(str::to_owned);
         let what = self.to_string();
-        let source = if let Self::Failed { source, .. } = self { source } else { None };
+        let source = match self {
+            Self::Failed { source, .. } => source,
+            Self::Io { source, .. } | Self::DiskFull { source, .. } => Some(source.into()),
+            _ => None,
+        };
         Self::Failed { what, hint, source, kind: Some(Box::new(kind)) }
     }
 

@@ -1,7 +1,8 @@
 //! Pairs that need not fit into memory: read, cleaned and split one by one, training pairs straight to the disk.
 //!
 //! What stays in memory is 16 to 48 bytes a pair (hashes of ids, positives, anchors and groups) and the held-out pairs.
-//! The gates are those of [`crate::prepare()`], and the result is the same, pair for pair and count for count.
+//! The gates that can be passed so are those of [`crate::prepare()`], and their result is the same, pair for pair and
+//! count for count; a held-out side for which no group is left is an error here.
 
 use std::{fs, path::Path};
 

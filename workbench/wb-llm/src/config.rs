@@ -355,10 +355,10 @@ mod tests {
                 json!({"model": "a.gguf", "determinism": "strict", "parallel": 4}),
                 "llm.parallel: 4 with `determinism: strict`, expected 0 or 1",
             ),
-            (json!({"model": "a", "retries": {"tries": 0}}), "llm.retries.tries: 0, expected 1 to 100"),
+            (json!({"model": "a", "retries": {"tries": 0}}), "llm.retries.tries: got 0, expected 1 to 100"),
             (
                 json!({"model": "a", "timeouts": {"request_s": -1.0}}),
-                "llm.timeouts.request_s: -1, expected 0.001 to 86400 seconds",
+                "llm.timeouts.request_s: got -1, expected 0.001 to 86400 seconds",
             ),
             (
                 json!({"base_url": "http://203.0.113.7:80"}),

@@ -26,7 +26,12 @@ impl<'a> Judges<'a> {
         Self { experiment, encoders: Vec::new() }
     }
 
-    fn encoder(&mut self, judge: &EncoderRef) -> Result<&Remembered<BiEncoder>> {
+    fn encoder(&mut self, judge: &EncoderRef) -> Result<&Remembered<BiEncoder>, JudgeError> {
+        // As it is: anyhow's own conversion hides the error from those who look for its hint.
+        self.opened(judge).map_err(anyhow::Error::reallocate_into_boxed_dyn_error_without_backtrace)
+    }
+
+    fn opened(&mut self, judge: &EncoderRef) -> Result<&Remembered<BiEncoder>> {
         let at = match self.encoders.iter().position(|(known, _)| known == judge) {
             Some(at) => at,
             None => {

@@ -43,10 +43,14 @@ pub fn source() -> &'static str {
     BUILT_FROM.get().map_or("", |[_, source]| source)
 }
 
-/// The version and the source of this program, which decide the bytes that it makes. Commits that change no code
-/// share them.
+/// The version and the source of this program, which decide the bytes that it makes, and the instructions where
+/// `WB_ISA` lowers them. Commits that change no code share it.
 pub fn this_code() -> String {
-    format!("{} {}", env!("CARGO_PKG_VERSION"), source())
+    let code = format!("{} {}", env!("CARGO_PKG_VERSION"), source());
+    match std::env::var("WB_ISA") {
+        Ok(level) => format!("{code} {level}"),
+        Err(_) => code,
+    }
 }
 
 /// The version and the commit of this build.

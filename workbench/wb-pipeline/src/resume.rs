@@ -134,7 +134,7 @@ fn other_device(manifest: &Manifest, now: DeviceConfig) -> Option<String> {
 }
 
 /// Both builds, where they are two.
-fn other_build(manifest: &Manifest) -> Option<String> {
+pub fn other_build(manifest: &Manifest) -> Option<String> {
     let (before, now) = (build(&manifest.version, &manifest.commit), this_build());
     let is_same = if manifest.source.is_empty() { before == now } else { manifest.source == source() };
     (!is_same).then(|| format!("code: {before}, now {now}"))

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data;
 use anyhow::{Context, Result};
 use wb_bench::TrainingTexts;
 use wb_core::{Error, PairSet, Progress, RunDir, run_dir::read_json};
+
+use crate::{data, manifest::quoted, resume};
 
 /// Training pairs between two reports of progress.
 const REPORT_EVERY: usize = 1000;
@@ -61,7 +62,16 @@ pub fn folder(run: &RunDir, datasets: &Path) -> Result<PathBuf> {
         Some(folder) => Ok(folder),
         None => {
             let what = format!("the pairs of {} are no longer under {}", run.id(), datasets.display());
-            Err(Error::failed(what).with_hint(format!("wb data {}", run.config().display())).into())
+            // Another build makes pairs under another name, and this command would not help.
+            let hint = match resume::other_build(&manifest) {
+                None => {
+                    let [config, datasets] =
+                        [run.config(), datasets.to_owned()].map(|path| quoted(path.display().to_string()));
+                    format!("wb data {config} --datasets {datasets}")
+                }
+                Some(other) => format!("make them with the build that began the run ({other})"),
+            };
+            Err(Error::failed(what).with_hint(hint).into())
         }
     }
 }

@@ -19,6 +19,14 @@ pub enum ContestantRole {
     Fused,
 }
 
+/// Beginning of the settings that are the contestant's; comparisons allow them to differ.
+pub const CONTESTANT_SETTING: &str = "contestant.";
+
+/// Settings of the benchmark among those of an outcome: numbers compare where these are equal.
+pub fn benchmark_settings(settings: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
+    settings.iter().filter(|(name, _)| !name.starts_with(CONTESTANT_SETTING))
+}
+
 /// One contestant measured under every protocol that the data allows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContestantOutcome {

@@ -41,6 +41,19 @@ fn planted_leaks_are_found_counted_and_dropped() {
         Match { kind: Overlap::AnchorContained, test: 4, train: 4 },
     ];
     assert_eq!(found, expected);
+    let in_parts_of = |size: usize, config: &LeakConfig| {
+        let split = SplitConfig::default();
+        let mut gate = LeakGate::new(config, &split, &test[..2], &test);
+        let kept: Vec<_> = train.chunks(size).flat_map(|part| gate.pass(part.to_vec())).collect();
+        let (leaks, account) = gate.finish();
+        (kept, leaks, account)
+    };
+    for drop_leaks in [false, true] {
+        let config = LeakConfig { drop_leaks, ..LeakConfig::default() };
+        for size in [1, 2, 4] {
+            assert_eq!(in_parts_of(size, &config), in_parts_of(train.len(), &config), "parts of {size}");
+        }
+    }
     let pass = |config: &LeakConfig| {
         let split = SplitConfig::default();
         let mut gate = LeakGate::new(config, &split, &[], &test);

@@ -212,7 +212,10 @@ impl SidecarEngine {
                 (running.server, running.http) = (server, http);
                 Failure::Retry { what: format!("{end}; it was started again, once"), after: None }
             }
-            Err(error) => Failure::Stop(format!("{end}; and to start it again failed: {error}")),
+            Err(error) => {
+                let way_out = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                Failure::Stop(format!("{end}; and to start it again failed: {error}{way_out}"))
+            }
         }
     }
 

@@ -12,8 +12,9 @@ use wb_synth::annotate::EmbedText;
 #[serde(deny_unknown_fields)]
 pub struct AbConfig {
     /// JSON lines, one query each: `id`, `text`, and what a good answer shows, each a list of words: `theme`,
-    /// `technique`, `functions`, `library`. A useless result without the library is `keyword_over_reliance`, without
-    /// any of the functions `missing_function`, with the theme and without the technique `theme_without_technique`.
+    /// `technique`, `functions`, `library`. A useless result without the library and with another of these is
+    /// `keyword_over_reliance`; without any of the functions and with library or theme `missing_function`; with the
+    /// theme and without the technique `theme_without_technique`; else `other`.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub queries: PathBuf,
     /// JSON lines, one judgement each: `query`, `document`, `grade` (above 0 is of use, `null` is not judged yet), and

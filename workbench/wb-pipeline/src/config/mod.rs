@@ -45,7 +45,7 @@ pub struct Experiment {
     /// error.
     #[serde(default)]
     pub device: DeviceConfig,
-    /// The language model; needed by `synth` and `annotate`.
+    /// The language model; needed by `synth`, `annotate` and a `rag` whose `generator` is `model`.
     #[serde(default)]
     pub llm: Option<LlmConfig>,
     /// Code or prose that pairs are made of; needed by `wb synth` and `wb ab`.

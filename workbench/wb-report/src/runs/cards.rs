@@ -62,6 +62,7 @@ fn query(cards: &LazyFrame) -> LazyFrame {
         "fingerprint",
         "sources",
         "read",
+        "repeated",
         "train",
         "validation",
         "test",
@@ -99,10 +100,22 @@ fn dropped_query(dropped: &LazyFrame) -> LazyFrame {
 pub fn cards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<DataCardView>> {
     let found = query(&frames.cards).collect()?;
     let (run, fingerprint) = (texts(&found, "run")?, texts(&found, "fingerprint")?);
-    let [runs, sources, read, train, validation, test, groups, leaked, tested, licenses] =
-        ["runs", "sources", "read", "train", "validation", "test", "groups", "leaked", "tested", "licenses"]
-            .map(|column| numbers(&found, column));
-    let (runs, sources, read, groups, licenses) = (runs?, sources?, read?, groups?, licenses?);
+    let [runs, sources, read, repeated, train, validation, test, groups, leaked, tested, licenses] = [
+        "runs",
+        "sources",
+        "read",
+        "repeated",
+        "train",
+        "validation",
+        "test",
+        "groups",
+        "leaked",
+        "tested",
+        "licenses",
+    ]
+    .map(|column| numbers(&found, column));
+    let (runs, sources, read, repeated) = (runs?, sources?, read?, repeated?);
+    let (groups, licenses) = (groups?, licenses?);
     let (train, validation, test, leaked, tested) = (train?, validation?, test?, leaked?, tested?);
     let row = |row: usize| {
         let splits = [train[row], validation[row], test[row]];
@@ -114,7 +127,8 @@ pub fn cards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<
             sources: count(sources[row] as u64),
             read: count(read[row] as u64),
             splits: splits.map(|pairs| count(pairs as u64)),
-            kept: percent(splits.iter().sum::<f64>() as u64, read[row] as u64),
+            // A pair that stands there twice was read once.
+            kept: percent((splits.iter().sum::<f64>() - repeated[row]) as u64, read[row] as u64),
             groups: count(groups[row] as u64),
             leaked: percent(leaked[row] as u64, tested[row] as u64),
             tone: match (leaked[row] > 0.0, tested[row] > 0.0) {
@@ -184,6 +198,15 @@ mod tests {
         let losses = losses(&frames).unwrap();
         let shown: Vec<_> = losses.iter().map(|row| [&row.reason, &row.pairs, &row.data]).collect();
         assert_eq!(shown, [["short", "70", "2"], ["trivial", "7", "1"]]);
+    }
+
+    #[test]
+    fn pairs_that_stand_there_twice_were_read_once() {
+        let mut repeated = run("only", None, &[]);
+        let gate = Gate { name: "balance".into(), before: 700, after: 800, ..Gate::default() };
+        repeated.card.as_mut().unwrap().gates.push(gate);
+        let rows = cards(&RunFrames::new(&[repeated]).unwrap(), &|_| String::new()).unwrap();
+        assert_eq!(rows[0].kept, "70.0 %");
     }
 
     #[test]

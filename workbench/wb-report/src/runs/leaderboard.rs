@@ -14,7 +14,7 @@ use crate::{
 pub struct Leaderboard {
     /// The protocol.
     pub title: String,
-    /// Benchmark, version, split, language, and fingerprint of the data.
+    /// Benchmark, version, split, language, the benchmark's settings, and fingerprint of the data.
     pub place: String,
     /// Pool and number of queries.
     pub size: String,
@@ -55,15 +55,15 @@ pub struct LeaderboardRow {
 const MOST: usize = 20;
 
 /// Columns that numbers have in common where they can be compared.
-const BOARD: [&str; 5] = ["benchmark", "version", "dataset", "protocol", "split"];
+const BOARD: [&str; 6] = ["benchmark", "version", "dataset", "settings", "protocol", "split"];
 
 /// The columns of [`BOARD`], and the language.
-const PLACE: [&str; 6] = ["benchmark", "version", "dataset", "protocol", "split", "language"];
+const PLACE: [&str; 7] = ["benchmark", "version", "dataset", "settings", "protocol", "split", "language"];
 
 /// One row a contestant and leaderboard, in the order of the page: those of the newest run first, the best first in each.
 ///
 /// A contestant that several runs measured, as BM25 is by each run on the same data, stands there once, with its newest
-/// number. The metric is the first that the protocol tells, and the language `all` stands for its parts.
+/// number; an encoder that one run trained and another began with stands there in both roles. The metric is the first that the protocol tells, and the language `all` stands for its parts.
 fn query(scores: &LazyFrame) -> LazyFrame {
     let inner = || JoinArgs::new(JoinType::Inner);
     let lead = scores
@@ -74,20 +74,20 @@ fn query(scores: &LazyFrame) -> LazyFrame {
         ["label", "color", "is_bm25", "base", "run", "order", "metric", "pool", "queries", "value", "low", "high"];
     let mut of_contestant: Vec<_> = newest.iter().map(|name| col(*name).last()).collect();
     of_contestant.push(col("run").n_unique().alias("runs"));
-    let key = [&PLACE[..], &["contestant"]].concat();
+    let key = [&PLACE[..], &["contestant", "role"]].concat();
     let contestants = scores
         .clone()
         .join(lead, columns(&BOARD), columns(&BOARD), inner())
         .filter(col("metric").eq(col("lead")))
         .filter(col("has_all").not().or(col("language").eq(lit("all"))))
-        .sort(["order"], SortMultipleOptions::default().with_maintain_order(true))
+        .sort(["row"], SortMultipleOptions::default())
         .group_by_stable(columns(&key))
         .agg(of_contestant);
     let boards = contestants
         .clone()
         .group_by_stable(columns(&PLACE))
         .agg([col("value").filter(col("is_bm25")).max().alias("bm25"), col("order").max().alias("newest")]);
-    let by = [&["newest"][..], &PLACE, &["value", "order", "label", "contestant"]].concat();
+    let by = [&["newest"][..], &PLACE, &["value", "order", "label", "contestant", "role"]].concat();
     let descending = by.iter().map(|name| ["newest", "value", "order"].contains(name)).collect::<Vec<_>>();
     contestants
         .join(boards, columns(&PLACE), columns(&PLACE), inner())
@@ -98,17 +98,20 @@ fn query(scores: &LazyFrame) -> LazyFrame {
 /// Asks for the leaderboards; `link` gives the address of a run's page.
 pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<Leaderboard>> {
     let found = query(&frames.scores).collect()?;
-    let [benchmark, dataset, protocol, split, language, metric] =
-        ["benchmark", "dataset", "protocol", "split", "language", "metric"].map(|column| texts(&found, column));
-    let (benchmark, dataset, protocol) = (benchmark?, dataset?, protocol?);
+    let [benchmark, dataset, settings, protocol, split, language, metric] =
+        ["benchmark", "dataset", "settings", "protocol", "split", "language", "metric"]
+            .map(|column| texts(&found, column));
+    let (benchmark, dataset, settings, protocol) = (benchmark?, dataset?, settings?, protocol?);
     let (split, language, metric) = (split?, language?, metric?);
     let (label, base, run) = (texts(&found, "label")?, texts(&found, "base")?, texts(&found, "run")?);
     let (version, color, runs) = (numbers(&found, "version")?, numbers(&found, "color")?, numbers(&found, "runs")?);
     let (pool, queries, is_bm25) = (numbers(&found, "pool")?, numbers(&found, "queries")?, numbers(&found, "is_bm25")?);
     let (value, low, high) = (numbers(&found, "value")?, numbers(&found, "low")?, numbers(&found, "high")?);
     let over_bm25 = numbers(&found, "over_bm25")?;
-    let place =
-        |row: usize| (&benchmark[row], version[row] as u64, &dataset[row], &protocol[row], &split[row], &language[row]);
+    let place = |row: usize| {
+        let data = (&benchmark[row], version[row] as u64, &dataset[row], &settings[row]);
+        (data, &protocol[row], &split[row], &language[row])
+    };
     let mut boards: Vec<Leaderboard> = Vec::new();
     let mut start = 0;
     for row in 0..found.height() {
@@ -117,6 +120,7 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
             let mut parts = vec![format!("{}, version {}", benchmark[row], version[row])];
             parts.extend((!split[row].is_empty()).then(|| format!("{} split", split[row])));
             parts.extend((!language[row].is_empty()).then(|| language[row].clone()));
+            parts.extend((!settings[row].is_empty()).then(|| settings[row].clone()));
             parts.push(format!("data {}", words::digits(&dataset[row])));
             boards.push(Leaderboard {
                 title: protocol[row].clone(),
@@ -253,6 +257,35 @@ mod tests {
             ]
         );
         assert_eq!(all[0].rows[0].over_bm25, "", "nobody measured BM25");
+    }
+
+    #[test]
+    fn other_settings_of_a_benchmark_are_another_board() {
+        let with = |role, fingerprint, text: &str, value| BenchRecord {
+            settings: vec![("text".into(), text.into()), ("contestant.similarity".into(), fingerprint.into())],
+            ..bench(role, fingerprint, vec![number("all", "mrr", value)])
+        };
+        let tokens =
+            vec![with(ContestantRole::Bm25, "words", "tokens", 0.3), with(ContestantRole::Trained, "a", "tokens", 0.5)];
+        let raw = vec![with(ContestantRole::Bm25, "words", "raw", 0.8), with(ContestantRole::Trained, "a", "raw", 0.9)];
+        let all = boards(&[run("first", tokens), run("second", raw)]);
+        let shown: Vec<_> =
+            all.iter().map(|board| (&*board.place, &*board.rows[0].over_bm25, board.rows.len())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("codesearchnet, version 2, all, text raw, data abcdefabcdef", "+.100", 2),
+                ("codesearchnet, version 2, all, text tokens, data abcdefabcdef", "+.200", 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_one_run_trained_and_another_began_with_stands_in_both_roles() {
+        let of = |role| bench(role, "weights", vec![number("all", "mrr", 0.5)]);
+        let all = boards(&[run("a", vec![of(ContestantRole::Trained)]), run("b", vec![of(ContestantRole::Untrained)])]);
+        let shown: Vec<_> = all[0].rows.iter().map(|row| (row.rank, &*row.label, &*row.run)).collect();
+        assert_eq!(shown, [(1, "untrained", "b"), (1, "trained", "a")]);
     }
 
     #[test]

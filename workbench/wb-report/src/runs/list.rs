@@ -1,6 +1,6 @@
 //! The runs themselves, the newest first, each with its verdict, its first number and the data that it learned from.
 
-use polars::prelude::{LazyFrame, PolarsResult, SortMultipleOptions, col};
+use polars::prelude::{LazyFrame, PolarsResult, SortMultipleOptions, col, lit};
 use serde::Serialize;
 use wb_core::records::compare::CompareVerdict;
 
@@ -25,7 +25,7 @@ pub struct ListedRun {
     pub line: String,
     /// `MRR .498`: the first number of what it trained.
     pub score: String,
-    /// Protocol of that number.
+    /// Protocol of that number, and its language where it is one of several.
     pub protocol: String,
     /// Pretrained encoder that its training began with.
     pub base: String,
@@ -37,10 +37,27 @@ pub struct ListedRun {
     pub device: String,
 }
 
+/// Each run's number of the first protocol and metric that it tells of what it trained; that of all languages, where
+/// there is one.
+fn trained(scores: &LazyFrame) -> LazyFrame {
+    let trained = scores.clone().filter(col("is_trained"));
+    let lead = ["protocol", "metric"].map(|name| col(name).first().alias(format!("lead {name}")));
+    let lead = trained.clone().group_by_stable(columns(&["run"])).agg(lead);
+    let of_all = col("language").eq(lit("all")).or(col("language").eq(lit("")));
+    let first: Vec<_> =
+        ["protocol", "language", "metric", "value", "base"].iter().map(|name| col(*name).first()).collect();
+    trained
+        .left_join(lead, col("run"), col("run"))
+        .filter(col("protocol").eq(col("lead protocol")).and(col("metric").eq(col("lead metric"))))
+        .with_columns([of_all.not().alias("is_part")])
+        .sort(["is_part", "row"], SortMultipleOptions::default())
+        .group_by_stable(columns(&["run"]))
+        .agg(first)
+}
+
 /// One row a run, the newest first.
 fn query(frames: &RunFrames) -> LazyFrame {
-    let first: Vec<_> = ["protocol", "metric", "value", "base"].iter().map(|name| col(*name).first()).collect();
-    let trained = frames.scores.clone().filter(col("is_trained")).group_by_stable(columns(&["run"])).agg(first);
+    let trained = trained(&frames.scores);
     let learned = frames.cards.clone().select(columns(&["run", "train"]));
     frames
         .runs
@@ -53,11 +70,11 @@ fn query(frames: &RunFrames) -> LazyFrame {
 /// Asks for the list; `link` gives the address of a run's page.
 pub fn list(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<ListedRun>> {
     let found = query(frames).collect()?;
-    let [run, verdict, said, started, device, protocol, metric, base] =
-        ["run", "verdict", "said", "started", "device", "protocol", "metric", "base"]
+    let [run, verdict, said, started, device, protocol, language, metric, base] =
+        ["run", "verdict", "said", "started", "device", "protocol", "language", "metric", "base"]
             .map(|column| texts(&found, column));
     let (run, verdict, said, started, device) = (run?, verdict?, said?, started?, device?);
-    let (protocol, metric, base) = (protocol?, metric?, base?);
+    let (protocol, language, metric, base) = (protocol?, language?, metric?, base?);
     let (finished, value, train) = (numbers(&found, "finished")?, numbers(&found, "value")?, numbers(&found, "train")?);
     let row = |row: usize| {
         let verdicts = [CompareVerdict::Win, CompareVerdict::Marginal, CompareVerdict::Regression];
@@ -75,7 +92,10 @@ pub fn list(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<V
             class,
             line: said[row].clone(),
             score: if value[row].is_nan() { String::new() } else { score },
-            protocol: protocol[row].clone(),
+            protocol: match language[row].as_str() {
+                "" | "all" => protocol[row].clone(),
+                language => format!("{}, {language}", protocol[row]),
+            },
             base: base[row].clone(),
             pairs: if train[row].is_nan() { String::new() } else { count(train[row] as u64) },
             started: started[row].clone(),
@@ -125,5 +145,26 @@ mod tests {
         assert_eq!(shown, [["new", "not finished", "", "", ""], ["old", "WIN", "MRR .750", "owner/name", "12,000"]]);
         assert_eq!((&*rows[1].line, &*rows[1].protocol, rows[1].class), ("at last", "pairs-full", "win"));
         assert!(list(&RunFrames::new(&[]).unwrap(), &|_| String::new()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_number_of_all_languages_stands_before_that_of_one() {
+        let number = |language: &str, value| BenchNumber {
+            id: "csn-1000".into(),
+            language: language.into(),
+            metric: "mrr".into(),
+            value,
+            ..BenchNumber::default()
+        };
+        let run = |id: &str, protocols| RunRecords {
+            id: id.into(),
+            benches: vec![BenchRecord { role: ContestantRole::Trained, protocols, ..BenchRecord::default() }],
+            ..RunRecords::default()
+        };
+        let all = run("all", vec![number("go", 0.1), number("ruby", 0.2), number("all", 0.3)]);
+        let parts = run("parts", vec![number("go", 0.4), number("ruby", 0.5)]);
+        let rows = list(&RunFrames::new(&[all, parts]).unwrap(), &|_| String::new()).unwrap();
+        let shown: Vec<_> = rows.iter().map(|row| [&row.score, &row.protocol]).collect();
+        assert_eq!(shown, [["MRR .400", "csn-1000, go"], ["MRR .300", "csn-1000"]]);
     }
 }

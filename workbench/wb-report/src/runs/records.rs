@@ -7,7 +7,11 @@ use polars::prelude::{IntoLazy, LazyFrame, PolarsResult, df};
 use serde::Deserialize;
 use wb_core::{
     manifest::Manifest,
-    records::{compare::VerdictFile, data::DataCard, outcome::ContestantRole},
+    records::{
+        compare::VerdictFile,
+        data::DataCard,
+        outcome::{ContestantRole, benchmark_settings},
+    },
     run_dir,
 };
 
@@ -49,8 +53,21 @@ pub struct BenchRecord {
     pub contestant_fingerprint: String,
     /// Fingerprint of the data.
     pub dataset_fingerprint: String,
+    /// Settings of the benchmark, and of the contestant.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
     /// The numbers.
     pub protocols: Vec<BenchNumber>,
+}
+
+impl BenchRecord {
+    /// The benchmark's settings in one order: `chunk seed 17, text raw`.
+    fn settings_of_benchmark(&self) -> String {
+        let mut all: Vec<String> =
+            benchmark_settings(&self.settings).map(|(name, value)| format!("{name} {value}")).collect();
+        all.sort();
+        all.join(", ")
+    }
 }
 
 /// A [`ProtocolScore`](wb_core::records::outcome::ProtocolScore) without the ranks of its queries.
@@ -90,19 +107,28 @@ pub fn read(folder: &Path) -> Result<Vec<RunRecords>> {
             benches: files.iter().filter_map(|file| run_dir::read_json(file).ok()).collect(),
         });
     }
+    all.sort_by(|a, b| a.age().cmp(&b.age()));
     Ok(all)
+}
+
+impl RunRecords {
+    /// Start of the run, and its id; where the manifest does not tell, the id alone, which begins with the day.
+    fn age(&self) -> (&str, &str) {
+        let started = self.manifest.started.as_str();
+        (if started.is_empty() { &self.id } else { started }, &self.id)
+    }
 }
 
 /// The tables of all runs. `order` is the run's place by age, and the same in each.
 pub struct RunFrames {
     /// One row a run: `order`, `run`, `finished`, `verdict`, `said`, `started`, `device`.
     pub runs: LazyFrame,
-    /// One row a number: `order`, `run`, `benchmark`, `version`, `dataset`, `protocol`, `split`, `language`, `metric`,
-    /// `contestant` (its fingerprint), `label`, `color`, `is_bm25`, `is_trained`, `base`, `pool`, `queries`, `value`,
-    /// `low`, `high`.
+    /// One row a number, by the runs' age: `row`, `order`, `run`, `benchmark`, `version`, `dataset`, `settings`,
+    /// `protocol`, `split`, `language`, `metric`, `contestant` (its fingerprint), `role`, `label`, `color`, `is_bm25`,
+    /// `is_trained`, `base`, `pool`, `queries`, `value`, `low`, `high`.
     pub scores: LazyFrame,
     /// One row a run with a data card: `order`, `run`, `data` (what it is known by), `fingerprint`, `sources`, `read`,
-    /// `train`, `validation`, `test`, `groups`, `leaked`, `tested`, `licenses`.
+    /// `repeated` (pairs that gates added), `train`, `validation`, `test`, `groups`, `leaked`, `tested`, `licenses`.
     pub cards: LazyFrame,
     /// One row a reason for which a gate dropped pairs, by the runs' age: `data`, `gate`, `reason`, `pairs`.
     pub dropped: LazyFrame,
@@ -138,11 +164,14 @@ fn scores(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
         }
     }
     let table = df!(
+        "row" => (0..rows.len() as u32).collect::<Vec<_>>(),
         "order" => rows.iter().map(|row| row.0).collect::<Vec<_>>(),
         "run" => rows.iter().map(|row| row.1.id.as_str()).collect::<Vec<_>>(),
         "benchmark" => rows.iter().map(|row| row.2.benchmark.as_str()).collect::<Vec<_>>(),
         "version" => rows.iter().map(|row| row.2.version).collect::<Vec<_>>(),
         "dataset" => rows.iter().map(|row| row.2.dataset_fingerprint.as_str()).collect::<Vec<_>>(),
+        "settings" => rows.iter().map(|row| row.2.settings_of_benchmark()).collect::<Vec<_>>(),
+        "role" => rows.iter().map(|row| row.2.role as u32).collect::<Vec<_>>(),
         "contestant" => rows.iter().map(|row| row.2.contestant_fingerprint.as_str()).collect::<Vec<_>>(),
         "label" => rows.iter().map(|row| contestants::label(&row.2.contestant, row.2.role)).collect::<Vec<_>>(),
         "color" => rows.iter().map(|row| contestants::color(row.2.role, 0) as u32).collect::<Vec<_>>(),
@@ -176,6 +205,8 @@ fn cards(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
     let rows = carded(runs);
     let fingerprint = |run: &RunRecords| run.manifest.fingerprints.get("data").cloned();
     let read = |card: &DataCard| card.sources.iter().fold(0u64, |sum, source| sum.saturating_add(source.pairs));
+    let repeated =
+        |card: &DataCard| -> u64 { card.gates.iter().map(|gate| gate.after.saturating_sub(gate.before)).sum() };
     let side = |card: &DataCard, name: &str| card.splits.get(name).map_or(0, |split| split.pairs);
     let groups = |card: &DataCard| card.splits.values().fold(0u64, |sum, split| sum.saturating_add(split.groups));
     let worst = |card: &DataCard| card.leaks.iter().map(|leak| (leak.count, leak.of)).max().unwrap_or_default();
@@ -186,6 +217,7 @@ fn cards(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
         "fingerprint" => rows.iter().map(|row| fingerprint(row.1)).collect::<Vec<_>>(),
         "sources" => rows.iter().map(|row| row.2.sources.len() as u64).collect::<Vec<_>>(),
         "read" => rows.iter().map(|row| read(row.2)).collect::<Vec<_>>(),
+        "repeated" => rows.iter().map(|row| repeated(row.2)).collect::<Vec<_>>(),
         "train" => rows.iter().map(|row| side(row.2, "train")).collect::<Vec<_>>(),
         "validation" => rows.iter().map(|row| side(row.2, "validation")).collect::<Vec<_>>(),
         "test" => rows.iter().map(|row| side(row.2, "test")).collect::<Vec<_>>(),

@@ -1,7 +1,10 @@
 //! The order of queries changes no mean.
 
 use wb_core::{Qrels, Seed, progress::silent};
-use wb_retrieval::{Bm25Config, Metric, Retriever, evaluate_ordered, metric::Gain};
+use wb_retrieval::{
+    Bm25Config, Metric, Retriever, evaluate_ordered,
+    metric::{Divisor, Gain},
+};
 
 #[test]
 fn means_do_not_depend_on_the_order_of_queries() {
@@ -23,7 +26,16 @@ fn means_do_not_depend_on_the_order_of_queries() {
             let found = ranking.hits.iter().map(|hit| documents[hit.document].as_str());
             (ids[ranking.query].as_str(), found)
         });
-        let metrics = [Metric::Mrr(None), Metric::Ndcg(Some(10), Gain::Linear), Metric::Recall(Some(5))];
+        let metrics = [
+            Metric::Mrr(None),
+            Metric::Mrr(Some(10)),
+            Metric::Ndcg(Some(10), Gain::Linear),
+            Metric::Recall(Some(1)),
+            Metric::Recall(Some(5)),
+            Metric::Recall(Some(10)),
+            Metric::HitRate(10),
+            Metric::Map(Some(100), Divisor::Relevant),
+        ];
         evaluate_ordered(ranked, &qrels, &metrics).mean
     };
     let in_order: Vec<usize> = (0..60).collect();

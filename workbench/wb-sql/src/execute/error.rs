@@ -51,7 +51,8 @@ impl From<Error> for wb_core::Error {
             Error::Io { source, .. } | Error::Pipe(source) => told.with_cause(source),
             // Or opened once with what wrote it.
             Error::Unmerged { database, .. } => {
-                told.with_hint(format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", database.display()))
+                let path = database.display().to_string().replace('\'', "'\\''");
+                told.with_hint(format!("sqlite3 '{path}' 'PRAGMA wal_checkpoint(TRUNCATE)'"))
             }
             _ => told,
         }

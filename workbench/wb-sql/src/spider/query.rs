@@ -2,7 +2,7 @@
 //!
 //! The structure keeps what exact match and hardness look at, and with it some oddities: a condition list may hold two
 //! conditions without a connector between them or end with one, LIMIT has no number, and one direction serves all of
-//! ORDER BY. Names are [`Name`]s of a [`DatabaseSchema`](super::Schema); aliases are gone.
+//! ORDER BY. Names are [`Name`]s of a [`DatabaseSchema`](super::DatabaseSchema); aliases are gone.
 
 use std::collections::BTreeSet;
 

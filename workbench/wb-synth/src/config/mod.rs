@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn impossible_values_are_refused() {
         for (given, words) in [
-            ("{candidates: 0}", "synth.candidates: 0, expected 1 to 64"),
+            ("{candidates: 0}", "synth.candidates: got 0, expected 1 to 64"),
             ("{items: 0}", "synth.items"),
             ("{review: a.jsonl}", "synth.review: this key is `review` now, at the top of the file"),
             ("{languages: {pyton: 1}}", "synth.languages.pyton: an unknown language"),

@@ -249,6 +249,10 @@ mod tests {
             let of_file = &record.questions[0];
             assert_eq!((judged[0].exact.em(), judged[0].exact.parsed), (of_file.em, of_file.parsed));
             assert!(judged[0].exact.em());
+            let retrieved = None;
+            let arm = JudgedArm { name: "made".into(), retrieved, answered: answered.into(), judged, cost: None };
+            let record = experiment.record(&[arm]).unwrap();
+            assert_eq!((record.arms[0].table_recall, record.arms[0].column_recall), (1.0, 1.0));
         });
     }
 

@@ -8,6 +8,7 @@ use wb_core::{
 use wb_sql::{
     benchmarks::judged::JudgedPrediction,
     exact::QueryHardness,
+    execute::prediction_of_line,
     spider::{SqlQuery, parse},
 };
 
@@ -107,7 +108,8 @@ fn recall(config: &RagConfig, inputs: &RagInputs, arm: &JudgedArm) -> Result<[f6
     for (at, gold) in inputs.gold.iter().enumerate() {
         let (Some(gold), asked) = (gold, &inputs.asked[at]) else { continue };
         let catalog = inputs.catalogs.get(&asked.db_id)?;
-        let predicted: Option<SqlQuery> = parse(&arm.answered[at].sql, &catalog.schema, config.compat).ok();
+        let predicted: Option<SqlQuery> =
+            parse(&prediction_of_line(&arm.answered[at].sql, config.compat), &catalog.schema, config.compat).ok();
         // A prediction that cannot be read names nothing.
         all.push(schema_recall(gold, &predicted.unwrap_or_default(), catalog));
     }

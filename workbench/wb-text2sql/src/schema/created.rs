@@ -81,6 +81,27 @@ fn created(statement: &[Token]) -> Option<(&str, &[Token])> {
     Some((&head.last()?.text, &inside[..close]))
 }
 
+/// True for a definition that is no column: `CHECK (...)`, `UNIQUE KEY name (...)`, `EXCLUDE USING gist (...)`. A column
+/// may have such a name too, and then a type comes after it: `key TEXT`, `key VARCHAR(20)`.
+fn is_constraint(definition: &[Token]) -> bool {
+    let [word, after @ ..] = definition else { return false };
+    let opens = |token: Option<&Token>| token.is_some_and(|token| token.is("("));
+    match () {
+        () if word.is("check") => opens(after.first()),
+        () if word.is("exclude") => opens(after.first()) || after.first().is_some_and(|token| token.is("using")),
+        () if ["unique", "key", "index"].iter().any(|other| word.is(other)) => {
+            let after = match after {
+                [next, rest @ ..] if next.is("key") || next.is("index") => rest,
+                _ => after,
+            };
+            // A name may stand before the columns; a length after a type is a number.
+            let columns = after.iter().take(2).position(|token| token.is("("));
+            columns.is_some_and(|at| after.get(at + 1).is_some_and(|token| token.text.parse::<u64>().is_err()))
+        }
+        () => false,
+    }
+}
+
 /// Place of the `)` that closes what was open before these tokens.
 fn closing(tokens: &[Token]) -> Option<usize> {
     let mut depth = 1;
@@ -129,7 +150,7 @@ fn table(entry: &mut SchemaEntry, name: &str, definitions: &[Token], references:
             primary.extend(listed(definition));
         } else if word.is("foreign") {
             references.extend(refers(listed(definition)));
-        } else if !["unique", "check", "key", "index", "exclude"].iter().any(|other| word.is(other)) {
+        } else if !is_constraint(definition) {
             let kind = definition.get(1).map_or(ColumnKind::Text, |token| kind(&token.text));
             if definition.windows(2).any(|pair| pair[0].is("primary") && pair[1].is("key")) {
                 primary.push(word.text.clone());
@@ -221,6 +242,15 @@ mod tests {
         assert_eq!(catalog.tables.iter().map(|table| table.primary).collect::<Vec<_>>(), [Some(0), Some(3), None]);
         let sql = "SELECT T1.name FROM port AS T1 JOIN ship AS T2 ON T1.id = T2.port WHERE T2.tons > 3";
         assert!(parse(sql, &catalog.schema, Compat::Official).is_ok());
+    }
+
+    #[test]
+    fn columns_may_have_the_names_of_constraints() {
+        let script = "CREATE TABLE t (key TEXT, index INT, check VARCHAR(3), unique VARCHAR(20) NOT NULL, a INT, \
+            KEY (a), KEY by_a (a), UNIQUE (a), UNIQUE KEY one (a, key), INDEX i (a), CHECK (a > 0), EXCLUDE USING gist (a))";
+        let entry = entry("d", script);
+        let names: Vec<&str> = entry.column_names_original.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["key", "index", "check", "unique", "a"]);
     }
 
     #[test]

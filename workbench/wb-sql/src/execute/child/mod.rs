@@ -19,7 +19,7 @@ use self::{
 use super::{Error, Result, protocol};
 
 /// Serves statements until the input ends. This is the whole life of a worker process: `stdin` and `stdout` are
-/// connected to a [`WorkerPool`](super::Pool), and nothing else may be written to them.
+/// connected to a [`WorkerPool`](super::WorkerPool), and nothing else may be written to them.
 ///
 /// The process gives up what it does not need first: memory beyond a bound, files and core dumps of any size, more than
 /// a few open files. While a statement runs, the end of `stdin` (the parent is gone) ends the process.
