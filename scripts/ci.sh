@@ -86,7 +86,28 @@ features() {
   done
 }
 
+# Crates of the program with the features that the tests' build gives them: but for ours that has burn there alone, all
+# are the same, so that the two builds share what they compile. Where this fails, what the tests turn on is to be turned
+# on in every build, in the workspace's Cargo.toml.
+shared() {
+  local apart
+  features_of() {
+    cargo tree --prefix none --no-dedupe -f '{p} {f}' "$@" | sed -E 's/ \((\*|proc-macro|\/[^)]*)\)//g; s/ $//' | grep -v '^$\|^\[' | sort -u
+  }
+  apart="$(comm -23 <(features_of -p wb -e normal,build) <(features_of --workspace -e normal,build,dev) | grep -v '^wb-encoder v' || true)"
+  if [ -n "$apart" ]; then
+    echo "compiled once for the program and once for the tests, with other features: $apart"
+    return 1
+  fi
+  if cargo tree -p wb -e normal,build -i burn 2>/dev/null | grep -q '^burn '; then
+    echo "the program has burn without a device"
+    return 1
+  fi
+  echo "the program and the tests share every crate but wb-encoder and what uses it; the program has no burn"
+}
+
 step fmt cargo fmt --all --check
+step shared shared
 step build cargo test --release --workspace --no-run
 # The libraries that exports are opened with, and a real server of language models, where .ci/run began to fetch them.
 if [ -n "${WB_PYTHON_LOG:-}" ]; then

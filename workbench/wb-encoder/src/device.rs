@@ -3,13 +3,11 @@
 //! A device is a value of the config. One that this build or this machine lacks is an error that says what to do;
 //! nothing falls back to another device.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    str::FromStr,
-};
+#[cfg(feature = "burn")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{borrow::Cow, fmt, str::FromStr};
 
+#[cfg(feature = "burn")]
 use burn::tensor::Device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 use burn::tensor::DeviceType;
@@ -17,9 +15,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use wb_core::suggest;
 
+#[cfg(feature = "burn")]
+use crate::burn_backbone::BurnBackbone;
 use crate::{
     backbone::Backbone,
-    burn_backbone::BurnBackbone,
     error::{Error, Result, cannot_use},
     models::Model,
     native,
@@ -113,6 +112,7 @@ pub struct OpenDevice {
     pub config: DeviceConfig,
     /// Name for people: `cpu (2 threads)`, or the name that the driver gives.
     pub description: String,
+    #[cfg(feature = "burn")]
     burn: Device,
 }
 
@@ -135,15 +135,18 @@ impl DeviceConfig {
 
     /// An error where this build cannot open the device on any machine. This touches no driver.
     pub fn require_compiled(self) -> Result<()> {
+        if self.is_compiled() { Ok(()) } else { Err(self.not_compiled()) }
+    }
+
+    fn not_compiled(self) -> Error {
         let feature = match self {
-            _ if self.is_compiled() => return Ok(()),
             Self::Cuda(_) => "cuda",
             Self::Metal => "metal",
             Self::Vulkan => "vulkan",
             _ => "wgpu",
         };
-        Err(cannot_use(self, format!("this wb was built without the feature `{feature}`"))
-            .with_hint(format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu")))
+        cannot_use(self, format!("this wb was built without the feature `{feature}`"))
+            .with_hint(format!("cargo install --path workbench/wb --features {feature}, or run with device=cpu"))
     }
 
     fn is_compiled(self) -> bool {
@@ -179,13 +182,29 @@ impl DeviceConfig {
                 Ok(OpenDevice {
                     config: self,
                     description: format!("cpu ({threads} thread{plural})"),
+                    #[cfg(feature = "burn")]
                     burn: Device::flex(),
                 })
             }
             _ => self.open_gpu(),
         }
     }
+}
 
+// Without burn there is no device but the processor.
+#[cfg(not(feature = "burn"))]
+impl DeviceConfig {
+    fn open_gpu(self) -> Result<OpenDevice> {
+        Err(self.not_compiled())
+    }
+
+    fn count(self, _hardware: bool) -> Result<usize> {
+        Ok(0)
+    }
+}
+
+#[cfg(feature = "burn")]
+impl DeviceConfig {
     fn open_gpu(self) -> Result<OpenDevice> {
         self.require_compiled()?;
         let count = self.count(false)?;
@@ -249,6 +268,7 @@ impl DeviceConfig {
 }
 
 /// True for a device of its own, false for a program that plays one on the processor.
+#[cfg(feature = "burn")]
 fn is_hardware(device: &Device) -> bool {
     // Burn tells a device's kind nowhere else: `Device<Cube(Wgpu(WgpuDevice { kind: Cpu, .. }))>`.
     !format!("{device:?}").contains("Cpu")
@@ -260,13 +280,14 @@ fn name(device: &Device) -> String {
     device.identity().map_or_else(|| format!("{device:?}"), |identity| identity.name)
 }
 
-#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+#[cfg(all(feature = "burn", not(any(feature = "cuda", feature = "wgpu"))))]
 fn name(device: &Device) -> String {
     format!("{device:?}")
 }
 
 impl OpenDevice {
     /// The burn device.
+    #[cfg(feature = "burn")]
     pub fn burn(&self) -> &Device {
         &self.burn
     }
@@ -278,14 +299,16 @@ impl OpenDevice {
 
     /// Brings a model to this device.
     pub fn open_backbone(&self, model: Model) -> Result<Box<dyn Backbone>> {
-        if self.is_cpu() {
-            return native::open(model);
+        #[cfg(feature = "burn")]
+        if !self.is_cpu() {
+            return Ok(Box::new(BurnBackbone::new(model, &self.burn, &self.config.to_string())?));
         }
-        Ok(Box::new(BurnBackbone::new(model, &self.burn, &self.config.to_string())?))
+        native::open(model)
     }
 }
 
 /// Runs what a driver may panic in, and turns the panic into an error.
+#[cfg(feature = "burn")]
 pub(crate) fn guarded<T>(device: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -5,10 +5,12 @@
 pub mod backbone;
 pub mod batch;
 pub mod bi_encoder;
+#[cfg(feature = "burn")]
 mod burn_backbone;
 pub mod cross_encoder;
 pub mod dense;
 pub mod device;
+#[cfg(feature = "burn")]
 mod device_weights;
 pub mod dropout;
 pub mod error;
@@ -21,6 +23,7 @@ pub mod lora;
 pub mod losses;
 pub mod models;
 pub mod native;
+#[cfg(feature = "burn")]
 mod padded;
 pub mod parameters;
 pub mod pooling;
@@ -36,6 +39,7 @@ mod word_splitter;
 pub use backbone::{Backbone, Dropout, Upstream};
 pub use batch::TokenBatch;
 pub use bi_encoder::BiEncoder;
+#[cfg(feature = "burn")]
 pub use burn_backbone::BurnBackbone;
 pub use cross_encoder::CrossEncoder;
 pub use device::{DeviceConfig, OpenDevice};

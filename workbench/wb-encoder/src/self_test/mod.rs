@@ -4,26 +4,27 @@
 //! A broken driver may be silently wrong, hang, or end the process. So [`probe`] runs in a process of its own, which
 //! [`run_guarded`] starts, watches and, when it takes too long, ends.
 
+#[cfg(feature = "burn")]
+mod compare;
 mod guard;
 
 use std::time::Instant;
 
-use burn::tensor::{Tensor, TensorData};
-use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
 pub use guard::{DOING, end_with_parent, run_guarded};
 
+#[cfg(feature = "burn")]
+use compare::compare;
+
+#[cfg(not(feature = "burn"))]
+use crate::device::OpenDevice;
 use crate::{
-    backbone::Backbone,
     batch::TokenBatch,
-    burn_backbone::BurnBackbone,
-    device::{DeviceConfig, OpenDevice, guarded},
+    device::DeviceConfig,
     error::{DeviceFailure, Result, cannot_use},
-    lora::{self, LoraConfig},
     models::{Architecture, Model},
-    parameters::Gradients,
     pooling::Pooling,
     tokenizer::Tokenizer,
 };
@@ -73,23 +74,12 @@ impl ProbeReport {
     }
 }
 
-/// Sides of the matrices that are multiplied. Many: for each size a device times several kernels and takes the
-/// quickest, so that one that is wrong is met today at one size and tomorrow at another.
-const SIZES: [usize; 5] = [16, 32, 64, 128, 256];
-/// Largest relative error of a matrix product: what a device with 10-bit mantissas (TF32) still keeps.
-const MATRIX_LIMIT: f64 = 5e-3;
-/// Largest 1 - cosine of an embedding.
-const COSINE_LIMIT: f64 = 1e-4;
-/// Largest difference of an embedding's element, embeddings of length 1.
-const ELEMENT_LIMIT: f64 = 5e-3;
-/// Largest relative error of a weight's gradient (Euclidean norms).
-const GRADIENT_LIMIT: f64 = 3e-2;
-
 /// Compares a device with the processor: matrix products, embeddings of the batch, and the gradients of one step
 /// of adapters (or of all weights, where the architecture has no linear layers).
 ///
 /// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it.
-/// `auto` where there is nothing but the processor has nothing to compare and passes.
+/// `auto` where there is nothing but the processor has nothing to compare and passes. The processor itself is compared
+/// with burn on it, for which the build has to have burn: every build with a device has.
 ///
 /// Call it in a process of its own: see [`run_guarded`].
 pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch, doing: &mut dyn FnMut(&str)) -> ProbeReport {
@@ -124,161 +114,21 @@ fn checks(
     if device.is_cpu() && config == DeviceConfig::Auto {
         return Ok(());
     }
-    for size in SIZES {
-        doing(&format!("multiplying {size} × {size} matrices"));
-        for transposed in [false, true] {
-            matrix_product(&device, size, transposed, report)?;
-            if report.failure.is_some() {
-                return Ok(());
-            }
-        }
-    }
-    doing("computing on the processor what the device has to give");
-    let (model, training) = probe_model(model)?;
-    let cpu = DeviceConfig::Cpu.open()?.open_backbone(model.clone())?;
-    let expected = step(cpu.as_ref(), batch)?;
-    // Burn's way on the CPU too, where it tests the CPU's own kernels.
-    doing("encoding texts and computing the gradients of one step");
-    let other = BurnBackbone::new(model.clone(), device.burn(), &report.device)?;
-    let found = step(&other, batch)?;
-    let (cosine, element) = embedding_errors(expected.0.view(), found.0.view());
-    let ok = report.check("embeddings: 1 - cosine", cosine, COSINE_LIMIT, |figure| {
-        format!("embeddings are wrong: a cosine of {:.4} with the cpu's, expected 1", 1.0 - figure)
-    }) && report.check("embeddings: largest difference", element, ELEMENT_LIMIT, |figure| {
-        format!("embeddings are wrong: an element differs by {figure:.2e} from the cpu's")
-    });
-    if ok {
-        let (error, name) = gradient_error(&model, &expected.1, &found.1);
-        report.check(&format!("gradients of {training}: relative error"), error, GRADIENT_LIMIT, |figure| {
-            format!("gradients are wrong: that of `{name}` is off by {:.1} % of the cpu's", figure * 100.0)
-        });
-    }
-    Ok(())
+    compare(&device, model, batch, report, doing)
 }
 
-impl ProbeReport {
-    fn check(&mut self, what: &str, figure: f64, limit: f64, failure: impl FnOnce(f64) -> String) -> bool {
-        let passed = figure <= limit;
-        self.checks.push(ProbeCheck {
-            what: what.to_owned(),
-            figure: figure.is_finite().then_some(figure),
-            limit,
-            passed,
-        });
-        if !passed && self.failure.is_none() {
-            self.failure = Some(match figure.is_finite() {
-                true => failure(figure),
-                false => format!("{what} is not a number"),
-            });
-        }
-        passed
-    }
-}
-
-/// The model with adapters that already do something, so that both of their halves have gradients.
-fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
-    let mut model = model.clone();
-    let has_adapters = model.parameters.iter().any(|p| lora::is_adapter(&p.name));
-    if matches!(model.architecture, Architecture::StaticEmbedding(_)) {
-        return Ok((model, "one step"));
-    }
-    if !has_adapters {
-        let config = LoraConfig { rank: 4.min(model.architecture.dim()), ..LoraConfig::default() };
-        let adapter = lora::attach(&mut model.parameters, &model.architecture, &config, Seed(0), "the model")?;
-        model.adapter = Some(adapter);
-    }
-    for parameter in model.parameters.iter_mut().filter(|p| p.name.ends_with(".lora_B.weight")) {
-        for (at, value) in parameter.values.iter_mut().enumerate() {
-            *value += 0.02 * ((at as f32) * 0.7).sin();
-        }
-    }
-    Ok((model, "one LoRA step"))
-}
-
-/// Embeddings, and gradients of a made-up loss: Σ over texts and elements of embedding · sin(position).
-fn step(backbone: &dyn Backbone, batch: &TokenBatch) -> Result<(Array2<f32>, Gradients)> {
-    let plain = backbone.embed(batch)?;
-    let (tracked, tape) = backbone.embed_tracked(batch, None)?;
-    let at = Array2::from_shape_fn(tracked.dim(), |(i, j)| ((i * 31 + j * 7) as f32 * 0.37).sin());
-    let mut gradients = Gradients::zeros(backbone.parameters());
-    backbone.backward(tape, at.view(), &mut gradients)?;
-    Ok((plain, gradients))
-}
-
-/// Largest 1 - cosine, and largest difference of an element of the normalized rows.
-fn embedding_errors(expected: ArrayView2<'_, f32>, found: ArrayView2<'_, f32>) -> (f64, f64) {
-    let (mut cosine, mut element) = (0f64, 0f64);
-    for (a, b) in expected.rows().into_iter().zip(found.rows()) {
-        let norm = |row: ndarray::ArrayView1<'_, f32>| row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-        let (la, lb) = (norm(a), norm(b));
-        if la == 0.0 && lb == 0.0 {
-            continue;
-        }
-        let pairs = || a.iter().zip(b.iter()).map(|(x, y)| (f64::from(*x) / la, f64::from(*y) / lb));
-        let keep = |worst: &mut f64, value: f64| {
-            if is_worse(value, *worst) {
-                *worst = value;
-            }
-        };
-        keep(&mut cosine, 1.0 - pairs().map(|(x, y)| x * y).sum::<f64>());
-        pairs().for_each(|(x, y)| keep(&mut element, (x - y).abs()));
-    }
-    (cosine, element)
-}
-
-/// True where an error is larger than another; one that is not a number is the largest.
-fn is_worse(error: f64, than: f64) -> bool {
-    !than.is_nan() && (error > than || error.is_nan())
-}
-
-/// The largest relative error among the weights' gradients, and that weight's name.
-/// A gradient near zero beside the others counts against the largest one.
-fn gradient_error(model: &Model, expected: &Gradients, found: &Gradients) -> (f64, String) {
-    let norm = |values: &[f32]| values.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-    let largest = expected.iter().map(|g| norm(g)).fold(0.0, f64::max);
-    let mut worst = (0.0, String::new());
-    for (at, parameter) in model.parameters.iter().enumerate().filter(|(_, p)| p.trainable) {
-        let difference: Vec<f32> = expected.at(at).iter().zip(found.at(at)).map(|(a, b)| a - b).collect();
-        let error = norm(&difference) / norm(expected.at(at)).max(1e-3 * largest).max(f64::MIN_POSITIVE);
-        if is_worse(error, worst.0) {
-            worst = (error, parameter.name.clone());
-        }
-    }
-    worst
-}
-
-/// A product of two square matrices, the right one as it lies or transposed, against the same in double precision.
-fn matrix_product(device: &OpenDevice, size: usize, transposed: bool, report: &mut ProbeReport) -> Result<()> {
-    let draw =
-        |shift: usize| -> Vec<f32> { (0..size * size).map(|i| ((i * 7919 + shift) % 1000) as f32 / 1000.0).collect() };
-    let (a, b) = (draw(0), draw(421));
-    let found = guarded(&report.device, || {
-        let upload =
-            |values: &[f32]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), [size, size]), device.burn());
-        let right = if transposed { upload(&b).transpose() } else { upload(&b) };
-        upload(&a)
-            .matmul(right)
-            .try_into_vec_as::<f32>()
-            .map_err(|error| cannot_use(device.config, format!("reading a matrix product back failed: {error}")))
-    })?;
-    let mut worst = (0.0, 0.0, 0.0);
-    for row in 0..size {
-        for column in 0..size {
-            let place = |k: usize| if transposed { column * size + k } else { k * size + column };
-            let right: f64 = (0..size).map(|k| f64::from(a[row * size + k]) * f64::from(b[place(k)])).sum();
-            let value = f64::from(found[row * size + column]);
-            let error = (value - right).abs() / right.abs().max(1.0);
-            if is_worse(error, worst.0) {
-                worst = (error, value, right);
-            }
-        }
-    }
-    let (error, value, right) = worst;
-    let kind = if transposed { ", transposed" } else { "" };
-    report.check(&format!("matrix product {size} × {size}{kind}: relative error"), error, MATRIX_LIMIT, |_| {
-        format!("its matrix product is wrong: {size} × {size} gave {value:.3} where {right:.3} is right")
-    });
-    Ok(())
+/// A build without burn opens the processor alone, and has nothing to compare it with.
+#[cfg(not(feature = "burn"))]
+fn compare(
+    device: &OpenDevice,
+    _model: &Model,
+    _batch: &TokenBatch,
+    _report: &mut ProbeReport,
+    _doing: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let message =
+        "this wb was built without a device's feature (cuda, wgpu, vulkan, metal), and has nothing to compare";
+    Err(cannot_use(device.config, message))
 }
 
 /// Short and long, prose and code, ASCII and not.
@@ -332,58 +182,4 @@ pub fn made_up_model() -> (Model, TokenBatch) {
     let texts: Vec<Vec<u32>> = (0..16).map(text).collect();
     let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
     (Model { architecture, parameters, pooling: Pooling::Mean, adapter: None }, batch)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn report() -> ProbeReport {
-        let (device, description) = ("vulkan".to_owned(), String::new());
-        ProbeReport { device, description, checks: Vec::new(), failure: None, seconds: 0.0 }
-    }
-
-    #[test]
-    fn wrong_figures_fail_and_the_first_failure_is_told() {
-        let mut report = report();
-        assert!(report.check("a", 0.5, 1.0, |_| "a is wrong".into()));
-        assert!(!report.check("b", 1.5, 1.0, |figure| format!("b is wrong: {figure}")));
-        assert!(!report.check("c", f64::NAN, 1.0, |_| "c is wrong".into()));
-        let error = report.require().unwrap_err();
-        assert_eq!(error.to_string(), "cannot use device `vulkan`: b is wrong: 1.5");
-        assert_eq!(report.checks.iter().map(|c| c.passed).collect::<Vec<_>>(), [true, false, false]);
-        assert_eq!(report.checks[2].figure, None);
-        let line = serde_json::to_string(&report).unwrap();
-        assert_eq!(serde_json::from_str::<ProbeReport>(&line).unwrap(), report);
-    }
-
-    #[test]
-    fn what_is_not_a_number_is_the_worst_error() {
-        let right = ndarray::array![[3.0f32, 4.0], [1.0, 0.0]];
-        assert_eq!(embedding_errors(right.view(), right.view()), (0.0, 0.0));
-        let turned = ndarray::array![[3.0f32, 4.0], [0.0, 1.0]];
-        assert_eq!(embedding_errors(right.view(), turned.view()), (1.0, 1.0));
-        let broken = ndarray::array![[f32::NAN, 4.0], [1.0, 0.0]];
-        let (cosine, element) = embedding_errors(right.view(), broken.view());
-        assert!(cosine.is_nan() && element.is_nan());
-        let zero = ndarray::array![[0.0f32, 0.0], [1.0, 0.0]];
-        assert!(embedding_errors(right.view(), zero.view()).0.is_nan());
-    }
-
-    #[test]
-    fn a_wrong_gradient_is_named() {
-        let (model, batch) = made_up_model();
-        let (model, training) = probe_model(&model).unwrap();
-        assert_eq!(training, "one LoRA step");
-        let cpu = DeviceConfig::Cpu.open().unwrap().open_backbone(model.clone()).unwrap();
-        let (_, right) = step(cpu.as_ref(), &batch).unwrap();
-        assert_eq!(gradient_error(&model, &right, &right), (0.0, String::new()));
-        let mut wrong = right.clone();
-        let at = model.parameters.position("encoder.layer.1.attention.self.query.lora_A.weight").unwrap();
-        wrong.at_mut(at).iter_mut().for_each(|g| *g *= -1.0);
-        let (error, name) = gradient_error(&model, &right, &wrong);
-        assert!((error - 2.0).abs() < 1e-6 && name.contains("layer.1.attention.self.query.lora_A"), "{error} {name}");
-        wrong.at_mut(at)[0] = f32::NAN;
-        assert!(gradient_error(&model, &right, &wrong).0.is_nan());
-    }
 }

@@ -20,7 +20,7 @@ use wb_core::fingerprint::Fingerprint;
 
 use super::{
     http::{Dialect, HttpConfig, HttpEngine},
-    llama_server,
+    llama_server, with_its_hint,
 };
 use crate::{
     Error, Failure, Result,
@@ -212,10 +212,7 @@ impl SidecarEngine {
                 (running.server, running.http) = (server, http);
                 Failure::Retry { what: format!("{end}; it was started again, once"), after: None }
             }
-            Err(error) => {
-                let way_out = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-                Failure::Stop(format!("{end}; and to start it again failed: {error}{way_out}"))
-            }
+            Err(error) => Failure::Stop(format!("{end}; and to start it again failed: {}", with_its_hint(&error))),
         }
     }
 

@@ -102,7 +102,7 @@ fn the_number_of_threads_changes_no_answer() {
         }
     }
     let many = EmbeddedConfig { model: golden("tiny-qwen3.gguf"), threads: 2000, ..Default::default() };
-    assert!(EmbeddedEngine::open(&many).err().unwrap().to_string().contains("threads: 2000"));
+    assert!(EmbeddedEngine::open(&many).err().unwrap().to_string().contains("threads: got 2000"));
 }
 
 /// Refused with a word, or usable: never a panic, never a hang.

@@ -27,7 +27,7 @@ fn head(draft: &Draft, choice: &RecipeChoice) -> String {
          #\n\
          # Needs: {needs}.\n\
          # Cost: {time}, where {asked} asked for{over}: pairs {data}, training {training}, benchmark {bench}.\n\
-         # MeasuredBenchmark by `wb init`: {speed}.\n\
+         # Measured by `wb init`: {speed}.\n\
          #\n\
          #   wb check {file}\n\
          #   wb run {file}\n\
@@ -170,7 +170,7 @@ mod tests {
         #
         # Needs: the code in ../code: 300 pairs before any gate; no model and no network.
         # Cost: about 35 seconds here, where 2 minutes were asked for: pairs about 2 seconds, training about 30 seconds, benchmark about 3 seconds.
-        # MeasuredBenchmark by `wb init`: 1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s.
+        # Measured by `wb init`: 1,000 tokens/s embedded, 400 tokens/s trained, by cpu (2 threads), measured in 4.0 s.
         #
         #   wb check mine.yaml
         #   wb run mine.yaml

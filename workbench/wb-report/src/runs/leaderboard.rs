@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn other_settings_of_a_benchmark_are_another_board() {
-        let with = |role, fingerprint, text: &str, value| BenchRecord {
+        let with = |role, fingerprint: &str, text: &str, value| BenchRecord {
             settings: vec![("text".into(), text.into()), ("contestant.similarity".into(), fingerprint.into())],
             ..bench(role, fingerprint, vec![number("all", "mrr", value)])
         };

@@ -380,7 +380,7 @@ fn databases_that_were_not_closed_are_refused() {
     for said in ["shop.sqlite: its latest changes", "shop.sqlite-wal"] {
         assert!(error.to_string().contains(said), "{error}");
     }
-    assert!(error.hint().unwrap().ends_with("shop.sqlite 'PRAGMA wal_checkpoint(TRUNCATE)'"), "{error:?}");
+    assert!(error.hint().unwrap().ends_with("shop.sqlite' 'PRAGMA wal_checkpoint(TRUNCATE)'"), "{error:?}");
     connection.execute_batch("pragma wal_checkpoint(truncate)").unwrap();
     let found = databases(folder.path()).unwrap();
     assert_eq!(found.len(), 1, "-wal and -shm are no databases: {found:?}");
