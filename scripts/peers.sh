@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times wb beside sentence-transformers, PEFT and faiss, both sides in one run, and prints one table.
 #
-#   scripts/peers.sh [-n ROUNDS] [--only encode|train|search] [--trainer] [--wait MINUTES] [--json FILE]
+#   scripts/peers.sh [-n ROUNDS] [--only encode|train|search] [--isa avx2] [--trainer] [--wait MINUTES] [--json FILE]
 #
 # Needs Rust, Python 3.11 or newer and all-MiniLM-L6-v2 as a sentence-transformers folder: WB_MINILM,
 # or models/all-MiniLM-L6-v2 in the cache folder. Makes a Python environment in the cache folder once.

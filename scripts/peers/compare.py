@@ -19,6 +19,8 @@ import numpy
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH, TOP = 32, 100
 BATCH_SIZES = [8, 16, 32, 64]
+# Rows, inner dimension and columns of the product that stands for a machine's peak, and how often a round has it.
+PRODUCT, PRODUCTS = (4096, 384, 1536), 20
 
 
 class Side:
@@ -70,10 +72,21 @@ def encode(arguments):
     if best != 32:
         runs[f"peer, batch {best}"] = lambda: peer.round(best)
     seconds = alternate(runs, arguments.rounds)
+    shape = "products " + " ".join(map(str, PRODUCT))
+    of_products = alternate({"wb": lambda: wb.round(shape), "peer": lambda: peer.round(shape)}, 5)
     wb.end()
     peer.end()
     ours, theirs = (numpy.fromfile(path, dtype="<f4") for path in (ours_at, theirs_at))
-    check = {"max abs difference of embeddings": float(numpy.abs(ours - theirs).max()), "batch sizes tried": tried}
+    product = 2e-9 * PRODUCTS * PRODUCT[0] * PRODUCT[1] * PRODUCT[2]
+    operations = float(peer.ready[1]) / 1e9
+    check = {
+        "max abs difference of embeddings": float(numpy.abs(ours - theirs).max()),
+        "batch sizes tried": tried,
+        "instructions": f"wb {wb.ready[0]}, torch {peer.ready[0]}",
+        f"GFLOP/s of products {'x'.join(map(str, PRODUCT))}": {name: round(product / min(times), 1) for name, times in of_products.items()},
+        "GFLOP of encoding": operations,
+        "GFLOP/s of encoding": {name: round(operations / statistics.median(times), 1) for name, times in seconds.items()},
+    }
     return {
         "case": "encode",
         "what": f"encode {number:,} functions, MiniLM fp32",
@@ -195,12 +208,16 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="also write everything here")
     parser.add_argument("--only", action="append", choices=["encode", "train", "search"], help="may be given more than once")
     parser.add_argument("--trainer", action="store_true", help="time SentenceTransformerTrainer too")
+    parser.add_argument("--isa", choices=["avx2"], help="hold both sides to these instructions")
     parser.add_argument("--wait", type=float, default=5, help="minutes to wait for a quiet machine")
     parser.add_argument("--examples", type=pathlib.Path, required=True)
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--texts", default="")
     arguments = parser.parse_args()
+    if arguments.isa:
+        # wb's kernels; torch's own loops, oneDNN and MKL.
+        os.environ.update(WB_ISA="avx2", ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2", MKL_ENABLE_INSTRUCTIONS="AVX2")
     wait_for_quiet(arguments.wait)
     about = {**machine(int(os.environ["OMP_NUM_THREADS"])), "texts": arguments.texts, "rounds": arguments.rounds}
     results = []

@@ -3,16 +3,71 @@
 //! Texts are *equal* when they are the same characters, and *nearly equal* when the same letters and digits follow one
 //! another (case, white space and punctuation aside).
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use wb_core::{Pair, fingerprint::text_key, records::outcome::AuditLine};
 
-use crate::{protocols::ranked::QueryPool, texts::BenchmarkTexts};
+use crate::{
+    benchmarks::BenchmarkPlan,
+    protocols::{PlannedProtocol, ranked::QueryPool},
+    texts::BenchmarkTexts,
+};
 
 /// Examples kept for each line.
 const EXAMPLES: usize = 5;
 /// A query of fewer letters and digits says too little for its place in a document to be a leak.
 const LEAST_LETTERS: usize = 15;
+
+/// The texts that one protocol measures, by their numbers.
+struct AuditedTexts<'p> {
+    language: &'p str,
+    split: &'p str,
+    queries: HashSet<u32>,
+    documents: HashSet<u32>,
+}
+
+impl<'p> AuditedTexts<'p> {
+    fn new(language: &'p str, split: &'p str, parts: &[QueryPool]) -> Self {
+        let queries = parts.iter().flat_map(|part| part.queries.iter().map(|query| query.text)).collect();
+        let documents = parts.iter().flat_map(|part| part.texts.iter().copied()).collect();
+        Self { language, split, queries, documents }
+    }
+
+    /// True where another protocol of the same language and split has all of these texts.
+    fn are_in(&self, other: &Self) -> bool {
+        (self.language, self.split) == (other.language, other.split)
+            && self.queries.is_subset(&other.queries)
+            && self.documents.is_subset(&other.documents)
+    }
+}
+
+/// Duplicates of a plan, and leaks from the pairs that a contestant was trained on, each line named after its protocol.
+/// A protocol whose texts are among those of an earlier one, as the chunks of pairs-1000 are among pairs-full, has no
+/// lines of its own.
+pub fn audits(plan: &BenchmarkPlan, training: Option<&TrainingTexts>) -> Vec<AuditLine> {
+    let mut audited: Vec<AuditedTexts<'_>> = Vec::new();
+    let mut lines = Vec::new();
+    for planned in &plan.protocols {
+        let (language, split, parts) = match planned {
+            PlannedProtocol::Ranked(ranked) => (&ranked.language, ranked.split.as_str(), Cow::from(&ranked.parts)),
+            PlannedProtocol::CsnNdcg(ndcg) => (&ndcg.language, "annotated", Cow::from(vec![ndcg.as_part()])),
+            // Its functions are those of csn-full.
+            PlannedProtocol::Csn1000(_) => continue,
+        };
+        let texts = AuditedTexts::new(language, split, &parts);
+        if audited.iter().any(|earlier| texts.are_in(earlier)) {
+            continue;
+        }
+        let title = planned.protocol().title();
+        lines.extend(inside(&plan.texts, &title, &parts));
+        lines.extend(training.iter().flat_map(|training| against_training(&plan.texts, &title, &parts, training)));
+        audited.push(texts);
+    }
+    lines
+}
 
 /// Letters and digits in lower case, one space between runs of them.
 pub fn words(text: &str) -> String {

@@ -1,17 +1,17 @@
 //! Two outcomes of one benchmark: differences with paired intervals, p-values, and a verdict.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use wb_core::{
     Seed,
     records::{
         compare::{CompareVerdict, PairedTest},
-        outcome::{ContestantOutcome, ProtocolScore, benchmark_settings},
+        outcome::{ContestantOutcome, ProtocolScore},
     },
     statistics,
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, benchmarks::stands_for};
 
 /// A candidate against a baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,25 +52,19 @@ pub fn compare(
                 baseline: baseline.contestant.clone(),
                 ..paired_test(other, score, seed, &mut remarks)?
             }),
-            None => remarks.push(format!(
-                "{} {} {} {}: only {} has it",
-                score.id, score.language, score.split, score.metric, candidate.contestant
-            )),
+            None => remarks.push(format!("{}: only {} has it", score.title(), candidate.contestant)),
         }
     }
-    let of_candidate: std::collections::HashSet<Key<'_>> = candidate.protocols.iter().map(key).collect();
+    let of_candidate: HashSet<Key<'_>> = candidate.protocols.iter().map(key).collect();
     let only_baseline = baseline.protocols.iter().filter(|score| !of_candidate.contains(&key(score)));
-    remarks.extend(only_baseline.map(|score| {
-        format!("{} {} {} {}: only {} has it", score.id, score.language, score.split, score.metric, baseline.contestant)
-    }));
-    let is = |row: &PairedTest, id: &str, metric: &str| {
-        row.metric == metric && (row.protocol == id || id.ends_with('-') && row.protocol.starts_with(id))
-    };
-    let position = main.iter().find_map(|(id, metric)| rows.iter().position(|row| is(row, id, metric)));
+    remarks.extend(only_baseline.map(|score| format!("{}: only {} has it", score.title(), baseline.contestant)));
+    let position = main
+        .iter()
+        .find_map(|(id, metric)| rows.iter().position(|row| row.metric == *metric && stands_for(id, &row.protocol)));
     let Some(position) = position.or((!rows.is_empty()).then_some(0)) else {
         return Err(incomparable("no protocol and metric that both have"));
     };
-    let verdict = CompareVerdict::of(rows[position].low, rows[position].high);
+    let verdict = CompareVerdict::of(rows[position].comparison.interval);
     Ok(OutcomeComparison { main: position, verdict, rows, remarks })
 }
 
@@ -90,9 +84,8 @@ fn refuse_unlike(a: &ContestantOutcome, b: &ContestantOutcome) -> Result<()> {
     differ("its version", &a.version.to_string(), &b.version.to_string());
     let short = |fingerprint: &str| fingerprint.chars().take(12).collect::<String>();
     differ("the data", &short(&a.dataset_fingerprint), &short(&b.dataset_fingerprint));
-    let settings = |outcome: &ContestantOutcome| -> HashMap<String, String> {
-        benchmark_settings(&outcome.settings).cloned().collect()
-    };
+    let settings =
+        |outcome: &ContestantOutcome| -> HashMap<String, String> { outcome.benchmark_settings().cloned().collect() };
     let (of_a, of_b) = (settings(a), settings(b));
     let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();
     names.sort();
@@ -132,7 +125,6 @@ fn paired_test(
             candidate.queries.len()
         ));
     }
-    let compared = statistics::compare(&a, &b, seed)?;
     Ok(PairedTest {
         protocol: candidate.id.clone(),
         language: candidate.language.clone(),
@@ -141,11 +133,7 @@ fn paired_test(
         n_queries: common as u64,
         baseline_value: baseline.value,
         candidate_value: candidate.value,
-        difference: compared.difference,
-        low: compared.interval.low,
-        high: compared.interval.high,
-        p_value: compared.p_value,
-        wins_ties_losses: compared.wins_ties_losses.map(|n| n as u64),
+        comparison: statistics::compare(&a, &b, seed)?,
         ..PairedTest::default()
     })
 }
@@ -184,8 +172,9 @@ mod tests {
             compare(&outcome("a", a), &outcome("b", b), &[("pairs-full", "mrr")], Seed(1)).unwrap()
         };
         let win = verdict(&ranks, &better);
-        assert_eq!((win.verdict, win.rows[0].wins_ties_losses), (CompareVerdict::Win, [60, 0, 0]));
-        assert!(win.rows[0].difference > 0.0 && win.rows[0].p_value < 0.01);
+        let row = &win.rows[0].comparison;
+        assert_eq!((win.verdict, row.wins_ties_losses), (CompareVerdict::Win, [60, 0, 0]));
+        assert!(row.difference > 0.0 && row.p_value < 0.01);
         assert_eq!(verdict(&better, &ranks).verdict, CompareVerdict::Regression);
         assert_eq!(verdict(&ranks, &ranks).verdict, CompareVerdict::Marginal);
         assert_eq!(verdict(&ranks, &mixed).rows[0].n_queries, 60);

@@ -20,7 +20,7 @@ pub mod runner;
 pub mod texts;
 
 pub use ab::{AbArm, AbExperiment, AbQuery, ArmTexts};
-pub use audit::TrainingTexts;
+pub use audit::{TrainingTexts, audits};
 pub use benchmarks::{Benchmark, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Card};
 pub use compare::{OutcomeComparison, compare};
 pub use compressed::{Compressed, compressed};

@@ -1,6 +1,6 @@
 //! Runs a plan against a contestant, and gives the record that is written to `bench/NAME.json`.
 
-use std::{borrow::Cow, collections::HashSet, path::Path};
+use std::path::Path;
 
 use wb_core::{
     Progress, Seed,
@@ -10,14 +10,10 @@ use wb_retrieval::trec::{TrecRanking, write_runs};
 
 use crate::{
     Result,
-    audit::{self, TrainingTexts},
     benchmarks::BenchmarkPlan,
     contestant::Scorer,
     examples::best_and_worst,
-    protocols::{
-        Context, PlannedProtocol, ProtocolNumbers,
-        ranked::{QueryPool, RankedProtocol},
-    },
+    protocols::{Context, PlannedProtocol, ProtocolNumbers, ranked::RankedProtocol},
 };
 
 /// Documents of a query in a run file.
@@ -30,13 +26,13 @@ pub struct Options<'a> {
     pub seed: Seed,
     /// Number of the best and of the worst queries that are kept with texts.
     pub examples: usize,
-    /// Pairs that the contestant was trained on, to look for leaks.
-    pub training: Option<&'a TrainingTexts>,
+    /// Duplicates and leaks of the plan: [`audits`](crate::audit::audits).
+    pub audits: &'a [AuditLine],
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { seed: Seed(0), examples: 8, training: None }
+        Self { seed: Seed(0), examples: 8, audits: &[] }
     }
 }
 
@@ -88,59 +84,10 @@ pub fn run(
         outcome.warnings.extend(measured.warnings);
         outcome.audit.extend(measured.audit);
     }
-    outcome.audit.extend(audits(plan, options.training));
+    outcome.audit.extend_from_slice(options.audits);
     warn_of_ties(&mut outcome);
     progress(Progress::new("measuring", plan.protocols.len(), plan.protocols.len()));
     Ok(outcome)
-}
-
-/// The texts that one protocol measures, by their numbers.
-struct AuditedTexts<'p> {
-    language: &'p str,
-    split: &'p str,
-    queries: HashSet<u32>,
-    documents: HashSet<u32>,
-}
-
-impl<'p> AuditedTexts<'p> {
-    fn new(language: &'p str, split: &'p str, parts: &[QueryPool]) -> Self {
-        let queries = parts.iter().flat_map(|part| part.queries.iter().map(|query| query.text)).collect();
-        let documents = parts.iter().flat_map(|part| part.texts.iter().copied()).collect();
-        Self { language, split, queries, documents }
-    }
-
-    /// True where another protocol of the same language and split has all of these texts.
-    fn are_in(&self, other: &Self) -> bool {
-        (self.language, self.split) == (other.language, other.split)
-            && self.queries.is_subset(&other.queries)
-            && self.documents.is_subset(&other.documents)
-    }
-}
-
-/// Duplicates and leaks, each line named after its protocol. A protocol whose texts are among those of an earlier one,
-/// as the chunks of pairs-1000 are among pairs-full, has no lines of its own.
-fn audits(plan: &BenchmarkPlan, training: Option<&TrainingTexts>) -> Vec<AuditLine> {
-    let mut audited: Vec<AuditedTexts<'_>> = Vec::new();
-    let mut lines = Vec::new();
-    for planned in &plan.protocols {
-        let (language, split, parts) = match planned {
-            PlannedProtocol::Ranked(ranked) => (&ranked.language, ranked.split.as_str(), Cow::from(&ranked.parts)),
-            PlannedProtocol::CsnNdcg(ndcg) => (&ndcg.language, "annotated", Cow::from(vec![ndcg.as_part()])),
-            // Its functions are those of csn-full.
-            PlannedProtocol::Csn1000(_) => continue,
-        };
-        let texts = AuditedTexts::new(language, split, &parts);
-        if audited.iter().any(|earlier| texts.are_in(earlier)) {
-            continue;
-        }
-        let title = planned.protocol().title();
-        lines.extend(audit::inside(&plan.texts, &title, &parts));
-        lines.extend(
-            training.iter().flat_map(|training| audit::against_training(&plan.texts, &title, &parts, training)),
-        );
-        audited.push(texts);
-    }
-    lines
 }
 
 /// Values that depend so much on the order of equal scores should not be read without being told.
@@ -149,10 +96,8 @@ const TIE_WIDTH: f64 = 0.01;
 fn warn_of_ties(outcome: &mut ContestantOutcome) {
     for score in &outcome.protocols {
         if score.tie_best - score.tie_worst > TIE_WIDTH {
-            outcome.warnings.push(format!(
-                "{} {} {} {}: equal scores leave it between {:.4} and {:.4}",
-                score.id, score.language, score.split, score.metric, score.tie_worst, score.tie_best
-            ));
+            let (worst, best) = (score.tie_worst, score.tie_best);
+            outcome.warnings.push(format!("{}: equal scores leave it between {worst:.4} and {best:.4}", score.title()));
         }
     }
 }

@@ -156,6 +156,14 @@ impl Error {
         hint(self)
     }
 
+    /// The words with the hint behind them, for a place that has no room for a hint of its own.
+    pub fn in_one_line(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{self}; {hint}"),
+            None => self.to_string(),
+        }
+    }
+
     fn own_hint(&self) -> Option<&str> {
         match self {
             Self::Parse { hint, .. }

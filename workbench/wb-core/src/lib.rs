@@ -5,6 +5,7 @@
 pub mod atomic;
 pub mod config;
 pub mod corpus;
+pub mod distinct;
 pub mod embeddings;
 pub mod encoder;
 pub mod encoder_ref;
@@ -31,6 +32,7 @@ pub mod statistics;
 pub mod suggest;
 
 pub use corpus::{Corpus, Document, Qrels, Query};
+pub use distinct::distinct;
 pub use embeddings::Embeddings;
 pub use encoder::{Encoder, Interaction, Side};
 pub use encoder_ref::{EncoderPlace, EncoderRef, Ranker};

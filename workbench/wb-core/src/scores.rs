@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics;
+
 /// Values of metrics as fractions (`mrr`, `ndcg@10`, `recall@5`), with each query's own value where it has one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,8 +20,7 @@ impl Scores {
     /// Sets a metric from its per-query values; the mean of no queries is 0.
     pub fn set(&mut self, metric: impl Into<String>, values: Vec<f64>) {
         let metric = metric.into();
-        let mean = if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 };
-        self.mean.insert(metric.clone(), mean);
+        self.mean.insert(metric.clone(), statistics::mean(&values));
         self.per_query.insert(metric, values);
     }
 

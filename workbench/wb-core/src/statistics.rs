@@ -1,11 +1,13 @@
 //! Share of luck with the queries in a number: intervals, and paired tests of two systems.
 //!
-//! Values are per query: numbers (reciprocal ranks, nDCG), or right and wrong; what is judged is their mean. All draws come from named streams of
-//! one seed, one for each resample, so results do not depend on the number of threads.
+//! Values are per query: numbers (reciprocal ranks, nDCG), or right and wrong; what is judged is their mean. All draws
+//! come from named streams of one seed, one for each resample, so results do not depend on the number of threads.
+
+use std::fmt;
 
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result, Seed};
 
@@ -15,12 +17,23 @@ pub const RESAMPLES: usize = 1000;
 pub const PERMUTATIONS: usize = 9999;
 
 /// An interval of a mean, of a share, or of a difference of two.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
+}
+
+impl fmt::Display for Interval {
+    /// Writes both ends with the sign and the precision that are asked for: `[0.48, 0.51]`, `[+0.1118, +0.1420]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        fmt::Display::fmt(&self.low, f)?;
+        f.write_str(", ")?;
+        fmt::Display::fmt(&self.high, f)?;
+        f.write_str("]")
+    }
 }
 
 /// The bootstrap interval of the mean (Efron's percentiles): queries are drawn with replacement, as many as there are,
@@ -34,11 +47,12 @@ pub fn bootstrap_interval(values: &[f64], level: f64, resamples: usize, seed: Se
 }
 
 /// Result of a comparison of two systems on the same queries.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Comparison {
     /// Mean of the first minus mean of the second.
     pub difference: f64,
     /// The interval of the difference, from [`bootstrap_interval`] of the differences.
+    #[serde(flatten)]
     pub interval: Interval,
     /// Two-sided p-value of [`permutation_test`].
     pub p_value: f64,
@@ -211,7 +225,8 @@ fn percentiles(mut numbers: Vec<f64>, level: f64) -> Option<Interval> {
     Some(Interval { low, high: quantile(&numbers, (1.0 + level) / 2.0)? })
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// The mean; 0 of no values.
+pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
@@ -262,6 +277,7 @@ mod tests {
         let none = wilson(0, 4, 2.0);
         close(none.low, 0.0);
         close(none.high, 0.5);
+        assert_eq!((format!("{none:.2}"), format!("{none:+.1}")), ("[0.00, 0.50]".into(), "[+0.0, +0.5]".into()));
         assert_eq!(wilson(0, 0, 2.0), Interval { low: 0.0, high: 1.0 });
     }
 

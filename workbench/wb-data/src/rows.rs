@@ -35,7 +35,7 @@ pub fn parquet_rows(path: &Path, wanted: &[&str]) -> Result<Vec<Value>> {
 mod tests {
     use std::{fs::File, sync::Arc};
 
-    use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
     use parquet::arrow::ArrowWriter;
 
     use super::*;

@@ -7,11 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use arrow::{
-    array::{
-        Array, ArrayRef, AsArray, Float32Builder, ListBuilder, RecordBatch, StringArray, StringBuilder, UInt32Array,
-    },
-    datatypes::{Float32Type, UInt32Type},
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, StringArray, UInt32Array,
+    builder::{Float32Builder, ListBuilder, StringBuilder},
+    cast::AsArray,
+    types::{Float32Type, UInt32Type},
 };
 use parquet::{
     arrow::ArrowWriter,

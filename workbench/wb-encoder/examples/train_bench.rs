@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut gradients = Gradients::zeros(encoder.backbone().parameters());
 
     println!("ready {:.6}", accumulate(encoder.backbone(), &loss, &batches[0], None, &mut gradients)?);
-    gradients.scale(0.0);
+    gradients.iter_mut().for_each(|gradient| gradient.fill(0.0));
     let mut step = 0;
     for line in stdin().lines() {
         line?;

@@ -30,6 +30,7 @@ pub mod pooling;
 pub mod self_test;
 pub mod similarities;
 pub mod stop;
+pub mod text_vectors;
 pub mod tokenizer;
 pub mod tokenizer_training;
 pub mod train;

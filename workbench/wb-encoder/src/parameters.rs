@@ -117,23 +117,4 @@ impl Gradients {
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Vec<f32>> {
         self.list.iter_mut()
     }
-
-    /// Adds another set, weight by weight.
-    pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.list.iter_mut().zip(&other.list) {
-            for (a, b) in mine.iter_mut().zip(theirs) {
-                *a += b;
-            }
-        }
-    }
-
-    /// Euclidean norm over all gradients, summed in double precision.
-    pub fn norm(&self) -> f64 {
-        self.list.iter().flatten().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt()
-    }
-
-    /// Multiplies all gradients.
-    pub fn scale(&mut self, factor: f32) {
-        self.list.iter_mut().flatten().for_each(|g| *g *= factor);
-    }
 }

@@ -69,31 +69,29 @@ pub struct LedgerAccount(pub BTreeMap<String, RecipeAccount>);
 impl LedgerAccount {
     /// Adds a record.
     pub fn add(&mut self, record: &LedgerRecord) {
-        let (recipe, cost) = match record {
+        let Some(question) = record.question() else { return };
+        let account = self.0.entry(question.recipe.clone()).or_default();
+        let cost = match record {
             LedgerRecord::Opened(_) => return,
-            LedgerRecord::Answered(answered) => (&answered.recipe, &answered.cost),
-            LedgerRecord::Rejected(rejected) => (&rejected.recipe, &rejected.cost),
-        };
-        let account = self.0.entry(recipe.clone()).or_default();
-        account.retries += u64::from(cost.retries);
-        account.wasted_answers += u64::from(cost.wasted_answers);
-        account.wasted.add_all(&cost.wasted);
-        match record {
-            LedgerRecord::Opened(_) => {}
             LedgerRecord::Answered(answered) => {
                 account.answered += 1;
                 account.tokens.add(&answered.usage);
+                &answered.cost
             }
             LedgerRecord::Rejected(rejected) => {
                 account.rejected += 1;
                 *account.reasons.entry(rejected.class.clone()).or_default() += 1;
+                &rejected.cost
             }
-        }
+        };
+        account.retries += u64::from(cost.retries);
+        account.wasted_answers += u64::from(cost.wasted_answers);
+        account.wasted.add_all(&cost.wasted);
     }
 
     /// Takes back that the server failed at a question, which now has this record. What that cost stays.
     pub(crate) fn reopen(&mut self, record: &LedgerRecord) {
-        let Some(account) = record.recipe().and_then(|recipe| self.0.get_mut(recipe)) else { return };
+        let Some(account) = record.question().and_then(|question| self.0.get_mut(&question.recipe)) else { return };
         account.rejected = account.rejected.saturating_sub(1);
         if let Some(n) = account.reasons.get_mut(SERVER) {
             *n -= 1;

@@ -1,14 +1,12 @@
 //! The interface for callers: questions with a name, answered once and remembered.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     Result,
     request::{Message, SamplingConfig, Usage},
 };
 
 /// One question of a recipe. Two questions with the same fields have the same key, and the same answer in the ledger.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LlmQuestion {
     /// Recipe that asks, with its version: `text2code/web_query@3f2a.../generate`.
     pub recipe: String,
@@ -25,7 +23,7 @@ pub struct LlmQuestion {
 }
 
 /// An accepted answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// The question's key in the ledger.
     pub key: String,
@@ -44,7 +42,7 @@ pub struct Answer {
 }
 
 /// A question that was given up, with the reason; counted, never silent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The question's key in the ledger.
     pub key: String,

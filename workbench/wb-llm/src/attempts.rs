@@ -17,7 +17,7 @@ use crate::{
     config::{RetriesConfig, duration},
     engine::LlmEngine,
     keys::attempt_seed,
-    ledger::{AnswerCost, AnsweredRecord, LedgerRecord, Rejected, SERVER},
+    ledger::{AnswerCost, AnsweredRecord, LedgerRecord, RecordedQuestion, Rejected, SERVER},
     request::{ChatRequest, Completion, FinishReason, Message, Role, SamplingConfig, Usage},
     retry::{self, Breaker},
     schema::Schema,
@@ -214,10 +214,7 @@ impl Asker {
 fn answered(job: &Job, (attempt, seed): (u32, u32), completion: Completion, took: u32, cost: AnswerCost) -> Ended {
     let Completion { text, usage, .. } = completion;
     Ended::Record(LedgerRecord::Answered(Box::new(AnsweredRecord {
-        key: job.key.clone(),
-        recipe: job.question.recipe.clone(),
-        item: job.question.item.clone(),
-        sample: job.question.sample,
+        question: RecordedQuestion::of(job.key.clone(), &job.question),
         attempt,
         seed,
         text,
@@ -229,10 +226,7 @@ fn answered(job: &Job, (attempt, seed): (u32, u32), completion: Completion, took
 
 fn rejected(job: &Job, unfit: Unfit, cost: AnswerCost) -> Ended {
     Ended::Record(LedgerRecord::Rejected(Box::new(Rejected {
-        key: job.key.clone(),
-        recipe: job.question.recipe.clone(),
-        item: job.question.item.clone(),
-        sample: job.question.sample,
+        question: RecordedQuestion::of(job.key.clone(), &job.question),
         class: unfit.class.into(),
         reason: unfit.reason,
         cost,
@@ -257,7 +251,7 @@ fn fits(completion: &Completion, schema: Option<&Schema>) -> Result<(), Unfit> {
 
 /// The error of a run that answered all questions but some that the server failed at.
 pub(crate) fn unanswered(first: &Rejected, (open, all): (usize, usize)) -> String {
-    let Rejected { recipe, item, sample, reason, .. } = first;
+    let Rejected { question: RecordedQuestion { recipe, item, sample, .. }, reason, .. } = first;
     format!(
         "the server failed at {open} of the last {all} questions, and what it answered is kept; the first is {recipe} of \
          {item}, sample {sample}: {reason}; mend the server, and the same command asks these again and nothing that is \
@@ -269,14 +263,15 @@ pub(crate) fn unanswered(first: &Rejected, (open, all): (usize, usize)) -> Strin
 pub(crate) fn reply(record: LedgerRecord, schema: Option<&Schema>) -> crate::Result<Reply> {
     match record {
         LedgerRecord::Answered(answered) => {
-            let value = read_value(&answered.text, schema).map_err(|unfit| {
-                Error::failed(format!("the recorded answer to {} does not fit: {}", answered.key, unfit.reason))
+            let AnsweredRecord { question, text, attempt, seed, usage, milliseconds, .. } = *answered;
+            let key = question.key;
+            let value = read_value(&text, schema).map_err(|unfit| {
+                Error::failed(format!("the recorded answer to {key} does not fit: {}", unfit.reason))
             })?;
-            let AnsweredRecord { key, text, attempt, seed, usage, milliseconds, .. } = *answered;
             Ok(Reply::Answered(Answer { key, text, value, attempt, seed, usage, milliseconds }))
         }
         LedgerRecord::Rejected(rejected) => {
-            Ok(Reply::Rejected(Rejection { key: rejected.key, reason: rejected.reason }))
+            Ok(Reply::Rejected(Rejection { key: rejected.question.key, reason: rejected.reason }))
         }
         LedgerRecord::Opened(_) => Err(Error::failed("a record of a question is none")),
     }

@@ -267,22 +267,12 @@ impl LlmConfig {
                 }
                 http.validate(&at("engine.http"))?;
             }
-            EngineConfig::Sidecar(sidecar) => {
-                if self.model.is_empty() {
-                    return Err(
-                        Error::value(at("model"), "empty, expected a GGUF file").with_hint("model: path/to/model.gguf")
-                    );
-                }
-                sidecar.validate(&at("engine.sidecar"))?;
+            EngineConfig::Sidecar(_) | EngineConfig::Embedded(_) if self.model.is_empty() => {
+                let empty = Error::value(at("model"), "empty, expected a GGUF file");
+                return Err(empty.with_hint("model: path/to/model.gguf"));
             }
-            EngineConfig::Embedded(embedded) => {
-                if self.model.is_empty() {
-                    return Err(
-                        Error::value(at("model"), "empty, expected a GGUF file").with_hint("model: path/to/model.gguf")
-                    );
-                }
-                embedded.validate(&at("engine.embedded"))?;
-            }
+            EngineConfig::Sidecar(sidecar) => sidecar.validate(&at("engine.sidecar"))?,
+            EngineConfig::Embedded(embedded) => embedded.validate(&at("engine.embedded"))?,
             EngineConfig::Replay => {}
         }
         self.timeouts.validate(&at("timeouts"))?;

@@ -46,7 +46,7 @@ fn remapped(seed: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Message, Role, SamplingConfig};
+    use crate::request::{Message, Role};
 
     fn info() -> EngineInfo {
         EngineInfo { engine: "http".into(), model_hash: "h".into(), ..EngineInfo::default() }
@@ -54,14 +54,8 @@ mod tests {
 
     #[test]
     fn whatever_changes_an_answer_changes_the_key_and_nothing_else_does() {
-        let question = LlmQuestion {
-            recipe: "r".into(),
-            item: "i".into(),
-            sample: 0,
-            messages: vec![Message { role: Role::User, content: "ab".into() }],
-            sampling: SamplingConfig::default(),
-            schema: None,
-        };
+        let messages = vec![Message { role: Role::User, content: "ab".into() }];
+        let question = LlmQuestion { recipe: "r".into(), item: "i".into(), messages, ..LlmQuestion::default() };
         let base = key(&question, &info(), Seed(1));
         let changes: [fn(&mut LlmQuestion, &mut EngineInfo, &mut Seed); 11] = [
             |q, _, _| q.recipe.push('x'),

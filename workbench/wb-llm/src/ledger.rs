@@ -17,7 +17,9 @@ use std::{
 
 use wb_core::faults;
 
-pub use crate::records::{AnswerCost, AnsweredRecord, FORMAT, LedgerRecord, Opened, Rejected, SERVER};
+pub use crate::records::{
+    AnswerCost, AnsweredRecord, FORMAT, LedgerRecord, Opened, RecordedQuestion, Rejected, SERVER,
+};
 use crate::{
     Error, Result,
     account::LedgerAccount,
@@ -117,7 +119,7 @@ impl Ledger {
                     return Err(Error::at(path, number, what).with_hint(hint));
                 }
             };
-            if let Some(key) = record.key() {
+            if let Some(RecordedQuestion { key, .. }) = record.question() {
                 let key = key_bytes(key)
                     .ok_or_else(|| Error::at(path, number, format!("the key `{key}` is not 64 hex digits")))?;
                 let place = Place { offset: end, length: n, is_open: record.is_open() };
@@ -165,7 +167,7 @@ impl Ledger {
         if self.read_only || inner.broken {
             return Err(Error::file(&self.path, "not open for writing"));
         }
-        let key = record.key().and_then(key_bytes);
+        let key = record.question().and_then(|question| key_bytes(&question.key));
         if key.is_some_and(|key| inner.places.get(&key).is_some_and(|place| !place.is_open)) {
             return Err(Error::file(&self.path, "a question is answered twice"));
         }

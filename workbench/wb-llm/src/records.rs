@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, account::TokenTotals, canaries::Canaries, engine::EngineInfo, request::Usage};
+use crate::{
+    Error, Result, account::TokenTotals, ask::LlmQuestion, canaries::Canaries, engine::EngineInfo, request::Usage,
+};
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,10 +47,9 @@ pub struct AnswerCost {
     pub wasted: TokenTotals,
 }
 
-/// An answer that fits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AnsweredRecord {
+/// The question that a record is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedQuestion {
     /// The question's key.
     pub key: String,
     /// Recipe that asked.
@@ -57,6 +58,22 @@ pub struct AnsweredRecord {
     pub item: String,
     /// Number among several candidates.
     pub sample: u32,
+}
+
+impl RecordedQuestion {
+    /// A question with its key.
+    pub fn of(key: String, question: &LlmQuestion) -> Self {
+        Self { key, recipe: question.recipe.clone(), item: question.item.clone(), sample: question.sample }
+    }
+}
+
+/// An answer that fits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnsweredRecord {
+    /// The question.
+    #[serde(flatten)]
+    pub question: RecordedQuestion,
     /// Number of the attempt, from 0.
     pub attempt: u32,
     /// The seed of that attempt.
@@ -80,14 +97,9 @@ pub const SERVER: &str = "server";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rejected {
-    /// The question's key.
-    pub key: String,
-    /// Recipe that asked.
-    pub recipe: String,
-    /// Item that it is about.
-    pub item: String,
-    /// Number among several candidates.
-    pub sample: u32,
+    /// The question.
+    #[serde(flatten)]
+    pub question: RecordedQuestion,
     /// The reason's class: `length`, `not_json`, `schema`, `empty`, `unusable`, `prompt`, `server`, `other`.
     pub class: String,
     /// The reason.
@@ -97,21 +109,12 @@ pub struct Rejected {
 }
 
 impl LedgerRecord {
-    /// The question's key, where it is about one.
-    pub fn key(&self) -> Option<&str> {
+    /// The question, where it is about one.
+    pub fn question(&self) -> Option<&RecordedQuestion> {
         match self {
             Self::Opened(_) => None,
-            Self::Answered(answered) => Some(&answered.key),
-            Self::Rejected(rejected) => Some(&rejected.key),
-        }
-    }
-
-    /// Recipe that asked, where it is about a question.
-    pub(crate) fn recipe(&self) -> Option<&str> {
-        match self {
-            Self::Opened(_) => None,
-            Self::Answered(answered) => Some(&answered.recipe),
-            Self::Rejected(rejected) => Some(&rejected.recipe),
+            Self::Answered(answered) => Some(&answered.question),
+            Self::Rejected(rejected) => Some(&rejected.question),
         }
     }
 

@@ -203,7 +203,7 @@ pub fn print(ab: &AbRecord, out: &Path) {
                 format!("{:.4}", metric.means[0]),
                 format!("{:.4}", metric.means[1]),
                 format!("{:+.4}", metric.difference),
-                format!("[{:+.4}, {:+.4}]", metric.low, metric.high),
+                format!("{:+.4}", metric.interval),
                 format!("{:.4}", metric.p_value),
                 format!("{wins}/{ties}/{losses}"),
             ]

@@ -8,6 +8,7 @@ use wb_core::{
     Error, RunDir,
     records::outcome::{ContestantOutcome, ContestantRole},
     run_dir::read_json,
+    statistics::Comparison,
 };
 
 use crate::{manifest::quoted, output, verdict};
@@ -82,14 +83,14 @@ pub fn print(comparison: &OutcomeComparison) {
         .rows
         .iter()
         .map(|row| {
-            let [wins, ties, losses] = row.wins_ties_losses;
+            let Comparison { difference, interval, p_value, wins_ties_losses: [wins, ties, losses] } = row.comparison;
             vec![
                 format!("{} {} {}", row.protocol, row.language, row.metric),
                 format!("{:.4}", row.baseline_value),
                 format!("{:.4}", row.candidate_value),
-                format!("{:+.4}", row.difference),
-                format!("[{:+.4}, {:+.4}]", row.low, row.high),
-                format!("{:.4}", row.p_value),
+                format!("{difference:+.4}"),
+                format!("{interval:+.4}"),
+                format!("{p_value:.4}"),
                 format!("{wins}/{ties}/{losses}"),
             ]
         })

@@ -108,16 +108,21 @@ impl ExperimentPairs {
             Ok(())
         })?;
         let every = all.div_ceil(bytes.max(1)).max(1);
-        let (mut at, mut chosen) = (0, Vec::new());
-        store::each_pair(file, &mut |pair| {
-            if at % every == 0 {
-                chosen.push(pair);
-            }
-            at += 1;
-            Ok(())
-        })?;
-        Ok(Cow::Owned(PairSet::new(chosen)?))
+        Ok(Cow::Owned(PairSet::new(evenly(file, every)?)?))
     }
+}
+
+/// Pairs of a file, one of every so many.
+pub fn evenly(file: &Path, every: usize) -> Result<Vec<Pair>> {
+    let (mut at, mut chosen) = (0, Vec::new());
+    store::each_pair(file, &mut |pair| {
+        if at % every == 0 {
+            chosen.push(pair);
+        }
+        at += 1;
+        Ok(())
+    })?;
+    Ok(chosen)
 }
 
 /// Training pairs on the disk.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, suggest};
-use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, folder::MaxTokens};
+use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, TokenizerConfig, folder::MaxTokens};
 use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{data::ExperimentPairs, device};
@@ -44,9 +44,7 @@ pub fn begin(
         ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
             let tokenizer = tokenizer(config, run, data, progress)?;
-            let architecture =
-                config.architecture(tokenizer.vocab_size()).context("a model from scratch has no sizes")?;
-            Folder::fresh(&experiment.name, architecture, tokenizer, config.scratch_max_tokens(), experiment.seed)?
+            fresh(experiment, config, tokenizer.vocab_size(), tokenizer)?
         }
     };
     adapted(folder, experiment)
@@ -66,12 +64,20 @@ pub fn made_up(experiment: &Experiment) -> Result<Folder> {
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         return adapted(pretrained_or_like_it(pretrained, experiment)?, experiment);
     }
-    let trainer =
-        wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
-    let tokenizer = trainer.train(&["sort a list", "sort the lines of a file"], Path::new("made-up tokenizer"))?;
-    let architecture = config.architecture(config.tokenizer.vocab_size).context("a model from scratch has no sizes")?;
-    let tokens = config.scratch_max_tokens();
-    adapted(Folder::fresh(&experiment.name, architecture, tokenizer, tokens, experiment.seed)?, experiment)
+    let texts = ["sort a list", "sort the lines of a file"];
+    let tokenizer = trainer(config).train(&texts, Path::new("made-up tokenizer"))?;
+    adapted(fresh(experiment, config, config.tokenizer.vocab_size, tokenizer)?, experiment)
+}
+
+/// An encoder with fresh weights for a vocabulary of this size.
+fn fresh(experiment: &Experiment, config: &EncoderConfig, vocab_size: usize, tokenizer: Tokenizer) -> Result<Folder> {
+    let architecture = config.architecture(vocab_size).context("a model from scratch has no sizes")?;
+    Ok(Folder::fresh(&experiment.name, architecture, tokenizer, config.scratch_max_tokens(), experiment.seed)?)
+}
+
+/// Rules by which the tokenizer of an encoder from scratch is learned.
+fn trainer(config: &EncoderConfig) -> TokenizerConfig {
+    TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() }
 }
 
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
@@ -149,9 +155,7 @@ fn tokenizer(
         let pairs = data.sample(config.tokenizer.sample_bytes)?;
         let texts: Vec<&str> =
             pairs.pairs().iter().flat_map(|pair| [pair.anchor.as_str(), pair.positive.as_str()]).collect();
-        let trainer =
-            wb_encoder::TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() };
-        trainer.train(&texts, &file)?.write(&file)?;
+        trainer(config).train(&texts, &file)?.write(&file)?;
         progress(Progress::new("learning a tokenizer", 1, 1));
     }
     Ok(Tokenizer::read(&file)?)

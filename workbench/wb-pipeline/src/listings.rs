@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
-use wb_core::{records::outcome::ContestantOutcome, run_dir};
+use wb_core::{records::outcome::OutcomeNumbers, run_dir};
 use wb_sql::benchmarks::SqlBenchmark;
 
 use crate::{external, output, session::Folders};
@@ -20,7 +20,7 @@ pub fn runs(folder: &Path) -> Result<()> {
     for run in &runs {
         let mut scores = Vec::new();
         for file in run.benches()? {
-            let outcome: ContestantOutcome = run_dir::read_json(&file)?;
+            let outcome: OutcomeNumbers = run_dir::read_json(&file)?;
             if let Some(score) = outcome.protocols.first() {
                 scores.push(format!("{} {} {:.4}", outcome.contestant, score.metric, score.value));
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{config::Experiment, recipes};
 use anyhow::{Context, Result};
-use wb_core::{Error, run_dir};
+use wb_core::{Error, RunDir, run_dir};
 use wb_retrieval::mining::MiningRetriever;
 
 /// A file, values to set in it, and a sentence that says so where nobody named it.
@@ -18,37 +18,19 @@ pub struct MinedFor {
     pub line: Option<String>,
 }
 
-const BM25: &str = "negatives.retriever=bm25";
-
 /// The file that was named, else that of the latest run with its encoder, else the quickstart. What values or the file
 /// say of the ranking stays as it is.
 ///
 /// # Errors
 ///
 /// If there is none of them, or the file cannot be read.
-pub fn mined_for(config: Option<PathBuf>, overrides: Vec<String>, runs: &Path) -> Result<MinedFor> {
+pub fn mined_for(config: Option<PathBuf>, mut overrides: Vec<String>, runs: &Path) -> Result<MinedFor> {
     if let Some(config) = config {
         return Ok(MinedFor { config, overrides, line: None });
     }
-    if let Some(run) = run_dir::latest(runs)? {
-        let config = run.config();
-        let experiment = typed(&config, &overrides)?;
-        let (value, by) = match named(&experiment) {
-            Some(named) => (None, format!("ranked by {named}")),
-            None if run.encoder().is_dir() => {
-                // Quoted as JSON, which is YAML, so that no id is taken for something else.
-                (Some(format!("negatives.encoder={}", serde_json::to_string(run.id())?)), "its encoder".to_owned())
-            }
-            None if experiment.has_pretrained() => {
-                (None, "the encoder that it begins with, as it has no trained one yet".to_owned())
-            }
-            None => (Some(BM25.to_owned()), "ranked by bm25, as it has no trained encoder yet".to_owned()),
-        };
-        let line = format!("mining for {}: its config {}, {by}", run.id(), config.display());
-        return Ok(with(config, overrides, value, line));
-    }
-    let config = PathBuf::from(recipes::QUICKSTART);
-    if !config.is_file() {
+    let run = run_dir::latest(runs)?;
+    let config = run.as_ref().map_or_else(|| PathBuf::from(recipes::QUICKSTART), RunDir::config);
+    if run.is_none() && !config.is_file() {
         let message =
             format!("no file is named, and there is neither a run in {} nor {}", runs.display(), recipes::QUICKSTART);
         let hint = "wb mine-negatives FILE names one; after `wb run FILE` the latest run is taken; `wb init` begins a file \
@@ -56,18 +38,26 @@ pub fn mined_for(config: Option<PathBuf>, overrides: Vec<String>, runs: &Path) -
         return Err(Error::data("wb mine-negatives", message).with_hint(hint).into());
     }
     let experiment = typed(&config, &overrides)?;
-    let (value, by) = match named(&experiment) {
-        Some(named) => (None, format!("ranked by {named}")),
-        None if experiment.has_pretrained() => (None, "the encoder that it begins with".to_owned()),
-        None => (Some(BM25.to_owned()), "ranked by bm25, as its encoder begins from scratch".to_owned()),
+    let words = || Some("negatives.retriever=bm25".to_owned());
+    let (value, by) = match (named(&experiment), &run) {
+        (Some(named), _) => (None, format!("ranked by {named}")),
+        (None, Some(run)) if run.encoder().is_dir() => {
+            // Quoted as JSON, which is YAML, so that no id is taken for something else.
+            (Some(format!("negatives.encoder={}", serde_json::to_string(run.id())?)), "its encoder".to_owned())
+        }
+        (None, Some(_)) if experiment.has_pretrained() => {
+            (None, "the encoder that it begins with, as it has no trained one yet".to_owned())
+        }
+        (None, Some(_)) => (words(), "ranked by bm25, as it has no trained encoder yet".to_owned()),
+        (None, None) if experiment.has_pretrained() => (None, "the encoder that it begins with".to_owned()),
+        (None, None) => (words(), "ranked by bm25, as its encoder begins from scratch".to_owned()),
     };
-    let line = format!("mining for {}, as there is no run in {}: {by}", config.display(), runs.display());
-    Ok(with(config, overrides, value, line))
-}
-
-fn with(config: PathBuf, mut overrides: Vec<String>, value: Option<String>, line: String) -> MinedFor {
+    let line = match &run {
+        Some(run) => format!("mining for {}: its config {}, {by}", run.id(), config.display()),
+        None => format!("mining for {}, as there is no run in {}: {by}", config.display(), runs.display()),
+    };
     overrides.extend(value);
-    MinedFor { config, overrides, line: Some(line) }
+    Ok(MinedFor { config, overrides, line: Some(line) })
 }
 
 /// The file as it is typed. It is checked when it is known what ranks.

@@ -8,7 +8,7 @@ use wb_core::{
     manifest::Manifest,
     records::{
         data::DataCard,
-        outcome::{ContestantOutcome, ProtocolScore},
+        outcome::{OutcomeNumbers, ProtocolScore},
     },
     run_dir::read_json,
 };
@@ -33,7 +33,7 @@ pub struct ModelCard {
     experiment: Option<Experiment>,
     manifest: Option<Manifest>,
     data: Option<DataCard>,
-    outcomes: Vec<ContestantOutcome>,
+    outcomes: Vec<OutcomeNumbers>,
     run: Option<String>,
 }
 
@@ -210,12 +210,12 @@ impl ModelCard {
         writeln!(text, "|---|---|---|---|---|---|---|---|---|---|")?;
         for outcome in &self.outcomes {
             for score in &outcome.protocols {
-                let ProtocolScore { id, language, split, pool, n_queries, metric, value, low, high, .. } = score;
+                let ProtocolScore { id, language, split, pool, n_queries, metric, value, interval, .. } = score;
                 let contestant = cell(&outcome.contestant);
                 writeln!(
                     text,
-                    "| {} | {id} | {language} | {split} | {pool} | {n_queries} | {metric} | {contestant} | {value:.4} | {low:.4} to {high:.4} |",
-                    outcome.benchmark
+                    "| {} | {id} | {language} | {split} | {pool} | {n_queries} | {metric} | {contestant} | {value:.4} | {:.4} to {:.4} |",
+                    outcome.benchmark, interval.low, interval.high
                 )?;
             }
         }

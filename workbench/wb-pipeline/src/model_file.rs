@@ -29,14 +29,10 @@ pub fn of_hub(llm: &LlmConfig) -> Option<HubFile> {
 
 /// The config with its model's file on this disk, fetched where it is one of the hub.
 pub fn located(llm: &LlmConfig) -> Result<LlmConfig> {
-    let model = match of_hub(llm) {
-        Some(HubFile { repo, path }) => {
-            let found = Hub::session().file(&repo, &path);
-            found.with_context(|| format!("llm.model: there is no file {} here", llm.model))?.display().to_string()
-        }
-        None => return Ok(llm.clone()),
-    };
-    Ok(LlmConfig { model, ..llm.clone() })
+    let Some(HubFile { repo, path }) = of_hub(llm) else { return Ok(llm.clone()) };
+    let found = Hub::session().file(&repo, &path);
+    let found = found.with_context(|| format!("llm.model: there is no file {} here", llm.model))?;
+    Ok(LlmConfig { model: found.display().to_string(), ..llm.clone() })
 }
 
 #[cfg(test)]

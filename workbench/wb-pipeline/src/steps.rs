@@ -38,7 +38,7 @@ pub fn planned(experiment: &Experiment, folder: &Path, fingerprint: &Fingerprint
     Ok(Some(PlannedTraining {
         pairs: table.len(),
         most_negatives: table.most_negatives(),
-        facts: DataFacts::of_stream(&stored, most_negatives(&experiment.train))?.with_steps(plan.len()),
+        facts: DataFacts { steps: Some(plan.len()), ..DataFacts::of(&stored, most_negatives(&experiment.train))? },
         usable_negatives: experiment.mined_per_pair().unwrap_or_else(|| table.most_negatives()),
         steps: plan.len(),
         epochs: plan.steps.last().map_or(0.0, |step| step.epoch),

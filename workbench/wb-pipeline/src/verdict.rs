@@ -9,6 +9,7 @@ use wb_core::{
         outcome::{ContestantOutcome, ContestantRole},
     },
     run_dir::write_json,
+    statistics::Comparison,
 };
 
 use super::{bench::MeasuredBenchmark, train::OpenRun};
@@ -50,9 +51,10 @@ fn shown(comparison: OutcomeComparison, every: bool) -> impl Iterator<Item = Pai
 /// `VERDICT: WIN mrr .5121 of trained against .3710 of bm25 ...`
 pub fn one_line(comparison: &OutcomeComparison) -> String {
     let row = &comparison.rows[comparison.main];
-    let p = if row.p_value < 0.001 { "p < .001".to_owned() } else { format!("p = {:.3}", row.p_value) };
+    let Comparison { difference, interval, p_value, .. } = row.comparison;
+    let p = if p_value < 0.001 { "p < .001".to_owned() } else { format!("p = {p_value:.3}") };
     format!(
-        "VERDICT: {} {} {} {:.4} of {} against {:.4} of {}: {:+.4} [{:+.4}, {:+.4}], {p}, {} queries",
+        "VERDICT: {} {} {} {:.4} of {} against {:.4} of {}: {difference:+.4} {interval:+.4}, {p}, {} queries",
         comparison.verdict,
         row.protocol,
         row.metric,
@@ -60,9 +62,6 @@ pub fn one_line(comparison: &OutcomeComparison) -> String {
         row.candidate,
         row.baseline_value,
         row.baseline,
-        row.difference,
-        row.low,
-        row.high,
         row.n_queries
     )
 }

@@ -11,6 +11,7 @@ use crate::{
     numbers::{count, difference, fraction, interval, p_value},
     report::ChartedPage,
     template::{self, safe},
+    words,
 };
 
 #[derive(Serialize)]
@@ -101,7 +102,7 @@ pub fn ab(
             .errors
             .iter()
             .map(|row| {
-                let (name, means) = words(row.class);
+                let (name, means) = class_words(row.class);
                 ErrorView { name, means, results: row.results.map(count) }
             })
             .collect(),
@@ -136,15 +137,12 @@ fn verdict(ab: &AbRecord) -> (&'static str, &'static str, String) {
         fraction(metric.means[0]),
         ab.arms[0],
         difference(metric.difference),
-        interval(metric.low, metric.high),
+        interval(metric.interval),
         p_value(metric.p_value),
         ab.queries.len()
     );
-    match (metric.low > 0.0, metric.high < 0.0) {
-        (true, _) => ("win", "BETTER", said),
-        (_, true) => ("regression", "WORSE", said),
-        _ => ("marginal", "NOT SURE", said),
-    }
+    let (class, word) = words::difference(metric.interval);
+    (class, word, said)
 }
 
 fn metric(metric: &AbMetric) -> MetricView {
@@ -154,7 +152,7 @@ fn metric(metric: &AbMetric) -> MetricView {
         means: metric.means.map(fraction),
         difference: difference(metric.difference),
         relative: metric.relative.map_or_else(|| "–".to_owned(), |share| format!("{:+.0} %", share * 100.0)),
-        interval: interval(metric.low, metric.high),
+        interval: interval(metric.interval),
         p: p_value(metric.p_value),
         p_bootstrap: p_value(metric.p_bootstrap),
         counts: format!("{wins} / {ties} / {losses}"),
@@ -163,11 +161,11 @@ fn metric(metric: &AbMetric) -> MetricView {
 }
 
 fn with_class(says: &str, class: Option<ErrorClass>) -> String {
-    class.map_or_else(|| says.to_owned(), |class| format!("{says}: {}", words(class).0))
+    class.map_or_else(|| says.to_owned(), |class| format!("{says}: {}", class_words(class).0))
 }
 
 /// A class for people: its name, and what it means.
-fn words(class: ErrorClass) -> (&'static str, &'static str) {
+fn class_words(class: ErrorClass) -> (&'static str, &'static str) {
     match class {
         ErrorClass::ThemeWithoutTechnique => {
             ("theme without technique", "the subject is right, the technique that was asked for is not there")

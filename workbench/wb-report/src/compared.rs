@@ -47,26 +47,26 @@ pub fn tell(run: &RunContents, tables: &RunTables, contestants: &[Contestant]) -
 
 fn told(test: &PairedTest, tables: &RunTables, contestants: &[Contestant]) -> Told {
     let label = |key: &str| named(contestants, key).map_or_else(|| key.to_owned(), |known| known.label.clone());
-    let (a, b) = (label(&test.candidate), label(&test.baseline));
+    let (a, b, comparison) = (label(&test.candidate), label(&test.baseline), &test.comparison);
     let mut what = format!("{}, {}", words::metric(&test.metric), test.protocol);
     if !test.language.is_empty() {
         what.push_str(&format!(", {}", test.language));
     }
-    let verdict = CompareVerdict::of(test.low, test.high);
+    let verdict = CompareVerdict::of(comparison.interval);
     let meaning = match verdict {
         CompareVerdict::Win => format!("{a} is better than {b} by more than chance explains"),
         CompareVerdict::Regression => format!("{a} is worse than {b} by more than chance explains"),
         CompareVerdict::Marginal => format!("{a} and {b} cannot be told apart with these queries"),
     };
-    let [wins, ties, losses] = test.wins_ties_losses.map(count);
+    let [wins, ties, losses] = comparison.wins_ties_losses.map(|queries| count(queries as u64));
     let meaning = format!("{meaning}: better on {wins} queries, equal on {ties}, worse on {losses}");
     Told {
         what,
         pool: pool(test, tables).map(|pool| format!("pool of {}", count(pool))).unwrap_or_default(),
         who: format!("{a} minus {b}"),
-        difference: difference(test.difference),
-        interval: interval(test.low, test.high),
-        p: p_value(test.p_value),
+        difference: difference(comparison.difference),
+        interval: interval(comparison.interval),
+        p: p_value(comparison.p_value),
         meaning,
         class: words::verdict(Some(verdict)).0,
     }

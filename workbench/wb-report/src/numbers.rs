@@ -1,5 +1,7 @@
 //! Numbers as people read them: three or four digits, never more than they are worth.
 
+use wb_core::{quantities, statistics::Interval};
+
 /// A fraction with three digits and no leading zero: `.495`, `1.000`; `–` where it is not a number.
 pub fn fraction(value: f64) -> String {
     if !value.is_finite() {
@@ -17,13 +19,13 @@ pub fn difference(value: f64) -> String {
 }
 
 /// An interval of fractions: `[.480, .511]`.
-pub fn interval(low: f64, high: f64) -> String {
-    format!("[{}, {}]", fraction(low), fraction(high))
+pub fn interval(interval: Interval) -> String {
+    format!("[{}, {}]", fraction(interval.low), fraction(interval.high))
 }
 
 /// A count with thousands set apart: `83,445`.
 pub fn count(value: u64) -> String {
-    wb_core::quantities::grouped(&value.to_string())
+    quantities::grouped(&value.to_string())
 }
 
 /// A count shortened where it is large: `83,445`, `1.25 million`.
@@ -110,7 +112,7 @@ mod tests {
         }
         assert_eq!(difference(0.124), "+.124");
         assert_eq!(difference(-0.124), "−.124");
-        assert_eq!(interval(0.48, 0.511), "[.480, .511]");
+        assert_eq!(interval(Interval { low: 0.48, high: 0.511 }), "[.480, .511]");
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use wb_core::records::outcome::{ContestantOutcome, ContestantRole, ProtocolScore, QueryExample};
+use wb_core::{
+    distinct,
+    records::outcome::{ContestantOutcome, ContestantRole, ProtocolScore, QueryExample},
+};
 
 use crate::{
     contestants::{Contestant, named},
@@ -50,10 +53,8 @@ struct ReturnedView {
 
 /// The best and the worst queries: of each benchmark, the trained encoder's, or those of whoever has some.
 pub fn queries(run: &RunContents, contestants: &[Contestant]) -> Vec<Queries> {
-    let mut benchmarks: Vec<&str> = run.outcomes.iter().map(|outcome| outcome.benchmark.as_str()).collect();
-    benchmarks.dedup();
     let mut parts = Vec::new();
-    for benchmark in benchmarks {
+    for benchmark in distinct(run.outcomes.iter().map(|outcome| outcome.benchmark.as_str())) {
         let of_benchmark: Vec<&ContestantOutcome> =
             run.outcomes.iter().filter(|outcome| outcome.benchmark == benchmark).collect();
         let shown = of_benchmark.iter().filter(|outcome| !outcome.examples.is_empty());

@@ -160,17 +160,6 @@ fn rank_bin(rank: u64) -> usize {
     RANK_BINS.iter().position(|end| rank <= *end).unwrap_or(RANK_BINS.len() - 1)
 }
 
-/// The different values, in the order in which they first stand.
-pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
-    for value in values {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    seen
-}
-
 #[cfg(test)]
 mod tests {
     use wb_core::records::outcome::{ContestantOutcome, QueryRank};
@@ -188,7 +177,7 @@ mod tests {
     fn ranks_fall_into_bins_and_all_stands_for_its_parts() {
         let ranks =
             |ranks: &[u64]| ranks.iter().map(|rank| QueryRank { rank: *rank, ..QueryRank::default() }).collect();
-        let score = |language: &str, metric: &str, queries| ProtocolScore {
+        let score = |language: &str, metric: &str, queries: Vec<QueryRank>| ProtocolScore {
             id: "p".into(),
             language: language.into(),
             metric: metric.into(),

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use wb_core::{
     manifest::Manifest,
-    records::{data::DataCard, outcome::ContestantOutcome},
+    records::{
+        data::DataCard,
+        outcome::{CONTESTANT_SETTING, ContestantOutcome},
+    },
 };
 
 use crate::{
@@ -247,7 +250,7 @@ pub fn settings(run: &RunContents, contestants: &[Contestant]) -> Vec<Contestant
 
 /// Settings of the contestant itself carry this before their names, those of the benchmark do not.
 fn own_setting(name: &str) -> String {
-    name.strip_prefix("contestant.").unwrap_or(name).to_owned()
+    name.strip_prefix(CONTESTANT_SETTING).unwrap_or(name).to_owned()
 }
 
 /// The manifest as rows of name and value; what is empty says so.

@@ -1,13 +1,16 @@
 //! Tables of scores: the summary (contestants against metrics) and the full list with ties and de-duplicated values.
 
 use serde::Serialize;
-use wb_core::records::outcome::{ContestantRole, ProtocolScore};
+use wb_core::{
+    distinct,
+    records::outcome::{ContestantRole, ProtocolScore},
+};
 
 use crate::{
     contestants::{Contestant, named},
     gather::RunContents,
     numbers::{count, fraction, interval},
-    run_tables::{RunTables, ScoreEntry, Under, distinct},
+    run_tables::{RunTables, ScoreEntry, Under},
     words,
 };
 
@@ -144,7 +147,7 @@ fn score_rows(
         values.push(places.iter().map(|score| score.map_or(f64::NAN, |score| score.value)).collect());
         let cell = |score: &ProtocolScore| ScoreCell {
             value: fraction(score.value),
-            interval: interval(score.low, score.high),
+            interval: interval(score.interval),
             best: false,
         };
         let own = matches!(contestant.role, ContestantRole::Trained | ContestantRole::Fused);
@@ -252,7 +255,7 @@ fn detail_rows(mut entries: Vec<ScoreEntry>, contestants: &[Contestant]) -> Vec<
             pool: count(score.pool),
             queries: count(score.n_queries),
             value: fraction(score.value),
-            interval: interval(score.low, score.high),
+            interval: interval(score.interval),
             ties: if moved { ties } else { String::new() },
             deduplicated: score.deduplicated.filter(|value| value.is_finite()).map(fraction).unwrap_or_default(),
         });

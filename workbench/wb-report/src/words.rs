@@ -1,6 +1,6 @@
 //! Metrics, leaks and verdicts in words; a protocol's own stand in the record.
 
-use wb_core::records::compare::CompareVerdict;
+use wb_core::{records::compare::CompareVerdict, statistics::Interval};
 
 /// A metric's name as the field writes it.
 pub fn metric(name: &str) -> String {
@@ -99,6 +99,17 @@ pub fn verdict(verdict: Option<CompareVerdict>) -> (&'static str, &'static str) 
         ),
         None => ("none", "The run does not say how the trained encoder compares with the baseline."),
     }
+}
+
+/// The CSS class and the word of a difference with this interval: sure where the interval leaves out 0.
+pub fn difference(interval: Interval) -> (&'static str, &'static str) {
+    let verdict = CompareVerdict::of(interval);
+    let word = match verdict {
+        CompareVerdict::Win => "BETTER",
+        CompareVerdict::Marginal => "NOT SURE",
+        CompareVerdict::Regression => "WORSE",
+    };
+    (self::verdict(Some(verdict)).0, word)
 }
 
 /// The first digits of a fingerprint.

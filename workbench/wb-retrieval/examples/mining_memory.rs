@@ -14,8 +14,9 @@ use std::{
 
 use rand::RngExt;
 use wb_core::{Document, Pair, Seed, progress::silent};
-use wb_retrieval::mining::{
-    Blocks, ByteSize, MiningConfig, MiningSetup, MiningTexts, VectorFile, VectorSearch, mine_from,
+use wb_retrieval::{
+    mining::{Blocks, ByteSize, MiningConfig, MiningSetup, MiningTexts, VectorFile, VectorSearch, mine_from},
+    npy::NpyHeader,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -75,10 +76,7 @@ fn make(path: &Path, name: &str, rows: usize, dim: usize) -> Result<(), Box<dyn 
     }
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut file = BufWriter::new(fs::File::create(path)?);
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dim}), }}");
-    header += &" ".repeat(117 - header.len());
-    file.write_all(b"\x93NUMPY\x01\x00v\x00")?;
-    writeln!(file, "{header}")?;
+    file.write_all(&NpyHeader::new("<f4", &[rows, dim]).encode())?;
     for row in 0..rows {
         let mut common = Seed(1).stream_at("common", row as u64);
         let mut own = Seed(1).stream_at(name, row as u64);

@@ -76,41 +76,84 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Counts letters: `[a, b, c, ...]`, normalized.
-    pub(crate) struct Letters;
+    /// An encoder out of a function.
+    pub(crate) struct Made<F> {
+        pub name: &'static str,
+        pub dim: usize,
+        pub interaction: Interaction,
+        pub encode: F,
+    }
 
-    impl Encoder for Letters {
+    pub(crate) type Encoded = std::result::Result<Embeddings, EncodeError>;
+
+    impl<F: Fn(&[&str], Side) -> Encoded> Made<F> {
+        /// One vector of two numbers a text.
+        pub(crate) fn of_two_numbers(name: &'static str, encode: F) -> Self {
+            Self { name, dim: 2, interaction: Interaction::InnerProduct, encode }
+        }
+    }
+
+    impl<F: Fn(&[&str], Side) -> Encoded> Encoder for Made<F> {
         fn name(&self) -> String {
-            "letters".into()
+            self.name.to_owned()
         }
 
         fn dim(&self) -> usize {
-            26
+            self.dim
         }
 
         fn fingerprint(&self) -> Fingerprint {
-            Fingerprint::of_bytes(b"letters")
+            Fingerprint::of_bytes(self.name.as_bytes())
         }
 
-        fn encode(
-            &self,
-            texts: &[&str],
-            _: Side,
-            _: &mut dyn FnMut(Progress),
-        ) -> std::result::Result<Embeddings, EncodeError> {
-            let mut vectors = Array2::zeros((texts.len(), 26));
-            for (row, text) in texts.iter().enumerate() {
-                for letter in text.bytes().filter(u8::is_ascii_lowercase) {
-                    vectors[[row, usize::from(letter - b'a')]] += 1.0;
-                }
-            }
-            Ok(Embeddings::dense(vectors).normalized())
+        fn interaction(&self) -> Interaction {
+            self.interaction
         }
+
+        fn encode(&self, texts: &[&str], side: Side, _: &mut dyn FnMut(Progress)) -> Encoded {
+            (self.encode)(texts, side)
+        }
+    }
+
+    type OfLetters = Made<fn(&[&str], Side) -> Encoded>;
+
+    /// Counts letters: `[a, b, c, ...]`, normalized.
+    pub(crate) const LETTERS: OfLetters =
+        Made { name: "letters", dim: 26, interaction: Interaction::InnerProduct, encode: count_letters };
+
+    /// Each letter a token: its own direction, and a little of the next letter's.
+    pub(crate) const LETTER_TOKENS: OfLetters =
+        Made { name: "token letters", dim: 26, interaction: Interaction::MaxSim, encode: encode_letters };
+
+    fn count_letters(texts: &[&str], _: Side) -> Encoded {
+        let mut vectors = Array2::zeros((texts.len(), 26));
+        for (row, text) in texts.iter().enumerate() {
+            for letter in text.bytes().filter(u8::is_ascii_lowercase) {
+                vectors[[row, usize::from(letter - b'a')]] += 1.0;
+            }
+        }
+        Ok(Embeddings::dense(vectors).normalized())
+    }
+
+    fn encode_letters(texts: &[&str], _: Side) -> Encoded {
+        let letters: Vec<usize> =
+            texts.concat().bytes().filter(u8::is_ascii_lowercase).map(|b| usize::from(b - b'a')).collect();
+        let ends = texts.iter().scan(0, |end, text| {
+            *end += text.bytes().filter(u8::is_ascii_lowercase).count();
+            Some(*end)
+        });
+        let offsets = std::iter::once(0).chain(ends).collect();
+        let vectors = Array2::from_shape_fn((letters.len(), 26), |(row, column)| match column {
+            column if column == letters[row] => 0.8,
+            column if column == (letters[row] + 1) % 26 => 0.6,
+            _ => 0.0,
+        });
+        Ok(Embeddings::ragged(vectors, offsets)?)
     }
 
     #[test]
     fn texts_find_their_like() {
-        let dense = DenseRetriever::new(&Letters, &["abc", "xyz", "", "aab"], &mut silent).unwrap();
+        let dense = DenseRetriever::new(&LETTERS, &["abc", "xyz", "", "aab"], &mut silent).unwrap();
         let rankings = dense.rank(&["ba", "zzz"], 2, &mut silent).unwrap();
         assert_eq!(rankings[0].hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [3, 0]);
         assert_eq!(rankings[1].hits[0].document, 1);
@@ -118,55 +161,13 @@ pub(crate) mod tests {
         assert_eq!(scores.dim(), (2, 4));
         assert_eq!(scores[[0, 3]], rankings[0].hits[0].score);
         assert_eq!(scores[[0, 2]], 0.0);
-        let other = DenseRetriever::new(&Letters, &["abc"], &mut silent).unwrap();
+        let other = DenseRetriever::new(&LETTERS, &["abc"], &mut silent).unwrap();
         assert_ne!(other.fingerprint(), dense.fingerprint());
-    }
-
-    /// Each letter a token: its own direction, and a little of the next letter's.
-    pub(crate) struct LetterTokens;
-
-    impl Encoder for LetterTokens {
-        fn name(&self) -> String {
-            "letters".into()
-        }
-
-        fn dim(&self) -> usize {
-            26
-        }
-
-        fn fingerprint(&self) -> Fingerprint {
-            Fingerprint::of_bytes(b"token letters")
-        }
-
-        fn interaction(&self) -> Interaction {
-            Interaction::MaxSim
-        }
-
-        fn encode(
-            &self,
-            texts: &[&str],
-            _: Side,
-            _: &mut dyn FnMut(Progress),
-        ) -> std::result::Result<Embeddings, EncodeError> {
-            let letters: Vec<usize> =
-                texts.concat().bytes().filter(u8::is_ascii_lowercase).map(|b| usize::from(b - b'a')).collect();
-            let ends = texts.iter().scan(0, |end, text| {
-                *end += text.bytes().filter(u8::is_ascii_lowercase).count();
-                Some(*end)
-            });
-            let offsets = std::iter::once(0).chain(ends).collect();
-            let vectors = Array2::from_shape_fn((letters.len(), 26), |(row, column)| match column {
-                column if column == letters[row] => 0.8,
-                column if column == (letters[row] + 1) % 26 => 0.6,
-                _ => 0.0,
-            });
-            Ok(Embeddings::ragged(vectors, offsets)?)
-        }
     }
 
     #[test]
     fn texts_find_their_like_token_by_token() {
-        let retriever = DenseRetriever::new(&LetterTokens, &["abc", "xyz", "", "aab"], &mut silent).unwrap();
+        let retriever = DenseRetriever::new(&LETTER_TOKENS, &["abc", "xyz", "", "aab"], &mut silent).unwrap();
         let rankings = retriever.rank(&["ba", "zz"], 2, &mut silent).unwrap();
         assert_eq!(rankings[0].hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [0, 3]);
         assert_eq!(rankings[1].hits[0].document, 1);
@@ -175,7 +176,7 @@ pub(crate) mod tests {
         assert!((scores[[0, 0]] - 2.0).abs() < 1e-6 && (scores[[1, 0]] - 0.96).abs() < 1e-6, "{scores}");
         assert_eq!(scores[[0, 2]], -2.0);
         assert_eq!(scores[[0, 3]], rankings[0].hits[1].score);
-        let refused = LetterTokens.encode_single_vector(&["a"], Side::Query, &mut silent).unwrap_err().to_string();
-        assert_eq!(refused, "letters: gives one vector a token, and one a text is wanted here");
+        let refused = LETTER_TOKENS.encode_single_vector(&["a"], Side::Query, &mut silent).unwrap_err().to_string();
+        assert_eq!(refused, "token letters: gives one vector a token, and one a text is wanted here");
     }
 }

@@ -102,14 +102,11 @@ impl FlatIp {
         let length = file.metadata().map_err(io)?.len();
         let layout = |at: usize, what: String| Error::data(format!("{}: byte {at}", path.display()), what);
         let mut reader = BufReader::new(file);
-        let mut header = [0; HEADER];
-        let mut filled = 0;
-        while filled < HEADER {
-            match reader.read(&mut header[filled..]).map_err(io)? {
-                0 => return Err(layout(filled, format!("the file ends, expected {HEADER} bytes before the vectors"))),
-                count => filled += count,
-            }
-        }
+        let mut header = Vec::with_capacity(HEADER);
+        reader.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(io)?;
+        let header: [u8; HEADER] = header.try_into().map_err(|short: Vec<u8>| {
+            layout(short.len(), format!("the file ends, expected {HEADER} bytes before the vectors"))
+        })?;
         let (dimension, count) = Self::sizes(&header, length).map_err(|(at, what)| layout(at, what))?;
         let mut values = Vec::with_capacity(count);
         let mut bytes = vec![0; 4 << 10];
@@ -125,16 +122,8 @@ impl FlatIp {
 
     /// Dimension and number of floats out of a header, checked against the file's length.
     fn sizes(header: &[u8; HEADER], length: u64) -> Result<(usize, usize), (usize, String)> {
-        let eight = |at: usize| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(&header[at..at + 8]);
-            u64::from_le_bytes(bytes)
-        };
-        let four = |at: usize| {
-            let mut bytes = [0; 4];
-            bytes.copy_from_slice(&header[at..at + 4]);
-            i32::from_le_bytes(bytes)
-        };
+        let eight = |at: usize| header[at..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let four = |at: usize| header[at..].first_chunk::<4>().map_or(0, |bytes| i32::from_le_bytes(*bytes));
         if header[..4] != MAGIC {
             let found: String = header[..4].iter().flat_map(|byte| byte.escape_ascii()).map(char::from).collect();
             return Err((0, format!("found `{found}`, expected `IxFI`: the file is no IndexFlatIP")));

@@ -65,11 +65,6 @@ impl JudgedRanking {
         self
     }
 
-    /// Number of relevant documents, found or not.
-    pub fn n_relevant(&self) -> usize {
-        self.grades.len()
-    }
-
     /// Rank and grade of each relevant document with equal scores in the best order, or in the worst.
     pub(crate) fn places(&self, best: bool) -> Vec<(usize, f64)> {
         let mut places = Vec::with_capacity(self.groups.len());

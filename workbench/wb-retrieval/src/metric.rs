@@ -255,10 +255,7 @@ impl TryFrom<String> for Metric {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse().map_err(|error: wb_core::Error| match error.hint() {
-            Some(hint) => format!("{error}; {hint}"),
-            None => error.to_string(),
-        })
+        text.parse().map_err(|error: wb_core::Error| error.in_one_line())
     }
 }
 

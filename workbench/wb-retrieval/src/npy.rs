@@ -14,7 +14,7 @@ pub struct NpyHeader {
     pub shape: Vec<u64>,
 }
 
-/// Limit of a header's length: none of ours or of NumPy is so long.
+/// Limit of a header's length: none is so long.
 const LONGEST: u64 = 1 << 24;
 /// Greatest number of axes that NumPy has.
 const MOST_AXES: usize = 64;
@@ -38,11 +38,7 @@ impl NpyHeader {
             return Err("does not begin as a .npy file does".into());
         }
         let bytes = if head[6] == 1 { 2 } else { 4 };
-        let length = take(file, bytes)?.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
-        if length > LONGEST {
-            return Err(format!("a header of {length} bytes, expected a shorter one"));
-        }
-        let header = take(file, length)?;
+        let (header, length) = sized_header(file, bytes)?;
         Ok((Self::parse(&String::from_utf8_lossy(&header))?, 8 + bytes + length))
     }
 
@@ -85,6 +81,15 @@ impl NpyHeader {
         bytes.extend(text.as_bytes());
         bytes
     }
+}
+
+/// Reads a header with its length, which stands before it in so many bytes.
+pub(crate) fn sized_header(file: &mut impl Read, bytes: u64) -> Result<(Vec<u8>, u64), String> {
+    let length = take(file, bytes)?.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+    if length > LONGEST {
+        return Err(format!("a header of {length} bytes, expected a shorter one"));
+    }
+    Ok((take(file, length)?, length))
 }
 
 fn take(file: &mut impl Read, n: u64) -> Result<Vec<u8>, String> {

@@ -71,7 +71,7 @@ mod tests {
     use wb_core::progress::silent;
 
     use super::*;
-    use crate::{Bm25Config, DenseRetriever, dense::tests::Letters};
+    use crate::{Bm25Config, DenseRetriever, dense::tests::LETTERS};
 
     #[test]
     fn ties_count_against_a_query() {
@@ -80,7 +80,7 @@ mod tests {
         // The second's own document shares no word with it: the first has more, the others as little.
         let queries = ["sort numbers", "sort letters", "open a file", "greet"];
         assert_eq!(own_ranks(&bm25, &queries, &[0, 1, 2, 3], &mut silent).unwrap(), [1, 4, 1, 4]);
-        let dense = DenseRetriever::new(&Letters, &["ab", "ba", "abc", "xyz"], &mut silent).unwrap();
+        let dense = DenseRetriever::new(&LETTERS, &["ab", "ba", "abc", "xyz"], &mut silent).unwrap();
         // `ab` and `ba` have the same letters.
         assert_eq!(own_ranks(&dense, &["ab", "abc", "xyz"], &[0, 2, 3], &mut silent).unwrap(), [2, 1, 1]);
         assert!(own_ranks(&dense, &["ab"], &[0, 1], &mut silent).is_err());

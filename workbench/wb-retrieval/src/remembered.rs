@@ -92,50 +92,29 @@ mod tests {
     use wb_core::progress::silent;
 
     use super::*;
+    use crate::dense::tests::Made;
 
-    /// The length of a text and a number for its side; fails on `no`.
-    struct Counting(Cell<usize>);
-
-    impl Encoder for Counting {
-        fn name(&self) -> String {
-            "counting".into()
-        }
-
-        fn dim(&self) -> usize {
-            2
-        }
-
-        fn fingerprint(&self) -> Fingerprint {
-            Fingerprint::of_bytes(b"counting")
-        }
-
-        fn encode(
-            &self,
-            texts: &[&str],
-            side: Side,
-            _: &mut dyn FnMut(Progress),
-        ) -> Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
+    #[test]
+    fn each_text_of_a_side_is_embedded_once() {
+        // The length of a text and a number for its side; fails on `no`.
+        let embedded = Cell::new(0);
+        let encoder = Remembered::new(Made::of_two_numbers("counting", |texts, side| {
             if texts.contains(&"no") {
                 return Err("no".into());
             }
-            self.0.set(self.0.get() + texts.len());
+            embedded.set(embedded.get() + texts.len());
             let mut rows = Array2::zeros((texts.len(), 2));
             for (mut row, text) in rows.rows_mut().into_iter().zip(texts) {
                 row.assign(&array![text.len() as f32, if side == Side::Query { 4.0 } else { 0.0 }]);
             }
             Ok(Embeddings::dense(rows))
-        }
-    }
-
-    #[test]
-    fn each_text_of_a_side_is_embedded_once() {
-        let encoder = Remembered::new(Counting(Cell::new(0)));
+        }));
         let encode = |texts: &[&str], side| encoder.encode(texts, side, &mut silent).unwrap().into_inner();
         assert_eq!(encode(&["abc", "a", "abc"], Side::Document), array![[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]);
         assert_eq!(encode(&["abc"], Side::Query), array![[0.6, 0.8]]);
-        assert_eq!(encoder.encoder.0.get(), 3);
+        assert_eq!(embedded.get(), 3);
         assert!(encoder.encode(&["new", "no"], Side::Query, &mut silent).is_err());
         assert_eq!(encode(&["new", "abc"], Side::Query), array![[0.6, 0.8], [0.6, 0.8]]);
-        assert_eq!(encoder.encoder.0.get(), 4);
+        assert_eq!(embedded.get(), 4);
     }
 }

@@ -118,31 +118,16 @@ fn sum<'a>(all: impl Iterator<Item = &'a QuestionCosts>) -> QuestionCosts {
 
 #[cfg(test)]
 mod tests {
-    use wb_llm::{Answer, Rejection, SamplingConfig, Usage};
+    use wb_llm::{Answer, Rejection, Usage};
 
     use super::*;
 
     #[test]
     fn every_key_is_counted_once_and_unknown_is_not_zero() {
-        let question = |recipe: &str| LlmQuestion {
-            recipe: recipe.into(),
-            item: "a".into(),
-            sample: 0,
-            messages: Vec::new(),
-            sampling: SamplingConfig::default(),
-            schema: None,
-        };
+        let question = |recipe: &str| LlmQuestion { recipe: recipe.into(), item: "a".into(), ..LlmQuestion::default() };
         let answer = |key: &str, prompt: Option<u64>| {
             let usage = Usage { prompt, cached: Some(3), completion: Some(5) };
-            Reply::Answered(Answer {
-                key: key.into(),
-                text: String::new(),
-                value: None,
-                attempt: 1,
-                seed: 0,
-                usage,
-                milliseconds: None,
-            })
+            Reply::Answered(Answer { key: key.into(), attempt: 1, usage, ..Answer::default() })
         };
         let mut account = SynthesisAccount::default();
         account.add(&question("a@1/generate"), &answer("k1", Some(10)));

@@ -1,13 +1,13 @@
 //! The material of everything here: one piece of code or text, and where it came from.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use wb_core::pair::Origin;
 
 /// A piece of source code or of text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
-    /// Unique in its run, made from where it came from: the same in every run over the same source.
+    /// Unique in its run, made from where it came from: the same in every run over the same source. On the way from its
+    /// source, the end of it: path and lines, table and row.
     pub id: String,
     /// The programming language in lower case; empty for text.
     pub language: String,
@@ -15,6 +15,6 @@ pub struct Snippet {
     pub text: String,
     /// Words before it that speak of it (a notebook's Markdown, a doc comment, a heading); empty for none.
     pub context: String,
-    /// Its group, file, lines and license.
+    /// Its group, file, lines and license, and as its data set the name of its source.
     pub origin: Origin,
 }

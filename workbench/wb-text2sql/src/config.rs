@@ -72,9 +72,9 @@ fn by_words() -> Vec<RetrieverChoice> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrieverChoice {
-    /// Drawn by the seed: what any example is worth.
+    /// Any examples with a question, drawn by the seed: what an example is worth at all.
     Random {},
-    /// Words.
+    /// Words that question and example share.
     Bm25(WordsArm),
     /// Vectors, compared by exact inner product of length 1; or one vector a token, by MaxSim.
     Encoder(EncoderArm),
@@ -88,7 +88,7 @@ pub enum RetrieverChoice {
 pub struct WordsArm {
     /// Parts of an example that are searched, where they are not those of `rag.documents`.
     pub documents: Option<TextFormat>,
-    /// The index.
+    /// Rules of BM25, with the keys of `bench.bm25`.
     pub bm25: Bm25Config,
 }
 

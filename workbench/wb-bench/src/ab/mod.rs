@@ -187,8 +187,7 @@ impl AbExperiment<'_> {
 
 fn compared(name: String, values: &[Vec<f64>; 2], seed: Seed) -> Result<AbMetric> {
     let [baseline, candidate] = values;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let means = [mean(baseline), mean(candidate)];
+    let means = [statistics::mean(baseline), statistics::mean(candidate)];
     let compared = statistics::compare(candidate, baseline, seed)?;
     let differences = statistics::differences(candidate, baseline)?;
     let difference = means[1] - means[0];
@@ -197,8 +196,7 @@ fn compared(name: String, values: &[Vec<f64>; 2], seed: Seed) -> Result<AbMetric
         means,
         difference,
         relative: (means[0] > 0.0).then(|| difference / means[0]),
-        low: compared.interval.low,
-        high: compared.interval.high,
+        interval: compared.interval,
         p_value: compared.p_value,
         p_bootstrap: statistics::bootstrap_test(&differences, RESAMPLES, seed),
         wins_ties_losses: compared.wins_ties_losses.map(|count| count as u64),

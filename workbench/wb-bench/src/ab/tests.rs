@@ -54,7 +54,7 @@ fn the_published_experiment_from_counts_per_query() {
     assert_eq!(p3.wins_ties_losses, [5, 5, 0]);
     // Differences of 1, 1, 2, 1, 1 thirds and five of none: of 32 sign assignments the two of one sign are as far.
     assert_eq!(p3.p_value, 2.0 / 32.0);
-    assert!(p3.low >= 0.0 && p3.low < p3.difference && p3.difference < p3.high);
+    assert!(p3.interval.low >= 0.0 && p3.interval.low < p3.difference && p3.difference < p3.interval.high);
     assert!(p3.p_bootstrap > 0.0 && p3.p_bootstrap < 0.1, "{}", p3.p_bootstrap);
     assert_eq!(ab.queries.iter().map(|row| row.useful[0]).sum::<u64>(), 14);
     assert_eq!(ab.queries.iter().map(|row| row.useful[1]).sum::<u64>(), 20);

@@ -32,8 +32,14 @@ pub struct Card {
     pub paper: &'static str,
     /// Identifier to cite it by: `arXiv:...`, `doi:...`.
     pub citation: &'static str,
-    /// Protocol and metric that a verdict is about, the first that was run.
+    /// Protocol and metric that a verdict is about, the first that was run. An id that ends with `-` stands for all
+    /// protocols that begin so.
     pub main: &'static [(&'static str, &'static str)],
+}
+
+/// True where an id of [`Card::main`] stands for this protocol.
+pub fn stands_for(id: &str, protocol: &str) -> bool {
+    protocol == id || id.ends_with('-') && protocol.starts_with(id)
 }
 
 /// Place of a benchmark's data.

@@ -27,6 +27,7 @@ use crate::{
         csn_func1000,
         csn_ndcg::{CsnNdcg, HumanQuery},
     },
+    texts::BenchmarkTexts,
 };
 
 /// Every protocol of code search that goes by CodeSearchNet's name, and its neighbours'.
@@ -213,17 +214,11 @@ impl CodeSearchNetConfig {
 
     fn batch_functions(&self, plan: &mut BenchmarkPlan, functions: &[&Function]) -> Result<Vec<BatchFunction>> {
         let mut ids = UniqueIds::default();
-        functions
-            .iter()
-            .map(|function| {
-                let code = function.code(self.text)?;
-                Ok(BatchFunction {
-                    id: ids.unique(&function.url),
-                    code: (!code.is_empty()).then(|| plan.texts.documents.number(&code)),
-                    query: (!function.docstring.is_empty()).then(|| plan.texts.queries.number(&function.docstring)),
-                })
-            })
-            .collect()
+        let numbered = |function: &&Function| {
+            let id = ids.unique(&function.url);
+            Ok(batch_function(&mut plan.texts, id, &function.code(self.text)?, &function.docstring))
+        };
+        functions.iter().map(numbered).collect()
     }
 
     fn add_full(&self, plan: &mut BenchmarkPlan, functions: &Functions) -> Result<()> {
@@ -302,14 +297,18 @@ fn batch_names(plan: &mut BenchmarkPlan, functions: &[&Function]) -> Vec<BatchFu
     let mut ids = UniqueIds::default();
     let numbered = |function: &&Function| {
         let code = csn_func1000::code(function).unwrap_or_default();
-        let query = csn_func1000::query(function);
-        BatchFunction {
-            id: ids.unique(&function.url),
-            code: (!code.is_empty()).then(|| plan.texts.documents.number(&code)),
-            query: (!query.is_empty()).then(|| plan.texts.queries.number(&query)),
-        }
+        batch_function(&mut plan.texts, ids.unique(&function.url), &code, &csn_func1000::query(function))
     };
     functions.iter().map(numbered).collect()
+}
+
+/// A function with the numbers of its texts; one that is empty has none.
+fn batch_function(texts: &mut BenchmarkTexts, id: String, code: &str, query: &str) -> BatchFunction {
+    BatchFunction {
+        id,
+        code: (!code.is_empty()).then(|| texts.documents.number(code)),
+        query: (!query.is_empty()).then(|| texts.queries.number(query)),
+    }
 }
 
 fn add_annotated(plan: &mut BenchmarkPlan, annotated: Option<&AnnotatedLayout>, wanted: &[String]) {

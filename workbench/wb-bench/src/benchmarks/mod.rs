@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     beir::BeirConfig,
-    benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card},
+    benchmark::{Benchmark, BenchmarkData, BenchmarkPlan, Card, stands_for},
     codesearchnet::CodeSearchNetConfig,
     cosqa::CosqaConfig,
     pairs::PairsConfig,

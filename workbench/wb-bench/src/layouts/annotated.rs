@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::Deserialize;
+use wb_core::statistics::mean;
 
 use super::files::Files;
 use crate::Result;
@@ -23,6 +24,9 @@ pub struct AnnotatedDocument {
     pub code: String,
 }
 
+/// Language to query to URL to mean relevance.
+type Relevance = BTreeMap<String, BTreeMap<String, BTreeMap<String, f64>>>;
+
 /// The annotated corpus.
 #[derive(Debug, Clone, Default)]
 pub struct AnnotatedLayout {
@@ -33,11 +37,7 @@ pub struct AnnotatedLayout {
     /// Queries as they stand in `queries.csv`, else in the annotations.
     pub queries: Vec<String>,
     /// Language to query to URL to mean relevance (0 to 3); language and query in lower case.
-    pub relevance: BTreeMap<String, BTreeMap<String, BTreeMap<String, f64>>>,
-    /// Annotation rows read.
-    pub n_rows: usize,
-    /// (Language, query, URL) triples that were judged more than once.
-    pub n_repeated: usize,
+    pub relevance: Relevance,
 }
 
 #[derive(Deserialize)]
@@ -106,10 +106,8 @@ pub fn read(files: &mut Files, languages: &[String]) -> Result<Option<AnnotatedL
     let available: BTreeSet<String> = documents.iter().map(|document| document.language.clone()).collect();
     documents.retain(|document| languages.is_empty() || languages.contains(&document.language));
     let available = available.into_iter().collect();
-    let mut annotated = AnnotatedLayout { documents, available, n_rows: rows.len(), ..AnnotatedLayout::default() };
-    annotated.queries = read_queries(files, &folder, &rows)?;
-    annotated.add(rows);
-    Ok(Some(annotated))
+    let queries = read_queries(files, &folder, &rows)?;
+    Ok(Some(AnnotatedLayout { documents, available, queries, relevance: relevance(rows) }))
 }
 
 fn read_queries(files: &mut Files, folder: &Path, rows: &[AnnotationRow]) -> Result<Vec<String>> {
@@ -122,21 +120,21 @@ fn read_queries(files: &mut Files, folder: &Path, rows: &[AnnotationRow]) -> Res
     Ok(rows.iter().filter(|row| seen.insert(row.query.to_lowercase())).map(|row| row.query.clone()).collect())
 }
 
-impl AnnotatedLayout {
-    /// Averages the judgements of each (query, language, URL).
-    fn add(&mut self, rows: Vec<AnnotationRow>) {
-        let mut judged: BTreeMap<(String, String, String), Vec<f64>> = BTreeMap::new();
-        for row in rows {
-            let key = (row.language.to_lowercase(), row.query.to_lowercase(), row.url);
-            judged.entry(key).or_default().push(row.relevance);
-        }
-        for ((language, query, url), grades) in judged {
-            self.n_repeated += usize::from(grades.len() > 1);
-            let mean = grades.iter().sum::<f64>() / grades.len() as f64;
-            self.relevance.entry(language).or_default().entry(query).or_default().insert(url, mean);
-        }
+/// Means of the judgements of each (language, query, URL).
+fn relevance(rows: Vec<AnnotationRow>) -> Relevance {
+    let mut judged: BTreeMap<(String, String, String), Vec<f64>> = BTreeMap::new();
+    for row in rows {
+        let key = (row.language.to_lowercase(), row.query.to_lowercase(), row.url);
+        judged.entry(key).or_default().push(row.relevance);
     }
+    let mut relevance = Relevance::new();
+    for ((language, query, url), grades) in judged {
+        relevance.entry(language).or_default().entry(query).or_default().insert(url, mean(&grades));
+    }
+    relevance
+}
 
+impl AnnotatedLayout {
     /// The languages of the corpus, sorted.
     pub fn languages(&self) -> Vec<String> {
         let languages: BTreeSet<&String> = self.documents.iter().map(|document| &document.language).collect();

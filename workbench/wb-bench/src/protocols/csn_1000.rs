@@ -22,7 +22,6 @@ use rayon::prelude::*;
 use wb_core::{
     Side,
     records::outcome::{ProtocolScore, QueryRank},
-    statistics::Interval,
 };
 
 use super::protocol::{Context, Protocol, ProtocolNumbers};
@@ -175,7 +174,6 @@ impl Csn1000 {
             batches.map(|batch| batch.iter().map(value).sum::<f64>() / batch.len() as f64).sum::<f64>() / n
         };
         let values: Vec<f64> = places.iter().map(|place| reciprocal(place.nearer + place.tied)).collect();
-        let Interval { low, high } = context.interval(&values);
         let expected = |place: &Place| {
             (1..=place.tied).map(|t| reciprocal(place.nearer + t)).sum::<f64>() / place.tied.max(1) as f64
         };
@@ -188,8 +186,7 @@ impl Csn1000 {
             n_queries: places.len() as u64,
             metric: "mrr".to_owned(),
             value: mean_of_means(&|place| reciprocal(place.nearer + place.tied)),
-            low,
-            high,
+            interval: context.interval(&values),
             tie_best: mean_of_means(&|place| reciprocal(place.nearer + 1)),
             tie_expected: mean_of_means(&expected),
             tie_worst: mean_of_means(&|place| reciprocal(place.nearer + place.tied)),

@@ -20,7 +20,6 @@ use rand::RngExt;
 use wb_core::{
     Seed, Side,
     records::outcome::{AuditLine, ProtocolScore, QueryRank},
-    statistics::Interval,
 };
 
 use super::{
@@ -331,7 +330,6 @@ impl CsnNdcg {
             measured.iter().map(|(_, value)| part(value)).sum::<f64>() / measured.len().max(1) as f64
         };
         let own: Vec<f64> = measured.iter().map(|(_, value)| value.value).collect();
-        let Interval { low, high } = context.interval(&own);
         ProtocolScore {
             id: mode.id().to_owned(),
             description: mode.description().to_owned(),
@@ -341,8 +339,7 @@ impl CsnNdcg {
             n_queries: measured.len() as u64,
             metric: over.metric().to_owned(),
             value: mean(|value| value.value),
-            low,
-            high,
+            interval: context.interval(&own),
             tie_best: mean(|value| value.best),
             tie_expected: mean(|value| value.expected),
             tie_worst: mean(|value| value.worst),

@@ -14,7 +14,6 @@ use std::collections::HashMap;
 use wb_core::{
     Side,
     records::outcome::{ProtocolScore, QueryRank},
-    statistics::Interval,
 };
 use wb_retrieval::{JudgedRanking, Metric, TieRule, metric::Tied};
 
@@ -347,7 +346,6 @@ impl RankedProtocol {
         let pool = self.parts.iter().map(|part| part.ids.len()).max().unwrap_or(0);
         let score = |(m, (name, metric)): (usize, &(String, Metric))| {
             let values: Vec<f64> = placed.iter().map(|placed| placed.values[m].0).collect();
-            let Interval { low, high } = context.interval(&values);
             let tied = Tied::mean(placed.iter().map(|placed| placed.values[m].1));
             let beyond = |rank: usize| cut(metric).is_some_and(|k| rank > k) && name == "mrr";
             let queries = self.query_ids().zip(placed).zip(&values).map(|((id, placed), value)| QueryRank {
@@ -364,8 +362,7 @@ impl RankedProtocol {
                 n_queries: placed.len() as u64,
                 metric: name.clone(),
                 value: mean(&mut values.iter().copied()),
-                low,
-                high,
+                interval: context.interval(&values),
                 tie_best: tied.best,
                 tie_expected: tied.expected,
                 tie_worst: tied.worst,

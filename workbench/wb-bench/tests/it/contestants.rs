@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ndarray::Array2;
-use wb_bench::{BenchContestant, Benchmark, BenchmarkData, BenchmarkPlan, Options, benchmarks::PairsConfig};
+use wb_bench::{BenchContestant, Benchmark, BenchmarkData, BenchmarkPlan, Options, audits, benchmarks::PairsConfig};
 use wb_core::{
     Embeddings, Encoder, Pair, PairSet, Progress, Side, fingerprint::Fingerprint, records::outcome::ContestantRole,
 };
@@ -113,7 +113,7 @@ fn training_pairs_in_the_test_set_are_reported() {
     let plan = plan(10);
     let scorer = BenchContestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
     let training = pairs(4).pairs().iter().collect();
-    let options = Options { training: Some(&training), ..Options::default() };
+    let options = Options { audits: &audits(&plan, Some(&training)), ..Options::default() };
     let outcome = wb_bench::run(&plan, &scorer, &[], options, &mut |_| ()).unwrap();
     let count =
         |what: &str| outcome.audit.iter().find(|line| line.what.starts_with(what)).map(|line| (line.count, line.of));

@@ -64,7 +64,7 @@ fn check_full(outcome: &ContestantOutcome, id: &str, language: &str, expected: &
         let got = score(outcome, id, language, metric);
         close(got.value, want, NEAR_TIE, &format!("{id} {metric}"));
         close(got.value, published, 5e-5, &format!("{id} {metric}, reference"));
-        assert!(got.low < got.value && got.value < got.high, "{id} {metric}: interval");
+        assert!(got.interval.low < got.value && got.value < got.interval.high, "{id} {metric}: interval");
     }
     let ranks = score(outcome, id, language, "mrr").queries.iter().map(|query| query.rank);
     let different = ranks.zip(&expected.ranks).filter(|(got, want)| got != *want).count();

@@ -4,7 +4,7 @@ use std::{collections::HashMap, io::Write, path::PathBuf};
 
 use ndarray::Array2;
 use serde::de::DeserializeOwned;
-use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options};
+use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options, audits};
 use wb_core::{
     Embeddings, Encoder, Progress, Side,
     fingerprint::Fingerprint,
@@ -51,7 +51,8 @@ pub fn plan(config: &BenchmarkConfig, folder: &std::path::Path) -> BenchmarkPlan
 
 pub fn measure(plan: &BenchmarkPlan, contestant: &BenchContestant<'_>) -> ContestantOutcome {
     let scorer = contestant.prepare(&plan.texts, &mut |_| ()).unwrap();
-    wb_bench::run(plan, &scorer, &[], Options::default(), &mut |_| ()).unwrap()
+    let options = Options { audits: &audits(plan, None), ..Options::default() };
+    wb_bench::run(plan, &scorer, &[], options, &mut |_| ()).unwrap()
 }
 
 /// The score of a protocol; a panic lists what there is.

@@ -56,12 +56,8 @@ impl Rewrite for Comments {
             .filter(|node| node.is_named() && is_comment(*node) && !is_directive(source.str(*node)))
             .collect();
         let ways = [strip(source, &comments), move_trailing(source, &comments), strip_docstrings(source)];
-        let mut ways: Vec<Change> = ways.into_iter().filter(|change| !change.edits.is_empty()).collect();
-        if ways.is_empty() {
-            return Err(Refusal::NoSite);
-        }
-        let at = draw.below(ways.len());
-        Ok(ways.swap_remove(at))
+        let ways: Vec<Change> = ways.into_iter().filter(|change| !change.edits.is_empty()).collect();
+        draw.one_of(&ways).cloned().ok_or(Refusal::NoSite)
     }
 }
 

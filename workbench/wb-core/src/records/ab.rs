@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::Interval;
+
 /// Results of the experiment; pairs are baseline, candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AbRecord {
@@ -29,9 +31,8 @@ pub struct AbMetric {
     /// The difference as a share of the baseline; none where that is 0.
     pub relative: Option<f64>,
     /// 95 % paired bootstrap interval of the difference.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
+    #[serde(flatten)]
+    pub interval: Interval,
     /// Two-sided, of the paired permutation test: exact up to 13 queries that differ.
     pub p_value: f64,
     /// Two-sided, of the paired bootstrap test.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::{Comparison, Interval};
+
 /// Two contestants under one protocol and metric, paired by query; `compare.json` is a list of these.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairedTest {
@@ -25,16 +27,9 @@ pub struct PairedTest {
     pub candidate_value: f64,
     /// The baseline's value over all its queries, a fraction.
     pub baseline_value: f64,
-    /// Candidate less baseline, mean over the common queries.
-    pub difference: f64,
-    /// Lower end of the 95 % paired bootstrap interval of the difference.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Two-sided, of the paired permutation test.
-    pub p_value: f64,
-    /// Queries on which the candidate is better, equal, worse.
-    pub wins_ties_losses: [u64; 3],
+    /// The candidate's values less the baseline's, over the common queries.
+    #[serde(flatten)]
+    pub comparison: Comparison,
 }
 
 /// `verdict.json`: the trained encoder against the baseline to beat.
@@ -68,10 +63,10 @@ pub enum CompareVerdict {
 
 impl CompareVerdict {
     /// From the interval of a difference.
-    pub fn of(low: f64, high: f64) -> Self {
-        if low > 0.0 {
+    pub fn of(interval: Interval) -> Self {
+        if interval.low > 0.0 {
             Self::Win
-        } else if high < 0.0 {
+        } else if interval.high < 0.0 {
             Self::Regression
         } else {
             Self::Marginal
@@ -97,6 +92,16 @@ impl fmt::Display for CompareVerdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_is_one_flat_object() {
+        let test = PairedTest { metric: "mrr".into(), ..PairedTest::default() };
+        let json = serde_json::to_string(&test).unwrap();
+        let end = ",\"baseline_value\":0.0,\"difference\":0.0,\"low\":0.0,\"high\":0.0,\"p_value\":0.0,\
+                   \"wins_ties_losses\":[0,0,0]}";
+        assert!(json.ends_with(end), "{json}");
+        assert_eq!(serde_json::from_str::<PairedTest>(&json).unwrap(), test);
+    }
 
     #[test]
     fn files_hold_the_words_of_the_screen() {

@@ -1,6 +1,8 @@
 //! `bench/BENCHMARK-CONTESTANT.json`: what a benchmark measured, each number with its protocol and pool.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
+
+use crate::statistics::Interval;
 
 /// A contestant's part in the run or command that measured it, in the order of tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -22,14 +24,10 @@ pub enum ContestantRole {
 /// Beginning of the settings that are the contestant's; comparisons allow them to differ.
 pub const CONTESTANT_SETTING: &str = "contestant.";
 
-/// Settings of the benchmark among those of an outcome: numbers compare where these are equal.
-pub fn benchmark_settings(settings: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
-    settings.iter().filter(|(name, _)| !name.starts_with(CONTESTANT_SETTING))
-}
-
-/// One contestant measured under every protocol that the data allows.
+/// One contestant measured under every protocol that the data allows. Most of a file are `Q`, the ranks of queries, and
+/// `E`, the examples: [`OutcomeNumbers`] goes without them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ContestantOutcome {
+pub struct ContestantOutcome<Q = Vec<QueryRank>, E = Vec<QueryExample>> {
     /// `codesearchnet`, `cosqa`, `pairs`, ...
     pub benchmark: String,
     /// Raised when what is measured changes; `wb compare` refuses two versions.
@@ -49,7 +47,7 @@ pub struct ContestantOutcome {
     /// Maximum lengths, prompts, text mode, as shown to people.
     pub settings: Vec<(String, String)>,
     /// Every number.
-    pub protocols: Vec<ProtocolScore>,
+    pub protocols: Vec<ProtocolScore<Q>>,
     /// Protocols that this data cannot give.
     pub not_run: Vec<NotRun>,
     /// Warnings that belong to the numbers (repeated URLs, a leaking text mode, duplicates).
@@ -57,12 +55,22 @@ pub struct ContestantOutcome {
     /// Duplicate and leak counts.
     pub audit: Vec<AuditLine>,
     /// The best and the worst queries with what came back, for the report.
-    pub examples: Vec<QueryExample>,
+    pub examples: E,
+}
+
+/// Numbers of an outcome, whose ranks and examples are passed over while it is read.
+pub type OutcomeNumbers = ContestantOutcome<IgnoredAny, IgnoredAny>;
+
+impl<Q, E> ContestantOutcome<Q, E> {
+    /// Settings of the benchmark: numbers compare where these are equal.
+    pub fn benchmark_settings(&self) -> impl Iterator<Item = &(String, String)> {
+        self.settings.iter().filter(|(name, _)| !name.starts_with(CONTESTANT_SETTING))
+    }
 }
 
 /// One number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProtocolScore {
+pub struct ProtocolScore<Q = Vec<QueryRank>> {
     /// Protocol: `csn-1000`, `cosqa-6267`, `pairs-full`, ...
     pub id: String,
     /// Description of the protocol, in words for people that do not know its id.
@@ -80,10 +88,9 @@ pub struct ProtocolScore {
     pub metric: String,
     /// The value under the protocol's own tie rule, as a fraction.
     pub value: f64,
-    /// Lower end of the 95 % bootstrap interval over queries.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// 95 % bootstrap interval over queries.
+    #[serde(flatten)]
+    pub interval: Interval,
     /// The value with every tie broken in favour of the answer.
     pub tie_best: f64,
     /// The expected value under random tie breaking.
@@ -93,7 +100,14 @@ pub struct ProtocolScore {
     /// The value after removing duplicate documents from the pool; absent where it has no meaning.
     pub deduplicated: Option<f64>,
     /// Each query's rank under the protocol's tie rule, from 1; 0 where the answer was not found.
-    pub queries: Vec<QueryRank>,
+    pub queries: Q,
+}
+
+impl<Q> ProtocolScore<Q> {
+    /// Protocol, language, split and metric: `csn-1000 ruby test mrr`.
+    pub fn title(&self) -> String {
+        format!("{} {} {} {}", self.id, self.language, self.split, self.metric)
+    }
 }
 
 /// A query's rank.
@@ -166,8 +180,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_are_read_without_ranks_and_examples() {
+        let interval = Interval { low: 0.25, high: 0.75 };
+        let queries = vec![QueryRank::default()];
+        let score = ProtocolScore { id: "p".into(), value: 0.5, interval, queries, ..ProtocolScore::default() };
+        let examples = vec![QueryExample::default()];
+        let outcome = ContestantOutcome { protocols: vec![score], examples, ..ContestantOutcome::default() };
+        let json = serde_json::to_string(&outcome).unwrap();
+        assert!(json.contains("\"value\":0.5,\"low\":0.25,\"high\":0.75,\"tie_best\":0.0"), "{json}");
+        assert_eq!(serde_json::from_str::<ContestantOutcome>(&json).unwrap(), outcome);
+        let read: OutcomeNumbers = serde_json::from_str(&json).unwrap();
+        assert_eq!((&*read.protocols[0].id, read.protocols[0].interval), ("p", interval));
+    }
+
+    #[test]
     fn roles_are_words_in_files() {
-        let outcome = ContestantOutcome {
+        let outcome: ContestantOutcome = ContestantOutcome {
             role: ContestantRole::Trained,
             base: Some("o/n".into()),
             ..ContestantOutcome::default()

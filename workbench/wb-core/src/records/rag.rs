@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::Interval;
+
 /// Results of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rag {
@@ -54,7 +56,7 @@ pub struct RagArm {
     pub cost: Option<RagCost>,
 }
 
-/// A share of questions, with Wilson's 95 % interval.
+/// A share of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct RagShare {
     /// Right ones.
@@ -63,10 +65,9 @@ pub struct RagShare {
     pub of: u64,
     /// The share; 0 of none.
     pub value: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// Wilson's 95 % interval.
+    #[serde(flatten)]
+    pub interval: Interval,
 }
 
 /// The questions of one hardness.
@@ -132,9 +133,8 @@ pub struct RagPair {
     /// Second less first.
     pub difference: f64,
     /// 95 % paired bootstrap interval of the difference.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
+    #[serde(flatten)]
+    pub interval: Interval,
 }
 
 /// One question.

@@ -93,7 +93,7 @@ fn planned<'a>(entry: &'a Entry, request: &FetchRequest<'_>) -> Result<Vec<Plann
         let state = request.state(entry, part)?;
         let makes = request.makes(&state, part);
         if makes {
-            part.conversion.ready(request.external)?;
+            part.conversion.member().ready(request.external)?;
         }
         Ok(Planned { part, makes, state })
     };
@@ -187,7 +187,7 @@ fn make(
     let inputs = Inputs { files: &fetched.inputs, external: request.external };
     let mut counts = ConversionCounts::new();
     atomic::replace_folder_with(&place, |into| -> Result<()> {
-        counts = part.conversion.convert(&inputs, into, progress)?;
+        counts = part.conversion.member().convert(&inputs, into, progress)?;
         let record = FetchRecord {
             name: entry.name.clone(),
             title: entry.title.clone(),

@@ -53,7 +53,7 @@ pub(super) fn recipe(part: &DataSetFolder, external: &Path, revision: Option<&st
             origin.server = origin.server.at(revision);
         }
     }
-    let beside = part.conversion.beside(external)?;
+    let beside = part.conversion.member().beside(external)?;
     Ok(Fingerprint::of_json(&(&part, beside)).as_str().to_owned())
 }
 

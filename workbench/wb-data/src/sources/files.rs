@@ -139,7 +139,9 @@ pub(crate) fn list_all(path: &Path) -> Result<Vec<(Input, Format)>> {
     Ok(named.collect())
 }
 
-fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
+/// Gives every file of a folder and of those below to `take`, in no order; hidden ones aside, and links to folders are
+/// not followed.
+pub fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
         let entry = entry.map_err(Error::io("read", folder))?;
         let path = entry.path();

@@ -7,11 +7,15 @@ use std::{
     sync::Arc,
 };
 
-use arrow::{
-    array::{Array, AsArray, RecordBatch},
-    compute::cast,
-    datatypes::{DataType, Float64Type, Int64Type, UInt64Type},
+use arrow_array::{
+    Array, RecordBatch,
+    cast::AsArray,
+    types::{
+        ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    },
 };
+use arrow_schema::DataType;
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 use serde_json::{Map, Value};
 use wb_core::Progress;
@@ -141,10 +145,23 @@ pub(crate) fn value(array: &dyn Array, at: usize) -> std::result::Result<Value, 
                 .collect::<std::result::Result<Map<_, _>, String>>()?
                 .into()
         }
-        DataType::Dictionary(_, values) => value(&*one(array, at, values)?, 0)?,
-        DataType::UInt64 => one(array, at, &DataType::UInt64)?.as_primitive::<UInt64Type>().value(0).into(),
-        kind if kind.is_integer() => one(array, at, &DataType::Int64)?.as_primitive::<Int64Type>().value(0).into(),
-        kind if kind.is_floating() => one(array, at, &DataType::Float64)?.as_primitive::<Float64Type>().value(0).into(),
+        DataType::Dictionary(..) => {
+            let words = array.as_any_dictionary();
+            let key = value(words.keys(), at)?.as_u64().and_then(|key| usize::try_from(key).ok());
+            let known = key.filter(|key| *key < words.values().len());
+            value(&**words.values(), known.ok_or("has a key that its dictionary lacks")?)?
+        }
+        DataType::Int8 => number::<Int8Type>(array, at).into(),
+        DataType::Int16 => number::<Int16Type>(array, at).into(),
+        DataType::Int32 => number::<Int32Type>(array, at).into(),
+        DataType::Int64 => number::<Int64Type>(array, at).into(),
+        DataType::UInt8 => number::<UInt8Type>(array, at).into(),
+        DataType::UInt16 => number::<UInt16Type>(array, at).into(),
+        DataType::UInt32 => number::<UInt32Type>(array, at).into(),
+        DataType::UInt64 => number::<UInt64Type>(array, at).into(),
+        DataType::Float16 => f64::from(number::<Float16Type>(array, at)).into(),
+        DataType::Float32 => f64::from(number::<Float32Type>(array, at)).into(),
+        DataType::Float64 => number::<Float64Type>(array, at).into(),
         kind => return Err(format!("holds {kind}")),
     })
 }
@@ -153,6 +170,46 @@ fn list(items: &dyn Array) -> std::result::Result<Value, String> {
     (0..items.len()).map(|at| value(items, at)).collect::<std::result::Result<Vec<_>, _>>().map(Value::Array)
 }
 
-fn one(array: &dyn Array, at: usize, kind: &DataType) -> std::result::Result<Arc<dyn Array>, String> {
-    cast(&array.slice(at, 1), kind).map_err(|error| format!("holds {}: {error}", array.data_type()))
+fn number<T: ArrowPrimitiveType>(array: &dyn Array, at: usize) -> T::Native {
+    array.as_primitive::<T>().value(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{
+        ArrayRef, DictionaryArray, Float16Array, Float32Array, Int8Array, Int16Array, Int32Array, Int64Array,
+        Time32SecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array, types::UInt8Type,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_width_are_exact() {
+        let half = |x: f32| <Float16Type as ArrowPrimitiveType>::Native::from_f32(x);
+        let rows: [(ArrayRef, Value); 11] = [
+            (Arc::new(Int8Array::from(vec![i8::MIN])), json!(-128)),
+            (Arc::new(Int16Array::from(vec![i16::MIN])), json!(-32_768)),
+            (Arc::new(Int32Array::from(vec![i32::MIN])), json!(i32::MIN)),
+            (Arc::new(Int64Array::from(vec![i64::MIN])), json!(i64::MIN)),
+            (Arc::new(UInt8Array::from(vec![u8::MAX])), json!(255)),
+            (Arc::new(UInt16Array::from(vec![u16::MAX])), json!(65_535)),
+            (Arc::new(UInt32Array::from(vec![u32::MAX])), json!(u32::MAX)),
+            (Arc::new(UInt64Array::from(vec![u64::MAX])), json!(u64::MAX)),
+            (Arc::new(Float16Array::from(vec![half(-0.5)])), json!(-0.5)),
+            (Arc::new(Float32Array::from(vec![0.1])), json!(f64::from(0.1_f32))),
+            (Arc::new(Int8Array::from(vec![None::<i8>])), Value::Null),
+        ];
+        for (array, expected) in rows {
+            assert_eq!(value(&*array, 0).unwrap(), expected, "{}", array.data_type());
+        }
+        assert_eq!(value(&Time32SecondArray::from(vec![1]), 0).unwrap_err(), "holds Time32(s)");
+    }
+
+    #[test]
+    fn words_of_a_dictionary_are_looked_up() {
+        let words: DictionaryArray<UInt8Type> = [Some("go"), None, Some("ruby"), Some("go")].into_iter().collect();
+        let read: Vec<Value> = (0..4).map(|at| value(&words, at).unwrap()).collect();
+        assert_eq!(read, [json!("go"), Value::Null, json!("ruby"), json!("go")]);
+    }
 }

@@ -14,6 +14,11 @@ fn jsonl(path: &Path, fields: Value, more: Value) -> SourceRead {
     read(json!({"jsonl": config})).unwrap()
 }
 
+fn cosqa_pool(data: &Path) -> SourceRead {
+    let path = data.join("cosqa/code_idx_map.txt");
+    read(json!({"code_map": {"path": path, "anchor_part": "first_paragraph"}})).unwrap()
+}
+
 #[test]
 fn codesearchnet() {
     let Some(data) = shared("codesearchnet") else { return };
@@ -53,9 +58,7 @@ fn cosqa() {
     assert_eq!((right.pairs.len(), right.skipped.get("not `label: 1`")), (293, Some(&291)));
     let queries = jsonl(&data.join("cosqa/cosqa-retrieval-dev-500.json"), fields, json!({}));
     assert_eq!((queries.pairs.len(), queries.pairs[0].id.as_str()), (500, "cosqa-train-8333"));
-    let pool =
-        read(json!({"code_map": {"path": data.join("cosqa/code_idx_map.txt"), "anchor_part": "first_paragraph"}}))
-            .unwrap();
+    let pool = cosqa_pool(&data);
     assert_eq!(pool.pairs.len() as u64 + pool.skipped.values().sum::<u64>(), 6267);
     assert!(pool.pairs.len() > 6200, "{} {:?}", pool.pairs.len(), pool.skipped);
     assert_eq!(
@@ -165,9 +168,7 @@ fn several_sources_are_prepared_together() {
         json!({"anchor": "docstring", "positive": "code"}),
         json!({"anchor_part": "first_paragraph"}),
     );
-    let pool =
-        read(json!({"code_map": {"path": data.join("cosqa/code_idx_map.txt"), "anchor_part": "first_paragraph"}}))
-            .unwrap();
+    let pool = cosqa_pool(&data);
     let config = PrepareConfig {
         filter: FilterConfig { min_positive_chars: 60, ..FilterConfig::default() },
         split: SplitConfig { test: 0.1, ..SplitConfig::default() },

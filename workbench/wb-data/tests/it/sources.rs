@@ -2,11 +2,9 @@
 
 use std::{fs, io::Write, sync::Arc};
 
-use arrow::{
-    array::{
-        ArrayRef, DictionaryArray, Int64Array, LargeStringArray, ListArray, RecordBatch, StringBuilder, StructArray,
-    },
-    datatypes::Int32Type,
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int64Array, LargeStringArray, ListArray, RecordBatch, StructArray,
+    builder::StringBuilder, types::Int32Type,
 };
 use flate2::{Compression, write::GzEncoder};
 use parquet::arrow::ArrowWriter;
@@ -15,7 +13,7 @@ use serde_json::json;
 use wb_core::progress::silent;
 use wb_data::{Error, OnBad, Tolerance};
 
-use crate::support::{SourceConfig, message, read, read_bytes, source};
+use crate::support::{SourceConfig, message, read, read_bytes, source, told};
 
 const GOOD: &str = "{\"anchor\": \"a\", \"positive\": \"b\"}\n{\"anchor\": \"c\", \"positive\": \"d\", \"language\": \"Rust\", \"group\": \"g\"}\n";
 
@@ -191,21 +189,17 @@ fn fields_are_mapped() {
     };
     let fields = json!({"anchor": "empty|meta.doc", "positive": "head+code", "negatives": "negs", "id": "meta.n"});
     let pair = one(json!({"fields": fields})).unwrap().0.unwrap();
-    assert_eq!((pair.anchor.as_str(), pair.id.as_str()), ("Sum.\n\nReturns int.", "7"));
-    assert_eq!(pair.positive, "def f():\ndef f():\n    \"\"\"Sum.\"\"\"\n    return 1\n");
+    let code = "def f():\ndef f():\n    \"\"\"Sum.\"\"\"\n    return 1\n";
+    assert_eq!(told(&pair), ["Sum.\n\nReturns int.", code, "7"]);
     assert_eq!((pair.negatives.len(), pair.task, pair.origin.license.as_str()), (2, wb_core::Task::Code2code, "MIT"));
     let parts = json!({"fields": {"anchor": "meta.doc", "positive": "code"}, "anchor_part": "first_paragraph", "positive_part": "without_docstring", "language": "python", "task": "text2code"});
     let pair = one(parts).unwrap().0.unwrap();
-    assert_eq!(
-        (pair.anchor.as_str(), pair.positive.as_str(), pair.language.as_str()),
-        ("Sum.", "def f():\n    return 1\n", "python")
-    );
-    assert_eq!(pair.task, wb_core::Task::Text2code);
-    let pair =
-        one(json!({"fields": {"anchor": "a.b", "positive": "tokens"}, "only": {"label": 1}})).unwrap().0.unwrap();
-    assert_eq!((pair.anchor.as_str(), pair.positive.as_str()), ("dotted", "x + y"));
-    let (pair, skipped) =
-        one(json!({"fields": {"anchor": "a.b", "positive": "tokens"}, "only": {"label": "0"}})).unwrap();
+    assert_eq!(told(&pair)[..2], ["Sum.", "def f():\n    return 1\n"]);
+    assert_eq!((pair.language.as_str(), pair.task), ("python", wb_core::Task::Text2code));
+    let fields = json!({"anchor": "a.b", "positive": "tokens"});
+    let pair = one(json!({"fields": fields, "only": {"label": 1}})).unwrap().0.unwrap();
+    assert_eq!(told(&pair)[..2], ["dotted", "x + y"]);
+    let (pair, skipped) = one(json!({"fields": fields, "only": {"label": "0"}})).unwrap();
     assert_eq!((pair, skipped.get("not `label: 0`")), (None, Some(&1)));
     let (pair, skipped) = one(json!({"fields": {"anchor": "a.b", "positive": "head+empty"}, "nulls": "drop"})).unwrap();
     assert_eq!((pair, skipped.get("null `empty`")), (None, Some(&1)));
@@ -332,10 +326,7 @@ fn the_fingerprint_sees_content_and_config() {
 fn csv_rows() {
     let text = "query,pos,neg\na,\"b, \"\"c\"\"\nd\",\ne,f,g\n";
     let pairs = read_bytes("x.csv", "csv", text.as_bytes(), OnBad::Stop).unwrap().pairs;
-    assert_eq!(
-        (pairs[0].anchor.as_str(), pairs[0].positive.as_str(), pairs[0].negatives.len()),
-        ("a", "b, \"c\"\nd", 0)
-    );
+    assert_eq!((&told(&pairs[0])[..2], pairs[0].negatives.len()), (["a", "b, \"c\"\nd"].as_slice(), 0));
     assert_eq!((pairs[1].id.as_str(), pairs[1].negatives.as_slice()), ("x:4", ["g".to_owned()].as_slice()));
     let check = |bytes: &[u8], expected: &str| {
         assert_eq!(message(read_bytes("x.csv", "csv", bytes, OnBad::Stop), "x.csv"), expected);
@@ -372,8 +363,8 @@ fn parquet_batch() -> RecordBatch {
         ("code_tokens", Arc::new(tokens)),
         ("language", Arc::new(language)),
         ("id", Arc::new(Int64Array::from(vec![1_i64, 2]))),
-        ("label", Arc::new(arrow::array::Float64Array::from(vec![0.5, 1.0]))),
-        ("other", Arc::new(arrow::array::BinaryArray::from(vec![b"a".as_slice(), b"b"]))),
+        ("label", Arc::new(arrow_array::Float64Array::from(vec![0.5, 1.0]))),
+        ("other", Arc::new(arrow_array::BinaryArray::from(vec![b"a".as_slice(), b"b"]))),
     ])
     .unwrap()
 }
@@ -385,22 +376,17 @@ fn parquet_rows() {
     fs::write(&path, parquet_file(&parquet_batch())).unwrap();
     let fields = json!({"anchor": "meta.doc", "positive": "code_tokens"});
     let pairs = read(json!({"parquet": {"path": path, "fields": fields}})).unwrap().pairs;
-    assert_eq!((pairs[0].anchor.as_str(), pairs[0].positive.as_str(), pairs[0].id.as_str()), ("Sum.", "x y", "1"));
+    assert_eq!(told(&pairs[0]), ["Sum.", "x y", "1"]);
     assert_eq!((pairs[1].anchor.as_str(), pairs[1].language.as_str()), ("Größe\0", "go"));
-    let found = message(
-        read(json!({"parquet": {"path": path, "fields": {"anchor": "label", "positive": "code_tokens"}}})),
-        "x.parquet",
-    );
+    let refused = |anchor: &str| {
+        let fields = json!({"anchor": anchor, "positive": "code_tokens"});
+        message(read(json!({"parquet": {"path": path, "fields": fields}})), "x.parquet")
+    };
+    let found = refused("label");
     assert_eq!(found, "x.parquet: row 1: field `label` is a number, expected a string or an array of strings");
-    let found = message(
-        read(json!({"parquet": {"path": path, "fields": {"anchor": "other", "positive": "code_tokens"}}})),
-        "x.parquet",
-    );
+    let found = refused("other");
     assert!(found.starts_with("x.parquet: row 1: column `other` holds Binary"), "{found}");
-    let found = message(
-        read(json!({"parquet": {"path": path, "fields": {"anchor": "docs", "positive": "code_tokens"}}})),
-        "x.parquet",
-    );
+    let found = refused("docs");
     assert!(found.starts_with("x.parquet: row 1: no field `docs`, the record has "), "{found}");
     let found = message(read_bytes("y.parquet", "parquet", b"PAR1 no PAR1", OnBad::Skip), "y.parquet");
     assert_eq!(found, "y.parquet: not a whole Parquet file");
@@ -415,10 +401,7 @@ fn parallel_lines_belong_together() {
     fs::write(path("a.java"), "int a;\r\nint b;").unwrap();
     fs::write(path("a.cs"), "int A;\nint B;\n").unwrap();
     let pairs = read(config.clone()).unwrap().pairs;
-    assert_eq!(
-        (pairs[1].anchor.as_str(), pairs[1].positive.as_str(), pairs[1].id.as_str()),
-        ("int b;", "int B;", "a:2")
-    );
+    assert_eq!(told(&pairs[1]), ["int b;", "int B;", "a:2"]);
     assert_eq!((pairs[0].task, pairs[0].language.as_str()), (wb_core::Task::Code2code, "csharp"));
     fs::write(path("a.cs"), "int A;\n").unwrap();
     let found = message(read(config.clone()), "a.cs");
@@ -438,18 +421,13 @@ fn joined_records_share_a_key() {
     .unwrap();
     fs::write(path("r.jsonl"), "{\"k\": \"J/2\", \"t\": \"B\"}\n{\"k\": \"J/4\", \"t\": \"D\"}\n").unwrap();
     let side = |name: &str| json!({"path": path(name), "text": "t", "key": "k"});
-    let found = read(json!({"joined": {"left": side("l.jsonl"), "right": side("r.jsonl"), "key_after": "/"}})).unwrap();
+    let joined = || read(json!({"joined": {"left": side("l.jsonl"), "right": side("r.jsonl"), "key_after": "/"}}));
+    let found = joined().unwrap();
     assert_eq!(found.pairs.len(), 1);
-    assert_eq!(
-        (found.pairs[0].anchor.as_str(), found.pairs[0].positive.as_str(), found.pairs[0].id.as_str()),
-        ("b", "B", "l-r:2")
-    );
+    assert_eq!(told(&found.pairs[0]), ["b", "B", "l-r:2"]);
     assert_eq!((found.skipped.get("no counterpart"), found.skipped.get("null `t`")), (Some(&2), Some(&1)));
     fs::write(path("r.jsonl"), "{\"k\": \"J/2\", \"t\": \"B\"}\n{\"k\": \"X/2\", \"t\": \"D\"}\n").unwrap();
-    let found = message(
-        read(json!({"joined": {"left": side("l.jsonl"), "right": side("r.jsonl"), "key_after": "/"}})),
-        "r.jsonl",
-    );
+    let found = message(joined(), "r.jsonl");
     assert_eq!(found, "r.jsonl:2:1: the key `2` was given before on line 1, expected unique keys");
 }
 

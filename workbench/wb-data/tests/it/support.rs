@@ -54,6 +54,11 @@ pub fn message(result: Result<SourceRead>, name: &str) -> String {
     }
 }
 
+/// The two sides and the id of a pair.
+pub fn told(pair: &Pair) -> [&str; 3] {
+    [&pair.anchor, &pair.positive, &pair.id]
+}
+
 /// A pair with a group.
 pub fn pair(id: &str, group: &str, anchor: &str, positive: &str) -> Pair {
     let mut pair = Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), ..Pair::default() };

@@ -16,12 +16,11 @@ pub use self::head::{ScoreActivation, ScoreHead};
 pub(crate) use self::template::PairTemplate;
 use crate::{
     batch::TokenBatch,
-    bi_encoder::by_length,
     error::{Error, Result},
-    folder::cross_encoder as folder,
-    models::{Architecture, BertConfig},
+    folder::cross_encoder::{self, CrossFolder},
+    models::Architecture,
     native::PairBert,
-    tokenizer::Tokenizer,
+    text_vectors::by_length,
 };
 
 /// Pairs that are tokenized together, so that a text that stands in many of them is split into tokens once.
@@ -29,14 +28,9 @@ const WINDOW: usize = 4096;
 
 /// A cross-encoder on the processor.
 pub struct CrossEncoder {
-    name: String,
-    config: BertConfig,
+    /// All but the network's weights, which the backbone has.
+    folder: CrossFolder,
     backbone: PairBert,
-    head: ScoreHead,
-    tokenizer: Tokenizer,
-    template: PairTemplate,
-    max_tokens: usize,
-    notes: Vec<String>,
 }
 
 /// A query and a document as the network takes them.
@@ -51,50 +45,42 @@ pub struct PairTokens {
 impl CrossEncoder {
     /// Reads a folder as sentence-transformers or transformers write it.
     pub fn read(path: &Path) -> Result<Self> {
-        let folder = folder::read(path)?;
-        Ok(Self {
-            name: folder.name,
-            backbone: PairBert::new(folder.config.clone(), folder.parameters)?,
-            config: folder.config,
-            head: folder.head,
-            tokenizer: folder.tokenizer,
-            template: folder.template,
-            max_tokens: folder.max_tokens,
-            notes: folder.notes,
-        })
+        let mut folder = cross_encoder::read(path)?;
+        let parameters = std::mem::take(&mut folder.parameters);
+        Ok(Self { backbone: PairBert::new(folder.config.clone(), parameters)?, folder })
     }
 
     /// Cuts two texts together at so many tokens, special tokens included; `key` is the config path.
     pub fn with_max_tokens(mut self, tokens: usize, key: &str) -> Result<Self> {
-        let (special, most) = (self.template.special_tokens(), self.positions());
+        let (special, most) = (self.folder.template.special_tokens(), self.positions());
         if tokens <= special || tokens > most {
             let message = format!(
                 "got {tokens}, expected more than the {special} special tokens and at most {}'s {most} positions",
-                self.name
+                self.folder.name
             );
             return Err(Error::value(key, message));
         }
-        self.max_tokens = tokens;
+        self.folder.max_tokens = tokens;
         Ok(self)
     }
 
     /// Two texts are cut together at so many tokens, special tokens included.
     pub fn max_tokens(&self) -> usize {
-        self.max_tokens
+        self.folder.max_tokens
     }
 
     /// Notes for people: choices that the folder left open, and how they were decided.
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.folder.notes
     }
 
     /// A short description for tables: `bert 6 × 384, 12 heads`.
     pub fn describe(&self) -> String {
-        Architecture::Bert(self.config.clone()).describe()
+        Architecture::Bert(self.folder.config.clone()).describe()
     }
 
     fn positions(&self) -> usize {
-        self.config.max_position_embeddings.saturating_sub(self.config.first_position)
+        self.folder.config.max_position_embeddings.saturating_sub(self.folder.config.first_position)
     }
 
     /// The tokens of queries with documents, in order, cut from the longer of the two until both fit.
@@ -110,10 +96,10 @@ impl CrossEncoder {
                 })
             }));
         }
+        let CrossFolder { tokenizer, template, max_tokens, .. } = &self.folder;
         // Whole: which of two long texts is the longer one decides where they are cut.
-        let ids = self.tokenizer.encode_all("", &texts, usize::MAX)?;
-        let joined =
-            of_pairs.iter().map(|[query, document]| self.template.join(&ids[*query], &ids[*document], self.max_tokens));
+        let ids = tokenizer.encode_all("", &texts, usize::MAX)?;
+        let joined = of_pairs.iter().map(|[query, document]| template.join(&ids[*query], &ids[*document], *max_tokens));
         Ok(joined.collect())
     }
 
@@ -130,7 +116,7 @@ impl CrossEncoder {
                 let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
                 let types: Vec<u32> = group.iter().flat_map(|at| &types[*at]).copied().collect();
                 let states = self.backbone.first_states(&batch, &types)?;
-                for (score, at) in self.head.scores(states.view()).into_iter().zip(&group) {
+                for (score, at) in self.folder.head.scores(states.view()).into_iter().zip(&group) {
                     if !score.is_finite() {
                         return Err(self.not_finite(window[*at]));
                     }
@@ -146,23 +132,24 @@ impl CrossEncoder {
     fn not_finite(&self, (query, document): (&str, &str)) -> Error {
         let beginning = |text: &str| text.chars().take(40).collect::<String>();
         let message = format!("the score of {:?} with {:?} is not finite", beginning(query), beginning(document));
-        Error::data(self.name.as_str(), message)
+        Error::data(self.folder.name.as_str(), message)
     }
 }
 
 impl Reranker for CrossEncoder {
     fn name(&self) -> String {
-        self.name.clone()
+        self.folder.name.clone()
     }
 
     fn fingerprint(&self) -> Fingerprint {
+        let CrossFolder { config, head, tokenizer, template, max_tokens, .. } = &self.folder;
         let mut fingerprint = Fingerprint::builder();
-        let settings = (&self.config, self.head.activation, self.max_tokens, &self.template);
+        let settings = (config, head.activation, max_tokens, template);
         fingerprint.text("cross-encoder").text(Fingerprint::of_json(&settings).as_str());
         // A tokenizer that cannot be written as JSON would not have been read from it.
-        fingerprint.text(&self.tokenizer.to_json().unwrap_or_default());
+        fingerprint.text(&tokenizer.to_json().unwrap_or_default());
         let of_backbone = self.backbone.parameters().iter().map(|one| (one.name.as_str(), one.values.as_slice()));
-        for (name, values) in of_backbone.chain(self.head.weights()) {
+        for (name, values) in of_backbone.chain(head.weights()) {
             fingerprint.text(name).floats(values);
         }
         fingerprint.finish()

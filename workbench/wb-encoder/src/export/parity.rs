@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::ArrayView1;
 use wb_core::{Embeddings, Side, progress::silent};
 
-use super::texts;
+use super::texts::TEXTS;
 use crate::{
     bi_encoder::BiEncoder,
     device::DeviceConfig,
@@ -36,10 +36,9 @@ impl Parity {
     /// Embeds the texts by the source (with the written folder's lengths), by what was to be written, and by what was read back.
     pub(super) fn measure(source: &Folder, written: &Folder, again: &Folder, dtype: WeightType) -> Result<Self> {
         let device = DeviceConfig::Cpu.open()?;
-        let texts = texts::texts();
         let embed = |folder: Folder| -> Result<[Embeddings; 2]> {
             let encoder = BiEncoder::open(folder, &device)?;
-            Ok([encoder.embed(&texts, Side::Query, &mut silent)?, encoder.embed(&texts, Side::Document, &mut silent)?])
+            Ok([encoder.embed(&TEXTS, Side::Query, &mut silent)?, encoder.embed(&TEXTS, Side::Document, &mut silent)?])
         };
         // A length of its own for each side is what some formats cannot hold; the account of the export says so.
         let mut exact = source.clone();
@@ -59,7 +58,7 @@ impl Parity {
             }
         };
         let (cosine, difference) = compare(&expected, &found);
-        Ok(Self { texts: texts.len(), cosine, difference, rounded })
+        Ok(Self { texts: TEXTS.len(), cosine, difference, rounded })
     }
 
     /// Refuses a folder that is not equal.

@@ -1,13 +1,7 @@
 //! The texts on which an exported folder is compared with its encoder: prose and code, short and long, odd ones among them.
 
 /// 32 texts.
-pub(super) fn texts() -> Vec<&'static str> {
-    let mut texts = PLAIN.to_vec();
-    texts.push(LONG);
-    texts
-}
-
-const PLAIN: [&str; 31] = [
+pub(super) const TEXTS: [&str; 32] = [
     "sort a list of numbers",
     "How do I read a file line by line?",
     "Returns the index of the first element that matches, or -1 if there is none.",
@@ -39,6 +33,7 @@ const PLAIN: [&str; 31] = [
     "#include <stdio.h>\nint main(void) { printf(\"hello\\n\"); return 0; }",
     "$names = array_map(fn($user) => $user->name, $users);",
     "[CLS] [SEP] <s> </s> tokens that look special",
+    LONG,
 ];
 
 /// Longer than most encoders read, so that it is cut.
@@ -64,8 +59,7 @@ mod tests {
 
     #[test]
     fn there_are_32_and_no_two_are_the_same() {
-        let mut all = texts();
-        assert_eq!(all.len(), 32);
+        let mut all = TEXTS.to_vec();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 32);

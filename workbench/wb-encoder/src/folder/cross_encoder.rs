@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    hub_config, json, model_error, name, peft_config,
+    hub_config, json, model_error, name, note_names, peft_config,
     sentence_transformers::{Module, settings, weights_file},
-    short_list, vocabulary,
+    vocabulary,
 };
 use crate::{
     cross_encoder::{
@@ -88,9 +88,7 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
     let mut expected = Architecture::Bert(config.clone()).weights();
     expected.extend(head::specs(names, config.hidden_size));
     let loaded = weights::read(&weights_file(path)?, &expected, &weights::bert_name)?;
-    if !loaded.ignored.is_empty() {
-        notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
-    }
+    note_names(&mut notes, "tensors not used", &loaded.ignored);
     let mut parameters = loaded.parameters;
     let taken = names.map(|name| parameters.get(name).map(|one| one.values.clone()).unwrap_or_default());
     parameters.retain(|one| !names.contains(&one.name.as_str()));

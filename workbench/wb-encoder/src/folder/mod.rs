@@ -167,16 +167,6 @@ impl Folder {
         self.dense.last().map_or_else(|| self.model.architecture.dim(), DenseLayer::dim)
     }
 
-    /// Writes a run's weights folder, which appears whole or not at all.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        own::write(self, path)
-    }
-
-    /// Puts the adapters that PEFT saved in a folder onto this encoder; they can be trained further.
-    pub fn add_peft(&mut self, adapter: &Path) -> Result<()> {
-        peft::apply(self, adapter)
-    }
-
     /// Adds adapters and freezes everything else.
     pub fn attach(&mut self, config: &LoraConfig, seed: Seed) -> Result<()> {
         if self.lora.is_some() {
@@ -252,10 +242,11 @@ fn name(path: &Path) -> String {
     whole.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The first three of a list.
-fn short_list(names: &[String]) -> String {
+/// Notes how many names there are of something, and the first three; nothing where there are none.
+fn note_names(notes: &mut Vec<String>, what: &str, names: &[String]) {
     let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
-    shown.join(", ") + if names.len() > 3 { ", ..." } else { "" }
+    let more = if names.len() > 3 { ", ..." } else { "" };
+    notes.extend((!names.is_empty()).then(|| format!("{} {what}: {}{more}", names.len(), shown.join(", "))));
 }
 
 pub(crate) fn model_error(path: &Path, message: impl Into<String>, hint: &str) -> Error {

@@ -116,8 +116,11 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     Ok(folder)
 }
 
-pub(super) fn write(folder: &Folder, path: &Path) -> Result<()> {
-    atomic::folder_with(path, |inside| write_into(folder, inside, WeightType::F32))
+impl Folder {
+    /// Writes a run's weights folder, which appears whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        atomic::folder_with(path, |inside| write_into(self, inside, WeightType::F32))
+    }
 }
 
 /// Writes the files into a folder that is there.

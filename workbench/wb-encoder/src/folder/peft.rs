@@ -7,7 +7,7 @@ use std::{
 
 use wb_core::Seed;
 
-use super::{Folder, model_error, peft_config, peft_config::PeftConfig, short_list};
+use super::{Folder, model_error, note_names, peft_config, peft_config::PeftConfig};
 use crate::{
     error::Result,
     lora::{self, Targets, merge},
@@ -46,66 +46,68 @@ fn hint(base: &str, place: &Path) -> String {
     format!("name both: encoder.model={{pretrained: {{id: {base}, adapter: {}}}}}", place.display())
 }
 
-/// Puts the adapters of a PEFT folder onto a model. DoRA's are merged into its weights.
-pub(super) fn apply(folder: &mut Folder, place: &Path) -> Result<()> {
-    if folder.lora.is_some() {
-        let message = format!("{} has adapters already, expected a model without", folder.name);
-        return Err(model_error(place, message, ""));
-    }
-    let config_file = place.join(peft_config::FILE);
-    let mut config = peft_config::read(&config_file)?;
-    let file = place.join(WEIGHTS);
-    if !file.is_file() {
-        return Err(model_error(place, format!("has no {WEIGHTS}, expected it beside {}", peft_config::FILE), ""));
-    }
-    let (mut adapters, mut saved, ignored) = sorted(&file)?;
-    let mut notes = Vec::new();
-    if !ignored.is_empty() {
-        notes.push(format!("{} adapter tensors not used: {}", ignored.len(), short_list(&ignored)));
-    }
-    if config.fan_in_fan_out {
-        notes.push("fan_in_fan_out means nothing for these layers and is not used, as in PEFT".to_owned());
-    }
-    let layers = fit(&mut config, folder, &config_file, &file, &adapters, &mut notes)?;
+impl Folder {
+    /// Puts the adapters that PEFT saved in a folder onto this encoder; they can be trained further. DoRA's are merged
+    /// into its weights.
+    pub fn add_peft(&mut self, place: &Path) -> Result<()> {
+        if self.lora.is_some() {
+            let message = format!("{} has adapters already, expected a model without", self.name);
+            return Err(model_error(place, message, ""));
+        }
+        let config_file = place.join(peft_config::FILE);
+        let mut config = peft_config::read(&config_file)?;
+        let file = place.join(WEIGHTS);
+        if !file.is_file() {
+            return Err(model_error(place, format!("has no {WEIGHTS}, expected it beside {}", peft_config::FILE), ""));
+        }
+        let (mut adapters, mut saved, ignored) = sorted(&file)?;
+        let mut notes = Vec::new();
+        note_names(&mut notes, "adapter tensors not used", &ignored);
+        if config.fan_in_fan_out {
+            notes.push("fan_in_fan_out means nothing for these layers and is not used, as in PEFT".to_owned());
+        }
+        let layers = fit(&mut config, self, &config_file, &file, &adapters, &mut notes)?;
 
-    let parameters = &mut folder.model.parameters;
-    let adapter = lora::attach(parameters, &folder.model.architecture, &config.lora, Seed(0), &folder.name)?;
-    for parameter in parameters.iter_mut().filter(|p| !lora::is_adapter(&p.name) && config.lora.saves(&p.name)) {
-        fill(parameter, saved.remove(&parameter.name), &file)?;
-    }
-    if let Some((name, _)) = saved.pop_first() {
-        return Err(tensor_error(&file, &name, "belongs to no adapter and to no module to save".into(), None));
-    }
-    for layer in &layers {
-        let Parts { a, b, magnitude } = adapters.remove(layer).unwrap_or_default();
-        for (part, found) in [("lora_A", a), ("lora_B", b)] {
-            let mut parameter = named(parameters, &format!("{layer}.{part}.weight"))?;
-            fill(&mut parameter, found, &file)?;
-            parameters.insert(parameter);
+        let parameters = &mut self.model.parameters;
+        let adapter = lora::attach(parameters, &self.model.architecture, &config.lora, Seed(0), &self.name)?;
+        for parameter in parameters.iter_mut().filter(|p| !lora::is_adapter(&p.name) && config.lora.saves(&p.name)) {
+            fill(parameter, saved.remove(&parameter.name), &file)?;
         }
-        match (config.use_dora, magnitude) {
-            (true, magnitude) => {
-                let scale = adapter.scale_of(layer);
-                merge_dora(parameters, layer, scale, magnitude, &file)?;
-            }
-            (false, Some(m)) => {
-                return Err(tensor_error(&file, &m.name, "is a magnitude vector, and use_dora is false".into(), None));
-            }
-            (false, None) => {}
+        if let Some((name, _)) = saved.pop_first() {
+            return Err(tensor_error(&file, &name, "belongs to no adapter and to no module to save".into(), None));
         }
+        for layer in &layers {
+            let Parts { a, b, magnitude } = adapters.remove(layer).unwrap_or_default();
+            for (part, found) in [("lora_A", a), ("lora_B", b)] {
+                let mut parameter = named(parameters, &format!("{layer}.{part}.weight"))?;
+                fill(&mut parameter, found, &file)?;
+                parameters.insert(parameter);
+            }
+            match (config.use_dora, magnitude) {
+                (true, magnitude) => {
+                    let scale = adapter.scale_of(layer);
+                    merge_dora(parameters, layer, scale, magnitude, &file)?;
+                }
+                (false, Some(m)) => {
+                    let message = "is a magnitude vector, and use_dora is false".into();
+                    return Err(tensor_error(&file, &m.name, message, None));
+                }
+                (false, None) => {}
+            }
+        }
+        if config.use_dora {
+            let all = std::mem::take(parameters);
+            all.iter().filter(|p| !lora::is_adapter(&p.name)).for_each(|p| {
+                parameters.insert(Parameter { trainable: true, ..p.clone() });
+            });
+            notes.push(format!("DoRA adapters of {} layers were merged into the weights", layers.len()));
+        } else {
+            self.model.adapter = Some(adapter);
+            self.lora = Some(config.lora);
+        }
+        self.notes.extend(notes);
+        Ok(())
     }
-    if config.use_dora {
-        let all = std::mem::take(parameters);
-        all.iter().filter(|p| !lora::is_adapter(&p.name)).for_each(|p| {
-            parameters.insert(Parameter { trainable: true, ..p.clone() });
-        });
-        notes.push(format!("DoRA adapters of {} layers were merged into the weights", layers.len()));
-    } else {
-        folder.model.adapter = Some(adapter);
-        folder.lora = Some(config.lora);
-    }
-    folder.notes.extend(notes);
-    Ok(())
 }
 
 /// The file's tensors by layer, those of modules that were trained whole, and names of those without a use.
@@ -167,13 +169,7 @@ fn fit(
             return Err(model_error(config_file, format!("has target_modules that {} does not have", folder.name), ""));
         }
     }
-    if !dropped.is_empty() {
-        notes.push(format!(
-            "{} names of adapted modules that are not in an encoder: {}",
-            dropped.len(),
-            short_list(&dropped)
-        ));
-    }
+    note_names(notes, "names of adapted modules that are not in an encoder", &dropped);
     let excluded = |layer: &String| config.exclude.as_ref().is_some_and(|exclude| exclude.name(layer));
     let without_patterns =
         lora::LoraConfig { rank_pattern: Default::default(), alpha_pattern: Default::default(), ..config.lora.clone() };
@@ -201,9 +197,7 @@ fn fit(
     let unused =
         config.lora.rank_pattern.keep_useful(&layers).into_iter().chain(config.lora.alpha_pattern.keep_useful(&layers));
     let unused: Vec<String> = unused.collect();
-    if !unused.is_empty() {
-        notes.push(format!("{} patterns of ranks and alphas that fit no layer: {}", unused.len(), short_list(&unused)));
-    }
+    note_names(notes, "patterns of ranks and alphas that fit no layer", &unused);
     Ok(layers)
 }
 

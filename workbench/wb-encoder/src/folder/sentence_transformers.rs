@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Folder, MaxTokens, Prompts, hub_config, json, model_error, multi_vector, name, peft, peft_config, short_list,
+    Folder, MaxTokens, Prompts, hub_config, json, model_error, multi_vector, name, note_names, peft, peft_config,
     vocabulary,
 };
 use wb_core::Seed;
@@ -111,9 +111,7 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         None => weights::read(&weights_file(&source)?, &architecture.weights(), &rename)?,
         Some(seed) => Loaded { parameters: architecture.fresh(seed), ignored: Vec::new() },
     };
-    if !loaded.ignored.is_empty() {
-        notes.push(format!("{} tensors not used: {}", loaded.ignored.len(), short_list(&loaded.ignored)));
-    }
+    note_names(&mut notes, "tensors not used", &loaded.ignored);
     let mut tokenizer = vocabulary::read(&transformer, &architecture, &mut notes)?;
     if bare {
         tokenizer = vocabulary::in_own_form(tokenizer, &mut notes)?;
@@ -160,7 +158,7 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         multi_vector::add_xtr(&mut folder, dense)?;
     }
     if adapted {
-        peft::apply(&mut folder, &transformer)?;
+        folder.add_peft(&transformer)?;
     }
     Ok(folder)
 }

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
+use crate::error::expect_value;
+
 /// One vector a token: how token states become vectors, and which tokens count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -43,9 +45,7 @@ impl Default for LateInteractionConfig {
 impl LateInteractionConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
-        if self.dim == 0 {
-            return Err(Error::value(format!("{key}.dim"), "got 0, expected at least 1"));
-        }
+        expect_value(format!("{key}.dim"), self.dim, self.dim > 0, "at least 1")?;
         if let Some(Markers { query, document }) = &self.markers {
             for (side, token) in [("query", query), ("document", document)] {
                 if token.is_empty() {

@@ -5,13 +5,11 @@
 //! and checkpoints know nothing else. It is computed on the host, before and after any backbone that gives token states.
 
 mod config;
-mod encode;
 mod projection;
 
 use wb_core::{Error, Seed, Side};
 
 pub use config::{LateInteractionConfig, Markers};
-pub use encode::TokenVectors;
 pub use projection::Projected;
 
 use crate::{

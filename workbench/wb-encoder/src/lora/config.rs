@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{patterns::Patterns, targets::Targets};
+use crate::error::{Error, Result, expect_value};
 
 /// Layers that get an adapter, and its size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,27 +50,22 @@ impl Default for LoraConfig {
 
 impl LoraConfig {
     /// Refuses values that make no sense.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        let value = |field: &str, message: String| Err(wb_core::Error::value(format!("{key}.{field}"), message));
-        if self.rank == 0 {
-            return value("rank", "got 0, expected at least 1".into());
-        }
-        if !positive(self.alpha) {
-            return value("alpha", format!("got {}, expected a positive number", self.alpha));
-        }
-        if !(0.0..1.0).contains(&self.dropout) {
-            return value("dropout", format!("got {}, expected at least 0 and less than 1", self.dropout));
-        }
+    pub fn validate(&self, key: &str) -> Result<()> {
+        expect_value(format!("{key}.rank"), self.rank, self.rank > 0, "at least 1")?;
+        expect_value(format!("{key}.alpha"), self.alpha, positive(self.alpha), "a positive number")?;
+        let is_fine = (0.0..1.0).contains(&self.dropout);
+        expect_value(format!("{key}.dropout"), self.dropout, is_fine, "at least 0 and less than 1")?;
         if self.use_dora {
             let message = "is true, expected false: DoRA adapters are read and merged, but not trained; \
                            their row lengths would have to be computed anew at every step";
-            return Err(wb_core::Error::value(format!("{key}.use_dora"), message).with_hint("use_rslora: true"));
+            return Err(Error::value(format!("{key}.use_dora"), message).with_hint("use_rslora: true"));
         }
         self.targets.validate(&format!("{key}.targets"))?;
         self.rank_pattern.validate(&format!("{key}.rank_pattern"), "at least 1", |rank| rank > 0)?;
         self.alpha_pattern.validate(&format!("{key}.alpha_pattern"), "a positive number", positive)?;
         if self.modules_to_save.iter().any(String::is_empty) {
-            return value("modules_to_save", "holds an empty name, which every module ends with".into());
+            let message = "holds an empty name, which every module ends with";
+            return Err(Error::value(format!("{key}.modules_to_save"), message));
         }
         Ok(())
     }

@@ -65,9 +65,7 @@ impl<T: Copy> Patterns<T> {
             if let Err(error) = expression(pattern) {
                 return Err(not_a_pattern(&key, pattern, &error));
             }
-            if !fine(*value) {
-                return Err(wb_core::Error::value(key, format!("got {value}, expected {expected}")));
-            }
+            crate::error::expect_value(key, value, fine(*value), expected)?;
         }
         Ok(())
     }

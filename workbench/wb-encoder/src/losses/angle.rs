@@ -8,8 +8,10 @@ use wb_core::Result;
 use super::{
     LossConfig,
     cosent::CosentConfig,
-    loss::{Loss, LossSpec, Needs},
+    labels::Labels,
+    loss::{Loss, Needs},
     mnrl::positive,
+    sides::BatchSides,
 };
 use crate::similarities::{DenseSimilarity, Matrix, PreparedRows, SideGradients, Similarity, SimilarityConfig};
 
@@ -40,13 +42,13 @@ impl Default for AngleConfig {
     }
 }
 
-impl LossSpec for AngleConfig {
+impl Loss for AngleConfig {
     fn needs(&self) -> Needs {
         Needs { loss: "angle", scores: true, ..Needs::default() }
     }
 
-    fn init(&self) -> Box<dyn Loss> {
-        CosentConfig { scale: self.scale }.init()
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+        CosentConfig { scale: self.scale }.forward_backward(sides, labels)
     }
 
     fn similarity(&self, _given: SimilarityConfig) -> Box<dyn Similarity> {

@@ -7,7 +7,7 @@ use wb_core::Result;
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Loss, LossSpec, Needs},
+    loss::{Loss, Needs},
     mnrl::positive,
     sides::BatchSides,
 };
@@ -26,29 +26,7 @@ impl Default for CosentConfig {
     }
 }
 
-impl LossSpec for CosentConfig {
-    fn needs(&self) -> Needs {
-        Needs { loss: "cosent", scores: true, ..Needs::default() }
-    }
-
-    fn init(&self) -> Box<dyn Loss> {
-        Box::new(Cosent { scale: self.scale })
-    }
-
-    fn scale(&self) -> Option<f64> {
-        Some(self.scale)
-    }
-
-    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
-        Some(LossConfig::Cosent(Self { scale }))
-    }
-
-    fn validate(&self, key: &str) -> Result<()> {
-        positive(&format!("{key}.scale"), Some(self.scale), "20 suits cosines; it is the inverse of a temperature")
-    }
-}
-
-/// CoSENT, ready to use.
+/// CoSENT of a batch.
 ///
 /// Each document with its own anchor is a scored pair, with the label t that the data gives it and the model's
 /// score s: log(1 + Σ exp(scale·(s_j − s_i))) over all `i`, `j` of the batch with t_i > t_j. It is a sum over the batch,
@@ -58,12 +36,11 @@ impl LossSpec for CosentConfig {
 /// One score a document, `[D]`; without hard negatives one a pair, whose label is the pair's score.
 ///
 /// Su 2022; Huang et al. 2024, 10.1109/TASLP.2024.3402087. Equals sentence-transformers' `CoSENTLoss`.
-#[derive(Debug, Clone)]
-struct Cosent {
-    scale: f64,
-}
+impl Loss for CosentConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "cosent", scores: true, ..Needs::default() }
+    }
 
-impl Loss for Cosent {
     fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let z: Vec<f64> =
             sides.own_scores(labels.owners()).iter().map(|score| f64::from(*score) * self.scale).collect();
@@ -84,6 +61,18 @@ impl Loss for Cosent {
         let at_scores: Vec<f32> = (0..z.len()).map(gradient).collect();
         sides.add_own_gradient(labels.owners(), &at_scores);
         total
+    }
+
+    fn scale(&self) -> Option<f64> {
+        Some(self.scale)
+    }
+
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        Some(LossConfig::Cosent(Self { scale }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
+        positive(&format!("{key}.scale"), Some(self.scale), "20 suits cosines; it is the inverse of a temperature")
     }
 }
 

@@ -7,7 +7,7 @@ use wb_core::Result;
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Loss, LossSpec, Needs},
+    loss::{Loss, Needs},
     mnrl::positive,
     sides::BatchSides,
 };
@@ -35,15 +35,49 @@ impl DistillKlConfig {
     fn student(&self) -> f64 {
         self.student_temperature.unwrap_or(self.temperature)
     }
+
+    /// log p over some documents. Labels are checked before: all have scores.
+    fn of_teacher(&self, documents: &[usize], labels: &Labels) -> Vec<f64> {
+        let teacher = self.teacher_temperature.unwrap_or(self.temperature);
+        let score = |at: &usize| f64::from(labels.scores()[*at].unwrap_or_default()) / teacher;
+        log_softmax_of(documents.iter().map(score).collect())
+    }
 }
 
-impl LossSpec for DistillKlConfig {
+/// KL distillation of a batch.
+///
+/// Over the documents of each pair, its positive and its hard negatives: q = softmax(s/τ) of the model's scores,
+/// p = softmax(t/τ') of the teacher's. τ²·(mean over pairs of Σ p·(log p − log q)). Pairs may bring different numbers
+/// of negatives.
+///
+/// # Shapes
+/// One score a document, `[D]`.
+///
+/// Lin et al. 2020, arXiv 2010.11386. Equals sentence-transformers' `DistillKLDivLoss`, whose default similarity is the
+/// dot product.
+impl Loss for DistillKlConfig {
     fn needs(&self) -> Needs {
         Needs { loss: "distill_kl", negatives: true, scores: true, ..Needs::default() }
     }
 
-    fn init(&self) -> Box<dyn Loss> {
-        Box::new(DistillKl { student: self.student(), teacher: self.teacher_temperature.unwrap_or(self.temperature) })
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+        let student = self.student();
+        let scores = sides.own_scores(labels.owners());
+        let pairs = labels.pairs() as f64;
+        let mut at_scores = vec![0.0; scores.len()];
+        let mut sum = 0.0;
+        for own in by_owner(labels.owners(), labels.pairs()) {
+            let log_q = log_softmax_of(own.iter().map(|at| f64::from(scores[*at]) / student).collect());
+            for ((at, log_q), log_p) in own.iter().zip(log_q).zip(self.of_teacher(&own, labels)) {
+                let p = log_p.exp();
+                if p > 0.0 {
+                    sum += p * (log_p - log_q);
+                }
+                at_scores[*at] = (student * (log_q.exp() - p) / pairs) as f32;
+            }
+        }
+        sides.add_own_gradient(labels.owners(), &at_scores);
+        student * student * sum / pairs
     }
 
     fn scale(&self) -> Option<f64> {
@@ -60,52 +94,6 @@ impl LossSpec for DistillKlConfig {
         positive(&format!("{key}.temperature"), Some(self.temperature), hint)?;
         positive(&format!("{key}.student_temperature"), self.student_temperature, hint)?;
         positive(&format!("{key}.teacher_temperature"), self.teacher_temperature, hint)
-    }
-}
-
-/// KL distillation, ready to use.
-///
-/// Over the documents of each pair, its positive and its hard negatives: q = softmax(s/τ) of the model's scores,
-/// p = softmax(t/τ') of the teacher's. τ²·(mean over pairs of Σ p·(log p − log q)). Pairs may bring different numbers
-/// of negatives.
-///
-/// # Shapes
-/// One score a document, `[D]`.
-///
-/// Lin et al. 2020, arXiv 2010.11386. Equals sentence-transformers' `DistillKLDivLoss`, whose default similarity is the
-/// dot product.
-#[derive(Debug, Clone)]
-struct DistillKl {
-    student: f64,
-    teacher: f64,
-}
-
-impl Loss for DistillKl {
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
-        let scores = sides.own_scores(labels.owners());
-        let pairs = labels.pairs() as f64;
-        let mut at_scores = vec![0.0; scores.len()];
-        let mut sum = 0.0;
-        for own in by_owner(labels.owners(), labels.pairs()) {
-            let log_q = log_softmax_of(own.iter().map(|at| f64::from(scores[*at]) / self.student).collect());
-            for ((at, log_q), log_p) in own.iter().zip(log_q).zip(self.of_teacher(&own, labels)) {
-                let p = log_p.exp();
-                if p > 0.0 {
-                    sum += p * (log_p - log_q);
-                }
-                at_scores[*at] = (self.student * (log_q.exp() - p) / pairs) as f32;
-            }
-        }
-        sides.add_own_gradient(labels.owners(), &at_scores);
-        self.student * self.student * sum / pairs
-    }
-}
-
-impl DistillKl {
-    /// log p over some documents. Labels are checked before: all have scores.
-    fn of_teacher(&self, documents: &[usize], labels: &Labels) -> Vec<f64> {
-        let score = |at: &usize| f64::from(labels.scores()[*at].unwrap_or_default()) / self.teacher;
-        log_softmax_of(documents.iter().map(score).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     LossConfig,
     blocked::Blocked,
     labels::Labels,
-    loss::{Loss, LossSpec, Needs},
+    loss::{Loss, Needs},
     mnrl::positive,
     sides::{BatchSides, Block},
     softmax::pick_own_jointly,
@@ -70,13 +70,38 @@ impl Margin {
     }
 }
 
-impl LossSpec for GistConfig {
+/// GISTEmbed of a batch.
+///
+/// Multiple negatives ranking with the candidates anchor–document, anchor–anchor and positive–positive in one softmax:
+/// mean over pairs of −z_ii + log Σ_c exp z_c, z = s/temperature. With g the guide's cosines, a candidate of pair `i`
+/// counts only if g_c ≤ g_ii − margin, or g_ii − |g_ii|·margin. The own positive always counts; an anchor or a positive
+/// against itself never does.
+///
+/// # Shapes
+/// Scores `[B, D]`, `[B, B]`, `[B, B]`; the guide's the same, of embeddings of any length.
+///
+/// Solatorio 2024, arXiv 2402.16829. Equals sentence-transformers' `CachedGISTEmbedLoss`, and `GISTEmbedLoss` for the up
+/// to one hard negative that it takes; those always compare by the cosine, here the model is compared by `train.similarity`.
+/// Two differences: there, a text counts against itself where the guide's score for the positive is above 1 + margin
+/// (with a margin below 0, that is); and masked duplicates are ours, as the guide scores them no higher than the positive.
+impl Loss for GistConfig {
     fn needs(&self) -> Needs {
         Needs { loss: "gist", in_batch: true, guide: true, ..Needs::default() }
     }
 
-    fn init(&self) -> Box<dyn Loss> {
-        Box::new(Gist { config: self.clone() })
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+        let of_blocks = self.blocks();
+        let candidates = |(block, masked): (&Block, Array2<bool>)| {
+            let mut scores = sides.scores(*block);
+            scores.zip_mut_with(&masked, |score, masked| *score = if *masked { f32::NEG_INFINITY } else { *score });
+            scores
+        };
+        let mut blocks: Vec<Array2<f32>> = of_blocks.iter().zip(self.masks(labels)).map(candidates).collect();
+        let loss = pick_own_jointly(&mut blocks, self.temperature.recip() as f32);
+        for (block, at_scores) in of_blocks.into_iter().zip(blocks) {
+            sides.add_gradient(block, at_scores.view());
+        }
+        loss
     }
 
     fn guide(&self) -> Option<&EncoderRef> {
@@ -102,48 +127,12 @@ impl LossSpec for GistConfig {
     }
 }
 
-/// GISTEmbed, ready to use.
-///
-/// Multiple negatives ranking with the candidates anchor–document, anchor–anchor and positive–positive in one softmax:
-/// mean over pairs of −z_ii + log Σ_c exp z_c, z = s/temperature. With g the guide's cosines, a candidate of pair `i`
-/// counts only if g_c ≤ g_ii − margin, or g_ii − |g_ii|·margin. The own positive always counts; an anchor or a positive
-/// against itself never does.
-///
-/// # Shapes
-/// Scores `[B, D]`, `[B, B]`, `[B, B]`; the guide's the same, of embeddings of any length.
-///
-/// Solatorio 2024, arXiv 2402.16829. Equals sentence-transformers' `CachedGISTEmbedLoss`, and `GISTEmbedLoss` for the up
-/// to one hard negative that it takes; those always compare by the cosine, here the model is compared by `train.similarity`.
-/// Two differences: there, a text counts against itself where the guide's score for the positive is above 1 + margin
-/// (with a margin below 0, that is); and masked duplicates are ours, as the guide scores them no higher than the positive.
-#[derive(Debug, Clone)]
-struct Gist {
-    config: GistConfig,
-}
-
-impl Loss for Gist {
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
-        let of_blocks = self.blocks();
-        let candidates = |(block, masked): (&Block, Array2<bool>)| {
-            let mut scores = sides.scores(*block);
-            scores.zip_mut_with(&masked, |score, masked| *score = if *masked { f32::NEG_INFINITY } else { *score });
-            scores
-        };
-        let mut blocks: Vec<Array2<f32>> = of_blocks.iter().zip(self.masks(labels)).map(candidates).collect();
-        let loss = pick_own_jointly(&mut blocks, self.config.temperature.recip() as f32);
-        for (block, at_scores) in of_blocks.into_iter().zip(blocks) {
-            sides.add_gradient(block, at_scores.view());
-        }
-        loss
-    }
-}
-
-impl Gist {
+impl GistConfig {
     fn blocks(&self) -> Vec<Block> {
         let chosen = [
             (Block::AnchorsDocuments, true),
-            (Block::AnchorsAnchors, self.config.contrast_anchors),
-            (Block::PositivesPositives, self.config.contrast_positives),
+            (Block::AnchorsAnchors, self.contrast_anchors),
+            (Block::PositivesPositives, self.contrast_positives),
         ];
         chosen.into_iter().filter(|(_, wanted)| *wanted).map(|(block, _)| block).collect()
     }
@@ -154,7 +143,7 @@ impl Gist {
         let cosine = DenseSimilarity::cosine();
         let guide = BatchSides::new(&cosine, guide.anchors.view(), guide.documents.view(), false);
         let of_documents = guide.scores(Block::AnchorsDocuments);
-        let limits: Vec<f32> = of_documents.diag().iter().map(|positive| self.config.margin.limit(*positive)).collect();
+        let limits: Vec<f32> = of_documents.diag().iter().map(|positive| self.margin.limit(*positive)).collect();
         let mask = |block: Block| {
             let scores = if block == Block::AnchorsDocuments { of_documents.clone() } else { guide.scores(block) };
             let mut masked = Array2::from_elem(scores.dim(), false);
@@ -164,7 +153,7 @@ impl Gist {
             if block == Block::AnchorsDocuments {
                 masked.diag_mut().fill(false);
             }
-            for cell in Blocked::of(block, labels, self.config.mask_duplicates).cells() {
+            for cell in Blocked::of(block, labels, self.mask_duplicates).cells() {
                 masked[*cell] = true;
             }
             masked

@@ -1,7 +1,5 @@
 //! The interface of a loss: its config, with what training has to know of it, and the way from scores to one number.
 
-use std::fmt::Debug;
-
 use wb_core::{EncoderRef, Error, Pair, Result};
 
 use super::{LossConfig, labels::Labels, sides::BatchSides};
@@ -14,19 +12,14 @@ use crate::similarities::{Similarity, SimilarityConfig};
 /// into scores is the matter of the [`Similarity`].
 ///
 /// It is computed in host memory, whatever device the encoder is on: it is a small part of a step, and so its value does
-/// not depend on the device.
-pub trait Loss: Debug + Send + Sync {
-    /// Computes the loss, and hands its gradient at the scores to the sides.
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64;
-}
-
-/// The config of a loss: the loss itself, and what the training around it has to know.
-pub trait LossSpec {
+/// not depend on the device. A config is the loss at one length of embeddings, and says what the training around it has
+/// to know; [`LossOnEmbeddings`](super::LossOnEmbeddings) is the whole of it.
+pub trait Loss {
     /// Demands that it makes on the data.
     fn needs(&self) -> Needs;
 
-    /// The loss at one length of embeddings, ready to use; [`LossOnEmbeddings`](super::LossOnEmbeddings) is the whole of it.
-    fn init(&self) -> Box<dyn Loss>;
+    /// Computes the loss, and hands its gradient at the scores to the sides.
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64;
 
     /// The lengths that embeddings are cut to, with what the loss at each counts.
     fn cuts(&self) -> Vec<WeightedDim> {

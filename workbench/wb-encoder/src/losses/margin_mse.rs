@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     labels::Labels,
-    loss::{Loss, LossSpec, Needs},
+    loss::{Loss, Needs},
     sides::BatchSides,
 };
 
@@ -14,17 +14,7 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct MarginMseConfig {}
 
-impl LossSpec for MarginMseConfig {
-    fn needs(&self) -> Needs {
-        Needs { loss: "margin_mse", negatives: true, scores: true, ..Needs::default() }
-    }
-
-    fn init(&self) -> Box<dyn Loss> {
-        Box::new(MarginMse)
-    }
-}
-
-/// Margin-MSE, ready to use.
+/// Margin-MSE of a batch.
 ///
 /// With t the teacher's scores: mean over all hard negatives `n` of the batch, each with the anchor `a` and the positive
 /// `p` of its pair, of ((s(a, p) − s(a, n)) − (t_p − t_n))². The teacher's margins have to be within reach of the
@@ -35,10 +25,11 @@ impl LossSpec for MarginMseConfig {
 ///
 /// Hofstätter et al. 2021, arXiv 2010.02666. Equals sentence-transformers' `MarginMSELoss`, whose default similarity is
 /// the dot product.
-#[derive(Debug, Clone)]
-struct MarginMse;
+impl Loss for MarginMseConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "margin_mse", negatives: true, scores: true, ..Needs::default() }
+    }
 
-impl Loss for MarginMse {
     fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let owners = labels.owners();
         let scores = sides.own_scores(owners);

@@ -6,7 +6,9 @@ use wb_core::{EncoderRef, Error, Result};
 
 use super::{
     LossConfig,
-    loss::{Loss, LossSpec, Needs, WeightedDim},
+    labels::Labels,
+    loss::{Loss, Needs, WeightedDim},
+    sides::BatchSides,
 };
 use crate::similarities::{Similarity, SimilarityConfig};
 
@@ -31,13 +33,13 @@ pub struct MatryoshkaConfig {
     pub loss: Box<LossConfig>,
 }
 
-impl LossSpec for MatryoshkaConfig {
+impl Loss for MatryoshkaConfig {
     fn needs(&self) -> Needs {
         self.loss.needs()
     }
 
-    fn init(&self) -> Box<dyn Loss> {
-        self.loss.spec().init()
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+        self.loss.inner().forward_backward(sides, labels)
     }
 
     fn cuts(&self) -> Vec<WeightedDim> {
@@ -46,7 +48,7 @@ impl LossSpec for MatryoshkaConfig {
     }
 
     fn similarity(&self, given: SimilarityConfig) -> Box<dyn Similarity> {
-        self.loss.spec().similarity(given)
+        self.loss.inner().similarity(given)
     }
 
     fn not_by_tokens(&self) -> Option<&'static str> {

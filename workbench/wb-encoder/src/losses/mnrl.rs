@@ -9,11 +9,11 @@ use super::{
     LossConfig,
     blocked::Blocked,
     labels::Labels,
-    loss::{Loss, LossSpec, Needs},
+    loss::{Loss, Needs},
     sides::{BatchSides, Block},
     softmax::{pick_own, pick_own_jointly},
 };
-use crate::similarities::SimilarityConfig;
+use crate::{error::expect_value, similarities::SimilarityConfig};
 
 /// The scale where neither a scale nor a temperature is given: a temperature of 0.05.
 const SCALE: f64 = 20.0;
@@ -116,15 +116,105 @@ impl MnrlConfig {
     pub fn scale(&self) -> f64 {
         self.scale.or(self.temperature.map(f64::recip)).unwrap_or(SCALE)
     }
+
+    fn blocked(&self, direction: Direction, labels: &Labels) -> Blocked {
+        match block_of(direction) {
+            Some(block) => Blocked::of(block, labels, self.mask_duplicates),
+            None => Blocked::anchors_of_positives(labels, self.mask_duplicates),
+        }
+    }
+
+    /// Scores of anchors and documents whose product with the scale has α·s added where hardness says so.
+    /// What [`pick_own`] makes of them is the gradient with that addend held fast.
+    fn harder(&self, scores: &Array2<f32>, labels: &Labels) -> Array2<f32> {
+        let mut scores = scores.clone();
+        if let Some(hardness) = self.hardness {
+            let factor = (1.0 + hardness.strength() / self.scale()) as f32;
+            for ((row, column), score) in scores.indexed_iter_mut() {
+                if hardness.touches(row, column, labels.owners()[column] as usize) {
+                    *score *= factor;
+                }
+            }
+        }
+        scores
+    }
 }
 
-impl LossSpec for MnrlConfig {
+impl Direction {
+    fn name(self) -> &'static str {
+        match self {
+            Self::QueryToDoc => "query_to_doc",
+            Self::QueryToQuery => "query_to_query",
+            Self::DocToQuery => "doc_to_query",
+            Self::DocToDoc => "doc_to_doc",
+        }
+    }
+}
+
+/// Refuses a number that is not above 0.
+pub(super) fn positive(key: &str, value: Option<f64>, hint: &str) -> Result<()> {
+    let fine = value.is_none_or(|value| value.is_finite() && value > 0.0);
+    expect_value(key, value.unwrap_or_default(), fine, "a number above 0").map_err(|error| error.with_hint(hint))
+}
+
+/// Multiple Negatives Ranking Loss of a batch.
+///
+/// With z = scale·s and the candidates C_i of pair `i`: mean over pairs of −z_ii + log Σ_{c ∈ C_i} exp z_c, where z_ii is
+/// the score of anchor and own positive. Directions add candidates: `query_to_doc` the anchor against all documents,
+/// `query_to_query` against the other anchors, `doc_to_query` the positive against all anchors, and `doc_to_doc` against
+/// all documents that are not its own anchor's. Hardness α adds α·s to the logits of some negatives of `query_to_doc`,
+/// without a gradient. With the partition `per_direction` the sum is made for each direction, and the losses averaged.
+///
+/// # Shapes
+/// Scores are `[B, D]`, `[B, B]`, `[B, B]` and `[B, D]`, B pairs with D documents, any number of them hard negatives.
+///
+/// Henderson et al. 2017, "Efficient Natural Language Response Suggestion for Smart Reply"; van den Oord et al. 2018;
+/// both directions: Günther et al. 2023, arXiv 2310.19923; all four in one sum: Li et al. 2023, arXiv 2308.03281.
+/// Equals sentence-transformers' `MultipleNegativesRankingLoss`, with `partition_mode`, `hardness_mode` and
+/// `hardness_strength`. Masked duplicates are ours.
+impl Loss for MnrlConfig {
     fn needs(&self) -> Needs {
         Needs { loss: "mnrl", in_batch: true, ..Needs::default() }
     }
 
-    fn init(&self) -> Box<dyn Loss> {
-        Box::new(Mnrl { config: self.clone() })
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+        let scale = self.scale() as f32;
+        let scores = sides.scores(Block::AnchorsDocuments);
+        let pairs = labels.pairs();
+        let candidates = |direction: Direction| {
+            let mut candidates = match block_of(direction) {
+                Some(Block::AnchorsDocuments) => self.harder(&scores, labels),
+                Some(block) => sides.scores(block),
+                None => transposed(scores.slice(s![.., ..pairs])),
+            };
+            self.blocked(direction, labels).apply(&mut candidates);
+            candidates
+        };
+        // In front the one whose first columns hold the right answers.
+        let mut directions = self.directions.clone();
+        directions.sort_by_key(|direction| *direction != Direction::QueryToDoc);
+        let mut blocks: Vec<Array2<f32>> = directions.iter().map(|direction| candidates(*direction)).collect();
+        let loss = match self.partition {
+            Partition::Joint => pick_own_jointly(&mut blocks, scale),
+            Partition::PerDirection => {
+                let weight = 1.0 / blocks.len() as f32;
+                let losses: Vec<f64> = blocks.iter_mut().map(|block| pick_own(block, scale, weight)).collect();
+                losses.iter().sum::<f64>() / losses.len() as f64
+            }
+        };
+        // From positives to anchors are the same scores as from anchors to positives.
+        let back = directions.iter().position(|direction| *direction == Direction::DocToQuery);
+        if let Some(back) = back {
+            let at_back = std::mem::take(&mut blocks[back]);
+            let mut at_positives = blocks[0].slice_mut(s![.., ..pairs]);
+            at_positives += &at_back.t();
+        }
+        for (direction, at_scores) in directions.into_iter().zip(blocks) {
+            if let Some(block) = block_of(direction) {
+                sides.add_gradient(block, at_scores.view());
+            }
+        }
+        loss
     }
 
     /// Sums over tokens are multiplied by 1 and not by 20, as in sentence-transformers and PyLate.
@@ -168,93 +258,9 @@ impl LossSpec for MnrlConfig {
                 return Err(Error::value(format!("{key}.partition"), message).with_hint("`partition: joint`"));
             }
         }
-        if let Some(strength) = self.hardness.map(Hardness::strength)
-            && !(strength.is_finite() && strength > 0.0)
-        {
-            return refuse("hardness", format!("got {strength}, expected a number above 0, or no `hardness`"));
-        }
-        Ok(())
-    }
-}
-
-impl Direction {
-    fn name(self) -> &'static str {
-        match self {
-            Self::QueryToDoc => "query_to_doc",
-            Self::QueryToQuery => "query_to_query",
-            Self::DocToQuery => "doc_to_query",
-            Self::DocToDoc => "doc_to_doc",
-        }
-    }
-}
-
-/// Refuses a number that is not above 0.
-pub(super) fn positive(key: &str, value: Option<f64>, hint: &str) -> Result<()> {
-    match value {
-        Some(value) if !(value.is_finite() && value > 0.0) => {
-            Err(Error::value(key, format!("got {value}, expected a number above 0")).with_hint(hint))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Multiple Negatives Ranking Loss, ready to use.
-///
-/// With z = scale·s and the candidates C_i of pair `i`: mean over pairs of −z_ii + log Σ_{c ∈ C_i} exp z_c, where z_ii is
-/// the score of anchor and own positive. Directions add candidates: `query_to_doc` the anchor against all documents,
-/// `query_to_query` against the other anchors, `doc_to_query` the positive against all anchors, and `doc_to_doc` against
-/// all documents that are not its own anchor's. Hardness α adds α·s to the logits of some negatives of `query_to_doc`,
-/// without a gradient. With the partition `per_direction` the sum is made for each direction, and the losses averaged.
-///
-/// # Shapes
-/// Scores are `[B, D]`, `[B, B]`, `[B, B]` and `[B, D]`, B pairs with D documents, any number of them hard negatives.
-///
-/// Henderson et al. 2017, "Efficient Natural Language Response Suggestion for Smart Reply"; van den Oord et al. 2018;
-/// both directions: Günther et al. 2023, arXiv 2310.19923; all four in one sum: Li et al. 2023, arXiv 2308.03281.
-/// Equals sentence-transformers' `MultipleNegativesRankingLoss`, with `partition_mode`, `hardness_mode` and
-/// `hardness_strength`. Masked duplicates are ours.
-#[derive(Debug, Clone)]
-struct Mnrl {
-    config: MnrlConfig,
-}
-
-impl Loss for Mnrl {
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
-        let scale = self.config.scale() as f32;
-        let scores = sides.scores(Block::AnchorsDocuments);
-        let pairs = labels.pairs();
-        let candidates = |direction: Direction| {
-            let mut candidates = match block_of(direction) {
-                Some(Block::AnchorsDocuments) => self.harder(&scores, labels),
-                Some(block) => sides.scores(block),
-                None => transposed(scores.slice(s![.., ..pairs])),
-            };
-            self.blocked(direction, labels).apply(&mut candidates);
-            candidates
-        };
-        let directions = self.own_first(self.config.directions.clone());
-        let mut blocks: Vec<Array2<f32>> = directions.iter().map(|direction| candidates(*direction)).collect();
-        let loss = match self.config.partition {
-            Partition::Joint => pick_own_jointly(&mut blocks, scale),
-            Partition::PerDirection => {
-                let weight = 1.0 / blocks.len() as f32;
-                let losses: Vec<f64> = blocks.iter_mut().map(|block| pick_own(block, scale, weight)).collect();
-                losses.iter().sum::<f64>() / losses.len() as f64
-            }
-        };
-        // From positives to anchors are the same scores as from anchors to positives.
-        let back = directions.iter().position(|direction| *direction == Direction::DocToQuery);
-        if let Some(back) = back {
-            let at_back = std::mem::take(&mut blocks[back]);
-            let mut at_positives = blocks[0].slice_mut(s![.., ..pairs]);
-            at_positives += &at_back.t();
-        }
-        for (direction, at_scores) in directions.into_iter().zip(blocks) {
-            if let Some(block) = block_of(direction) {
-                sides.add_gradient(block, at_scores.view());
-            }
-        }
-        loss
+        let strength = self.hardness.map_or(1.0, Hardness::strength);
+        let fine = strength.is_finite() && strength > 0.0;
+        expect_value(format!("{key}.hardness"), strength, fine, "a number above 0, or no `hardness`")
     }
 }
 
@@ -270,38 +276,6 @@ fn block_of(direction: Direction) -> Option<Block> {
 
 fn transposed(of: ArrayView2<'_, f32>) -> Array2<f32> {
     of.t().as_standard_layout().into_owned()
-}
-
-impl Mnrl {
-    fn blocked(&self, direction: Direction, labels: &Labels) -> Blocked {
-        match block_of(direction) {
-            Some(block) => Blocked::of(block, labels, self.config.mask_duplicates),
-            None => Blocked::anchors_of_positives(labels, self.config.mask_duplicates),
-        }
-    }
-
-    /// The parts of directions with `query_to_doc` in front, whose first columns hold the right answers.
-    fn own_first<T>(&self, mut of_directions: Vec<T>) -> Vec<T> {
-        if let Some(at) = self.config.directions.iter().position(|d| *d == Direction::QueryToDoc) {
-            of_directions[..=at].rotate_right(1);
-        }
-        of_directions
-    }
-
-    /// Scores of anchors and documents whose product with the scale has α·s added where hardness says so.
-    /// What [`pick_own`] makes of them is the gradient with that addend held fast.
-    fn harder(&self, scores: &Array2<f32>, labels: &Labels) -> Array2<f32> {
-        let mut scores = scores.clone();
-        if let Some(hardness) = self.config.hardness {
-            let factor = (1.0 + hardness.strength() / self.config.scale()) as f32;
-            for ((row, column), score) in scores.indexed_iter_mut() {
-                if hardness.touches(row, column, labels.owners()[column] as usize) {
-                    *score *= factor;
-                }
-            }
-        }
-        scores
-    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub use cosent::CosentConfig;
 pub use distill_kl::DistillKlConfig;
 pub use gist::{GistConfig, Margin};
 pub use labels::{GuideEmbeddings, Labels, PairLabels};
-pub use loss::{Loss, LossSpec, Needs};
+pub use loss::{Loss, Needs};
 pub use margin_mse::MarginMseConfig;
 pub use matryoshka::MatryoshkaConfig;
 pub use mnrl::{Direction, Hardness, MnrlConfig, Partition};
@@ -43,19 +43,22 @@ use crate::similarities::SimilarityConfig;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossConfig {
-    /// Multiple Negatives Ranking Loss.
+    /// Multiple Negatives Ranking Loss: each anchor picks its own positive among all documents of the batch, hard
+    /// negatives included.
     Mnrl(MnrlConfig),
-    /// Multiple negatives ranking without the negatives that a guide takes for answers.
+    /// Multiple Negatives Ranking Loss without the candidates that a second encoder, the guide, takes for answers.
     Gist(GistConfig),
-    /// The positive closer than each hard negative.
+    /// Each positive closer than its hard negatives, by a margin. Needs hard negatives.
     Triplet(TripletConfig),
-    /// A teacher's differences of scores.
+    /// A teacher's margins between the positive and each hard negative. Needs hard negatives and scores.
     MarginMse(MarginMseConfig),
-    /// A teacher's choice among the documents of a pair.
+    /// A teacher's choice among the documents of a pair: which of them answers its anchor best. Needs hard negatives
+    /// and scores.
     DistillKl(DistillKlConfig),
-    /// Scored pairs in the right order.
+    /// Scored pairs in the order of their scores. Needs scores.
     Cosent(CosentConfig),
-    /// Scored pairs in the right order, by angles between vectors of complex numbers.
+    /// Scored pairs in the order of their scores, by the angle between vectors of complex numbers in place of
+    /// `train.similarity`. Needs scores.
     Angle(AngleConfig),
     /// Another loss on the first numbers of each embedding too.
     Matryoshka(MatryoshkaConfig),
@@ -69,7 +72,7 @@ impl Default for LossConfig {
 
 impl LossConfig {
     /// The config inside: what the loss is and what it needs.
-    pub fn spec(&self) -> &dyn LossSpec {
+    pub fn inner(&self) -> &dyn Loss {
         match self {
             Self::Mnrl(config) => config,
             Self::Gist(config) => config,
@@ -91,12 +94,12 @@ impl LossConfig {
     /// Fills in what suits a similarity where nothing was given.
     #[must_use]
     pub fn suited(&self, similarity: SimilarityConfig) -> Self {
-        self.spec().suited(similarity).unwrap_or_else(|| self.clone())
+        self.inner().suited(similarity).unwrap_or_else(|| self.clone())
     }
 
     /// Refuses a similarity that the loss cannot be computed with.
     pub fn check_similarity(&self, key: &str, similarity: SimilarityConfig) -> wb_core::Result<()> {
-        match self.spec().not_by_tokens() {
+        match self.inner().not_by_tokens() {
             Some(reason) if similarity.of_tokens().is_some() => {
                 let message = format!("{reason}, and `train.similarity` compares texts token by token");
                 Err(wb_core::Error::value(key, message).with_hint("loss: { mnrl: {} }"))
@@ -107,26 +110,26 @@ impl LossConfig {
 
     /// Demands that the loss makes on the data.
     pub fn needs(&self) -> Needs {
-        self.spec().needs()
+        self.inner().needs()
     }
 
     /// The encoder that has to embed the texts too, where the loss asks one.
     pub fn guide(&self) -> Option<&wb_core::EncoderRef> {
-        self.spec().guide()
+        self.inner().guide()
     }
 
     /// The number that scores are multiplied by before a softmax, where the loss has one.
     pub fn scale(&self) -> Option<f64> {
-        self.spec().scale()
+        self.inner().scale()
     }
 
     /// The loss with another scale; nothing where it has no such number.
     pub fn with_scale(&self, scale: f64) -> Option<Self> {
-        self.spec().with_scale(scale)
+        self.inner().with_scale(scale)
     }
 
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        self.spec().validate(&format!("{key}.{}", self.name()))
+        self.inner().validate(&format!("{key}.{}", self.name()))
     }
 }

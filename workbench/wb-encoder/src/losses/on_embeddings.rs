@@ -6,7 +6,7 @@ use wb_core::Embeddings;
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Loss, Needs, WeightedDim},
+    loss::{Needs, WeightedDim},
     sides::BatchSides,
 };
 use crate::{
@@ -30,23 +30,14 @@ pub struct LossGradients {
 pub struct LossOnEmbeddings {
     similarity: Box<dyn Similarity>,
     tokens: Option<TokenSimilarity>,
-    loss: Box<dyn Loss>,
-    needs: Needs,
-    cuts: Vec<WeightedDim>,
+    loss: LossConfig,
 }
 
 impl LossOnEmbeddings {
     /// A similarity and a loss. A loss that has a distance of its own takes that instead of the similarity.
     pub fn new(similarity: SimilarityConfig, loss: &LossConfig) -> Self {
         let loss = loss.suited(similarity);
-        let spec = loss.spec();
-        Self {
-            similarity: spec.similarity(similarity),
-            tokens: similarity.of_tokens(),
-            loss: spec.init(),
-            needs: spec.needs(),
-            cuts: spec.cuts(),
-        }
+        Self { similarity: loss.inner().similarity(similarity), tokens: similarity.of_tokens(), loss }
     }
 
     /// The similarity of two vectors.
@@ -61,7 +52,7 @@ impl LossOnEmbeddings {
 
     /// Demands that the loss makes on the data.
     pub fn needs(&self) -> Needs {
-        self.needs
+        self.loss.needs()
     }
 
     /// Loss and gradients of B anchors and D documents, D ≥ B, in the order of the labels. An error where the similarity
@@ -92,7 +83,7 @@ impl LossOnEmbeddings {
         if let Some(similarity) = self.tokens {
             let (anchors, documents) = (TokenTexts::new(anchors)?, TokenTexts::new(documents)?);
             let mut sides = BatchSides::of_tokens(similarity, anchors, documents, tracked);
-            let loss = self.loss.forward_backward(&mut sides, labels);
+            let loss = self.loss.inner().forward_backward(&mut sides, labels);
             let (at_anchors, at_documents) = sides.finish();
             return Ok(LossGradients { loss, at_anchors, at_documents });
         }
@@ -101,7 +92,7 @@ impl LossOnEmbeddings {
         for (cut, columns) in self.columns(anchors.dim()) {
             let [a, d] = [anchors, documents].map(|side| side.view().slice_move(s![.., ..columns]));
             let mut sides = BatchSides::new(self.similarity(), a, d, tracked);
-            sum.loss += cut.weight * self.loss.forward_backward(&mut sides, labels);
+            sum.loss += cut.weight * self.loss.inner().forward_backward(&mut sides, labels);
             if tracked {
                 let (at_anchors, at_documents) = sides.finish();
                 sum.at_anchors.slice_mut(s![.., ..columns]).scaled_add(cut.weight as f32, &at_anchors);
@@ -113,7 +104,7 @@ impl LossOnEmbeddings {
 
     /// The cuts, each with how many columns it leaves.
     fn columns(&self, dim: usize) -> impl Iterator<Item = (WeightedDim, usize)> {
-        self.cuts.iter().map(move |cut| (*cut, cut.dim.min(dim)))
+        self.loss.inner().cuts().into_iter().map(move |cut| (cut, cut.dim.min(dim)))
     }
 
     fn check(&self, anchors: &Embeddings, documents: &Embeddings, labels: &Labels) -> Result<()> {
@@ -122,13 +113,13 @@ impl LossOnEmbeddings {
             return Err(wb_core::Error::value("train.similarity", message).with_hint("similarity: maxsim"));
         }
         labels.check_sides(anchors, documents)?;
-        self.needs.check(labels)?;
+        self.needs().check(labels)?;
         self.check_dim(anchors.dim())
     }
 
     /// Refuses an embedding shorter than what the loss cuts it to.
     pub fn check_dim(&self, dim: usize) -> Result<()> {
-        match self.cuts.iter().find(|cut| cut.dim != usize::MAX && cut.dim > dim) {
+        match self.loss.inner().cuts().iter().find(|cut| cut.dim != usize::MAX && cut.dim > dim) {
             None => Ok(()),
             Some(cut) => {
                 let message = format!("{} is longer than the model's embeddings, which have {dim} numbers", cut.dim);

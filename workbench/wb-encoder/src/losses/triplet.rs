@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::Result;
 
 use super::{
     labels::Labels,
-    loss::{Loss, LossSpec, Needs},
+    loss::{Loss, Needs},
+    mnrl::positive,
     sides::BatchSides,
 };
 use crate::similarities::{DenseSimilarity, Distance, Similarity, SimilarityConfig};
@@ -41,38 +42,7 @@ impl Default for TripletConfig {
     }
 }
 
-impl LossSpec for TripletConfig {
-    fn needs(&self) -> Needs {
-        Needs { loss: "triplet", negatives: true, ..Needs::default() }
-    }
-
-    fn init(&self) -> Box<dyn Loss> {
-        Box::new(Triplet { margin: self.margin })
-    }
-
-    fn similarity(&self, _given: SimilarityConfig) -> Box<dyn Similarity> {
-        match self.distance {
-            TripletDistance::Cosine => Box::new(DenseSimilarity::cosine()),
-            TripletDistance::Euclidean => Box::new(Distance::Euclidean),
-            TripletDistance::Manhattan => Box::new(Distance::Manhattan),
-        }
-    }
-
-    fn not_by_tokens(&self) -> Option<&'static str> {
-        Some("`triplet` has a distance of its own between two vectors")
-    }
-
-    fn validate(&self, key: &str) -> Result<()> {
-        if !(self.margin.is_finite() && self.margin > 0.0) {
-            let message = format!("got {}, expected a number above 0", self.margin);
-            return Err(Error::value(format!("{key}.margin"), message)
-                .with_hint("0.2 suits the cosine, 5 the euclidean distance of embeddings that are not normalized"));
-        }
-        Ok(())
-    }
-}
-
-/// Triplet loss, ready to use.
+/// Triplet loss of a batch.
 ///
 /// With d = −s (and 1 − s for the cosine): mean over all hard negatives `n` of the batch, each with the anchor `a` and
 /// the positive `p` of its pair, of max(0, d(a, p) − d(a, n) + margin). A pair with more negatives counts more.
@@ -82,12 +52,11 @@ impl LossSpec for TripletConfig {
 ///
 /// Hermans et al. 2017, arXiv 1703.07737. Equals sentence-transformers' `TripletLoss` on the triplets that pairs of
 /// several negatives unfold into; its defaults are the euclidean distance and a margin of 5.
-#[derive(Debug, Clone)]
-struct Triplet {
-    margin: f64,
-}
+impl Loss for TripletConfig {
+    fn needs(&self) -> Needs {
+        Needs { loss: "triplet", negatives: true, ..Needs::default() }
+    }
 
-impl Loss for Triplet {
     fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
         let owners = labels.owners();
         let scores = sides.own_scores(owners);
@@ -105,5 +74,22 @@ impl Loss for Triplet {
         }
         sides.add_own_gradient(owners, &at_scores);
         sum / count
+    }
+
+    fn similarity(&self, _given: SimilarityConfig) -> Box<dyn Similarity> {
+        match self.distance {
+            TripletDistance::Cosine => Box::new(DenseSimilarity::cosine()),
+            TripletDistance::Euclidean => Box::new(Distance::Euclidean),
+            TripletDistance::Manhattan => Box::new(Distance::Manhattan),
+        }
+    }
+
+    fn not_by_tokens(&self) -> Option<&'static str> {
+        Some("`triplet` has a distance of its own between two vectors")
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
+        let hint = "0.2 suits the cosine, 5 the euclidean distance of embeddings that are not normalized";
+        positive(&format!("{key}.margin"), Some(self.margin), hint)
     }
 }

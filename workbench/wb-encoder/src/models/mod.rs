@@ -11,6 +11,8 @@ pub(crate) mod t5;
 pub mod t5_config;
 pub mod weight_list;
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 pub use bert_config::{Activation, BertConfig};
@@ -18,7 +20,7 @@ pub use static_config::StaticConfig;
 pub use t5_config::T5Config;
 pub use weight_list::{WeightInit, WeightSpec, fresh_weight};
 
-use crate::{parameters::Parameters, pooling::Pooling};
+use crate::{error::expect_value, parameters::Parameters, pooling::Pooling};
 
 /// The kind of backbone, with its sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,12 +79,10 @@ impl Architecture {
 
     /// Refuses sizes that cannot be.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        let positive = |name: &str, value: usize| {
-            if value == 0 {
-                return Err(wb_core::Error::value(format!("{key}.{name}"), "got 0, expected at least 1"));
-            }
-            Ok(())
+        let expect = |name: &str, value: &dyn Display, fine: bool, expected: &str| {
+            expect_value(format!("{key}.{name}"), value, fine, expected)
         };
+        let positive = |name: &str, value: usize| expect(name, &value, value > 0, "at least 1");
         match self {
             Self::T5(c) => c.validate(key),
             Self::StaticEmbedding(c) => {
@@ -96,37 +96,18 @@ impl Architecture {
                 positive("num_attention_heads", c.num_attention_heads)?;
                 positive("intermediate_size", c.intermediate_size)?;
                 positive("type_vocab_size", c.type_vocab_size)?;
-                if c.hidden_size % c.num_attention_heads != 0 {
-                    return Err(wb_core::Error::value(
-                        format!("{key}.num_attention_heads"),
-                        format!("got {}, expected a divisor of hidden_size {}", c.num_attention_heads, c.hidden_size),
-                    ));
-                }
-                if c.max_position_embeddings <= c.first_position {
-                    return Err(wb_core::Error::value(
-                        format!("{key}.max_position_embeddings"),
-                        format!(
-                            "got {}, expected more than the first position {}",
-                            c.max_position_embeddings, c.first_position
-                        ),
-                    ));
-                }
+                let (heads, positions) = (c.num_attention_heads, c.max_position_embeddings);
+                let expected = format!("a divisor of hidden_size {}", c.hidden_size);
+                expect("num_attention_heads", &heads, c.hidden_size.is_multiple_of(heads), &expected)?;
+                let expected = format!("more than the first position {}", c.first_position);
+                expect("max_position_embeddings", &positions, positions > c.first_position, &expected)?;
                 for (name, value) in [("hidden_dropout", c.hidden_dropout), ("attention_dropout", c.attention_dropout)]
                 {
-                    if !(0.0..1.0).contains(&value) {
-                        return Err(wb_core::Error::value(
-                            format!("{key}.{name}"),
-                            format!("got {value}, expected at least 0 and less than 1"),
-                        ));
-                    }
+                    expect(name, &value, (0.0..1.0).contains(&value), "at least 0 and less than 1")?;
                 }
-                if !(c.layer_norm_eps > 0.0 && c.layer_norm_eps.is_finite()) {
-                    return Err(wb_core::Error::value(
-                        format!("{key}.layer_norm_eps"),
-                        format!("got {}, expected a small positive number", c.layer_norm_eps),
-                    ));
-                }
-                Ok(())
+                let epsilon = c.layer_norm_eps;
+                let is_fine = epsilon > 0.0 && epsilon.is_finite();
+                expect("layer_norm_eps", &epsilon, is_fine, "a small positive number")
             }
         }
     }

@@ -1,6 +1,10 @@
 //! Sizes of a T5 v1.1 encoder, as in the hub's `config.json`, and its buckets of distances.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, expect_value};
 
 /// The encoder of a T5 v1.1 (Raffel et al. 2020, arXiv 1910.10683; gated GELU of Shazeer 2020, arXiv 2002.05202).
 /// Weights are named as in `model.safetensors`; no linear layer has a bias:
@@ -67,8 +71,10 @@ impl T5Config {
     }
 
     /// Refuses sizes that cannot be.
-    pub fn validate(&self, key: &str) -> wb_core::Result<()> {
-        let refuse = |name: &str, message: String| Err(wb_core::Error::value(format!("{key}.{name}"), message));
+    pub fn validate(&self, key: &str) -> Result<()> {
+        let expect = |name: &str, value: &dyn Display, fine: bool, expected: &str| {
+            expect_value(format!("{key}.{name}"), value, fine, expected)
+        };
         let sizes = [
             ("vocab_size", self.vocab_size),
             ("d_model", self.d_model),
@@ -77,28 +83,16 @@ impl T5Config {
             ("num_layers", self.num_layers),
             ("num_heads", self.num_heads),
         ];
-        if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
-            return refuse(name, "got 0, expected at least 1".into());
-        }
-        let buckets = self.relative_attention_num_buckets;
-        if buckets == 0 || !buckets.is_multiple_of(4) {
-            let message = format!("got {buckets}, expected a multiple of 4");
-            return refuse("relative_attention_num_buckets", message);
-        }
-        let most = self.relative_attention_max_distance;
-        if most <= buckets / 4 {
-            let message = format!("got {most}, expected more than a quarter of the {buckets} buckets");
-            return refuse("relative_attention_max_distance", message);
-        }
-        if !(0.0..1.0).contains(&self.dropout_rate) {
-            let message = format!("got {}, expected at least 0 and less than 1", self.dropout_rate);
-            return refuse("dropout_rate", message);
-        }
-        if !(self.layer_norm_epsilon > 0.0 && self.layer_norm_epsilon.is_finite()) {
-            let message = format!("got {}, expected a small positive number", self.layer_norm_epsilon);
-            return refuse("layer_norm_epsilon", message);
-        }
-        Ok(())
+        sizes.into_iter().try_for_each(|(name, size)| expect(name, &size, size > 0, "at least 1"))?;
+        let (buckets, most) = (self.relative_attention_num_buckets, self.relative_attention_max_distance);
+        let is_fine = buckets > 0 && buckets.is_multiple_of(4);
+        expect("relative_attention_num_buckets", &buckets, is_fine, "a multiple of 4")?;
+        let expected = format!("more than a quarter of the {buckets} buckets");
+        expect("relative_attention_max_distance", &most, most > buckets / 4, &expected)?;
+        let (dropout, epsilon) = (self.dropout_rate, self.layer_norm_epsilon);
+        expect("dropout_rate", &dropout, (0.0..1.0).contains(&dropout), "at least 0 and less than 1")?;
+        let is_fine = epsilon > 0.0 && epsilon.is_finite();
+        expect("layer_norm_epsilon", &epsilon, is_fine, "a small positive number")
     }
 }
 

@@ -10,9 +10,12 @@ use super::{
     maxima::{all_maxima, maxima_of, retrieved_maxima},
     rows,
 };
-use crate::kernels::{
-    Mat,
-    vector::{add_scaled, vectorized},
+use crate::{
+    error::expect_value,
+    kernels::{
+        Mat,
+        vector::{add_scaled, vectorized},
+    },
 };
 
 /// XTR's similarity in training.
@@ -50,10 +53,7 @@ impl Default for XtrConfig {
 impl XtrConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
-        if self.top_k == 0 {
-            return Err(Error::value(format!("{key}.top_k"), "got 0, expected at least 1"));
-        }
-        Ok(())
+        expect_value(format!("{key}.top_k"), self.top_k, self.top_k > 0, "at least 1")
     }
 }
 

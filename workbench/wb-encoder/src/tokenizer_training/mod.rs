@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, expect_value},
     tokenizer::Tokenizer,
     word_splitter::WordSplitter,
 };
@@ -59,15 +59,9 @@ impl TokenizerConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> wb_core::Result<()> {
         let least = SPECIAL.len() + 256;
-        if self.vocab_size < least {
-            let message =
-                format!("got {}, expected at least {least}: the special tokens and the bytes", self.vocab_size);
-            return Err(Error::value(format!("{key}.vocab_size"), message));
-        }
-        if self.sample_bytes == 0 {
-            return Err(Error::value(format!("{key}.sample_bytes"), "got 0, expected at least 1"));
-        }
-        Ok(())
+        let expected = format!("at least {least}: the special tokens and the bytes");
+        expect_value(format!("{key}.vocab_size"), self.vocab_size, self.vocab_size >= least, &expected)?;
+        expect_value(format!("{key}.sample_bytes"), self.sample_bytes, self.sample_bytes > 0, "at least 1")
     }
 
     /// Learns a tokenizer. `name` stands for its file in messages.

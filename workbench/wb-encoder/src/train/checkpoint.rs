@@ -18,6 +18,9 @@ const OPTIMIZER: &str = "optimizer.safetensors";
 const AVERAGE: &str = "average.safetensors";
 const STATE: &str = "state.json";
 const MANIFEST: &str = "MANIFEST.json";
+/// Endings of the moments' names.
+const FIRST: &str = ".first";
+const SECOND: &str = ".second";
 
 /// Checkpoints that are kept beside the best one.
 const NEWEST: usize = 2;
@@ -95,13 +98,15 @@ impl Checkpoints {
         let (made_with, config) = (self.made_with.clone(), self.config.clone());
         let state = CheckpointState { step, best, negatives: kept.negatives.cloned(), made_with, config };
         let path = self.path(step);
+        let [first, second] = [(&kept.optimizer.first, FIRST), (&kept.optimizer.second, SECOND)]
+            .map(|(moment, ending)| tensors::values(kept.parameters, moment, ending));
         let mut files = vec![
-            (WEIGHTS, tensors::weights_to_bytes(kept.parameters)?),
-            (OPTIMIZER, tensors::moments_to_bytes(kept.parameters, kept.optimizer)?),
+            (WEIGHTS, tensors::to_bytes(tensors::weights(kept.parameters))?),
+            (OPTIMIZER, tensors::to_bytes(first.chain(second))?),
             (STATE, json(&state)?),
         ];
         if let Some(average) = kept.average {
-            files.push((AVERAGE, tensors::values_to_bytes(kept.parameters, &average.values)?));
+            files.push((AVERAGE, tensors::to_bytes(tensors::values(kept.parameters, &average.values, ""))?));
         }
         // One may be there: found damaged, and its step done again; or written before its step was validated.
         atomic::replace_folder_with(&path, |inside| -> Result<()> {
@@ -136,30 +141,28 @@ impl Checkpoints {
         Ok((None, damaged))
     }
 
-    /// Puts a checkpoint's weights in place.
-    pub fn load_weights(&self, step: u64, parameters: &mut Parameters) -> Result<()> {
-        let path = self.path(step).join(WEIGHTS);
-        tensors::weights_from_bytes(&self.verified(step, WEIGHTS)?, &path, parameters)
+    /// Puts a checkpoint's weights in place, or their average.
+    pub fn load_weights(&self, step: u64, average: bool, parameters: &mut Parameters) -> Result<()> {
+        let file = if average { AVERAGE } else { WEIGHTS };
+        tensors::weights_from_bytes(&self.verified(step, file)?, &self.path(step).join(file), parameters)
     }
 
-    /// Puts the average of a checkpoint's weights in the place of the weights.
-    pub fn load_average(&self, step: u64, parameters: &mut Parameters) -> Result<()> {
-        let path = self.path(step).join(AVERAGE);
-        tensors::weights_from_bytes(&self.verified(step, AVERAGE)?, &path, parameters)
-    }
-
-    /// Puts a checkpoint's average in place, for training to go on.
-    pub fn load_average_into(&self, step: u64, parameters: &Parameters, average: &mut Ema) -> Result<()> {
-        let path = self.path(step).join(AVERAGE);
-        tensors::values_from_bytes(&self.verified(step, AVERAGE)?, &path, parameters, &mut average.values)
-    }
-
-    /// Puts a checkpoint's moments in place.
-    pub fn load_optimizer(&self, step: u64, parameters: &Parameters, optimizer: &mut AdamW) -> Result<()> {
-        let path = self.path(step).join(OPTIMIZER);
-        tensors::moments_from_bytes(&self.verified(step, OPTIMIZER)?, &path, parameters, optimizer)?;
+    /// Puts a checkpoint's moments and its average in place, for training to go on.
+    pub fn load_optimizer(
+        &self,
+        step: u64,
+        parameters: &Parameters,
+        optimizer: &mut AdamW,
+        average: Option<&mut Ema>,
+    ) -> Result<()> {
+        let read = |file: &str, into: &mut [(&mut Vec<Vec<f32>>, &str)]| -> Result<()> {
+            let (bytes, path) = (self.verified(step, file)?, self.path(step).join(file));
+            into.iter_mut()
+                .try_for_each(|(values, ending)| tensors::values_from_bytes(&bytes, &path, parameters, values, ending))
+        };
+        read(OPTIMIZER, &mut [(&mut optimizer.first, FIRST), (&mut optimizer.second, SECOND)])?;
         optimizer.steps = step;
-        Ok(())
+        average.map_or(Ok(()), |average| read(AVERAGE, &mut [(&mut average.values, "")]))
     }
 
     /// Writes which checkpoint is the best.

@@ -1,8 +1,10 @@
 //! The `train:` section: what is lowered, in which batches, for how long, and what is kept.
 
+use std::fmt::Display;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result};
+use wb_core::Result;
 
 use super::{
     curriculum::{self, StageConfig},
@@ -14,7 +16,7 @@ use super::{
     schedule::ScheduleConfig,
     views::PromptsConfig,
 };
-use crate::{losses::LossConfig, similarities::SimilarityConfig};
+use crate::{error::expect_value, losses::LossConfig, similarities::SimilarityConfig};
 
 /// Training of an encoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -157,13 +159,6 @@ pub enum BatchFrom {
     AllDatasets,
 }
 
-impl BatchFrom {
-    /// True where batches hold pairs of several data sets.
-    pub fn is_mixed(self) -> bool {
-        self == Self::AllDatasets
-    }
-}
-
 /// Validation while training; also before the first step and after the last. A checkpoint is written at each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -200,13 +195,12 @@ impl Every {
     /// Refuses values that make no sense.
     pub fn validate(self, key: &str) -> Result<()> {
         match self {
-            Self::Share(share) if !(share > 0.0 && share <= 1.0) => {
-                let message = format!("got {share}, expected a share of all steps above 0 and at most 1");
-                Err(Error::value(format!("{key}.share"), message)
-                    .with_hint("for a number of steps: every: {steps: 100}"))
+            Self::Share(share) => {
+                let (fine, expected) = (share > 0.0 && share <= 1.0, "a share of all steps above 0 and at most 1");
+                expect_value(format!("{key}.share"), share, fine, expected)
+                    .map_err(|error| error.with_hint("for a number of steps: every: {steps: 100}"))
             }
-            Self::Steps(0) => Err(Error::value(format!("{key}.steps"), "got 0, expected at least 1")),
-            Self::Share(_) | Self::Steps(_) => Ok(()),
+            Self::Steps(steps) => expect_value(format!("{key}.steps"), steps, steps > 0, "at least 1"),
         }
     }
 
@@ -245,52 +239,39 @@ impl TrainConfig {
 
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
+        let expect = |field: &str, value: &dyn Display, fine: bool, expected: &str| {
+            expect_value(format!("{key}.{field}"), value, fine, expected)
+        };
+        let at_least_one = |field: &str, value: usize| expect(field, &value, value > 0, "at least 1");
+        let below_one =
+            |field: &str, value: f64| expect(field, &value, (0.0..1.0).contains(&value), "at least 0 and less than 1");
         self.similarity.validate(&format!("{key}.similarity"))?;
         self.loss.validate(&format!("{key}.loss"))?;
         self.loss.check_similarity(&format!("{key}.loss"), self.similarity)?;
-        at_least_one(&format!("{key}.batch.pairs"), self.batch.pairs)?;
-        if self.batch.pairs == 1 && curriculum::fewest_negatives(self) == 0 {
-            return Err(Error::value(
-                format!("{key}.batch.pairs"),
-                "got 1, expected at least 2: the other pairs of a batch are the negatives",
-            ));
-        }
-        at_least_one(&format!("{key}.batch.accumulate"), self.batch.accumulate)?;
-        if !(0.0..1.0).contains(&self.token_dropout) {
-            let message = format!("got {}, expected at least 0 and less than 1", self.token_dropout);
-            return Err(Error::value(format!("{key}.token_dropout"), message));
-        }
-        if !(0.0..=1.0).contains(&self.interpolate) {
-            let message = format!("got {}, expected 0 to 1", self.interpolate);
-            return Err(Error::value(format!("{key}.interpolate"), message)
-                .with_hint("0.5 is half of the way from before training to after it; 1 keeps all of the training"));
-        }
-        if !(0.0..1.0).contains(&self.ema) {
-            let message = format!("got {}, expected at least 0 and less than 1", self.ema);
-            return Err(Error::value(format!("{key}.ema"), message).with_hint("0.99 to 0.9999, or 0 for off"));
-        }
+        at_least_one("batch.pairs", self.batch.pairs)?;
+        let others = self.batch.pairs > 1 || curriculum::fewest_negatives(self) > 0;
+        let expected = "at least 2: the other pairs of a batch are the negatives";
+        expect("batch.pairs", &self.batch.pairs, others, expected)?;
+        at_least_one("batch.accumulate", self.batch.accumulate)?;
+        below_one("token_dropout", self.token_dropout)?;
+        let hint = "0.5 is half of the way from before training to after it; 1 keeps all of the training";
+        expect("interpolate", &self.interpolate, (0.0..=1.0).contains(&self.interpolate), "0 to 1")
+            .map_err(|error| error.with_hint(hint))?;
+        below_one("ema", self.ema).map_err(|error| error.with_hint("0.99 to 0.9999, or 0 for off"))?;
         self.mix.validate(&format!("{key}.mix"))?;
         curriculum::validate(self, &format!("{key}.curriculum"))?;
         self.objectives.validate(&format!("{key}.objectives"))?;
         self.optimizer.validate(&format!("{key}.optimizer"))?;
         self.schedule.validate(&format!("{key}.schedule"))?;
-        if self.epochs == 0 {
-            return Err(Error::value(format!("{key}.epochs"), "got 0, expected at least 1"));
-        }
-        if !(self.clip_norm.is_finite() && self.clip_norm >= 0.0) {
-            let message = format!("got {}, expected a number above 0, or 0 for no clipping", self.clip_norm);
-            return Err(Error::value(format!("{key}.clip_norm"), message));
-        }
-        at_least_one(&format!("{key}.validate.pairs"), self.validate.pairs)?;
+        expect("epochs", &self.epochs, self.epochs > 0, "at least 1")?;
+        let clips = self.clip_norm.is_finite() && self.clip_norm >= 0.0;
+        expect("clip_norm", &self.clip_norm, clips, "a number above 0, or 0 for no clipping")?;
+        at_least_one("validate.pairs", self.validate.pairs)?;
         if let Some(refresh) = &self.refresh {
             refresh.validate(&format!("{key}.refresh"))?;
         }
         self.validate.every.validate(&format!("{key}.validate.every"))
     }
-}
-
-fn at_least_one(key: &str, value: usize) -> Result<()> {
-    if value == 0 { Err(Error::value(key, "got 0, expected at least 1")) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
 use super::{config::TrainConfig, mix::check_name};
-use crate::{folder::MaxTokens, losses::LossConfig};
+use crate::{error::expect_value, folder::MaxTokens, losses::LossConfig};
 
 /// One stage. What is left out is as in the rest of `train:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -145,30 +145,25 @@ impl StageConfig {
         if self.name.trim().is_empty() {
             return Err(Error::value(format!("{key}.name"), "is empty, expected a name for journals and reports"));
         }
-        for (field, value) in [("temperature", self.temperature), ("scale", self.scale)] {
-            if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
-                return Err(Error::value(format!("{key}.{field}"), format!("got {value}, expected a number above 0")));
-            }
-        }
+        let above_zero = |field: &str, value: f64| {
+            expect_value(format!("{key}.{field}"), value, value.is_finite() && value > 0.0, "a number above 0")
+        };
+        self.temperature.map_or(Ok(()), |temperature| above_zero("temperature", temperature))?;
+        self.scale.map_or(Ok(()), |scale| above_zero("scale", scale))?;
         if self.temperature.is_some() && self.scale.is_some() {
             let message = "stands beside `scale`, expected one of them: scale is 1 / temperature";
             return Err(Error::value(format!("{key}.temperature"), message));
         }
         self.loss(key, &config.loss)?.validate(&format!("{key}.loss"))?;
-        if !(self.learning_rate_factor.is_finite() && self.learning_rate_factor > 0.0) {
-            let message = format!("got {}, expected a number above 0", self.learning_rate_factor);
-            return Err(Error::value(format!("{key}.learning_rate_factor"), message));
-        }
+        above_zero("learning_rate_factor", self.learning_rate_factor)?;
         match self.until {
-            Some(Until::Share(share)) if !(share > 0.0 && share <= 1.0) => {
-                let message = format!("got {share}, expected a share of all steps above 0 and at most 1");
-                Err(Error::value(format!("{key}.until.share"), message))
+            Some(Until::Share(share)) => {
+                let (fine, expected) = (share > 0.0 && share <= 1.0, "a share of all steps above 0 and at most 1");
+                expect_value(format!("{key}.until.share"), share, fine, expected)
             }
-            Some(Until::Epochs(epochs)) if !(epochs.is_finite() && epochs > 0.0) => {
-                Err(Error::value(format!("{key}.until.epochs"), format!("got {epochs}, expected a number above 0")))
-            }
-            Some(Until::Steps(0)) => Err(Error::value(format!("{key}.until.steps"), "got 0, expected at least 1")),
-            _ => Ok(()),
+            Some(Until::Epochs(epochs)) => above_zero("until.epochs", epochs),
+            Some(Until::Steps(steps)) => expect_value(format!("{key}.until.steps"), steps, steps > 0, "at least 1"),
+            None => Ok(()),
         }
     }
 }

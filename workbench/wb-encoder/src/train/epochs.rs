@@ -2,7 +2,12 @@
 
 use wb_core::{Error, Result, Seed};
 
-use super::{config::TrainConfig, mix::DatasetShare, sampler::PairTexts, table::PairTable};
+use super::{
+    config::{BatchFrom, TrainConfig},
+    mix::DatasetShare,
+    sampler::PairTexts,
+    table::PairTable,
+};
 
 /// Makes batches, one epoch at a time. Nothing depends on what was asked for before but for how far data sets have been
 /// gone through, so the same calls give the same batches.
@@ -39,7 +44,7 @@ impl<'a> Epochs<'a> {
         (0..table.len() as u32).for_each(|pair| members[table.dataset(pair)].push(pair));
         Self {
             table,
-            texts: table.pair_texts(),
+            texts: (0..table.len() as u32).map(|pair| [table.anchor(pair), table.documents(pair)[0]]).collect(),
             config,
             seed,
             members,
@@ -85,10 +90,12 @@ impl<'a> Epochs<'a> {
 
     fn begin(&mut self) -> Result<()> {
         self.done = self.position();
-        let batches = if self.config.batch.from.is_mixed() { self.mixed()? } else { self.apart()? };
+        let batches = match self.config.batch.from {
+            BatchFrom::OneDataset => self.apart()?,
+            BatchFrom::AllDatasets => self.mixed()?,
+        };
         if batches.is_empty() {
-            let names: Vec<usize> = self.sets.clone();
-            return Err(self.no_batch(&names));
+            return Err(self.no_batch(&self.sets));
         }
         self.epoch += 1;
         self.left_out.push(self.count_left_out(&batches));

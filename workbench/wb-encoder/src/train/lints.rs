@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wb_core::{Pair, fingerprint::text_key};
+use wb_core::{Pair, Result, fingerprint::text_key};
 
 use super::{config::TrainConfig, sampler::SamplerConfig, table::PairStream};
 use crate::{
@@ -35,14 +35,7 @@ pub struct DataFacts {
 
 impl DataFacts {
     /// Facts of training pairs, of which so many hard negatives each are used.
-    pub fn of(pairs: &[Pair], negatives: usize) -> Self {
-        let mut gathered = Gathered::default();
-        pairs.iter().for_each(|pair| gathered.add(pair, negatives));
-        gathered.finish()
-    }
-
-    /// Facts of pairs that need not fit into memory.
-    pub fn of_stream(pairs: &dyn PairStream, negatives: usize) -> wb_core::Result<Self> {
+    pub fn of(pairs: &dyn PairStream, negatives: usize) -> Result<Self> {
         let mut gathered = Gathered::default();
         pairs.each(&mut |pair| {
             gathered.add(&pair, negatives);
@@ -55,18 +48,6 @@ impl DataFacts {
     #[must_use]
     pub fn with_mined(self, per_pair: usize) -> Self {
         Self { with_negatives: self.pairs, most_negatives: per_pair, ..self }
-    }
-
-    /// Adds the number of steps.
-    #[must_use]
-    pub fn with_steps(self, steps: u64) -> Self {
-        Self { steps: Some(steps), ..self }
-    }
-
-    /// Adds the length of the model's embeddings.
-    #[must_use]
-    pub fn with_dim(self, dim: usize) -> Self {
-        Self { dim: Some(dim), ..self }
     }
 }
 
@@ -293,7 +274,13 @@ fn dims(config: &TrainConfig, facts: &DataFacts, lints: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use wb_core::PairSet;
+
     use super::*;
+
+    fn facts(pairs: &[Pair], negatives: usize) -> DataFacts {
+        DataFacts::of(&PairSet::new(pairs.to_vec()).unwrap(), negatives).unwrap()
+    }
 
     fn pair(id: usize, anchor: &str, positive: &str, negatives: usize, scores: &[f32]) -> Pair {
         let negatives = vec!["n".to_owned(); negatives];
@@ -328,8 +315,8 @@ mod tests {
             dim: None,
             steps: None,
         };
-        assert_eq!(DataFacts::of(&pairs, 15), expected);
-        let fewer = DataFacts::of(&pairs, 0);
+        assert_eq!(facts(&pairs, 15), expected);
+        let fewer = facts(&pairs, 0);
         assert_eq!((fewer.with_scores, fewer.widest_margin), (3, 0.0));
     }
 
@@ -351,7 +338,7 @@ mod tests {
 
     #[test]
     fn warm_up_that_does_not_end() {
-        let facts = DataFacts::of(&[], 15).with_steps(4000);
+        let facts = DataFacts { steps: Some(4000), ..facts(&[], 15) };
         let of = |schedule: &str, most: u64, facts: Option<&DataFacts>| {
             let schedule = serde_json::from_str(schedule).unwrap();
             found(r#"{"mnrl": {}}"#, |c| (c.schedule, c.max_steps) = (schedule, most), facts).join("; ")
@@ -365,14 +352,14 @@ mod tests {
         assert!(of(r#"{"constant": {"warmup": 1.0}}"#, 0, Some(&facts)).contains("to 100 %"));
         // How many steps there will be is not known, or they are enough.
         assert_eq!(of(steps, 0, None), "");
-        assert_eq!(of(steps, 0, Some(&facts.clone().with_steps(5001))), "");
+        assert_eq!(of(steps, 0, Some(&DataFacts { steps: Some(5001), ..facts.clone() })), "");
         assert_eq!(of(r#"{"cosine": {}}"#, 1, None), "");
     }
 
     #[test]
     fn negatives_and_scores_that_the_data_lacks() {
         let pairs = [pair(0, "a", "p", 2, &[1.0, 0.5, 0.1]), pair(1, "b", "q", 0, &[])];
-        let (some, none) = (DataFacts::of(&pairs, 15), DataFacts::of(&[pair(0, "a", "p", 0, &[])], 15));
+        let (some, none) = (facts(&pairs, 15), facts(&[pair(0, "a", "p", 0, &[])], 15));
         let one = |loss, negatives, facts| {
             let mut told = found(loss, |c| c.negatives = negatives, Some(facts));
             assert!(told.len() < 2, "{told:?}");
@@ -394,7 +381,7 @@ mod tests {
     #[test]
     fn scores_that_a_loss_cannot_follow() {
         let pairs = |score: f32| [pair(0, "a", "p", 1, &[score, 0.0]), pair(1, "b", "q", 1, &[score, 0.0])];
-        let facts = |score| DataFacts::of(&pairs(score), 15);
+        let facts = |score| facts(&pairs(score), 15);
         let told = found(r#"{"margin_mse": {}}"#, |_| {}, Some(&facts(9.5)));
         assert!(told[0].starts_with("train.similarity: cosines differ by 2 at most, and the scores"), "{told:?}");
         assert!(found(r#"{"margin_mse": {}}"#, |_| {}, Some(&facts(0.5))).is_empty());
@@ -409,7 +396,7 @@ mod tests {
     #[test]
     fn duplicates_in_a_batch_and_values_that_do_not_fit_together() {
         let pairs: Vec<Pair> = (0..100).map(|i| pair(i, &format!("a{}", i % 50), &format!("p{i}"), 0, &[])).collect();
-        let facts = DataFacts::of(&pairs, 15).with_dim(384);
+        let facts = DataFacts { dim: Some(384), ..facts(&pairs, 15) };
         let unmasked = r#"{"mnrl": {"mask_duplicates": false}}"#;
         let shuffle = |c: &mut TrainConfig| (c.batch.sampler, c.batch.pairs) = (SamplerConfig::Shuffle, 20);
         let told = found(unmasked, shuffle, Some(&facts));

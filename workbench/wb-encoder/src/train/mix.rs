@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result, Seed, suggest};
 
+use crate::error::expect_value;
+
 /// Share of each data set in an epoch.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -13,14 +15,16 @@ pub enum MixConfig {
     /// Everything once, in an order drawn anew for each epoch; sentence-transformers' `proportional`.
     #[default]
     Proportional,
-    /// The data sets in turn, as often as the smallest can; sentence-transformers' `round_robin`,
-    /// but that the larger ones go on in the next epoch where they stopped, and do not start anew.
+    /// One of each data set in turn, as often as the smallest can; sentence-transformers' `round_robin`, but that the
+    /// larger ones go on in the next epoch where they stopped, and do not start anew.
     RoundRobin,
-    /// Shares in proportion to n^(1/T) for n pairs and this T (Raffel et al. 2020, "Exploring the Limits of Transfer
-    /// Learning", 3.5.2): 1 is by size, more gives small data sets more, and in the end all the same. An epoch is as
-    /// long as with `proportional`: small data sets come again in it, large ones go on in the next.
+    /// Shares in proportion to n^(1/T) for data sets of n pairs, as in `{ temperature: 2 }`: `1` is by size, `2` by the
+    /// square roots, large numbers the same of each. This is the temperature of T5 (Raffel et al. 2020, "Exploring the
+    /// Limits of Transfer Learning", 3.5.2); papers that write n^α have α = 1/T. An epoch is as long as with
+    /// `proportional`: small data sets come again in it, large ones go on in the next.
     Temperature(f64),
-    /// Shares in proportion to these weights, by name; an epoch is as long as with `proportional`.
+    /// Shares in proportion to these weights, as in `{ weights: { csn: 3, conala: 1 } }`. Every data set at hand needs
+    /// one; `0` leaves it out. An epoch is as long as with `proportional`.
     Weights(BTreeMap<String, f64>),
 }
 
@@ -39,24 +43,22 @@ impl MixConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         match self {
-            Self::Temperature(t) if !(t.is_finite() && *t > 0.0) => {
-                let message = format!("got {t}, expected a number above 0");
-                Err(Error::value(format!("{key}.temperature"), message)
-                    .with_hint("1 is by size; 2 takes the square roots of the sizes"))
+            Self::Temperature(t) => {
+                let fine = t.is_finite() && *t > 0.0;
+                expect_value(format!("{key}.temperature"), t, fine, "a number above 0")
+                    .map_err(|error| error.with_hint("1 is by size; 2 takes the square roots of the sizes"))
             }
             Self::Weights(weights) => {
                 for (name, weight) in weights {
-                    if !(weight.is_finite() && *weight >= 0.0) {
-                        let message = format!("got {weight}, expected 0 or more");
-                        return Err(Error::value(format!("{key}.weights.{name}"), message));
-                    }
+                    let fine = weight.is_finite() && *weight >= 0.0;
+                    expect_value(format!("{key}.weights.{name}"), weight, fine, "0 or more")?;
                 }
                 if weights.values().sum::<f64>() == 0.0 {
                     return Err(Error::value(format!("{key}.weights"), "nothing has a weight above 0"));
                 }
                 Ok(())
             }
-            _ => Ok(()),
+            Self::Proportional | Self::RoundRobin => Ok(()),
         }
     }
 

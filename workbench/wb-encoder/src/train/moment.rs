@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ndarray::Array2;
 use rayon::prelude::*;
 use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 
@@ -12,10 +11,9 @@ use super::{
 };
 use crate::{
     backbone::Backbone,
-    batch::TokenBatch,
-    bi_encoder::by_length,
-    error::Result,
-    late_interaction::{LateInteraction, TokenVectors},
+    error::{Error, Result},
+    late_interaction::LateInteraction,
+    text_vectors::TextVectors,
 };
 
 /// Texts that are tokenized and encoded together.
@@ -39,56 +37,6 @@ impl Moment<'_> {
     fn tokens(&self, texts: &[&str], side: Side) -> Result<Vec<Vec<u32>>> {
         let prompt = self.prompts.of_column(side);
         texts.par_iter().map(|text| (self.tokenize)(TokenizeRequest { text, side, prompt, max_tokens: None })).collect()
-    }
-
-    fn embed_texts(
-        &self,
-        texts: &[&str],
-        side: Side,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Embeddings, EncodeError> {
-        let mut all = Array2::zeros((texts.len(), self.dim()));
-        let mut done = 0;
-        progress(Progress::new("encoding for new hard negatives", 0, texts.len()));
-        for (number, window) in texts.chunks(WINDOW).enumerate() {
-            let ids = self.tokens(window, side)?;
-            for group in by_length(&ids) {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err("stopped".into());
-                }
-                let rows = self.backbone.embed(&TokenBatch::new(group.iter().map(|at| ids[*at].as_slice())))?;
-                for (row, at) in rows.rows().into_iter().zip(&group) {
-                    all.row_mut(number * WINDOW + at).assign(&row);
-                }
-                done += group.len();
-                progress(Progress::new("encoding for new hard negatives", done, texts.len()));
-            }
-        }
-        Ok(Embeddings::dense(all))
-    }
-
-    fn embed_tokens(
-        &self,
-        late: &LateInteraction,
-        texts: &[&str],
-        side: Side,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Embeddings, EncodeError> {
-        let (mut all, mut done) = (TokenVectors::new(late.dim()), 0);
-        progress(Progress::new("encoding for new hard negatives", 0, texts.len()));
-        for window in texts.chunks(WINDOW) {
-            if self.stop.load(Ordering::Relaxed) {
-                return Err("stopped".into());
-            }
-            let ids = self.tokens(window, side)?;
-            let mut each = |count, _| {
-                done += count;
-                progress(Progress::new("encoding for new hard negatives", done, texts.len()));
-                Ok(())
-            };
-            all.append(late, self.backbone, &ids, side, &mut each)?;
-        }
-        Ok(all.finish()?)
     }
 }
 
@@ -120,9 +68,20 @@ impl Encoder for Moment<'_> {
         side: Side,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Embeddings, EncodeError> {
-        match self.late_interaction {
-            Some(late) => self.embed_tokens(late, texts, side, progress),
-            None => self.embed_texts(texts, side, progress),
+        const STAGE: &str = "encoding for new hard negatives";
+        let (mut all, mut done) = (TextVectors::new(self.late_interaction, self.backbone, texts.len()), 0);
+        progress(Progress::new(STAGE, 0, texts.len()));
+        for window in texts.chunks(WINDOW) {
+            let ids = self.tokens(window, side)?;
+            all.append(self.backbone, &ids, side, &mut |count, _| {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(Error::failed("stopped"));
+                }
+                done += count;
+                progress(Progress::new(STAGE, done, texts.len()));
+                Ok(())
+            })?;
         }
+        Ok(all.finish()?)
     }
 }

@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
-use crate::parameters::{Gradients, Parameter, Parameters};
+use crate::{
+    error::expect_value,
+    parameters::{Gradients, Parameter, Parameters},
+};
 
 /// Numbers that one thread updates at a time: 64 KiB of each array, and fixed, so that sums do not depend on the threads.
 const CHUNK: usize = 16 * 1024;
@@ -80,10 +83,7 @@ impl OptimizerConfig {
     pub fn validate(&self, key: &str) -> Result<()> {
         let Self::Adamw(config) = self;
         let expect = |field: &str, value: f64, fine: bool, expected: &str| {
-            if fine && value.is_finite() {
-                return Ok(());
-            }
-            Err(Error::value(format!("{key}.adamw.{field}"), format!("got {value}, expected {expected}")))
+            expect_value(format!("{key}.adamw.{field}"), value, fine && value.is_finite(), expected)
         };
         let [one, two] = config.betas;
         expect("learning_rate", config.learning_rate, config.learning_rate > 0.0, "a number above 0")?;

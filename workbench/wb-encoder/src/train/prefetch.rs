@@ -173,24 +173,24 @@ mod tests {
         (stages, views)
     }
 
+    fn maker<'a>(
+        table: &'a PairTable<'a>,
+        cache: &'a TokenCache,
+        (stages, views): &'a (Vec<TrainStage>, Views),
+    ) -> BatchMaker<'a> {
+        BatchMaker { table, tokenize: &lengths, cache, views, stages, guide: None }
+    }
+
     #[test]
     fn batches_come_in_order_with_any_number_of_threads() {
         let pairs = pairs();
         let table = PairTable::in_memory(&pairs, 0);
-        let (stages, views) = one_stage();
+        let stage = one_stage();
         let planned: Vec<Vec<u32>> = (0..60u32).map(|i| vec![i % 40, (i * 7) % 40]).collect();
         let planned: Vec<PlannedBatch<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
         let all = |threads| {
             let cache = TokenCache::new(300);
-            let maker = BatchMaker {
-                table: &table,
-                tokenize: &lengths,
-                cache: &cache,
-                views: &views,
-                stages: &stages,
-                guide: None,
-            };
-            with_batches(&maker, &planned, threads, |mut batches| {
+            with_batches(&maker(&table, &cache, &stage), &planned, threads, |mut batches| {
                 (0..planned.len()).map(|_| batches.next_batch().unwrap()).collect::<Vec<_>>()
             })
         };
@@ -205,18 +205,10 @@ mod tests {
     fn leaving_early_and_errors_do_not_hang() {
         let pairs = pairs();
         let table = PairTable::in_memory(&pairs, 0);
-        let (stages, views) = one_stage();
-        let cache = TokenCache::new(0);
+        let (stage, cache) = (one_stage(), TokenCache::new(0));
         let planned: Vec<Vec<u32>> = (0..40).map(|i| vec![i]).collect();
         let planned: Vec<PlannedBatch<'_>> = planned.iter().map(|pairs| (0, pairs.as_slice())).collect();
-        let maker = BatchMaker {
-            table: &table,
-            tokenize: &lengths,
-            cache: &cache,
-            views: &views,
-            stages: &stages,
-            guide: None,
-        };
+        let maker = maker(&table, &cache, &stage);
         let first = with_batches(&maker, &planned, 4, |mut batches| batches.next_batch().unwrap());
         assert_eq!(first.pairs, [0]);
         let refuse = |wanted: TokenizeRequest<'_>| {

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 
+use crate::error::expect_value;
+
 /// The learning rate over the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -72,15 +74,10 @@ impl ScheduleConfig {
     pub fn validate(&self, key: &str) -> Result<()> {
         let name = self.name();
         let share = |field: &str, value: f64| {
-            if (0.0..=1.0).contains(&value) {
-                return Ok(());
-            }
-            let error =
-                Error::value(format!("{key}.{name}.{field}"), format!("got {value}, expected a share from 0 to 1"));
-            Err(if field == "warmup" && value > 1.0 {
-                error.with_hint(format!("for a number of steps: warmup_steps: {}", value.round()))
-            } else {
-                error
+            let fine = (0.0..=1.0).contains(&value);
+            let steps = (field == "warmup" && value > 1.0).then(|| value.round());
+            expect_value(format!("{key}.{name}.{field}"), value, fine, "a share from 0 to 1").map_err(|error| {
+                error.with_hint_if(steps.map(|steps| format!("for a number of steps: warmup_steps: {steps}")))
             })
         };
         let Warmup { warmup, warmup_steps } = self.warmup();

@@ -18,7 +18,7 @@ use super::{
     ema::Ema,
     journal::Journal,
     made_with::made_with,
-    objectives::{BatchCode, ObjectiveLoss},
+    objectives::{BatchCode, Objectives},
     optimizer::{AdamW, clip_factor, gradient_norm},
     plan::PlannedStep,
     prefetch::Batches,
@@ -86,12 +86,9 @@ impl<'a> Session<'a> {
                 return Err(Error::data(job.files.metrics.display().to_string(), message));
             }
             let mut loaded = Ok(());
-            backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, parameters))?;
+            backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, false, parameters))?;
             loaded?;
-            checkpoints.load_optimizer(step, backbone.parameters(), &mut optimizer)?;
-            if let Some(average) = &mut average {
-                checkpoints.load_average_into(step, backbone.parameters(), average)?;
-            }
+            checkpoints.load_optimizer(step, backbone.parameters(), &mut optimizer, average.as_mut())?;
         }
         let (best, negatives) = state.map_or((None, None), |state| (state.best, state.negatives));
         Ok(Self {
@@ -187,7 +184,10 @@ impl<'a> Session<'a> {
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
             }
-            for found in self.lower_objectives(&batch.pairs, planned.stage, table, number, options)? {
+            let code = BatchCode { pairs: &batch.pairs, stage: planned.stage, table, views: self.course.views };
+            let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
+            let lower = |objectives: &Objectives<'_>| objectives.accumulate(backbone, code, number, options, gradients);
+            for found in self.course.objectives.map(lower).transpose()?.unwrap_or_default() {
                 if !found.loss.is_finite() {
                     return Err(self.not_a_number(step, found.name, found.loss, planned, table));
                 }
@@ -221,20 +221,6 @@ impl<'a> Session<'a> {
         self.pairs_done += pairs;
         self.clock.steps += seconds_since(started);
         Ok(())
-    }
-
-    /// Adds the gradients of the objectives on the batch's code; nothing where there are none.
-    fn lower_objectives(
-        &mut self,
-        pairs: &[u32],
-        stage: usize,
-        table: &PairTable<'_>,
-        number: u64,
-        options: StepOptions<'_>,
-    ) -> Result<Vec<ObjectiveLoss>> {
-        let Some(objectives) = self.course.objectives else { return Ok(Vec::new()) };
-        let code = BatchCode { pairs, stage, table, views: self.course.views };
-        objectives.accumulate(self.backbone, code, number, options, &mut self.gradients)
     }
 
     /// Measures the weights as they are, or their average, on the held-out pairs, where it is time to and was not done,
@@ -305,12 +291,7 @@ impl<'a> Session<'a> {
         self.checkpoints.point_to_best(step)?;
         let (checkpoints, averaged) = (&self.checkpoints, self.average.is_some());
         let mut loaded = Ok(());
-        self.backbone.update(&mut |parameters| {
-            loaded = match averaged {
-                true => checkpoints.load_average(step, parameters),
-                false => checkpoints.load_weights(step, parameters),
-            }
-        })?;
+        self.backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, averaged, parameters))?;
         loaded
     }
 

@@ -203,37 +203,65 @@ pub(super) mod tests {
     /// Loss and gradients with dropout on, however the batch is cut: also with one text in the last part.
     #[test]
     fn cached_gradients_equal_those_of_the_whole_batch_for_every_loss() {
-        let on_burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(dropping(), &Device::flex(), "flex").unwrap());
-        for (backbone, some) in [(native::open(dropping()).unwrap(), 1), (on_burn, 5)] {
+        for (backbone, some) in on_both(dropping()).into_iter().zip([1, 5]) {
             for (json, negatives) in ALL.into_iter().step_by(some) {
-                let labels = mixed_labels(11, negatives);
-                let texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
-                    .map(|text| (0..1 + text * 7 % 19).map(|at| ((text * 13 + at * at * 5 + at) % 50) as u32).collect())
-                    .collect();
-                let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
-                let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
-                let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
-                let stop = Stop::default();
-                let run = |micro_tokens, micro_texts, seed: u64| {
-                    let mut gradients = Gradients::zeros(backbone.parameters());
-                    let dropout = Some(Seed(seed));
-                    let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
-                    (accumulate(&*backbone, None, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
-                };
-                let (whole, expected) = run(0, 0, 9);
-                assert_ne!(run(0, 0, 10).0, whole, "{json}: dropout is off");
-                let largest = expected.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
-                assert!(largest > 1e-3, "{json}: no gradients");
-                let one_over = batch.tokens.len() - 1;
-                for (micro_tokens, micro_texts) in [(0, one_over), (0, 4), (60, 0), (50, 7)] {
-                    let (found, gradients) = run(micro_tokens, micro_texts, 9);
-                    assert!((found - whole).abs() < 1e-5 * whole.max(1.0), "{json}: {found} is not {whole}");
-                    let pairs = gradients.iter().flatten().zip(expected.iter().flatten());
-                    let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                    assert!(apart < 1e-5 * largest.max(1.0), "{json}: gradients differ by {apart} of {largest}");
-                }
+                let (_, expected) = check_parts(&*backbone, None, SimilarityConfig::Cosine, json, negatives);
+                assert!(largest_of(&expected) > 1e-3, "{json}: no gradients");
             }
         }
+    }
+
+    /// A model on the processor and on burn.
+    fn on_both(model: Model) -> [Box<dyn Backbone>; 2] {
+        let burn = Box::new(BurnBackbone::new(model.clone(), &Device::flex(), "flex").unwrap());
+        [native::open(model).unwrap(), burn]
+    }
+
+    fn largest_of(gradients: &Gradients) -> f32 {
+        gradients.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()))
+    }
+
+    fn largest_difference(a: &Gradients, b: &Gradients) -> f32 {
+        a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
+    /// Loss and gradients of 11 pairs without dropout and with it; with it they are the same in any parts.
+    fn check_parts(
+        backbone: &dyn Backbone,
+        late: Option<&LateInteraction>,
+        similarity: SimilarityConfig,
+        json: &str,
+        negatives: usize,
+    ) -> ((f64, Gradients), Gradients) {
+        let labels = mixed_labels(11, negatives);
+        let mut texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
+            .map(|text| (0..1 + text * 7 % 19).map(|at| ((text * 13 + at * at * 5 + at) % 50) as u32).collect())
+            .collect();
+        if let Some(late) = late {
+            let mask = tokenizer().mask_token().unwrap();
+            for query in &mut texts[..labels.pairs()] {
+                query.resize(query.len().max(late.config().expansion), mask);
+            }
+        }
+        let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
+        let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
+        let (loss, stop) = (LossOnEmbeddings::new(similarity, &config(json)), Stop::default());
+        let run = |micro_tokens, micro_texts, seed: Option<u64>| {
+            let mut gradients = Gradients::zeros(backbone.parameters());
+            let dropout = seed.map(Seed);
+            let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
+            (accumulate(backbone, late, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+        };
+        let (whole, expected) = run(0, 0, Some(9));
+        assert_ne!(run(0, 0, Some(10)).0, whole, "{json}: dropout is off");
+        let largest = largest_of(&expected);
+        for (micro_tokens, micro_texts) in [(0, batch.tokens.len() - 1), (0, 4), (60, 0), (50, 7)] {
+            let (found, gradients) = run(micro_tokens, micro_texts, Some(9));
+            assert!((found - whole).abs() < 1e-5 * whole.max(1.0), "{json}: {found} is not {whole}");
+            let apart = largest_difference(&gradients, &expected);
+            assert!(apart < 1e-5 * largest.max(1.0), "{json}: gradients differ by {apart} of {largest}");
+        }
+        (run(0, 0, None), expected)
     }
 
     #[test]
@@ -264,63 +292,35 @@ pub(super) mod tests {
         assert_ne!(cached_gradients(LateInteractionConfig { attend: false, ..late }), attended);
     }
 
+    fn tokenizer() -> Tokenizer {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-bert/tokenizer.json");
+        Tokenizer::read(&golden).unwrap()
+    }
+
     /// Gives the first loss.
     fn cached_gradients(late: LateInteractionConfig) -> f64 {
-        let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-bert/tokenizer.json");
-        let tokenizer = Tokenizer::read(&tokenizer).unwrap();
-        let mask = tokenizer.mask_token().unwrap();
-        let late = LateInteraction::new(&late, &tokenizer, "late").unwrap();
+        let late = LateInteraction::new(&late, &tokenizer(), "late").unwrap();
         let mut model = dropping();
         model.parameters.insert(late.fresh(24, Seed(3)));
-        let burn: Box<dyn Backbone> = Box::new(BurnBackbone::new(model.clone(), &Device::flex(), "flex").unwrap());
         let mut of_backbones = Vec::new();
-        for backbone in [native::open(model).unwrap(), burn] {
+        for backbone in on_both(model) {
             for (similarity, json) in [
                 (r#""maxsim""#, r#"{"mnrl": {}}"#),
                 (r#"{"xtr": {"top_k": 40}}"#, r#"{"mnrl": {}}"#),
                 (r#""maxsim""#, r#"{"distill_kl": {}}"#),
             ] {
                 let similarity: SimilarityConfig = serde_json::from_str(similarity).unwrap();
-                let labels = mixed_labels(11, 2);
-                let mut texts: Vec<Vec<u32>> = (0..labels.pairs() + labels.owners().len())
-                    .map(|text| (0..1 + text * 7 % 19).map(|at| ((text * 13 + at * at * 5 + at) % 50) as u32).collect())
-                    .collect();
-                for query in &mut texts[..labels.pairs()] {
-                    query.resize(query.len().max(late.config().expansion), mask);
-                }
-                let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
-                let batch = TrainBatch { pairs: (0..11).collect(), tokens, labels };
-                let loss = LossOnEmbeddings::new(similarity, &config(json));
-                let stop = Stop::default();
-                let run = |micro_tokens, micro_texts, seed: Option<u64>| {
-                    let mut gradients = Gradients::zeros(backbone.parameters());
-                    let dropout = seed.map(Seed);
-                    let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
-                    let found = accumulate(&*backbone, Some(&late), &loss, &batch, 3, options, &mut gradients);
-                    (found.unwrap(), gradients)
-                };
-                let (whole, expected) = run(0, 0, Some(9));
-                assert_ne!(run(0, 0, Some(10)).0, whole, "{json}: dropout is off");
+                let (without_dropout, expected) = check_parts(&*backbone, Some(&late), similarity, json, 2);
                 let of_matrix = backbone.parameters().position(WEIGHT).unwrap();
                 assert!(expected.at(of_matrix).iter().any(|g| g.abs() > 1e-3), "{json}: the matrix has no gradient");
-                let largest = expected.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
-                for (micro_tokens, micro_texts) in [(0, batch.tokens.len() - 1), (0, 4), (60, 0), (50, 7)] {
-                    let (found, gradients) = run(micro_tokens, micro_texts, Some(9));
-                    assert!((found - whole).abs() < 1e-5 * whole.max(1.0), "{json}: {found} is not {whole}");
-                    let pairs = gradients.iter().flatten().zip(expected.iter().flatten());
-                    let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                    assert!(apart < 1e-5 * largest.max(1.0), "{json}: gradients differ by {apart} of {largest}");
-                }
-                of_backbones.push(run(0, 0, None));
+                of_backbones.push(without_dropout);
             }
         }
         // Without dropout, whose masks may differ, both backbones give the same.
         let (native, burn) = of_backbones.split_at(of_backbones.len() / 2);
         for ((a, of_native), (b, of_burn)) in native.iter().zip(burn) {
             assert!((a - b).abs() < 1e-4 * a.max(1.0), "{a} is not {b}");
-            let apart = of_native.iter().flatten().zip(of_burn.iter().flatten()).map(|(a, b)| (a - b).abs());
-            let largest = of_native.iter().flatten().fold(0.0f32, |largest, g| largest.max(g.abs()));
-            assert!(apart.fold(0.0, f32::max) < 1e-3 * largest.max(1.0));
+            assert!(largest_difference(of_native, of_burn) < 1e-3 * largest_of(of_native).max(1.0));
         }
         native[0].0
     }

@@ -15,7 +15,6 @@ use super::{
     config::TrainConfig,
     curriculum::fewest_negatives,
     refresh::RefreshedNegatives,
-    sampler::PairTexts,
     texts::{TextFile, TextStore, TextWriter},
 };
 use crate::losses::{Labels, Needs, PairLabels};
@@ -324,11 +323,6 @@ impl<'a> PairTable<'a> {
         (0..self.len() as u32).filter(|pair| self.documents(*pair).len() - 1 < most).count()
     }
 
-    /// Anchor and positive of each pair.
-    pub fn pair_texts(&self) -> Vec<PairTexts> {
-        (0..self.len() as u32).map(|pair| [self.anchor(pair), self.documents(pair)[0]]).collect()
-    }
-
     /// Anchors and documents of a batch in their order, with what a loss knows of them: at most `negatives` hard
     /// negatives of each pair.
     pub fn labels(&self, pairs: &[u32], negatives: usize) -> Labels {
@@ -364,16 +358,21 @@ mod tests {
         vec![pair("a", "q", "p", &["x", "y", "z"]), pair("b", "r", "q", &[]), pair("c", "q", "s", &["p"])]
     }
 
-    struct Streamed(Vec<Pair>);
-
-    impl PairStream for Streamed {
+    impl PairStream for PairSet {
         fn fingerprint(&self) -> Result<Fingerprint> {
-            Ok(PairSet::new(self.0.clone())?.fingerprint())
+            Ok(PairSet::fingerprint(self))
         }
 
         fn each(&self, take: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
-            self.0.iter().cloned().try_for_each(take)
+            self.pairs().iter().cloned().try_for_each(take)
         }
+    }
+
+    /// Looks at the table of pairs in memory, and at that of the same pairs on the disk.
+    fn each_table(pairs: Vec<Pair>, look: impl Fn(PairTable<'_>)) {
+        let (pairs, folder) = (PairSet::new(pairs).unwrap(), tempfile::tempdir().unwrap());
+        look(PairTable::in_memory(pairs.pairs(), 2));
+        look(PairTable::new(TrainPairs::Stream(&pairs), 2, folder.path()).unwrap());
     }
 
     fn texts(table: &PairTable<'_>, negatives: usize) -> Vec<String> {
@@ -383,11 +382,7 @@ mod tests {
 
     #[test]
     fn columns_are_positives_then_negatives_by_rank() {
-        let pairs = three();
-        let folder = tempfile::tempdir().unwrap();
-        let streamed = Streamed(pairs.clone());
-        let on_disk = PairTable::new(TrainPairs::Stream(&streamed), 2, folder.path()).unwrap();
-        for table in [PairTable::in_memory(&pairs, 2), on_disk] {
+        each_table(three(), |table| {
             assert_eq!(texts(&table, 2), ["p", "q", "s", "x", "p", "y"]);
             assert_eq!(texts(&table, 1), ["p", "q", "s", "x", "p"]);
             assert_eq!(texts(&table, 0), ["p", "q", "s"]);
@@ -397,7 +392,7 @@ mod tests {
             assert_eq!(table.anchor(0), table.anchor(2));
             assert_eq!((table.texts(), table.short_of_negatives()), (7 - 1, 2));
             assert_eq!((table.id(0).unwrap(), table.id(2).unwrap()), ("a".into(), "c".into()));
-        }
+        });
     }
 
     #[test]
@@ -476,17 +471,14 @@ mod tests {
         let mut pairs = three();
         pairs[1].scores = vec![0.5];
         pairs[2].scores = vec![0.25, -1.0];
-        let folder = tempfile::tempdir().unwrap();
-        let streamed = Streamed(pairs.clone());
-        let on_disk = PairTable::new(TrainPairs::Stream(&streamed), 2, folder.path()).unwrap();
-        for mut table in [PairTable::in_memory(&pairs, 2), on_disk] {
+        each_table(pairs, |mut table| {
             assert_eq!((table.scores(0), table.scores(1), table.scores(2)), (&[][..], &[0.5][..], &[0.25, -1.0][..]));
             let labels = table.labels(&[2, 0], 1);
             assert_eq!(labels.scores(), [Some(0.25), None, Some(-1.0), None]);
             let texts = vec!["new".to_owned()];
             table.set_negatives(RefreshedNegatives { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
             assert_eq!((table.scores(0), table.scores(1), table.scores(2)), (&[][..], &[0.5][..], &[0.25][..]));
-        }
+        });
     }
 
     #[test]

@@ -5,11 +5,10 @@ use std::{borrow::Cow, path::Path};
 use safetensors::{Dtype, SafeTensors, View};
 use wb_core::{Error, Result};
 
-use super::optimizer::AdamW;
 use crate::parameters::Parameters;
 
 /// Values of one tensor on their way out.
-struct Floats<'a> {
+pub struct Floats<'a> {
     shape: &'a [usize],
     values: &'a [f32],
 }
@@ -37,54 +36,44 @@ impl View for Floats<'_> {
 }
 
 /// Weights that train, by name.
-pub fn weights_to_bytes(parameters: &Parameters) -> Result<Vec<u8>> {
+pub fn weights(parameters: &Parameters) -> impl Iterator<Item = (String, Floats<'_>)> {
     let trained = parameters.iter().filter(|p| p.trainable);
-    to_bytes(trained.map(|p| (p.name.clone(), Floats { shape: &p.shape, values: &p.values })))
+    trained.map(|p| (p.name.clone(), Floats { shape: &p.shape, values: &p.values }))
 }
 
-/// Other values of the weights that train, such as their average, by the weights' names.
-pub fn values_to_bytes(parameters: &Parameters, values: &[Vec<f32>]) -> Result<Vec<u8>> {
+/// Other values of the weights that train, such as their average, by the weights' names with an ending.
+pub fn values<'a>(
+    parameters: &'a Parameters,
+    values: &'a [Vec<f32>],
+    ending: &'a str,
+) -> impl Iterator<Item = (String, Floats<'a>)> {
     let trained = parameters.iter().zip(values).filter(|(p, _)| p.trainable);
-    to_bytes(trained.map(|(p, values)| (p.name.clone(), Floats { shape: &p.shape, values })))
+    trained.map(move |(p, values)| (format!("{}{ending}", p.name), Floats { shape: &p.shape, values }))
 }
 
-/// Puts back what [`values_to_bytes`] wrote.
-pub fn values_from_bytes(bytes: &[u8], path: &Path, parameters: &Parameters, values: &mut [Vec<f32>]) -> Result<()> {
-    let tensors = open(bytes, path)?;
-    let mut trained = parameters.iter().zip(values).filter(|(p, _)| p.trainable);
-    trained.try_for_each(|(p, values)| fill(&tensors, path, &p.name, &p.shape, values))
+/// The bytes of a file of tensors.
+pub fn to_bytes<'a>(tensors: impl Iterator<Item = (String, Floats<'a>)>) -> Result<Vec<u8>> {
+    safetensors::serialize(tensors, None).map_err(|error| Error::data("checkpoint", error.to_string()))
 }
 
-/// Puts back what [`weights_to_bytes`] wrote.
+/// Puts back what was written of [`weights`], or other values by their names.
 pub fn weights_from_bytes(bytes: &[u8], path: &Path, parameters: &mut Parameters) -> Result<()> {
     let tensors = open(bytes, path)?;
-    let trained = parameters.iter_mut().filter(|p| p.trainable);
-    trained.into_iter().try_for_each(|p| fill(&tensors, path, &p.name, &p.shape, &mut p.values))
+    let mut trained = parameters.iter_mut().filter(|p| p.trainable);
+    trained.try_for_each(|p| fill(&tensors, path, &p.name, &p.shape, &mut p.values))
 }
 
-/// Both moments of weights that train, as `NAME.first` and `NAME.second`.
-pub fn moments_to_bytes(parameters: &Parameters, optimizer: &AdamW) -> Result<Vec<u8>> {
-    let trained = parameters.iter().zip(optimizer.first.iter().zip(&optimizer.second)).filter(|(p, _)| p.trainable);
-    to_bytes(trained.flat_map(|(p, (first, second))| {
-        [("first", first), ("second", second)]
-            .map(|(moment, values)| (format!("{}.{moment}", p.name), Floats { shape: &p.shape, values }))
-    }))
-}
-
-/// Puts back what [`moments_to_bytes`] wrote.
-pub fn moments_from_bytes(bytes: &[u8], path: &Path, parameters: &Parameters, optimizer: &mut AdamW) -> Result<()> {
+/// Puts back what was written of [`values`] with this ending.
+pub fn values_from_bytes(
+    bytes: &[u8],
+    path: &Path,
+    parameters: &Parameters,
+    values: &mut [Vec<f32>],
+    ending: &str,
+) -> Result<()> {
     let tensors = open(bytes, path)?;
-    let trained =
-        parameters.iter().zip(optimizer.first.iter_mut().zip(&mut optimizer.second)).filter(|(p, _)| p.trainable);
-    for (p, (first, second)) in trained {
-        fill(&tensors, path, &format!("{}.first", p.name), &p.shape, first)?;
-        fill(&tensors, path, &format!("{}.second", p.name), &p.shape, second)?;
-    }
-    Ok(())
-}
-
-fn to_bytes<'a>(tensors: impl Iterator<Item = (String, Floats<'a>)>) -> Result<Vec<u8>> {
-    safetensors::serialize(tensors, None).map_err(|error| Error::data("checkpoint", error.to_string()))
+    let mut trained = parameters.iter().zip(values).filter(|(p, _)| p.trainable);
+    trained.try_for_each(|(p, values)| fill(&tensors, path, &format!("{}{ending}", p.name), &p.shape, values))
 }
 
 fn open<'a>(bytes: &'a [u8], path: &Path) -> Result<SafeTensors<'a>> {

@@ -16,9 +16,10 @@ use crate::{
     backbone::Backbone,
     batch::TokenBatch,
     error::Result,
-    late_interaction::{LateInteraction, TokenVectors},
+    late_interaction::LateInteraction,
     losses::{GuideEmbeddings, Labels, LossOnEmbeddings, PairLabels},
     similarities::{TokenSimilarity, TokenTexts},
+    text_vectors::TextVectors,
 };
 
 /// Texts embedded in one call.
@@ -249,11 +250,11 @@ fn embed(
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Embeddings>> {
     let mut rows = Array2::zeros((if late.is_none() { texts.len() } else { 0 }, backbone.dim()));
-    let mut vectors = late.map(|late| (late, TokenVectors::new(late.dim())));
+    let mut vectors = late.map(|late| TextVectors::new(Some(late), backbone, texts.len()));
     for (part, texts) in texts.chunks(TEXTS).enumerate() {
         let first = part * TEXTS;
         match &mut vectors {
-            Some((late, vectors)) => vectors.append(late, backbone, texts, side, &mut |_, _| Ok(()))?,
+            Some(vectors) => vectors.append(backbone, texts, side, &mut |_, _| Ok(()))?,
             None => {
                 let embedded = backbone.embed(&TokenBatch::new(texts.iter().map(Vec::as_slice)))?;
                 rows.slice_mut(s![first..first + texts.len(), ..]).assign(&embedded);
@@ -264,7 +265,7 @@ fn embed(
         }
     }
     match vectors {
-        Some((_, vectors)) => Ok(Some(vectors.finish()?)),
+        Some(vectors) => Ok(Some(vectors.finish()?)),
         None => Ok(Some(Embeddings::dense(rows))),
     }
 }

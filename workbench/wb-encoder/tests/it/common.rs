@@ -45,6 +45,16 @@ pub fn adapted(mut folder: Folder, config: &str) -> Folder {
     folder
 }
 
+/// A golden encoder with fresh adapters whose B is not zero.
+pub fn with_lora(name: &str, config: &LoraConfig) -> Folder {
+    let mut folder = tiny(name);
+    folder.attach(config, Seed(5)).unwrap();
+    for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
+        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
+    }
+    folder
+}
+
 /// A copy of a golden folder, to break.
 pub fn copy(name: &str) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use wb_encoder::{
     Architecture, Backbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, lora, models::StaticConfig,
 };
 
-use crate::common::{both, check_differences, compare, tiny};
+use crate::common::{both, check_differences, compare, tiny, with_lora};
 
 fn batch(vocab: u32) -> TokenBatch {
     let texts: Vec<Vec<u32>> =
@@ -53,11 +53,7 @@ fn gradients_equal_finite_differences() {
 
 #[test]
 fn gradients_equal_finite_differences_with_dropout_and_adapters() {
-    let mut folder = tiny("tiny-bert");
-    folder.attach(&LoraConfig { rank: 4, dropout: 0.2, ..LoraConfig::default() }, Seed(5)).unwrap();
-    for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
-    }
+    let folder = with_lora("tiny-bert", &LoraConfig { rank: 4, dropout: 0.2, ..LoraConfig::default() });
     for (path, backbone) in both(&folder.model) {
         check(&format!("lora {path}"), backbone, &batch(300), Some(Dropout { seed: 11 }));
     }
@@ -145,20 +141,8 @@ fn dropout_is_replayed_by_its_seed() {
 
 #[test]
 fn both_ways_of_the_cpu_agree_on_adapters() {
-    let mut folder = tiny("tiny-roberta");
-    folder
-        .attach(
-            &LoraConfig {
-                rank: 3,
-                targets: vec!["dense".to_owned(), "key".to_owned()].into(),
-                ..LoraConfig::default()
-            },
-            Seed(5),
-        )
-        .unwrap();
-    for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
-    }
+    let targets = vec!["dense".to_owned(), "key".to_owned()].into();
+    let folder = with_lora("tiny-roberta", &LoraConfig { rank: 3, targets, ..LoraConfig::default() });
     let [(_, burn), (_, cpu)] = both(&folder.model);
     let (a, b) = (gradients(burn.as_ref(), &batch(300), None), gradients(cpu.as_ref(), &batch(300), None));
     let (cosine, difference) = compare(a.0.view(), b.0.view());

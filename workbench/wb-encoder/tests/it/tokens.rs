@@ -9,7 +9,7 @@ use wb_encoder::{
     Architecture, Backbone, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, models::StaticConfig,
 };
 
-use crate::common::{both, check_differences, golden_json, gradient_error, matrix, same, tiny};
+use crate::common::{both, check_differences, golden_json, gradient_error, matrix, same, tiny, with_lora};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -95,14 +95,10 @@ fn batch() -> TokenBatch {
 #[test]
 fn gradients_equal_finite_differences() {
     for name in ["tiny-bert", "tiny-roberta"] {
-        let mut folder = tiny(name);
-        for (path, backbone) in both(&folder.model) {
+        for (path, backbone) in both(&tiny(name).model) {
             check(&format!("{name} {path}"), backbone, &batch(), None);
         }
-        folder.attach(&LoraConfig { rank: 4, dropout: 0.2, ..LoraConfig::default() }, Seed(5)).unwrap();
-        for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
-            p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
-        }
+        let folder = with_lora(name, &LoraConfig { rank: 4, dropout: 0.2, ..LoraConfig::default() });
         for (path, backbone) in both(&folder.model) {
             check(&format!("{name} lora {path}"), backbone, &batch(), Some(Dropout { seed: 11 }));
         }

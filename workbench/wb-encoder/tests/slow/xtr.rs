@@ -91,7 +91,7 @@ fn a_folder_of_xtrs_shapes_loads_and_learns() {
         let at = states.dot(&matrix.t()).dot(&matrix) * (2.0 / n as f32);
         let mut gradients = Gradients::zeros(native.parameters());
         native.backward_tokens(tape, Upstream::states(at.view()), &mut gradients).unwrap();
-        let step = 0.2 / gradients.norm() as f32;
+        let step = 0.2 / lengths(&gradients) as f32;
         let mut change = |parameters: &mut Parameters| {
             for (p, g) in parameters.iter_mut().zip(gradients.iter()).filter(|(p, _)| p.trainable) {
                 p.values.iter_mut().zip(g).for_each(|(v, g)| *v -= step * g);

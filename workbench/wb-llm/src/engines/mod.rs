@@ -90,14 +90,6 @@ fn embedded(_: &LlmConfig, _: &EmbeddedSettings) -> Result<Arc<dyn LlmEngine>> {
     ))
 }
 
-/// An error's words and its hint, for a failure that has no room for a hint of its own.
-fn with_its_hint(error: &Error) -> String {
-    match error.hint() {
-        Some(hint) => format!("{error}; {hint}"),
-        None => error.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

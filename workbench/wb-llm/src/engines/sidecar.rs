@@ -20,7 +20,7 @@ use wb_core::fingerprint::Fingerprint;
 
 use super::{
     http::{Dialect, HttpConfig, HttpEngine},
-    llama_server, with_its_hint,
+    llama_server,
 };
 use crate::{
     Error, Failure, Result,
@@ -212,7 +212,7 @@ impl SidecarEngine {
                 (running.server, running.http) = (server, http);
                 Failure::Retry { what: format!("{end}; it was started again, once"), after: None }
             }
-            Err(error) => Failure::Stop(format!("{end}; and to start it again failed: {}", with_its_hint(&error))),
+            Err(error) => Failure::Stop(format!("{end}; and to start it again failed: {}", error.in_one_line())),
         }
     }
 

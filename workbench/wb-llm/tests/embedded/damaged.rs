@@ -7,19 +7,19 @@ use wb_core::Seed;
 use wb_llm::{
     ChatRequest, Failure, FinishReason, LlmEngine, Message, Role, SamplingConfig,
     engines::embedded::{
-        EmbeddedConfig, EmbeddedEngine,
+        EmbeddedEngine,
         header::{GgufValue, Header},
     },
 };
 
-use super::golden_folder;
+use super::{GREEDY, golden_folder, open, opened};
 
 pub fn golden(name: &str) -> PathBuf {
     golden_folder().join(name)
 }
 
 fn tiny() -> EmbeddedEngine {
-    super::open(&golden("tiny-qwen3.gguf"))
+    open(&golden("tiny-qwen3.gguf"))
 }
 
 fn read(bytes: &[u8]) -> std::result::Result<Header, String> {
@@ -33,6 +33,20 @@ fn made(tensors: u64, pairs: u64, parts: &[&[u8]]) -> Vec<u8> {
 
 pub fn text(s: &str) -> Vec<u8> {
     [(s.len() as u64).to_le_bytes().as_slice(), s.as_bytes()].concat()
+}
+
+/// An array of texts.
+pub fn texts(all: &[String]) -> Vec<u8> {
+    let mut out = [8u32.to_le_bytes().as_slice(), &(all.len() as u64).to_le_bytes()].concat();
+    all.iter().for_each(|one| out.extend(text(one)));
+    out
+}
+
+/// An array of integers.
+pub fn numbers(all: &[i32]) -> Vec<u8> {
+    let mut out = [5u32.to_le_bytes().as_slice(), &(all.len() as u64).to_le_bytes()].concat();
+    all.iter().for_each(|one| out.extend(one.to_le_bytes()));
+    out
 }
 
 #[test]
@@ -103,13 +117,10 @@ fn a_file_cut_anywhere_is_an_error() {
     ]);
     for cut in cuts {
         std::fs::write(&path, &whole[..cut]).unwrap();
-        assert!(
-            EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 512, ..Default::default() }).is_err(),
-            "cut at {cut}"
-        );
+        assert!(opened(&path, 512).is_err(), "cut at {cut}");
     }
     std::fs::write(&path, &whole).unwrap();
-    EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).unwrap();
+    open(&path);
 }
 
 #[test]
@@ -137,10 +148,8 @@ fn headers_with_changed_bytes_are_read_or_refused_in_bounded_time() {
             continue;
         }
         std::fs::write(&path, &bytes).unwrap();
-        match EmbeddedEngine::open(&EmbeddedConfig { model: path.clone(), context: 64, ..Default::default() }) {
-            Ok(engine) => {
-                drop(engine.complete("a b c", &SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 4 }, 1))
-            }
+        match opened(&path, 64) {
+            Ok(engine) => drop(engine.complete("a b c", &SamplingConfig { max_tokens: 4, ..GREEDY }, 1)),
             Err(_) => refused += 1,
         }
     }
@@ -161,24 +170,8 @@ pub fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<Embedd
             GgufValue::Float(v) => (6, (*v as f32).to_le_bytes().to_vec()),
             GgufValue::Bool(v) => (7, vec![u8::from(*v)]),
             GgufValue::Text(v) => (8, text(v)),
-            GgufValue::Texts(v) => (
-                9,
-                [
-                    8u32.to_le_bytes().to_vec(),
-                    (v.len() as u64).to_le_bytes().to_vec(),
-                    v.iter().flat_map(|t| text(t)).collect(),
-                ]
-                .concat(),
-            ),
-            GgufValue::Integers(v) => (
-                9,
-                [
-                    5u32.to_le_bytes().to_vec(),
-                    (v.len() as u64).to_le_bytes().to_vec(),
-                    v.iter().flat_map(|i| (*i as i32).to_le_bytes()).collect(),
-                ]
-                .concat(),
-            ),
+            GgufValue::Texts(v) => (9, texts(v)),
+            GgufValue::Integers(v) => (9, numbers(&v.iter().map(|i| *i as i32).collect::<Vec<i32>>())),
             other => panic!("{}", other.kind()),
         };
         out.extend(kind.to_le_bytes());
@@ -196,7 +189,7 @@ pub fn changed(key: &str, kind: u32, value: &[u8]) -> std::result::Result<Embedd
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("changed.gguf");
     std::fs::write(&path, out).unwrap();
-    EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).map_err(|e| e.to_string())
+    opened(&path, 512).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -241,7 +234,7 @@ fn a_model_without_a_template_only_completes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mute.gguf");
     std::fs::write(&path, bytes).unwrap();
-    let engine = EmbeddedEngine::open(&EmbeddedConfig { model: path, context: 512, ..Default::default() }).unwrap();
+    let engine = open(&path);
     assert!(matches!(engine.prompt(&[]), Err(Failure::Stop(e)) if e.contains("no chat template")));
     engine.complete("abc", &SamplingConfig { max_tokens: 2, ..Default::default() }, 1).unwrap();
 }

@@ -14,8 +14,8 @@ use wb_llm::{
 
 use super::{
     GREEDY,
-    damaged::{changed, golden, text},
-    golden_folder, model,
+    damaged::{changed, golden, numbers, text, texts},
+    golden_folder, model, opened,
 };
 
 fn limited(path: &Path, context: u32, limit_s: f64) -> EmbeddedEngine {
@@ -130,18 +130,6 @@ fn refused_or_usable(what: &str, opened: Result<EmbeddedEngine, String>) -> bool
     refused
 }
 
-fn texts(all: &[String]) -> Vec<u8> {
-    let mut out = [8u32.to_le_bytes().as_slice(), &(all.len() as u64).to_le_bytes()].concat();
-    all.iter().for_each(|one| out.extend(text(one)));
-    out
-}
-
-fn numbers(all: &[i32]) -> Vec<u8> {
-    let mut out = [5u32.to_le_bytes().as_slice(), &(all.len() as u64).to_le_bytes()].concat();
-    all.iter().for_each(|one| out.extend(one.to_le_bytes()));
-    out
-}
-
 #[test]
 fn a_tokenizer_that_lies_is_refused_or_harmless() {
     let engine = super::open(&golden("tiny-qwen3.gguf"));
@@ -245,9 +233,7 @@ fn a_tensor_of_another_size_is_refused_by_its_name() {
             let mut bytes = whole.clone();
             bytes[at..at + 8].copy_from_slice(&rows.to_le_bytes());
             std::fs::write(&path, bytes).unwrap();
-            let config = EmbeddedConfig { model: path.clone(), context: 64, ..Default::default() };
-            let error = EmbeddedEngine::open(&config).err().unwrap_or_else(|| panic!("{name} of {rows} was taken"));
-            let error = error.to_string();
+            let error = opened(&path, 64).err().unwrap_or_else(|| panic!("{name} of {rows} was taken")).to_string();
             // A table of embeddings of another length is another vocabulary, and that is what does not fit then; and one
             // that reaches into its neighbors takes more than the file has.
             let named = error.contains(name.as_str()) || name == "token_embd.weight" || error.contains("overlap");

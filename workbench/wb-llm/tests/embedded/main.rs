@@ -90,8 +90,12 @@ fn model(name: &str, test: &str) -> Option<PathBuf> {
     None
 }
 
+fn opened(path: &Path, context: u32) -> Result<EmbeddedEngine, wb_llm::Error> {
+    EmbeddedEngine::open(&EmbeddedConfig { model: path.into(), context, ..Default::default() })
+}
+
 fn open(path: &Path) -> EmbeddedEngine {
-    EmbeddedEngine::open(&EmbeddedConfig { model: path.into(), context: 512, ..Default::default() }).unwrap()
+    opened(path, 512).unwrap()
 }
 
 #[test]
@@ -102,14 +106,10 @@ fn greedy_texts_are_the_servers() {
         for case in cases {
             match engine.complete(&case.prompt, &GREEDY, 1) {
                 Ok(answer) => {
-                    assert_eq!(answer.text, case.text, "{name}: {:?}", case.prompt);
-                    assert_eq!(
-                        [answer.usage.prompt, answer.usage.completion],
-                        case.usage.map(Some),
-                        "{name}: {:?}",
-                        case.prompt
-                    );
-                    assert_eq!(answer.finish == FinishReason::Stop, case.finish == "stop", "{name}: {:?}", case.prompt);
+                    let (usage, what) = ([answer.usage.prompt, answer.usage.completion], &case.prompt);
+                    assert_eq!(answer.text, case.text, "{name}: {what:?}");
+                    assert_eq!(usage, case.usage.map(Some), "{name}: {what:?}");
+                    assert_eq!(answer.finish == FinishReason::Stop, case.finish == "stop", "{name}: {what:?}");
                 }
                 Err(e) => panic!("{name}: {:?}: {e}", case.prompt),
             }
@@ -226,17 +226,11 @@ fn forty_answers_of_a_babbler_follow_their_schema() {
             let letters = |v: &serde_json::Value| v.as_str().unwrap().chars().count();
             assert!((5..=60).contains(&letters(&value["query"])), "{name} {seed}: {}", answer.text);
             let tags = value["tags"].as_array().unwrap();
-            assert!(
-                (1..=3).contains(&tags.len()) && tags.iter().all(|t| letters(t) <= 12),
-                "{name} {seed}: {}",
-                answer.text
-            );
+            let (fits, text) = (tags.iter().all(|t| letters(t) <= 12), &answer.text);
+            assert!((1..=3).contains(&tags.len()) && fits, "{name} {seed}: {text}");
             assert!(["one", "two \"quoted\"", "drei ü"].contains(&value["kind"].as_str().unwrap()), "{name} {seed}");
-            assert!(
-                value["ok"].is_boolean() && (1..=5).contains(&value["n"].as_i64().unwrap()),
-                "{name} {seed}: {}",
-                answer.text
-            );
+            let n = value["n"].as_i64().unwrap();
+            assert!(value["ok"].is_boolean() && (1..=5).contains(&n), "{name} {seed}: {text}");
             different.insert(answer.text);
         }
         assert_eq!(different.len(), 40, "{name}");

@@ -16,7 +16,7 @@ use wb_llm::{
 
 use crate::{
     server::{Act, Asked, FaultServer},
-    support::{config, open},
+    support::{config, fresh},
 };
 
 /// What is found, and what was asked for it.
@@ -27,9 +27,8 @@ fn sung(plan: impl Fn(&Asked) -> Act + Send + Sync + 'static) -> (Canaries, Vec<
         seen.lock().unwrap().push(asked.body.clone());
         plan(asked)
     });
-    let folder = tempfile::tempdir().unwrap();
     let config = LlmConfig { canaries: true, ..config(&server.url()) };
-    let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, client) = fresh(&config);
     let found = client.canaries().unwrap().clone();
     let bodies = bodies.lock().unwrap().clone();
     (found, bodies)

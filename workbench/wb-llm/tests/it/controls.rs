@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use wb_llm::{
     EngineConfig, EngineInfo, LlmConfig, LlmEngine, LlmQuestion, Message, Reply, Role,
-    ask::Ask,
     controls::ControlSource,
     engines::{
         http::{HttpConfig, HttpEngine},
@@ -16,7 +15,7 @@ use wb_llm::{
 use crate::{
     odd::{self, FOREIGN, ODD, SENT},
     server::{Act, FaultServer, say},
-    support::{self, RealServer, config, open, question},
+    support::{self, ONE, RealServer, ask, config, open, place, question, replay},
 };
 
 fn models(owner: &str) -> (&'static str, Value) {
@@ -60,19 +59,17 @@ fn sent(owner: &str, mut routes: Vec<(&'static str, Value)>, question: &LlmQuest
     let server = FaultServer::start_with(routes, tokenizer, move |asked| {
         bodies.lock().unwrap().push(asked.prompt());
         // Without a count of tokens, so that nothing else is tokenized.
-        Act::Body(json!({"choices": [{"message": {"content": "{\"n\": 1}"}, "finish_reason": "stop"}]}))
+        Act::Body(json!({"choices": [{"message": {"content": ONE}, "finish_reason": "stop"}]}))
     });
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("ledger.jsonl");
+    let (_folder, ledger) = place();
     let client = open(&config(&server.url()), &ledger).unwrap();
-    let replies = client.ask_all(std::slice::from_ref(question), &mut |_, _| {}).unwrap();
+    let replies = ask(&client, std::slice::from_ref(question)).unwrap();
     let info = client.info().clone();
     drop((client, server));
     // The question keeps its name: a replay finds it without knowing anything of control tokens.
-    let replay = LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() };
-    let again = open(&replay, &ledger).unwrap();
+    let again = open(&replay(), &ledger).unwrap();
     assert_eq!(again.info(), &info);
-    assert_eq!(again.ask_all(std::slice::from_ref(question), &mut |_, _| {}).unwrap(), replies);
+    assert_eq!(ask(&again, std::slice::from_ref(question)).unwrap(), replies);
     let Reply::Answered(_) = &replies[0] else { panic!("{replies:?}") };
     let seen = seen.lock().unwrap();
     let [prompt] = &seen[..] else { panic!("{seen:?}") };
@@ -110,7 +107,7 @@ fn a_server_elsewhere_is_asked_of_each_message() {
 
 #[test]
 fn ollama_lists_its_vocabulary_and_of_others_nothing_is_known() {
-    let answer = json!({"message": {"content": "{\"n\": 1}"}, "done": true, "done_reason": "stop"});
+    let answer = json!({"message": {"content": ONE}, "done": true, "done_reason": "stop"});
     let shown = json!({"license": "x", "model_info": {"general.architecture": "qwen2",
         "tokenizer.ggml.tokens": ["a", ODD, "<|im_end|>"], "tokenizer.ggml.token_type": [1, 3, 3]}});
     let version = ("/api/version", json!({"version": "0.12.0"}));
@@ -176,6 +173,6 @@ fn an_odd_control_token_is_read_out_of_no_message_whichever_way_the_real_server_
     let code = "let v: Vec<Vec<u8>> = a[0] << 3; // <T> [INSTANCE]";
     assert_eq!((here.harmless(code).unwrap().as_str(), far.harmless(code).unwrap().as_str()), (code, code));
     let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
-    let replies = client.ask_all(&[LlmQuestion { schema: None, ..foreign() }], &mut |_, _| {}).unwrap();
+    let replies = ask(&client, &[LlmQuestion { schema: None, ..foreign() }]).unwrap();
     assert_eq!((replies.len(), client.info().controls.source), (1, ControlSource::Asked));
 }

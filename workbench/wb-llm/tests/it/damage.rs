@@ -1,23 +1,15 @@
 //! Ledgers that are damaged, or none, or another process's, or two models': nothing is lost in silence.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, time::Duration};
 
-use wb_core::Seed;
 use wb_llm::{
-    EngineConfig, EngineInfo, Error, LlmConfig, Reply, Usage,
-    ask::Ask,
-    keys,
-    ledger::{AnswerCost, AnsweredRecord, FORMAT, Ledger, LedgerRecord, Opened, records},
+    EngineInfo, Error, LlmConfig, Reply, Usage,
+    ledger::{Ledger, LedgerRecord, records},
 };
 
 use crate::{
     server::{Act, FaultServer},
-    support::{config, open, question, questions, text, timed},
+    support::{self, ONE, ask, child, config, open, opened, place, question, questions, replay, text, timed, wait_for},
 };
 
 fn info(engine: &str, model: &str) -> EngineInfo {
@@ -25,32 +17,13 @@ fn info(engine: &str, model: &str) -> EngineInfo {
         engine: engine.into(),
         model: model.into(),
         model_hash: blake3::hash(model.as_bytes()).to_hex().to_string(),
-        file_hash: None,
-        context: None,
-        build: String::new(),
         parallel: 1,
-        controls: Default::default(),
+        ..EngineInfo::default()
     }
 }
 
-fn opened(info: &EngineInfo, seed: u64) -> LedgerRecord {
-    LedgerRecord::Opened(Box::new(Opened { format: FORMAT, engine: info.clone(), seed, canaries: None }))
-}
-
 fn answered(info: &EngineInfo, item: usize, n: usize) -> LedgerRecord {
-    let question = question(&format!("{item:04}"));
-    LedgerRecord::Answered(Box::new(AnsweredRecord {
-        key: keys::key(&question, info, Seed(7)),
-        recipe: question.recipe,
-        item: question.item,
-        sample: 0,
-        attempt: 0,
-        seed: 1,
-        text: format!("{{\"n\": {n}}}"),
-        usage: Usage::default(),
-        cost: AnswerCost::default(),
-        milliseconds: None,
-    }))
+    support::answered(info, &question(&format!("{item:04}")), format!("{{\"n\": {n}}}"), Usage::default())
 }
 
 fn written(path: &Path, all: &[LedgerRecord]) -> Vec<u8> {
@@ -61,10 +34,11 @@ fn written(path: &Path, all: &[LedgerRecord]) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-fn small(path: &Path) -> (Vec<LedgerRecord>, Vec<u8>) {
+/// A ledger with this many answers.
+fn filled(path: &Path, n: usize) -> (Vec<LedgerRecord>, Vec<u8>) {
     let info = info("http", "m");
     let all: Vec<LedgerRecord> =
-        std::iter::once(opened(&info, 7)).chain((0..3).map(|i| answered(&info, i, i))).collect();
+        std::iter::once(opened(&info, 7)).chain((0..n).map(|i| answered(&info, i, i))).collect();
     let bytes = written(path, &all);
     (all, bytes)
 }
@@ -73,9 +47,8 @@ fn small(path: &Path) -> (Vec<LedgerRecord>, Vec<u8>) {
 /// or with a zero in it, is dropped and counted.
 #[test]
 fn no_flipped_bit_goes_unseen() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
-    let (all, whole) = small(&path);
+    let (_folder, path) = place();
+    let (all, whole) = filled(&path, 3);
     let mut dropped = 0;
     for at in 0..whole.len() {
         for bit in [0, 3, 5, 7] {
@@ -106,12 +79,8 @@ fn no_flipped_bit_goes_unseen() {
 /// A page of zeros, as a machine that dies leaves it: within, an error; at the end, what stands before it is kept.
 #[test]
 fn a_torn_page_is_an_error_or_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
-    let info = info("http", "m");
-    let all: Vec<LedgerRecord> =
-        std::iter::once(opened(&info, 7)).chain((0..40).map(|i| answered(&info, i, i))).collect();
-    let whole = written(&path, &all);
+    let (_folder, path) = place();
+    let (_, whole) = filled(&path, 40);
     let (mut errors, mut kept) = (0, 0);
     for page in (0..whole.len()).step_by(512) {
         let mut bytes = whole.clone();
@@ -166,10 +135,9 @@ fn what_is_no_ledger_is_left_as_it_is_and_an_empty_file_is_one() {
     let ledger = Ledger::open(&path).unwrap();
     assert!(ledger.is_empty() && ledger.opened().is_none() && ledger.dropped() == 0);
     drop(ledger);
-    let replay = LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() };
-    let error = open(&replay, &path).err().unwrap().to_string();
+    let error = open(&replay(), &path).err().unwrap().to_string();
     assert!(error.contains("nobody has answered here"), "{error}");
-    assert!(matches!(open(&replay, &folder.path().join("absent")), Err(Error::Io { .. })));
+    assert!(matches!(open(&replay(), &folder.path().join("absent")), Err(Error::Io { .. })));
     assert!(matches!(Ledger::open(folder.path()), Err(Error::Io { .. })));
 }
 
@@ -185,22 +153,12 @@ fn holder() {
 
 #[test]
 fn a_second_process_is_refused_at_once_until_the_first_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
-    small(&path);
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "damage::holder", "--ignored"])
-        .env("WB_TEST_HOLDER", folder.path())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let begin = Instant::now();
-    while !folder.path().join("ready").exists() {
-        assert!(begin.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none());
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let server = FaultServer::start(|_| Act::Say("{\"n\": 1}".into()));
-    for config in [config(&server.url()), LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() }] {
+    let (folder, path) = place();
+    filled(&path, 3);
+    let mut child = child("damage::holder", &[("WB_TEST_HOLDER", folder.path().to_str().unwrap())]);
+    wait_for(&mut child, || folder.path().join("ready").exists());
+    let server = FaultServer::start(|_| Act::Say(ONE.into()));
+    for config in [config(&server.url()), replay()] {
         let (opened, time) = timed(|| open(&config, &path));
         let error = opened.err().unwrap().to_string();
         assert!(error.contains("ledger.jsonl is in use by another process"), "{error}");
@@ -218,18 +176,14 @@ fn a_second_process_is_refused_at_once_until_the_first_is_gone() {
 
 #[test]
 fn of_two_models_in_a_ledger_one_is_replayed_by_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
+    let (_folder, path) = place();
     let (first, second) = (info("sidecar", "small.gguf"), info("http", "large"));
     let mut all = vec![opened(&first, 7), answered(&first, 0, 10), answered(&first, 1, 11), opened(&second, 7)];
     // The same again, with another window: not a third model.
     all.extend([answered(&second, 0, 20), opened(&EngineInfo { context: Some(99), ..first.clone() }, 7)]);
     all.push(opened(&info("http", "of another run"), 8));
     written(&path, &all);
-    let replay = |model: &str| {
-        let config = LlmConfig { engine: EngineConfig::Replay, model: model.into(), ..LlmConfig::default() };
-        open(&config, &path)
-    };
+    let replay = |model: &str| open(&LlmConfig { model: model.into(), ..replay() }, &path);
     for name in ["", "other", "smal", "/models/other.gguf"] {
         let error = replay(name).err().unwrap();
         assert!(matches!(&error, Error::Value { key, .. } if key == "llm.model"), "{error}");
@@ -240,7 +194,7 @@ fn of_two_models_in_a_ledger_one_is_replayed_by_its_name() {
         assert!(!error.contains("another run"), "{error}");
     }
     let said = |client: &wb_llm::Client, n: usize| -> Vec<String> {
-        let replies = client.ask_all(&questions(n), &mut |_, _| {}).unwrap();
+        let replies = ask(client, &questions(n)).unwrap();
         replies.iter().inspect(|reply| assert!(matches!(reply, Reply::Answered(_)))).map(|r| text(r).into()).collect()
     };
     for name in ["small.gguf", "/some/where/small.gguf", &first.model_hash[..12]] {
@@ -251,24 +205,23 @@ fn of_two_models_in_a_ledger_one_is_replayed_by_its_name() {
     let client = replay("large").unwrap();
     assert_eq!(said(&client, 1), ["{\"n\": 20}"]);
     // What only the other one answered is not taken from it.
-    let error = client.ask_all(&questions(2), &mut |_, _| {}).unwrap_err().to_string();
+    let error = ask(&client, &questions(2)).unwrap_err().to_string();
     assert!(error.contains("has no answer to 1 of 2 questions"), "{error}");
 }
 
 /// What was cut short is asked again, once, and that it was is known.
 #[test]
 fn a_torn_answer_is_asked_again_and_no_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
-    let server = FaultServer::start(|_| Act::Say("{\"n\": 1}".into()));
+    let (_folder, path) = place();
+    let server = FaultServer::start(|_| Act::Say(ONE.into()));
     let client = open(&config(&server.url()), &path).unwrap();
-    client.ask_all(&questions(20), &mut |_, _| {}).unwrap();
+    ask(&client, &questions(20)).unwrap();
     assert_eq!(client.dropped(), 0);
     drop(client);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 9]).unwrap();
     let client = open(&config(&server.url()), &path).unwrap();
     assert_eq!((client.dropped(), client.ledger().len()), (1, 19));
-    client.ask_all(&questions(20), &mut |_, _| {}).unwrap();
+    ask(&client, &questions(20)).unwrap();
     assert_eq!((server.asked(), client.reused(), client.ledger().len()), (21, 19, 20));
 }

@@ -11,15 +11,17 @@ use std::{
 use serde_json::json;
 use wb_core::Seed;
 use wb_llm::{
-    Client, Error, Failure, LlmConfig, LlmEngine, Reply,
-    ask::Ask,
+    Ask, Client, Error, Failure, LlmConfig, LlmEngine, Reply,
     engines::http::{HttpConfig, HttpEngine},
     ledger::Ledger,
 };
 
 use crate::{
     server::{Act, FaultServer},
-    support::{answers, config, made_up, open, question, questions, request, text, timed},
+    support::{
+        ONE, answers, ask, config, fresh, made_up, open, place, question, questions, replay, request, stop_after, text,
+        timed,
+    },
 };
 
 fn engine(config: &LlmConfig, stream: bool) -> HttpEngine {
@@ -92,11 +94,10 @@ fn a_server_that_only_fails_ends_the_run_and_nothing_is_given_up_for_it() {
     for act in [Act::Close, Act::Garbage, Act::Status(500, "", String::new()), Act::HalfBody, Act::Hang] {
         let shown = format!("{act:?}");
         let server = FaultServer::start(move |_| act.clone());
-        let folder = tempfile::tempdir().unwrap();
         let mut config = config(&server.url());
         config.timeouts.request_s = 0.3;
-        let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
-        let (result, time) = timed(|| client.ask_all(&questions(20), &mut |_, _| {}));
+        let (_folder, client) = fresh(&config);
+        let (result, time) = timed(|| ask(&client, &questions(20)));
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Failed { .. }), "{shown}: {error}");
         assert!(time < Duration::from_secs(12), "{shown}: {time:?}");
@@ -110,7 +111,7 @@ fn broken_until(mended: &Arc<AtomicBool>) -> FaultServer {
     FaultServer::start(move |asked| match asked.prompt().as_str() {
         "item 0003" if !mended.load(Ordering::Relaxed) => Act::Status(500, "", "the grammar crashed".into()),
         "item 0005" => Act::Say("I would rather not".into()),
-        _ => Act::Say("{\"n\": 1}".into()),
+        _ => Act::Say(ONE.into()),
     })
 }
 
@@ -122,13 +123,10 @@ fn one_question_that_a_server_fails_at_ends_the_run_after_the_others_and_is_aske
     let (ledger, calm) = (folder.path().join("ledger.jsonl"), folder.path().join("calm.jsonl"));
     let run = |ledger: &std::path::Path| {
         let client = open(&config(&server.url()), ledger).unwrap();
-        let replies = client.ask_all(&questions(8), &mut |_, _| {});
+        let replies = ask(&client, &questions(8));
         (replies, client.account().total())
     };
-    let replay = |ledger: &std::path::Path| {
-        let config = LlmConfig { engine: wb_llm::EngineConfig::Replay, ..LlmConfig::default() };
-        open(&config, ledger).unwrap().ask_all(&questions(8), &mut |_, _| {})
-    };
+    let replay = |ledger: &std::path::Path| ask(&open(&replay(), ledger).unwrap(), &questions(8));
     // Twice: what failed is asked again, and nothing else.
     for round in 1..=2u64 {
         let before = server.prompts().len();
@@ -181,13 +179,12 @@ fn timeless(mut replies: Vec<Reply>) -> Vec<Reply> {
 fn one_question_that_a_server_cannot_answer_is_left_out_where_that_is_asked_for() {
     let mended = Arc::new(AtomicBool::new(false));
     let server = broken_until(&mended);
-    let folder = tempfile::tempdir().unwrap();
     let mut config = config(&server.url());
     config.retries.leave_out = true;
-    let ledger = folder.path().join("ledger.jsonl");
+    let (_folder, ledger) = place();
     let client = open(&config, &ledger).unwrap();
     let questions: Vec<_> = questions(8).into_iter().filter(|question| question.item != "0005").collect();
-    let replies = client.ask_all(&questions, &mut |_, _| {}).unwrap();
+    let replies = ask(&client, &questions).unwrap();
     for (i, reply) in replies.iter().enumerate() {
         assert_eq!(matches!(reply, Reply::Rejected(_)), i == 3, "{i}");
     }
@@ -198,10 +195,9 @@ fn one_question_that_a_server_cannot_answer_is_left_out_where_that_is_asked_for(
     // It stays out, also where the server could answer by now, and in a replay that leaves out, too.
     drop(client);
     mended.store(true, Ordering::Relaxed);
-    let replay =
-        LlmConfig { engine: wb_llm::EngineConfig::Replay, retries: config.retries.clone(), ..LlmConfig::default() };
+    let replay = LlmConfig { retries: config.retries.clone(), ..replay() };
     for config in [&config, &replay] {
-        assert_eq!(open(config, &ledger).unwrap().ask_all(&questions, &mut |_, _| {}).unwrap(), replies);
+        assert_eq!(ask(&open(config, &ledger).unwrap(), &questions).unwrap(), replies);
     }
 }
 
@@ -209,12 +205,11 @@ fn one_question_that_a_server_cannot_answer_is_left_out_where_that_is_asked_for(
 #[test]
 fn answers_that_the_server_cannot_read_are_drawn_again_and_are_no_fault_of_the_server() {
     let server = FaultServer::start(|asked| match asked.number % 3 {
-        0 => Act::Say("{\"n\": 1}".into()),
+        0 => Act::Say(ONE.into()),
         _ => Act::Status(500, "", UNUSABLE.into()),
     });
-    let folder = tempfile::tempdir().unwrap();
-    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
-    let replies = client.ask_all(&questions(120), &mut |_, _| {}).unwrap();
+    let (_folder, client) = fresh(&config(&server.url()));
+    let replies = ask(&client, &questions(120)).unwrap();
     let account = client.account().total();
     assert_eq!(replies.len() as u64, account.answered + account.rejected);
     assert!(account.answered > 60 && account.retries == 0, "{account:?}");
@@ -226,9 +221,8 @@ fn answers_that_the_server_cannot_read_are_drawn_again_and_are_no_fault_of_the_s
 #[test]
 fn what_no_retry_mends_stops_the_run_with_the_body() {
     let server = FaultServer::start(|_| Act::Status(400, "", r#"{"error":{"message":"unknown field `seed`"}}"#.into()));
-    let folder = tempfile::tempdir().unwrap();
-    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
-    let error = client.ask_all(&questions(50), &mut |_, _| {}).unwrap_err().to_string();
+    let (_folder, client) = fresh(&config(&server.url()));
+    let error = ask(&client, &questions(50)).unwrap_err().to_string();
     assert!(error.contains("unknown field `seed`"), "{error}");
     assert!(server.asked() <= 4, "{}", server.asked());
 }
@@ -236,14 +230,13 @@ fn what_no_retry_mends_stops_the_run_with_the_body() {
 #[test]
 fn the_breaker_stops_a_run_whose_requests_mostly_fail() {
     let server = FaultServer::start(|asked| match asked.number % 5 {
-        0 | 1 => Act::Say("{\"n\": 1}".into()),
+        0 | 1 => Act::Say(ONE.into()),
         _ => Act::Status(503, "", String::new()),
     });
-    let folder = tempfile::tempdir().unwrap();
     let mut config = config(&server.url());
     config.retries.tries = 100;
-    let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
-    let error = client.ask_all(&questions(500), &mut |_, _| {}).unwrap_err().to_string();
+    let (_folder, client) = fresh(&config);
+    let error = ask(&client, &questions(500)).unwrap_err().to_string();
     assert!(error.contains("more than half of the last 50 requests failed"), "{error}");
     assert!((50..80).contains(&server.asked()), "{}", server.asked());
 }
@@ -252,11 +245,10 @@ fn the_breaker_stops_a_run_whose_requests_mostly_fail() {
 fn a_server_is_waited_for_as_long_as_it_asks() {
     let server = FaultServer::start(|asked| match asked.number {
         0 => Act::Status(429, "Retry-After: 1\r\n", "{}".into()),
-        _ => Act::Say("{\"n\": 1}".into()),
+        _ => Act::Say(ONE.into()),
     });
-    let folder = tempfile::tempdir().unwrap();
-    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
-    let (replies, time) = timed(|| client.ask_all(&[question("a")], &mut |_, _| {}).unwrap());
+    let (_folder, client) = fresh(&config(&server.url()));
+    let (replies, time) = timed(|| ask(&client, &[question("a")]).unwrap());
     assert_eq!(text(&replies[0]), "{\"n\": 1}");
     assert!((1.0..3.0).contains(&time.as_secs_f64()), "{time:?}");
 }
@@ -318,8 +310,7 @@ fn a_thousand_questions_with_a_fifth_of_faults_give_the_answers_of_a_run_without
 
 #[test]
 fn a_server_that_dies_ends_the_run_and_the_next_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("ledger.jsonl");
+    let (_folder, ledger) = place();
     let server = Arc::new(FaultServer::start(|asked| {
         std::thread::sleep(Duration::from_millis(1));
         Act::Say(made_up(&asked.body))
@@ -333,7 +324,7 @@ fn a_server_that_dies_ends_the_run_and_the_next_goes_on() {
         }
         dying.die();
     });
-    let (result, time) = timed(|| client.ask_all(&questions(400), &mut |_, _| {}));
+    let (result, time) = timed(|| ask(&client, &questions(400)));
     killer.join().unwrap();
     assert!(matches!(result, Err(Error::Failed { .. })), "{result:?}");
     assert!(time < Duration::from_secs(15), "{time:?}");
@@ -343,7 +334,7 @@ fn a_server_that_dies_ends_the_run_and_the_next_goes_on() {
     drop(server);
     let server = FaultServer::start_at(port, |asked| Act::Say(made_up(&asked.body)));
     let client = open(&config(&url), &ledger).unwrap();
-    let replies = client.ask_all(&questions(400), &mut |_, _| {}).unwrap();
+    let replies = ask(&client, &questions(400)).unwrap();
     assert_eq!((replies.len(), client.reused() as usize), (400, before.len()));
     let asked_before: Vec<String> = before.iter().map(|line| format!("item {}", &line[..4])).collect();
     assert!(server.answered().iter().all(|prompt| !asked_before.contains(prompt)));
@@ -352,18 +343,15 @@ fn a_server_that_dies_ends_the_run_and_the_next_goes_on() {
 #[test]
 fn a_request_to_stop_is_heard_while_a_server_hangs() {
     let server = FaultServer::start(|asked| match asked.number {
-        0..=9 => Act::Say("{\"n\": 1}".into()),
+        0..=9 => Act::Say(ONE.into()),
         _ => Act::Hang,
     });
-    let folder = tempfile::tempdir().unwrap();
+    let (_folder, ledger) = place();
     let mut config = config(&server.url());
     config.timeouts.request_s = 600.0;
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let client = Client::open(&config, Seed(7), &folder.path().join("ledger.jsonl"), interrupt.clone()).unwrap();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(500));
-        interrupt.store(true, Ordering::Relaxed);
-    });
+    let interrupt = Arc::default();
+    let client = Client::open(&config, Seed(7), &ledger, Arc::clone(&interrupt)).unwrap();
+    stop_after(500, &interrupt);
     let mut told = 0;
     let (result, time) = timed(|| client.ask_all(&questions(100), &mut |_, _| told += 1));
     assert!(matches!(result, Err(Error::Stopped)), "{result:?}");

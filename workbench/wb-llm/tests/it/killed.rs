@@ -4,15 +4,14 @@ use std::{
     collections::{BTreeSet, HashMap},
     io::Write,
     path::Path,
-    process::{Command, Stdio},
     time::Duration,
 };
 
-use wb_llm::{LlmConfig, ask::Ask, ledger::Ledger};
+use wb_llm::{LlmConfig, ledger::Ledger};
 
 use crate::{
     server::{Act, FaultServer},
-    support::{answers, config, made_up, open, questions},
+    support::{self, answers, ask, config, made_up, open, questions},
 };
 
 const N: usize = 1200;
@@ -29,7 +28,7 @@ fn client_config(url: &str) -> LlmConfig {
 fn child() {
     let (Ok(url), Ok(ledger)) = (std::env::var("WB_TEST_URL"), std::env::var("WB_TEST_LEDGER")) else { return };
     let client = open(&client_config(&url), ledger.as_ref()).unwrap();
-    client.ask_all(&questions(N), &mut |_, _| {}).unwrap();
+    ask(&client, &questions(N)).unwrap();
 }
 
 /// Prompts whose record is in a ledger that nobody writes.
@@ -53,12 +52,9 @@ fn a_run_killed_thirty_times_asks_nothing_twice_that_was_answered_and_loses_noth
         // Nobody writes now: what stands here is never asked again.
         let known_before = known(&ledger);
         let (before, asked_before) = (server.answered().len(), server.prompts().len());
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::child", "--ignored"])
-            .envs([("WB_TEST_URL", server.url()), ("WB_TEST_LEDGER", ledger.display().to_string())])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let url = server.url();
+        let environment = [("WB_TEST_URL", url.as_str()), ("WB_TEST_LEDGER", ledger.to_str().unwrap())];
+        let mut child = support::child("killed::child", &environment);
         // Killed somewhere else each time: after 3 to 40 more answers, plus a moment.
         let more = 3 + (kill * 17) % 38;
         let ended = loop {
@@ -98,13 +94,16 @@ fn a_run_killed_thirty_times_asks_nothing_twice_that_was_answered_and_loses_noth
     assert_eq!(Ledger::open(&ledger).unwrap().len(), N);
 
     // The answers are those of a quiet run, and what was asked more often than there is what was on its way.
-    let mut times: HashMap<String, usize> = HashMap::new();
-    server.answered().into_iter().for_each(|prompt| *times.entry(prompt).or_default() += 1);
+    let counted = |server: &FaultServer| {
+        let mut times: HashMap<String, usize> = HashMap::new();
+        server.answered().into_iter().for_each(|prompt| *times.entry(prompt).or_default() += 1);
+        times
+    };
+    let times = counted(&server);
     let calm = folder.path().join("calm.jsonl");
     let quiet = FaultServer::start(|asked| Act::Say(made_up(&asked.body)));
-    open(&client_config(&quiet.url()), &calm).unwrap().ask_all(&questions(N), &mut |_, _| {}).unwrap();
-    let mut calm_times: HashMap<String, usize> = HashMap::new();
-    quiet.answered().into_iter().for_each(|prompt| *calm_times.entry(prompt).or_default() += 1);
+    ask(&open(&client_config(&quiet.url()), &calm).unwrap(), &questions(N)).unwrap();
+    let calm_times = counted(&quiet);
     let repeated = times.iter().filter(|(prompt, n)| **n > calm_times[*prompt]).count();
     let on_their_way: usize = in_flight.iter().sum();
     assert!(repeated <= on_their_way, "{repeated} of {on_their_way}");

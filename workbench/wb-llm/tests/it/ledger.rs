@@ -2,38 +2,26 @@
 
 use std::{fs, path::Path};
 
-use wb_core::{Seed, faults};
+use wb_core::faults;
 use wb_llm::{
-    EngineInfo, Error, Usage, keys,
-    ledger::{AnswerCost, AnsweredRecord, FORMAT, Ledger, LedgerRecord, Opened, records},
+    EngineInfo, Error, Usage,
+    ledger::{Ledger, LedgerRecord, records},
 };
 
-use crate::support::question;
+use crate::support::{answered, opened, place, question};
 
 fn info() -> EngineInfo {
     EngineInfo { engine: "http".into(), model_hash: "h".into(), ..EngineInfo::default() }
 }
 
 fn record(item: &str) -> LedgerRecord {
-    let key = keys::key(&question(item), &info(), Seed(7));
-    LedgerRecord::Answered(Box::new(AnsweredRecord {
-        key,
-        recipe: "r".into(),
-        item: item.into(),
-        sample: 0,
-        attempt: 0,
-        seed: 1,
-        text: format!("text of {item}\n\"quoted\" \u{2028} ümlaut"),
-        usage: Usage { prompt: Some(10), cached: None, completion: Some(5) },
-        cost: AnswerCost::default(),
-        milliseconds: None,
-    }))
+    let text = format!("text of {item}\n\"quoted\" \u{2028} ümlaut");
+    answered(&info(), &question(item), text, Usage { prompt: Some(10), cached: None, completion: Some(5) })
 }
 
 fn filled(path: &Path, n: usize) -> Vec<LedgerRecord> {
     let ledger = Ledger::open(path).unwrap();
-    let opened = Opened { format: FORMAT, engine: info(), seed: 7, canaries: None };
-    let mut records = vec![LedgerRecord::Opened(Box::new(opened))];
+    let mut records = vec![opened(&info(), 7)];
     records.extend((0..n).map(|i| record(&i.to_string())));
     records.iter().for_each(|record| ledger.append(record).unwrap());
     assert_eq!((ledger.sync().unwrap(), ledger.sync().unwrap()), (n + 1, 0));
@@ -49,7 +37,7 @@ fn what_is_written_is_read() {
     let ledger = Ledger::open(&path).unwrap();
     assert_eq!((ledger.len(), ledger.dropped()), (50, 0));
     for record in &written[1..] {
-        assert_eq!(ledger.get(record.key().unwrap()).unwrap().as_ref(), Some(record));
+        assert_eq!(ledger.get(&record.question().unwrap().key).unwrap().as_ref(), Some(record));
     }
     assert_eq!(ledger.get(&"0".repeat(64)).unwrap(), None);
     assert_eq!(ledger.account().total().tokens.prompt, 500);
@@ -63,8 +51,7 @@ fn what_is_written_is_read() {
 /// Cut at every byte of the last two lines: what was whole stays, and writing goes on.
 #[test]
 fn a_torn_last_line_is_dropped_and_counted_wherever_it_is_torn() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
+    let (_folder, path) = place();
     let written = filled(&path, 3);
     let whole = fs::read(&path).unwrap();
     let ends: Vec<usize> = (0..whole.len()).filter(|&i| whole[i] == b'\n').map(|i| i + 1).collect();
@@ -90,8 +77,7 @@ fn a_torn_last_line_is_dropped_and_counted_wherever_it_is_torn() {
 
 #[test]
 fn damage_anywhere_else_is_an_error_with_its_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
+    let (_folder, path) = place();
     filled(&path, 5);
     let whole = fs::read(&path).unwrap();
     let second = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
@@ -115,8 +101,7 @@ fn damage_anywhere_else_is_an_error_with_its_line() {
 #[test]
 fn a_full_disk_is_told_and_leaves_whole_lines() {
     for n in 1..=4 {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.jsonl");
+        let (_folder, path) = place();
         filled(&path, 2);
         let ledger = Ledger::open(&path).unwrap();
         faults::fail_at(n, true);

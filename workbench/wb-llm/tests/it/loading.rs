@@ -11,9 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use wb_llm::{LlmConfig, LlmQuestion, Message, Role, SamplingConfig, ask::Ask};
+use wb_llm::{LlmConfig, LlmQuestion, Message, Role, SamplingConfig};
 
-use crate::support::{self, config, open};
+use crate::support::{self, ask, config, open};
 
 /// Hands everything on to a port, and remembers the status lines that come back.
 fn proxy(to: u16, seen: Arc<Mutex<Vec<String>>>) -> u16 {
@@ -96,7 +96,7 @@ fn a_real_server_that_loads_its_model_is_waited_for() {
         sampling: SamplingConfig { temperature: 0.0, top_p: 1.0, max_tokens: 60 },
         schema: Some(serde_json::json!({"type": "string", "minLength": 1, "maxLength": 20})),
     };
-    let replies = client.ask_all(&[question], &mut |_, _| {});
+    let replies = ask(&client, &[question]);
     let total = client.account().total();
     let _ = (child.kill(), child.wait());
     assert!(replies.is_ok(), "{replies:?}");

@@ -1,25 +1,22 @@
 //! How long is waited, for whom, and what is said when the waiting ends.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
 use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use serde_json::Value;
 use wb_core::Seed;
-use wb_llm::{Client, EngineConfig, Error, Ledger, LlmConfig, Reply, ask::Ask, engines::http::HttpConfig};
+use wb_llm::{Client, EngineConfig, Error, Ledger, LlmConfig, Reply, engines::http::HttpConfig};
 
 use crate::{
     server::{Act, FaultServer, say},
-    support::{answers, config, made_up, open, question, questions, text, timed},
+    support::{ONE, answers, ask, config, fresh, made_up, open, place, question, questions, stop_after, text, timed},
 };
 
 fn unfinished(word: Option<Value>) -> Value {
-    let mut body = say("{\"n\": 1}");
+    let mut body = say(ONE);
     match word {
         Some(word) => body["choices"][0]["finish_reason"] = word,
         None => drop(body["choices"][0].as_object_mut().unwrap().remove("finish_reason")),
@@ -30,20 +27,19 @@ fn unfinished(word: Option<Value>) -> Value {
 #[test]
 fn an_answer_without_a_reason_for_its_end_is_asked_for_again_and_ends_a_run_that_has_no_other() {
     for word in [None, Some(Value::Null)] {
-        let folder = tempfile::tempdir().unwrap();
         let first = unfinished(word.clone());
         let server = FaultServer::start(move |asked| match asked.number {
             0 => Act::Body(first.clone()),
-            _ => Act::Say("{\"n\": 1}".into()),
+            _ => Act::Say(ONE.into()),
         });
-        let client = open(&config(&server.url()), &folder.path().join("a.jsonl")).unwrap();
-        let replies = client.ask_all(&[question("a")], &mut |_, _| {}).unwrap();
+        let (_folder, client) = fresh(&config(&server.url()));
+        let replies = ask(&client, &[question("a")]).unwrap();
         assert!(matches!(&replies[0], Reply::Answered(answer) if answer.attempt == 0), "{replies:?}");
         assert_eq!((server.asked(), client.account().total().retries), (2, 1));
 
         let server = FaultServer::start(move |_| Act::Body(unfinished(word.clone())));
-        let client = open(&config(&server.url()), &folder.path().join("b.jsonl")).unwrap();
-        let error = client.ask_all(&questions(2), &mut |_, _| {}).unwrap_err().to_string();
+        let (_folder, client) = fresh(&config(&server.url()));
+        let error = ask(&client, &questions(2)).unwrap_err().to_string();
         assert!(error.contains("no `finish_reason` came with it") && error.contains(&server.url()), "{error}");
         assert!(client.ledger().is_empty());
     }
@@ -61,10 +57,9 @@ fn an_answer_without_a_reason_for_its_end_is_asked_for_again_and_ends_a_run_that
             },
         )
     });
-    let folder = tempfile::tempdir().unwrap();
     let engine = EngineConfig::Http(HttpConfig { stream: true, ..HttpConfig::default() });
-    let client = open(&LlmConfig { engine, ..config(&server.url()) }, &folder.path().join("c.jsonl")).unwrap();
-    let replies = client.ask_all(&[question("a")], &mut |_, _| {}).unwrap();
+    let (_folder, client) = fresh(&LlmConfig { engine, ..config(&server.url()) });
+    let replies = ask(&client, &[question("a")]).unwrap();
     assert!(matches!(&replies[0], Reply::Answered(answer) if answer.attempt == 0), "{replies:?}");
     let total = client.account().total();
     assert_eq!((server.asked(), total.retries, total.wasted_answers), (3, 1, 1));
@@ -75,11 +70,10 @@ fn asked_with(header: String) -> (wb_llm::Result<Vec<Reply>>, Duration, usize) {
     let header: &'static str = Box::leak(format!("Retry-After: {header}\r\n").into_boxed_str());
     let server = FaultServer::start(move |asked| match asked.number {
         0 => Act::Status(429, header, "{}".into()),
-        _ => Act::Say("{\"n\": 1}".into()),
+        _ => Act::Say(ONE.into()),
     });
-    let folder = tempfile::tempdir().unwrap();
-    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
-    let (result, time) = timed(|| client.ask_all(&[question("a")], &mut |_, _| {}));
+    let (_folder, client) = fresh(&config(&server.url()));
+    let (result, time) = timed(|| ask(&client, &[question("a")]));
     (result, time, server.asked())
 }
 
@@ -117,11 +111,10 @@ fn a_wait_that_a_server_asks_for_is_bounded_in_whatever_way_it_is_written() {
 #[test]
 fn few_questions_to_a_dead_server_end_soon_with_its_address_and_what_to_do() {
     for n in [1, 3] {
-        let server = FaultServer::start(|_| Act::Say("{\"n\": 1}".into()));
-        let folder = tempfile::tempdir().unwrap();
-        let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
+        let server = FaultServer::start(|_| Act::Say(ONE.into()));
+        let (_folder, client) = fresh(&config(&server.url()));
         server.die();
-        let (result, time) = timed(|| client.ask_all(&questions(n), &mut |_, _| {}));
+        let (result, time) = timed(|| ask(&client, &questions(n)));
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Failed { .. }), "{error}");
         let error = error.to_string();
@@ -132,9 +125,8 @@ fn few_questions_to_a_dead_server_end_soon_with_its_address_and_what_to_do() {
     }
     // One that refuses says no address by itself.
     let server = FaultServer::start(|_| Act::Status(401, "", "{}".into()));
-    let folder = tempfile::tempdir().unwrap();
-    let client = open(&config(&server.url()), &folder.path().join("ledger.jsonl")).unwrap();
-    let error = client.ask_all(&[question("a")], &mut |_, _| {}).unwrap_err().to_string();
+    let (_folder, client) = fresh(&config(&server.url()));
+    let error = ask(&client, &[question("a")]).unwrap_err().to_string();
     assert!(error.contains("answered 401") && error.contains(&server.url()), "{error}");
 }
 
@@ -146,8 +138,7 @@ fn a_server_that_comes_back_soon_ends_nothing() {
     };
     let server = Arc::new(FaultServer::start(plan));
     let (port, url) = (server.address.port(), server.url());
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("ledger.jsonl");
+    let (folder, ledger) = place();
     let mut config = config(&url);
     (config.retries.tries, config.retries.first_wait_s, config.retries.max_wait_s) = (20, 0.1, 0.3);
     let client = open(&config, &ledger).unwrap();
@@ -160,34 +151,29 @@ fn a_server_that_comes_back_soon_ends_nothing() {
         std::thread::sleep(Duration::from_millis(400));
         FaultServer::start_at(port, plan)
     });
-    let replies = client.ask_all(&questions(200), &mut |_, _| {}).unwrap();
+    let replies = ask(&client, &questions(200)).unwrap();
     let second = nurse.join().unwrap();
     assert!(client.account().total().retries > 0 && second.asked() > 100);
     drop(client);
     let calm = FaultServer::start(plan);
     let quiet = folder.path().join("quiet.jsonl");
     let other = open(&crate::support::config(&calm.url()), &quiet).unwrap();
-    assert_eq!(replies.len(), other.ask_all(&questions(200), &mut |_, _| {}).unwrap().len());
+    assert_eq!(replies.len(), ask(&other, &questions(200)).unwrap().len());
     drop(other);
     assert_eq!(answers(&ledger), answers(&quiet));
 }
 
 /// Opens, and asks to stop meanwhile.
 fn opened_and_stopped(config: &LlmConfig, ledger: &std::path::Path) -> (String, Duration) {
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let stop = interrupt.clone();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
-        stop.store(true, Ordering::Relaxed);
-    });
+    let interrupt = Arc::default();
+    stop_after(200, &interrupt);
     let (opened, time) = timed(|| Client::open(config, Seed(7), ledger, interrupt));
     (opened.err().unwrap().to_string(), time)
 }
 
 #[test]
 fn a_request_to_stop_is_heard_while_a_server_hangs_at_its_first_questions() {
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("ledger.jsonl");
+    let (_folder, ledger) = place();
     let hangs = FaultServer::start(|_| Act::Hang);
     let mut canaries = LlmConfig { canaries: true, ..config(&hangs.url()) };
     canaries.timeouts.request_s = 600.0;
@@ -208,24 +194,20 @@ fn a_request_to_stop_is_heard_while_a_server_hangs_at_its_first_questions() {
 fn threads_that_are_left_with_a_hung_server_hold_no_ledger_and_write_nothing_more() {
     let begin = Instant::now();
     let server = FaultServer::start(move |asked| match asked.number {
-        0..=9 => Act::Say("{\"n\": 1}".into()),
+        0..=9 => Act::Say(ONE.into()),
         _ => {
             // Until long after the client is gone.
             std::thread::sleep(Duration::from_secs(9).saturating_sub(begin.elapsed()));
             Act::Say("{\"n\": 2}".into())
         }
     });
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("ledger.jsonl");
+    let (_folder, ledger) = place();
     let mut config = config(&server.url());
     config.timeouts.request_s = 600.0;
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let client = Client::open(&config, Seed(7), &ledger, interrupt.clone()).unwrap();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        interrupt.store(true, Ordering::Relaxed);
-    });
-    let (result, time) = timed(|| client.ask_all(&questions(40), &mut |_, _| {}));
+    let interrupt = Arc::default();
+    let client = Client::open(&config, Seed(7), &ledger, Arc::clone(&interrupt)).unwrap();
+    stop_after(300, &interrupt);
+    let (result, time) = timed(|| ask(&client, &questions(40)));
     assert!(matches!(result, Err(Error::Stopped)) && time < Duration::from_secs(8), "{result:?} {time:?}");
     drop(client);
     let bytes = std::fs::read(&ledger).unwrap();

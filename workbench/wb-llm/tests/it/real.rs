@@ -8,13 +8,12 @@ use wb_core::Seed;
 use wb_llm::{
     ChatRequest, Client, Error, Failure, FinishReason, LlmConfig, LlmEngine, LlmQuestion, Message, Reply, Role,
     SamplingConfig,
-    ask::Ask,
     canaries::{ControlEffect, Enforced, Repeats},
     engines::http::{Dialect, HttpConfig, HttpEngine},
     neutral::{fence, neutral},
 };
 
-use crate::support::{KEY, RealServer, answers, open, timed};
+use crate::support::{KEY, RealServer, answers, ask, fresh, open, replay, timed};
 
 const STORIES: &str = "stories260K.gguf";
 const QWEN: &str = "wb-tiny-random-qwen2-v4096.gguf";
@@ -89,14 +88,12 @@ fn the_real_server_keeps_the_contract() {
     }
 
     // 40 of 40 answers fit their schema, though the model only babbles.
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = folder.path().join("schema.jsonl");
-    let client = open(&LlmConfig { canaries: true, ..config.clone() }, &ledger).unwrap();
+    let (_folder, client) = fresh(&LlmConfig { canaries: true, ..config.clone() });
     let canaries = client.canaries().unwrap();
     assert_eq!(canaries.schema, Enforced::Enforced);
     assert!(canaries.counts_tokens && canaries.repeats != Repeats::Never, "{canaries:?}");
     let predicted = server.counter("tokens_predicted_total");
-    let replies = client.ask_all(&stories(40, 300, Some(record_schema())), &mut |_, _| {}).unwrap();
+    let replies = ask(&client, &stories(40, 300, Some(record_schema()))).unwrap();
     let fits = replies.iter().filter(|reply| matches!(reply, Reply::Answered(answer) if answer.attempt == 0)).count();
     assert_eq!(fits, 40, "{replies:?}");
     let total = client.account().total();
@@ -108,15 +105,10 @@ fn the_real_server_keeps_the_contract() {
 
     // 401, with no key in the message; 400 for what it does not take; a prompt that is too long.
     let keyless = LlmConfig { engine: wb_llm::EngineConfig::Auto, ..config.clone() };
-    let error = HttpEngine::open(&keyless, &HttpConfig::default()).err();
-    let found = match error {
-        Some(error) => error.to_string(),
+    let found = match HttpEngine::open(&keyless, &HttpConfig::default()) {
+        Err(error) => error.to_string(),
         // Routes that only look are open to everyone; those that work are not.
-        None => HttpEngine::open(&keyless, &HttpConfig::default())
-            .unwrap()
-            .chat(&request("hi", 4, None))
-            .unwrap_err()
-            .to_string(),
+        Ok(engine) => engine.chat(&request("hi", 4, None)).unwrap_err().to_string(),
     };
     assert!(found.contains("answered 401") && !found.contains(KEY), "{found}");
     let foreign = json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}});
@@ -134,8 +126,7 @@ fn control_tokens_in_a_message_are_live_and_are_broken_before_they_get_there() {
     let test = "real::control_tokens_in_a_message_are_live_and_are_broken_before_they_get_there";
     let Some(server) = RealServer::start(test, QWEN, 1024) else { return };
     let config = LlmConfig { canaries: true, ..server.config() };
-    let folder = tempfile::tempdir().unwrap();
-    let client = open(&config, &folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, client) = fresh(&config);
     assert_eq!(client.canaries().unwrap().control_tokens, ControlEffect::Live);
     drop(client);
     let real = engine(&config);
@@ -180,7 +171,7 @@ fn a_killed_and_a_stopped_server_end_the_run_and_the_next_goes_on() {
             }
             std::process::Command::new("kill").args([signal_name, pid]).status().unwrap();
         });
-        let (result, time) = timed(|| watched.ask_all(&stories(n, 48, Some(record_schema())), &mut |_, _| {}));
+        let (result, time) = timed(|| ask(&watched, &stories(n, 48, Some(record_schema()))));
         killer.join().unwrap();
         assert!(matches!(result, Err(Error::Failed { .. })), "{signal}: {result:?}");
         // Three tries of 2 s, the last look at the server, and the grace for the others.
@@ -194,12 +185,11 @@ fn a_killed_and_a_stopped_server_end_the_run_and_the_next_goes_on() {
             server.again(test, STORIES, 512);
         }
         let client = Client::open(&config, Seed(7), &ledger, Arc::default()).unwrap();
-        let replies = client.ask_all(&stories(n, 48, Some(record_schema())), &mut |_, _| {}).unwrap();
+        let replies = ask(&client, &stories(n, 48, Some(record_schema()))).unwrap();
         assert_eq!((replies.len(), client.reused() as usize, client.ledger().len()), (n, before, n));
         drop(client);
         // A replay of it needs no server and says the same.
-        let replay = LlmConfig { engine: wb_llm::EngineConfig::Replay, ..LlmConfig::default() };
-        let again = open(&replay, &ledger).unwrap().ask_all(&stories(n, 48, Some(record_schema())), &mut |_, _| {});
+        let again = ask(&open(&replay(), &ledger).unwrap(), &stories(n, 48, Some(record_schema())));
         assert_eq!(again.unwrap(), replies);
         assert_eq!(answers(&ledger).len(), n);
     }

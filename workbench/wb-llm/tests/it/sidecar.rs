@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -154,17 +154,8 @@ fn parent() {
 fn the_server_dies_with_a_parent_that_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "sidecar::parent", "--ignored"])
-        .env("WB_TEST_PARENT", folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let begin = Instant::now();
-    while !folder.join("ready").exists() {
-        assert!(begin.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let mut child = support::child("sidecar::parent", &[("WB_TEST_PARENT", folder.to_str().unwrap())]);
+    support::wait_for(&mut child, || folder.join("ready").exists());
     let pid = read(folder, "pids");
     assert!(is_alive(pid.trim()));
     child.kill().unwrap();

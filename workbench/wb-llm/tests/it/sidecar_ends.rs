@@ -5,10 +5,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -17,7 +14,7 @@ use wb_llm::{
     engines::sidecar::{SidecarConfig, SidecarEngine},
 };
 
-use crate::support::{self, program, timed};
+use crate::support::{self, program, stop_after, timed};
 
 /// The variable that all processes of a test have in their environment.
 const MARK: &str = "WB_TEST_SLOW_PARENT";
@@ -154,12 +151,8 @@ fn a_request_to_stop_while_it_loads_or_says_what_it_knows_ends_it() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let server = slow(folder, &format!("echo $$ >> '{}'; {help}", folder.join("pids").display()));
-        let interrupt = Arc::new(AtomicBool::new(false));
-        let stop = interrupt.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(400));
-            stop.store(true, Ordering::Relaxed);
-        });
+        let interrupt = Arc::default();
+        stop_after(400, &interrupt);
         let (opened, time) = timed(|| open(folder, server, interrupt));
         let error = opened.err().unwrap().to_string();
         assert!(error.starts_with("stopped"), "{error}");

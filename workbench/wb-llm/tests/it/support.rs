@@ -4,17 +4,26 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use wb_core::Seed;
 use wb_llm::{
-    ChatRequest, Client, LlmConfig, LlmQuestion, Message, Reply, Result, Role, SamplingConfig,
+    Ask, ChatRequest, Client, EngineConfig, EngineInfo, LlmConfig, LlmQuestion, Message, Reply, Result, Role,
+    SamplingConfig, Usage,
     config::{RetriesConfig, TimeoutsConfig},
-    ledger::{LedgerRecord, records},
+    keys,
+    ledger::{AnswerCost, AnsweredRecord, FORMAT, LedgerRecord, Opened, RecordedQuestion, records},
 };
+
+/// An answer that fits the schema of [`question`].
+pub const ONE: &str = "{\"n\": 1}";
 
 /// Quick waits, few of them, no canaries.
 pub fn config(base_url: &str) -> LlmConfig {
@@ -34,8 +43,77 @@ pub fn config(base_url: &str) -> LlmConfig {
     }
 }
 
+/// Answers of an earlier run.
+pub fn replay() -> LlmConfig {
+    LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() }
+}
+
 pub fn open(config: &LlmConfig, ledger: &Path) -> Result<Client> {
-    Client::open(config, Seed(7), ledger, Arc::new(AtomicBool::new(false)))
+    Client::open(config, Seed(7), ledger, Arc::default())
+}
+
+/// A place for a ledger, in a folder that goes with it.
+pub fn place() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = folder.path().join("ledger.jsonl");
+    (folder, ledger)
+}
+
+/// A client with a ledger of its own.
+pub fn fresh(config: &LlmConfig) -> (TempDir, Client) {
+    let (folder, ledger) = place();
+    let client = open(config, &ledger).unwrap_or_else(|error| panic!("{error}"));
+    (folder, client)
+}
+
+/// The replies, which nobody is told of as they come.
+pub fn ask(client: &Client, questions: &[LlmQuestion]) -> Result<Vec<Reply>> {
+    client.ask_all(questions, &mut |_, _| {})
+}
+
+/// Asks to stop after so many milliseconds.
+pub fn stop_after(milliseconds: u64, interrupt: &Arc<AtomicBool>) {
+    let stop = interrupt.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Starts a test of this program that is not one of its own, in a process that can be killed.
+pub fn child(test: &str, environment: &[(&str, &str)]) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored"])
+        .envs(environment.iter().copied())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits for something that a process does.
+pub fn wait_for(child: &mut Child, is_done: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_done() {
+        assert!(child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub fn opened(info: &EngineInfo, seed: u64) -> LedgerRecord {
+    LedgerRecord::Opened(Box::new(Opened { format: FORMAT, engine: info.clone(), seed, canaries: None }))
+}
+
+/// The record of an engine's answer in a run of [`open`].
+pub fn answered(info: &EngineInfo, question: &LlmQuestion, text: String, usage: Usage) -> LedgerRecord {
+    LedgerRecord::Answered(Box::new(AnsweredRecord {
+        question: RecordedQuestion::of(keys::key(question, info, Seed(7)), question),
+        attempt: 0,
+        seed: 1,
+        text,
+        usage,
+        cost: AnswerCost::default(),
+        milliseconds: None,
+    }))
 }
 
 /// A request without a schema.
@@ -53,10 +131,9 @@ pub fn question(item: &str) -> LlmQuestion {
     LlmQuestion {
         recipe: "made-up@1/ask".into(),
         item: item.into(),
-        sample: 0,
         messages: vec![Message { role: Role::User, content: format!("item {item}") }],
-        sampling: SamplingConfig::default(),
         schema: Some(number_schema()),
+        ..LlmQuestion::default()
     }
 }
 
@@ -83,8 +160,12 @@ pub fn answers(ledger: &Path) -> Vec<String> {
         .into_iter()
         .filter_map(|record| match record {
             LedgerRecord::Opened(_) => None,
-            LedgerRecord::Answered(a) => Some(format!("{} {} {} {} {}", a.item, a.key, a.attempt, a.seed, a.text)),
-            LedgerRecord::Rejected(r) => Some(format!("{} {} {} {}", r.item, r.key, r.class, r.reason)),
+            LedgerRecord::Answered(a) => {
+                Some(format!("{} {} {} {} {}", a.question.item, a.question.key, a.attempt, a.seed, a.text))
+            }
+            LedgerRecord::Rejected(r) => {
+                Some(format!("{} {} {} {}", r.question.item, r.question.key, r.class, r.reason))
+            }
         })
         .collect();
     answers.sort();
@@ -184,11 +265,8 @@ impl RealServer {
 
     /// Waits until it listens; that it loads its model is for who asks it to see.
     fn listens(&mut self) {
-        let begin = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(self.child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(60));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let port = self.port;
+        wait_for(&mut self.child, || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     }
 
     /// A counter of its own.

@@ -12,14 +12,9 @@ use std::{io::Write, path::Path, process::Command, time::Instant};
 use serde::Deserialize;
 use serde_json::json;
 use wb_core::Seed;
-use wb_llm::{
-    EngineConfig, EngineInfo, LlmConfig, LlmQuestion, Message, Role, SamplingConfig, Usage,
-    ask::Ask,
-    keys,
-    ledger::{AnswerCost, AnsweredRecord, FORMAT, Ledger, LedgerRecord, Opened},
-};
+use wb_llm::{EngineInfo, LlmConfig, LlmQuestion, Message, Role, SamplingConfig, Usage, keys, ledger::Ledger};
 
-use crate::support::{KEY, RealServer, number_schema, open, root};
+use crate::support::{KEY, RealServer, answered, ask, number_schema, open, opened, place, replay, root};
 
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
@@ -31,13 +26,12 @@ fn long_questions(n: usize) -> Vec<LlmQuestion> {
         .map(|i| LlmQuestion {
             recipe: "replay@1/ask".into(),
             item: format!("{i:06}"),
-            sample: 0,
             messages: vec![
                 Message { role: Role::System, content: "You write queries for code. ".repeat(8) },
                 Message { role: Role::User, content: format!("fn f{i}() {{}}\n{}", "let x = y + 1;\n".repeat(120)) },
             ],
-            sampling: SamplingConfig::default(),
             schema: Some(number_schema()),
+            ..LlmQuestion::default()
         })
         .collect()
 }
@@ -46,28 +40,14 @@ fn long_questions(n: usize) -> Vec<LlmQuestion> {
 #[ignore = "figures"]
 fn a_replay_answers_more_than_two_thousand_questions_a_second() {
     const N: usize = 20_000;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
+    let (_folder, path) = place();
     let info = EngineInfo { engine: "http".into(), model_hash: "h".into(), ..EngineInfo::default() };
     let questions = long_questions(N);
     let ledger = Ledger::open(&path).unwrap();
-    let opened = Opened { format: FORMAT, engine: info.clone(), seed: 7, canaries: None };
-    ledger.append(&LedgerRecord::Opened(Box::new(opened))).unwrap();
+    ledger.append(&opened(&info, 7)).unwrap();
     let begin = Instant::now();
     for (i, question) in questions.iter().enumerate() {
-        let answered = AnsweredRecord {
-            key: keys::key(question, &info, Seed(7)),
-            recipe: question.recipe.clone(),
-            item: question.item.clone(),
-            sample: 0,
-            attempt: 0,
-            seed: 1,
-            text: format!("{{\"n\": {i}}}"),
-            usage: Usage::default(),
-            cost: AnswerCost::default(),
-            milliseconds: None,
-        };
-        ledger.append(&LedgerRecord::Answered(Box::new(answered))).unwrap();
+        ledger.append(&answered(&info, question, format!("{{\"n\": {i}}}"), Usage::default())).unwrap();
         if i % 64 == 63 {
             ledger.sync().unwrap();
         }
@@ -75,10 +55,10 @@ fn a_replay_answers_more_than_two_thousand_questions_a_second() {
     drop(ledger);
     let written = N as f64 / begin.elapsed().as_secs_f64();
     let begin = Instant::now();
-    let client = open(&LlmConfig { engine: EngineConfig::Replay, ..LlmConfig::default() }, &path).unwrap();
+    let client = open(&replay(), &path).unwrap();
     let opened = begin.elapsed().as_secs_f64();
     let begin = Instant::now();
-    let replies = client.ask_all(&questions, &mut |_, _| {}).unwrap();
+    let replies = ask(&client, &questions).unwrap();
     let rate = N as f64 / begin.elapsed().as_secs_f64();
     assert_eq!(replies.len(), N);
     say(&format!(
@@ -149,7 +129,7 @@ fn our_side_keeps_the_servers_own_rate() {
         let ours = || {
             let client = open(&config, &folder.path().join(format!("{round}.jsonl"))).unwrap();
             let begin = Instant::now();
-            client.ask_all(&asked, &mut |_, _| {}).unwrap();
+            ask(&client, &asked).unwrap();
             let seconds = begin.elapsed().as_secs_f64();
             let total = client.account().total();
             assert_eq!((total.answered, total.retries), (asked.len() as u64, 0));

@@ -94,7 +94,8 @@ pub fn bench(
         if data.streaming && !is_own {
             output::note(format!("{name}: not compared with the training pairs, which are not in memory"));
         }
-        let options = Options { seed: experiment.seed, examples: experiment.bench.examples, training };
+        let audits = wb_bench::audits(&plan, training);
+        let options = Options { seed: experiment.seed, examples: experiment.bench.examples, audits: &audits };
         let mut outcomes = Vec::new();
         let mut of_trained = None;
         for (contestant, file) in experiment.bench.contestants.iter().zip(&files) {
@@ -256,11 +257,12 @@ impl Encoders<'_> {
 
 /// Settings that belong to the numbers of an encoder, as shown to people.
 pub fn settings(encoder: &BiEncoder) -> Vec<(String, String)> {
-    let (max_tokens, prompts) = (encoder.max_tokens(), encoder.prompts());
+    let of_encoder = encoder.settings();
+    let (max_tokens, prompts) = (of_encoder.max_tokens, &of_encoder.prompts);
     let mut settings = vec![
         ("max query tokens".to_owned(), max_tokens.query.to_string()),
         ("max document tokens".to_owned(), max_tokens.document.to_string()),
-        ("normalized".to_owned(), encoder.normalizes().to_string()),
+        ("normalized".to_owned(), of_encoder.normalize.to_string()),
         ("dimensions".to_owned(), encoder.dim().to_string()),
     ];
     for (side, prompt) in [("query prompt", &prompts.query), ("document prompt", &prompts.document)] {

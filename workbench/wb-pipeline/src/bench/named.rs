@@ -1,11 +1,14 @@
 //! Benchmarks that a command line names: BM25, an encoder or both measured on each, printed, and held to requirements.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::LazyCell,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Compressed, Options};
+use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Compressed, Options, benchmarks::stands_for};
 use wb_core::{
-    Encoder, PairSet, Progress, RunDir, Seed,
+    Encoder, PairSet, Progress, RunDir, Seed, distinct,
     records::outcome::{ContestantOutcome, ContestantRole},
 };
 use wb_data::OnBad;
@@ -90,6 +93,9 @@ impl NamedBenchmarks<'_> {
                 (Some(encoder), None) => Some(encoder as &dyn Encoder),
                 (None, None) => None,
             };
+            let training = run.and_then(|run| run.trained_on.as_ref().ok());
+            let audits = LazyCell::new(|| wb_bench::audits(&plan, None));
+            let audits_of_run = LazyCell::new(|| wb_bench::audits(&plan, training));
             let words = self.contestants.bm25.then(|| BenchContestant::Bm25(Bm25Config::default()));
             for contestant in words.into_iter().chain(embedding.map(BenchContestant::Encoder)) {
                 let mut settings = match (&contestant, encoder) {
@@ -98,12 +104,13 @@ impl NamedBenchmarks<'_> {
                 };
                 settings.extend(self.documents.map(Documents::setting));
                 let mut scorer = contestant.prepare(&plan.texts, progress)?;
-                let mut options = Options { seed: SEED, ..Options::default() };
                 let run = run.filter(|_| matches!(contestant, BenchContestant::Encoder(_)));
                 if let Some(run) = run {
                     scorer = scorer.known_as(ContestantRole::Trained, run.base.clone());
-                    options.training = run.trained_on.as_ref().ok();
                 }
+                let is_compared = run.is_some() && training.is_some();
+                let audits = if is_compared { audits_of_run.as_slice() } else { audits.as_slice() };
+                let options = Options { seed: SEED, audits, ..Options::default() };
                 let mut outcome = wb_bench::run(&plan, &scorer, &settings, options, progress)?;
                 outcome.warnings.extend(run.and_then(|run| run.trained_on.as_ref().err().cloned()));
                 if let Some(path) = self.trec {
@@ -155,12 +162,8 @@ impl NamedOutcomes<'_> {
         }
         self.compressed.iter().for_each(print_compressed);
         // Both contestants of a benchmark may be warned of the same.
-        let mut said: Vec<&str> = Vec::new();
-        for warning in self.outcomes.iter().flat_map(|outcome| &outcome.warnings) {
-            if !said.contains(&warning.as_str()) {
-                output::note(format!("warning: {warning}"));
-                said.push(warning);
-            }
+        for warning in distinct(self.outcomes.iter().flat_map(|outcome| &outcome.warnings)) {
+            output::note(format!("warning: {warning}"));
         }
     }
 
@@ -178,10 +181,10 @@ impl NamedOutcomes<'_> {
         for (metric, least) in requirements {
             for (benchmark, outcome) in self.measured.benchmarks.iter().zip(&judged) {
                 let main = benchmark.benchmark().card().main;
-                let of_main = outcome.protocols.iter().find(|score| {
-                    &score.metric == metric
-                        && main.iter().any(|(id, _)| score.id == *id || (id.ends_with('-') && score.id.starts_with(id)))
-                });
+                let of_main = outcome
+                    .protocols
+                    .iter()
+                    .find(|score| &score.metric == metric && main.iter().any(|(id, _)| stands_for(id, &score.id)));
                 let first = || outcome.protocols.iter().find(|score| &score.metric == metric);
                 let Some(score) = of_main.or_else(first) else {
                     bail!("--require {metric}={least}: {} has no metric `{metric}`", outcome.benchmark);

@@ -1,7 +1,7 @@
 //! Outcomes of benchmarks as tables.
 
 use wb_bench::Compressed;
-use wb_core::records::outcome::{AuditLine, ContestantOutcome};
+use wb_core::{distinct, records::outcome::ContestantOutcome};
 
 use crate::output;
 
@@ -25,7 +25,7 @@ pub fn print(outcomes: &[ContestantOutcome]) {
                 score.split.clone(),
                 score.metric.clone(),
                 format!("{:.4}", score.value),
-                format!("[{:.4}, {:.4}]", score.low, score.high),
+                format!("{:.4}", score.interval),
                 ties,
                 score.deduplicated.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}")),
                 score.n_queries.to_string(),
@@ -51,12 +51,7 @@ pub fn print(outcomes: &[ContestantOutcome]) {
 
 /// The counts of duplicates and leaks that are not 0, each once.
 pub fn print_audit(outcomes: &[ContestantOutcome]) {
-    let mut lines: Vec<&AuditLine> = Vec::new();
-    for line in outcomes.iter().flat_map(|outcome| &outcome.audit) {
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
+    let lines = distinct(outcomes.iter().flat_map(|outcome| &outcome.audit));
     let found = lines.iter().filter(|line| line.count > 0);
     let rows: Vec<Vec<String>> =
         found.map(|line| vec![line.what.clone(), line.count.to_string(), line.of.to_string()]).collect();

@@ -44,15 +44,13 @@ pub struct DocumentsConfig {
 
 /// A contestant in the benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ContestantName {
     /// The lexical baseline.
-    #[serde(rename = "bm25")]
     Bm25,
     /// The encoder before training.
-    #[serde(rename = "untrained")]
     Untrained,
     /// The encoder after training.
-    #[serde(rename = "trained")]
     Trained,
     /// The trained encoder's scores with BM25's.
     #[serde(rename = "bm25+trained")]

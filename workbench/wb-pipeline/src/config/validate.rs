@@ -11,15 +11,9 @@ impl Experiment {
         check_name(&self.name)?;
         self.validate_synthesis()?;
         self.validate_language_model()?;
-        if let Some(data) = &self.data {
-            data.validate("data")?;
-        }
-        if let Some(negatives) = &self.negatives {
-            self.validate_negatives(negatives)?;
-        }
-        if let Some(encoder) = &self.encoder {
-            encoder.validate("encoder")?;
-        }
+        self.data.as_ref().map_or(Ok(()), |data| data.validate("data"))?;
+        self.negatives.as_ref().map_or(Ok(()), |negatives| self.validate_negatives(negatives))?;
+        self.encoder.as_ref().map_or(Ok(()), |encoder| encoder.validate("encoder"))?;
         self.train.validate("train")?;
         self.validate_similarity()?;
         self.validate_refresh()?;
@@ -31,21 +25,11 @@ impl Experiment {
 
     /// The sections that pairs and annotations are made by, and those that measure with them.
     fn validate_synthesis(&self) -> Result<()> {
-        if let Some(llm) = &self.llm {
-            llm.validate("llm")?;
-        }
-        if let Some(snippets) = &self.snippets {
-            snippets.validate("snippets")?;
-        }
-        if let Some(rules) = &self.rules {
-            rules.validate("rules")?;
-        }
-        if let Some(synth) = &self.synth {
-            synth.validate("synth")?;
-        }
-        if let Some(annotate) = &self.annotate {
-            annotate.validate("annotate")?;
-        }
+        self.llm.as_ref().map_or(Ok(()), |llm| llm.validate("llm"))?;
+        self.snippets.as_ref().map_or(Ok(()), |snippets| snippets.validate("snippets"))?;
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.validate("rules"))?;
+        self.synth.as_ref().map_or(Ok(()), |synth| synth.validate("synth"))?;
+        self.annotate.as_ref().map_or(Ok(()), |annotate| annotate.validate("annotate"))?;
         if let Some(ab) = &self.ab {
             ab.validate("ab")?;
             if self.annotate.is_none() && ab.arms.iter().any(|arm| *arm != EmbedText::Code) {
@@ -53,10 +37,7 @@ impl Experiment {
                     .with_hint("annotate: {}"));
             }
         }
-        match &self.rag {
-            Some(rag) => rag.validate("rag"),
-            None => Ok(()),
-        }
+        self.rag.as_ref().map_or(Ok(()), |rag| rag.validate("rag"))
     }
 
     /// Refuses sections that ask a language model where the file names none.

@@ -33,14 +33,6 @@ pub struct FoundRecords {
     pub bytes: f64,
 }
 
-impl std::ops::Add for FoundRecords {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { records: self.records + other.records, bytes: self.bytes + other.bytes }
-    }
-}
-
 /// Pairs that a source is assumed to have; nothing of sources whose files say little about that.
 pub fn of_source(source: &SourceChoice) -> Result<Option<FoundRecords>> {
     let files = match source {
@@ -73,7 +65,11 @@ pub fn of_catalog(path: &Path) -> Option<FoundRecords> {
 pub fn of_files(root: &Path, files: &[PathBuf], wanted: impl Fn(&str) -> bool) -> FoundRecords {
     let inside = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().to_lowercase();
     let wanted = files.iter().filter(|path| wanted(&inside(path)));
-    wanted.filter_map(|path| of_file(path)).fold(FoundRecords::default(), |sum, found| sum + found)
+    let both = |sum: FoundRecords, found: FoundRecords| FoundRecords {
+        records: sum.records + found.records,
+        bytes: sum.bytes + found.bytes,
+    };
+    wanted.filter_map(|path| of_file(path)).fold(FoundRecords::default(), both)
 }
 
 /// Records of one file; nothing of one that cannot be read or holds none.

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{Pair, Side};
-use wb_data::store;
 use wb_encoder::{Folder, folder::MaxTokens};
 
-use crate::config::Experiment;
+use crate::{config::Experiment, data::evenly};
 
 /// Pairs whose texts are looked at.
 const SAMPLE: usize = 256;
@@ -39,15 +38,7 @@ impl Lengths {
     /// Lengths of prepared training pairs, evenly chosen. A pretrained tokenizer counts its tokens; one that is yet
     /// to be learned is taken to make one of every four bytes.
     pub fn of_pairs(file: &Path, pairs: usize, experiment: &Experiment, encoder: &Folder) -> Result<Self> {
-        let every = pairs.div_ceil(SAMPLE).max(1);
-        let (mut at, mut sample) = (0, Vec::new());
-        store::each_pair(file, &mut |pair| {
-            if at % every == 0 {
-                sample.push(pair);
-            }
-            at += 1;
-            Ok(())
-        })?;
+        let sample = evenly(file, pairs.div_ceil(SAMPLE).max(1))?;
         let expansion = expansion(encoder);
         if sample.is_empty() {
             return Ok(Self::assumed(encoder.max_tokens, expansion));

@@ -237,7 +237,7 @@ fn tokens(mean: f64) -> usize {
 
 /// Queries and then documents of made-up token ids, the same every time.
 fn batch(encoder: &BiEncoder, queries: usize, documents: usize, lengths: Lengths) -> TokenBatch {
-    let vocabulary = encoder.architecture().vocab_size() as u64;
+    let vocabulary = encoder.settings().model.architecture.vocab_size() as u64;
     let lengths = std::iter::repeat_n(tokens(lengths.query), queries)
         .chain(std::iter::repeat_n(tokens(lengths.document), documents));
     let text = |(text, length): (usize, usize)| -> Vec<u32> {

@@ -25,13 +25,6 @@ pub struct RateLimits {
 /// Passes of one size whose median is the speed.
 const PASSES: usize = 3;
 
-impl TimedPass {
-    fn rate(self) -> f64 {
-        // A clock that did not move says only that it was quick.
-        self.amount / self.seconds.max(1e-9)
-    }
-}
-
 /// Amount a second. Passes double in size while one takes less than a sixteenth of the time, because small ones measure
 /// how threads are woken; then the median of three is taken, the first of which also touches fresh memory. Where the time
 /// is up before that, the last pass is what there is: a single one on a slow machine.
@@ -41,7 +34,8 @@ pub fn rate(limits: RateLimits, work: &mut dyn FnMut(usize) -> Result<TimedPass>
     loop {
         let pass = work(size)?;
         spent += pass.seconds;
-        rates.push(pass.rate());
+        // A clock that did not move says only that it was quick.
+        rates.push(pass.amount / pass.seconds.max(1e-9));
         if spent >= limits.seconds || rates.len() == PASSES {
             return Ok(median(rates));
         }

@@ -68,48 +68,40 @@ impl InitMaterial {
     /// Looks at it; what is not there, holds no code, or lacks a field is an error.
     pub fn look(data: &DataChoice) -> Result<Self> {
         match data {
-            DataChoice::Code(path) => code(path),
+            DataChoice::Code(path) => code(Some(path)),
             DataChoice::Pairs(path) => pairs(path),
-            DataChoice::Registry => registry(),
+            DataChoice::Registry => code(None),
         }
     }
 }
 
-fn code(path: &str) -> Result<InitMaterial> {
-    let tree = TreeConfig { path: Some(path.to_owned()), ..TreeConfig::default() };
+/// A tree of source code, or Cargo's registry.
+fn code(path: Option<&str>) -> Result<InitMaterial> {
+    let tree = TreeConfig { path: path.map(str::to_owned), ..TreeConfig::default() };
     let files = tree_files(&tree)?.files;
-    let bytes: u64 = files.iter().filter_map(|file| fs::metadata(&file.absolute).ok()).map(|file| file.len()).sum();
+    let bytes =
+        || files.iter().filter_map(|file| fs::metadata(&file.absolute).ok()).map(|file| file.len()).sum::<u64>();
     let groups: BTreeSet<&str> = files.iter().map(|file| family(&file.origin.group)).collect();
-    let (pairs, counted) = match bytes <= READ {
-        true => (read_tree(&tree, &mut silent)?.pairs.len() as f64, true),
-        false => (cost::assumed_pairs(&SourceChoice::Code(tree))?.unwrap_or(0.0), false),
+    let counted = path.is_some() && bytes() <= READ;
+    let pairs = match counted {
+        true => read_tree(&tree, &mut silent)?.pairs.len() as f64,
+        false => cost::assumed_pairs(&SourceChoice::Code(tree))?.unwrap_or(0.0),
     };
-    enough(path, pairs, "documented functions")?;
+    enough(path.unwrap_or("Cargo's registry"), pairs, "documented functions")?;
+    let by_pair = groups.len() < GROUPS;
+    let Some(path) = path else {
+        let (name, what) = ("registry".to_owned(), "the Rust crates in Cargo's registry".to_owned());
+        return Ok(InitMaterial { pairs, counted, by_pair, name, what, source: "code: {}".to_owned() });
+    };
     let folder = Path::new(path).canonicalize().ok();
     let name = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     Ok(InitMaterial {
         pairs,
         counted,
-        by_pair: groups.len() < GROUPS,
+        by_pair,
         name: as_name(&name.unwrap_or_default()),
         what: format!("the code in {path}"),
         source: format!("code: {{ path: {} }}", quoted(path)?),
-    })
-}
-
-fn registry() -> Result<InitMaterial> {
-    let tree = TreeConfig::default();
-    let files = tree_files(&tree)?.files;
-    let groups: BTreeSet<&str> = files.iter().map(|file| family(&file.origin.group)).collect();
-    let pairs = cost::assumed_pairs(&SourceChoice::Code(tree))?.unwrap_or(0.0);
-    enough("Cargo's registry", pairs, "documented functions")?;
-    Ok(InitMaterial {
-        pairs,
-        counted: false,
-        by_pair: groups.len() < GROUPS,
-        name: "registry".to_owned(),
-        what: "the Rust crates in Cargo's registry".to_owned(),
-        source: "code: {}".to_owned(),
     })
 }
 

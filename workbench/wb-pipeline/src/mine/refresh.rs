@@ -71,13 +71,11 @@ impl<'a> Refresher<'a> {
 fn by_position(mined: MinedPairs) -> RefreshedNegatives {
     let mut positions: HashMap<String, u32> = HashMap::new();
     let mut texts = Vec::new();
-    let mut position = |text: String| match positions.get(&text) {
-        Some(at) => *at,
-        None => {
+    let mut position = |text: String| {
+        *positions.entry(text).or_insert_with_key(|text| {
             texts.push(text.clone());
-            positions.insert(text, texts.len() as u32 - 1);
             texts.len() as u32 - 1
-        }
+        })
     };
     let negatives = mined.pairs.into_iter().map(|pair| pair.negatives.into_iter().map(&mut position).collect());
     let negatives = negatives.collect();

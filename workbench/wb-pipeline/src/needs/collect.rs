@@ -206,24 +206,15 @@ fn of_snippets(key: &str, source: &SnippetSourceConfig, config: &Path) -> Vec<Ne
 
 fn of_source(key: &str, source: &SourceChoice, config: &Path) -> Vec<Need> {
     let one = |file: &Path| vec![path(key, file, config)];
+    let of = |part: &str, file: &Path| path(&format!("{key}.{part}"), file, config);
     match source {
         SourceChoice::Code(tree) => match &tree.path {
             Some(folder) => one(Path::new(folder)),
             None => vec![registry(key)],
         },
         SourceChoice::Jsonl(files) | SourceChoice::Parquet(files) | SourceChoice::Csv(files) => one(&files.path),
-        SourceChoice::ParallelLines(lines) => {
-            vec![
-                path(&format!("{key}.anchors"), &lines.anchors, config),
-                path(&format!("{key}.positives"), &lines.positives, config),
-            ]
-        }
-        SourceChoice::Joined(joined) => {
-            vec![
-                path(&format!("{key}.left"), &joined.left.path, config),
-                path(&format!("{key}.right"), &joined.right.path, config),
-            ]
-        }
+        SourceChoice::ParallelLines(lines) => vec![of("anchors", &lines.anchors), of("positives", &lines.positives)],
+        SourceChoice::Joined(joined) => vec![of("left", &joined.left.path), of("right", &joined.right.path)],
         SourceChoice::CodeMap(map) => one(&map.path),
         SourceChoice::Hub(hub) => of_data_set(key, &hub.repo, &hub.revision, &hub.files),
         SourceChoice::TextToSql(pairs) => one(&pairs.0.path),

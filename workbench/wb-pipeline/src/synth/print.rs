@@ -90,11 +90,10 @@ fn known(number: Option<u64>) -> String {
     number.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
 }
 
-fn time(seconds: Option<f64>) -> String {
-    match seconds {
-        None => "unknown: the probe's answers were in the ledger already".to_owned(),
-        Some(seconds) => about_duration(seconds),
-    }
+fn tokens_and_time(prompt: Option<u64>, completion: Option<u64>, seconds: Option<f64>) {
+    output::line(format!("tokens     {} of prompts, {} of answers", known(prompt), known(completion)));
+    let unknown = || "unknown: the probe's answers were in the ledger already".to_owned();
+    output::line(format!("time       {}", seconds.map_or_else(unknown, about_duration)));
 }
 
 fn print_annotations(estimate: &AnnotateEstimate) {
@@ -102,12 +101,7 @@ fn print_annotations(estimate: &AnnotateEstimate) {
         "annotations: {} snippets, a question each; a probe of {}",
         estimate.questions, estimate.probed
     ));
-    output::line(format!(
-        "tokens     {} of prompts, {} of answers",
-        known(estimate.prompt_tokens),
-        known(estimate.completion_tokens)
-    ));
-    output::line(format!("time       {}", time(estimate.seconds)));
+    tokens_and_time(estimate.prompt_tokens, estimate.completion_tokens, estimate.seconds);
     output::line(format!("there      about {} annotations", estimate.annotations));
 }
 
@@ -122,12 +116,7 @@ fn print_estimate(estimate: &Estimate) {
     ));
     output::line(format!("a probe of {} items asked {} questions", estimate.probed, estimate.probed_questions));
     output::line(format!("questions  about {}", estimate.questions));
-    output::line(format!(
-        "tokens     {} of prompts, {} of answers",
-        known(estimate.prompt_tokens),
-        known(estimate.completion_tokens)
-    ));
-    output::line(format!("time       {}", time(estimate.seconds)));
+    tokens_and_time(estimate.prompt_tokens, estimate.completion_tokens, estimate.seconds);
     output::line(format!(
         "disk       {} of answers, {} of pairs",
         about_bytes(estimate.ledger_bytes as f64),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wb_core::records::rag::{Rag, RagArm, RagShare};
+use wb_core::records::rag::{Rag, RagArm, RagPair, RagShare};
 
 use crate::output::{self, table};
 
@@ -60,7 +60,7 @@ fn without_query(rag: &Rag, arm: usize) -> Vec<(String, usize)> {
 fn share(share: &RagShare) -> String {
     match share.of {
         0 => "-".to_owned(),
-        of => format!("{:.3} [{:.3}, {:.3}] {}/{of}", share.value, share.low, share.high, share.right),
+        of => format!("{:.3} {:.3} {}/{of}", share.value, share.interval, share.right),
     }
 }
 
@@ -103,13 +103,13 @@ fn cost(arm: &RagArm) -> Option<Vec<String>> {
     ])
 }
 
-fn pair(pair: &wb_core::records::rag::RagPair) -> Vec<String> {
+fn pair(pair: &RagPair) -> Vec<String> {
     vec![
         pair.metric.clone(),
         pair.second.clone(),
         pair.first.clone(),
         format!("{:+.3}", pair.difference),
-        format!("[{:+.3}, {:+.3}]", pair.low, pair.high),
+        format!("{:+.3}", pair.interval),
         pair.only_second.to_string(),
         pair.only_first.to_string(),
         p_value(pair.p_value),

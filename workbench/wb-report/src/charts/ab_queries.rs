@@ -4,9 +4,9 @@ use plotters::style::RGBColor;
 use wb_core::records::ab::{AbRecord, AbRow};
 
 use super::{
-    canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, Picture, picture},
+    canvas::{Align, Canvas, INK, Pen, Picture, picture},
     chart::WIDE,
-    plot::{Plot, axis_fraction},
+    plot::Plot,
 };
 use crate::{Result, contestants::PALETTE, numbers::fraction};
 
@@ -41,12 +41,7 @@ fn draw(canvas: &Canvas, ab: &AbRecord, rows: &[AbRow], height: f64) -> Result<(
     }
     let plot =
         Plot { left: 380.0, top: TOP, right: width - 44.0, bottom: height - BOTTOM, x: (0.0, 1.0), y: (0.0, 1.0) };
-    for third in 0..=3 {
-        let (x, _) = plot.place(f64::from(third) / 3.0, 0.0);
-        canvas.line(&[(x, plot.top), (x, plot.bottom)], 1.0, if third == 0 { AXIS } else { GRID })?;
-        let words = axis_fraction(f64::from(third) / 3.0);
-        canvas.text(x, plot.bottom + 17.0, &words, Pen(11.0, MUTED, false), Align::Center)?;
-    }
+    plot.fractions(canvas, (0..=3).map(|third| f64::from(third) / 3.0))?;
     let mut y = plot.top + BETWEEN / 2.0;
     for row in rows {
         let name = canvas.fitted(&row.text, 11.5, false, plot.left - 12.0)?;

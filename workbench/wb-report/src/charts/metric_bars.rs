@@ -1,16 +1,18 @@
 //! Metrics of every contestant under one protocol, with 95 % intervals.
 
+use wb_core::{distinct, statistics::Interval};
+
 use super::{
-    canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, picture},
+    canvas::{Align, Canvas, INK, Pen, picture},
     chart::{Chart, Figure, FigurePlace, HALF},
     color, legend,
-    plot::{Plot, axis_fraction, ticks},
+    plot::{Plot, ticks},
 };
 use crate::{
     Result,
     contestants::Contestant,
     numbers::{count, fraction, interval},
-    run_tables::{RunTables, ScoreEntry, distinct},
+    run_tables::{RunTables, ScoreEntry},
     words,
 };
 
@@ -25,8 +27,8 @@ const BETWEEN: f64 = 15.0;
 
 struct Group {
     name: String,
-    /// Contestant, value, low, high.
-    bars: Vec<(usize, f64, f64, f64)>,
+    /// Contestant, value and its interval.
+    bars: Vec<(usize, f64, Interval)>,
 }
 
 struct Sheet {
@@ -83,7 +85,7 @@ fn sheet(rows: &[&ScoreEntry], contestants: &[Contestant], protocol: &str) -> (S
             if let Some(ScoreEntry { score, .. }) = group.find(|row| row.contestant == contestant.key)
                 && score.value.is_finite()
             {
-                bars.push((index, score.value, score.low, score.high));
+                bars.push((index, score.value, score.interval));
             }
         }
         if !bars.is_empty() {
@@ -136,18 +138,14 @@ fn draw(canvas: &Canvas, sheet: &Sheet, contestants: &[Contestant]) -> Result<()
         x: (0.0, axis_end(sheet)),
         y: (0.0, 1.0),
     };
-    for tick in ticks(plot.x, 5.0) {
-        let (x, _) = plot.place(tick, 0.0);
-        canvas.line(&[(x, plot.top), (x, plot.bottom)], 1.0, if tick == 0.0 { AXIS } else { GRID })?;
-        canvas.text(x, plot.bottom + 17.0, &axis_fraction(tick), Pen(11.0, MUTED, false), Align::Center)?;
-    }
+    plot.fractions(canvas, ticks(plot.x, 5.0))?;
     let mut y = plot.top + BETWEEN / 2.0;
     for group in &sheet.groups {
         let tall = group.bars.len() as f64 * (BAR + GAP) - GAP;
         let name = canvas.fitted(&group.name, 11.5, true, plot.left - 10.0)?;
         canvas.text(plot.left - 10.0, y + tall / 2.0 + 4.0, &name, Pen(11.5, INK, true), Align::Right)?;
-        for (index, value, low, high) in &group.bars {
-            draw_bar(canvas, &plot, y, &contestants[*index], (*value, *low, *high))?;
+        for (index, value, interval) in &group.bars {
+            draw_bar(canvas, &plot, y, &contestants[*index], (*value, *interval))?;
             y += BAR + GAP;
         }
         y += BETWEEN;
@@ -160,28 +158,19 @@ fn draw_bar(
     plot: &Plot,
     y: f64,
     contestant: &Contestant,
-    (value, low, high): (f64, f64, f64),
+    (value, interval): (f64, Interval),
 ) -> Result<()> {
-    let at = |value: f64| plot.place(value, 0.0).0;
-    canvas.rectangle(plot.left, y, at(value), y + BAR, color(contestant))?;
-    let mut end = at(value);
-    if low.is_finite() && high.is_finite() && high > low {
-        let middle = y + BAR / 2.0;
-        canvas.line(&[(at(low), middle), (at(high), middle)], 1.2, INK)?;
-        for edge in [at(low), at(high)] {
-            canvas.line(&[(edge, middle - 3.0), (edge, middle + 3.0)], 1.2, INK)?;
-        }
-        end = end.max(at(high));
-    }
+    let (end, _) = plot.place(value, 0.0);
+    canvas.rectangle(plot.left, y, end, y + BAR, color(contestant))?;
+    let end = plot.whisker(canvas, y + BAR / 2.0, interval, end)?;
     canvas.text(end + 6.0, y + BAR - 2.5, &fraction(value), Pen(11.0, INK, false), Align::Left)?;
     Ok(())
 }
 
 fn axis_end(sheet: &Sheet) -> f64 {
-    let ends = sheet
-        .groups
-        .iter()
-        .flat_map(|group| group.bars.iter().map(|bar| bar.1.max(if bar.3.is_finite() { bar.3 } else { 0.0 })));
+    let ends = sheet.groups.iter().flat_map(|group| {
+        group.bars.iter().map(|bar| bar.1.max(if bar.2.high.is_finite() { bar.2.high } else { 0.0 }))
+    });
     let most = ends.fold(0.05, f64::max);
     (most * 10.0).ceil() / 10.0
 }
@@ -192,9 +181,7 @@ fn alt(sheet: &Sheet, contestants: &[Contestant]) -> String {
         let bars: Vec<String> = group
             .bars
             .iter()
-            .map(|(index, value, low, high)| {
-                format!("{} {} {}", contestants[*index].label, fraction(*value), interval(*low, *high))
-            })
+            .map(|(index, value, own)| format!("{} {} {}", contestants[*index].label, fraction(*value), interval(*own)))
             .collect();
         text.push_str(&format!(" {}: {}.", group.name, bars.join(", ")));
     }

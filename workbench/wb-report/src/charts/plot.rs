@@ -1,6 +1,8 @@
 //! A rectangle with two axes: where a value stands, round ticks, level grid lines.
 
-use super::canvas::{AXIS, Align, Canvas, GRID, MUTED, Pen};
+use wb_core::statistics::Interval;
+
+use super::canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen};
 use crate::{Result, numbers, stages::Begin};
 
 /// About how far apart level grid lines are, in CSS pixels.
@@ -50,6 +52,29 @@ impl Plot {
             canvas.text(x, self.bottom + 17.0, &write_x(tick), Pen(11.0, MUTED, false), Align::Center)?;
         }
         canvas.line(&[(self.left, self.bottom), (self.right, self.bottom)], 1.0, AXIS)
+    }
+
+    /// Draws upright grid lines at these values, from the base line at 0 on, with the values as fractions below them.
+    pub fn fractions(&self, canvas: &Canvas, values: impl IntoIterator<Item = f64>) -> Result<()> {
+        for value in values {
+            let (x, _) = self.place(value, 0.0);
+            canvas.line(&[(x, self.top), (x, self.bottom)], 1.0, if value == 0.0 { AXIS } else { GRID })?;
+            canvas.text(x, self.bottom + 17.0, &axis_fraction(value), Pen(11.0, MUTED, false), Align::Center)?;
+        }
+        Ok(())
+    }
+
+    /// Draws a level whisker over an interval, if it is one; returns its right end, or else `end`.
+    pub fn whisker(&self, canvas: &Canvas, y: f64, Interval { low, high }: Interval, end: f64) -> Result<f64> {
+        if !(low.is_finite() && high.is_finite() && high > low) {
+            return Ok(end);
+        }
+        let [low, high] = [low, high].map(|value| self.place(value, 0.0).0);
+        canvas.line(&[(low, y), (high, y)], 1.2, INK)?;
+        for edge in [low, high] {
+            canvas.line(&[(edge, y - 3.0), (edge, y + 3.0)], 1.2, INK)?;
+        }
+        Ok(end.max(high))
     }
 
     /// Draws where stages begin, as dashed lines with the stages' names beside them where there is room.

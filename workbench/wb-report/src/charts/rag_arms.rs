@@ -4,10 +4,10 @@ use plotters::style::RGBColor;
 use wb_core::records::rag::{Rag, RagArm, RagShare};
 
 use super::{
-    canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, Picture, picture},
+    canvas::{Align, Canvas, INK, MUTED, Pen, Picture, picture},
     chart::WIDE,
     pale,
-    plot::{Plot, axis_fraction, ticks},
+    plot::{Plot, ticks},
 };
 use crate::{
     Result,
@@ -66,11 +66,7 @@ fn draw(canvas: &Canvas, rag: &Rag, arms: &[RagArm], height: f64) -> Result<()> 
     let left = left(canvas, arms)?;
     let plot =
         Plot { left, top: TOP, right: width - 60.0, bottom: height - BOTTOM, x: (0.0, end(arms)), y: (0.0, 1.0) };
-    for tick in ticks(plot.x, 8.0) {
-        let (x, _) = plot.place(tick, 0.0);
-        canvas.line(&[(x, plot.top), (x, plot.bottom)], 1.0, if tick == 0.0 { AXIS } else { GRID })?;
-        canvas.text(x, plot.bottom + 18.0, &axis_fraction(tick), Pen(11.0, MUTED, false), Align::Center)?;
-    }
+    plot.fractions(canvas, ticks(plot.x, 8.0))?;
     let mut y = plot.top + BETWEEN / 2.0;
     for arm in arms {
         let name = canvas.fitted(&arm.name, 11.5, true, plot.left - 12.0)?;
@@ -95,27 +91,19 @@ fn left(canvas: &Canvas, arms: &[RagArm]) -> Result<f64> {
 }
 
 fn bar(canvas: &Canvas, plot: &Plot, y: f64, share: &RagShare, color: RGBColor) -> Result<()> {
-    let at = |value: f64| plot.place(value, 0.0).0;
     if share.of == 0 {
         canvas.text(plot.left + 6.0, y + BAR - 3.5, "not measured", Pen(11.0, MUTED, false), Align::Left)?;
         return Ok(());
     }
-    let mut end = at(share.value).max(plot.left + LEAST);
+    let end = plot.place(share.value, 0.0).0.max(plot.left + LEAST);
     canvas.rectangle(plot.left, y, end, y + BAR, color)?;
-    if share.high > share.low {
-        let (low, high, middle) = (at(share.low), at(share.high), y + BAR / 2.0);
-        canvas.line(&[(low, middle), (high, middle)], 1.2, INK)?;
-        for edge in [low, high] {
-            canvas.line(&[(edge, middle - 3.5), (edge, middle + 3.5)], 1.2, INK)?;
-        }
-        end = end.max(high);
-    }
+    let end = plot.whisker(canvas, y + BAR / 2.0, share.interval, end)?;
     canvas.text(end + 6.0, y + BAR - 3.5, &fraction(share.value), Pen(11.0, INK, false), Align::Left)?;
     Ok(())
 }
 
 fn end(arms: &[RagArm]) -> f64 {
-    let ends = arms.iter().flat_map(|arm| [arm.ex, arm.em]).map(|share| share.value.max(share.high));
+    let ends = arms.iter().flat_map(|arm| [arm.ex, arm.em]).map(|share| share.value.max(share.interval.high));
     let most = ends.filter(|end| end.is_finite()).fold(0.1, f64::max).min(1.0);
     (most * 10.0 - 1e-9).ceil() / 10.0
 }

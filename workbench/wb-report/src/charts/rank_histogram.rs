@@ -1,5 +1,7 @@
 //! Ranks of the right answers: shares of queries by bins of ranks.
 
+use wb_core::distinct;
+
 use super::{
     canvas::{AXIS, Align, Canvas, GRID, INK, MUTED, Pen, picture},
     chart::{Chart, Figure, FigurePlace, HALF},
@@ -10,7 +12,7 @@ use crate::{
     Result,
     contestants::Contestant,
     numbers::count,
-    run_tables::{RANK_BINS, RankCounts, RunTables, distinct},
+    run_tables::{RANK_BINS, RankCounts, RunTables},
     words,
 };
 

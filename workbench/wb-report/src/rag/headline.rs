@@ -4,7 +4,10 @@ use serde::Serialize;
 use wb_core::records::rag::{Rag, RagPair, RagShare};
 
 use super::is_ceiling;
-use crate::numbers::{count, difference, fraction, interval, p_value};
+use crate::{
+    numbers::{count, difference, fraction, interval, p_value},
+    words,
+};
 
 /// The top of the page.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -35,7 +38,7 @@ pub fn headline(rag: &Rag, best: Option<usize>) -> Headline {
         }
     }
     let Some((main, _)) = known.first() else { return nothing("the arms share no question that was judged") };
-    let (class, word) = word(main);
+    let (class, word) = words::difference(main.interval);
     let mut notes = Vec::new();
     let rivals = rag.arms.iter().skip(1).filter(|arm| !is_ceiling(arm)).count();
     if rivals > 1 {
@@ -49,14 +52,6 @@ pub fn headline(rag: &Rag, best: Option<usize>) -> Headline {
     Headline { class, word, said: known.into_iter().map(|(_, said)| said).collect(), notes }
 }
 
-fn word(pair: &RagPair) -> (&'static str, &'static str) {
-    match (pair.low > 0.0, pair.high < 0.0) {
-        (true, _) => ("win", "BETTER"),
-        (_, true) => ("regression", "WORSE"),
-        _ => ("marginal", "NOT SURE"),
-    }
-}
-
 fn said(pair: &RagPair, [arm, first]: [RagShare; 2]) -> String {
     format!(
         "{} {} of {} against {} of {}, difference {} {}, McNemar's {}, {} better and {} worse of {}",
@@ -66,7 +61,7 @@ fn said(pair: &RagPair, [arm, first]: [RagShare; 2]) -> String {
         fraction(first.value),
         pair.first,
         difference(pair.difference),
-        interval(pair.low, pair.high),
+        interval(pair.interval),
         p_value(pair.p_value),
         count(pair.only_second),
         count(pair.only_first),
@@ -91,7 +86,7 @@ fn ceiling(rag: &Rag, main: Option<&RagPair>) -> Option<String> {
         format!("Ceiling: {} chooses its examples by the gold query and reaches {}", arm.name, shares.join(" and "));
     let whole = main.and_then(|main| pair(rag, &main.metric, &main.first, &arm.name));
     if let (Some(main), Some(whole)) = (main, whole)
-        && whole.low > 0.0
+        && whole.interval.low > 0.0
         && main.difference > 0.0
     {
         let share = 100.0 * main.difference / whole.difference;

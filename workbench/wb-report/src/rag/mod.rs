@@ -131,7 +131,7 @@ fn alt(rag: &Rag) -> String {
     let rows = rag.arms.iter().map(|arm| {
         let [ex, em] = [arm.ex, arm.em].map(|share| match share.of {
             0 => "not measured".to_owned(),
-            _ => format!("{} {}", fraction(share.value), interval(share.low, share.high)),
+            _ => format!("{} {}", fraction(share.value), interval(share.interval)),
         });
         format!("{}: EX {ex}, EM {em}", arm.name)
     });

@@ -4,7 +4,10 @@ use serde::Serialize;
 use wb_core::records::rag::{Rag, RagArm, RagPair, RagShare};
 
 use super::{is_ceiling, shortened};
-use crate::numbers::{count, difference, fraction, interval, p_value};
+use crate::{
+    numbers::{count, difference, fraction, interval, p_value},
+    words,
+};
 
 /// The arm that a row is about.
 #[derive(Debug, Clone, Serialize)]
@@ -114,7 +117,7 @@ fn share(share: &RagShare) -> ShareView {
     }
     ShareView {
         value: fraction(share.value),
-        interval: interval(share.low, share.high),
+        interval: interval(share.interval),
         counts: format!("{} of {}", count(share.right), count(share.of)),
     }
 }
@@ -207,13 +210,9 @@ pub fn pairs(rag: &Rag) -> Vec<PairGroup> {
     let view = |pair: &RagPair| PairView {
         second: pair.second.clone(),
         first: pair.first.clone(),
-        class: match (pair.low > 0.0, pair.high < 0.0) {
-            (true, _) => "win",
-            (_, true) => "regression",
-            _ => "marginal",
-        },
+        class: words::difference(pair.interval).0,
         difference: difference(pair.difference),
-        interval: interval(pair.low, pair.high),
+        interval: interval(pair.interval),
         better: count(pair.only_second),
         worse: count(pair.only_first),
         p: p_value(pair.p_value),

@@ -54,24 +54,14 @@ pub struct LossView {
 /// Reasons that are listed.
 const MOST: u32 = 15;
 
+/// Columns of numbers of a data card.
+const COUNTS: [&str; 10] =
+    ["sources", "read", "repeated", "train", "validation", "test", "groups", "leaked", "tested", "licenses"];
+
 /// One row a data set, that of the newest run first.
 fn query(cards: &LazyFrame) -> LazyFrame {
-    let newest = [
-        "order",
-        "run",
-        "fingerprint",
-        "sources",
-        "read",
-        "repeated",
-        "train",
-        "validation",
-        "test",
-        "groups",
-        "leaked",
-        "tested",
-        "licenses",
-    ];
-    let mut values: Vec<_> = newest.iter().map(|name| col(*name).last()).collect();
+    let newest = ["order", "run", "fingerprint"].into_iter().chain(COUNTS);
+    let mut values: Vec<_> = newest.map(|name| col(name).last()).collect();
     values.push(len().alias("runs"));
     cards
         .clone()
@@ -99,24 +89,9 @@ fn dropped_query(dropped: &LazyFrame) -> LazyFrame {
 /// Asks what was learned from; `link` gives the address of a run's page.
 pub fn cards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<DataCardView>> {
     let found = query(&frames.cards).collect()?;
-    let (run, fingerprint) = (texts(&found, "run")?, texts(&found, "fingerprint")?);
-    let [runs, sources, read, repeated, train, validation, test, groups, leaked, tested, licenses] = [
-        "runs",
-        "sources",
-        "read",
-        "repeated",
-        "train",
-        "validation",
-        "test",
-        "groups",
-        "leaked",
-        "tested",
-        "licenses",
-    ]
-    .map(|column| numbers(&found, column));
-    let (runs, sources, read, repeated) = (runs?, sources?, read?, repeated?);
-    let (groups, licenses) = (groups?, licenses?);
-    let (train, validation, test, leaked, tested) = (train?, validation?, test?, leaked?, tested?);
+    let [run, fingerprint] = texts(&found, ["run", "fingerprint"])?;
+    let [runs] = numbers(&found, ["runs"])?;
+    let [sources, read, repeated, train, validation, test, groups, leaked, tested, licenses] = numbers(&found, COUNTS)?;
     let row = |row: usize| {
         let splits = [train[row], validation[row], test[row]];
         DataCardView {
@@ -145,8 +120,8 @@ pub fn cards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<
 /// Asks why pairs were dropped.
 pub fn losses(frames: &RunFrames) -> PolarsResult<Vec<LossView>> {
     let found = dropped_query(&frames.dropped).collect()?;
-    let (gate, reason) = (texts(&found, "gate")?, texts(&found, "reason")?);
-    let (pairs, sets) = (numbers(&found, "pairs")?, numbers(&found, "sets")?);
+    let [gate, reason] = texts(&found, ["gate", "reason"])?;
+    let [pairs, sets] = numbers(&found, ["pairs", "sets"])?;
     let row = |row: usize| LossView {
         gate: gate[row].clone(),
         reason: reason[row].clone(),

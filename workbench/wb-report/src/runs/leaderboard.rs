@@ -2,6 +2,7 @@
 
 use polars::prelude::{JoinArgs, JoinType, LazyFrame, PolarsResult, SortMultipleOptions, col, lit};
 use serde::Serialize;
+use wb_core::{records::outcome::ContestantRole, statistics::Interval};
 
 use super::{columns, numbers, records::RunFrames, texts};
 use crate::{
@@ -51,6 +52,9 @@ pub struct LeaderboardRow {
     pub over_bm25: String,
 }
 
+/// BM25 in the column `role`.
+const BM25: u32 = ContestantRole::Bm25 as u32;
+
 /// Contestants on one leaderboard.
 const MOST: usize = 20;
 
@@ -63,15 +67,15 @@ const PLACE: [&str; 7] = ["benchmark", "version", "dataset", "settings", "protoc
 /// One row a contestant and leaderboard, in the order of the page: those of the newest run first, the best first in each.
 ///
 /// A contestant that several runs measured, as BM25 is by each run on the same data, stands there once, with its newest
-/// number; an encoder that one run trained and another began with stands there in both roles. The metric is the first that the protocol tells, and the language `all` stands for its parts.
+/// number; an encoder that one run trained and another began with stands there in both roles. The metric is the first
+/// that the protocol tells, and the language `all` stands for its parts.
 fn query(scores: &LazyFrame) -> LazyFrame {
     let inner = || JoinArgs::new(JoinType::Inner);
     let lead = scores
         .clone()
         .group_by_stable(columns(&BOARD))
         .agg([col("metric").first().alias("lead"), col("language").eq(lit("all")).any(true).alias("has_all")]);
-    let newest =
-        ["label", "color", "is_bm25", "base", "run", "order", "metric", "pool", "queries", "value", "low", "high"];
+    let newest = ["label", "color", "base", "run", "order", "metric", "pool", "queries", "value", "low", "high"];
     let mut of_contestant: Vec<_> = newest.iter().map(|name| col(*name).last()).collect();
     of_contestant.push(col("run").n_unique().alias("runs"));
     let key = [&PLACE[..], &["contestant", "role"]].concat();
@@ -83,10 +87,11 @@ fn query(scores: &LazyFrame) -> LazyFrame {
         .sort(["row"], SortMultipleOptions::default())
         .group_by_stable(columns(&key))
         .agg(of_contestant);
+    let is_bm25 = col("role").eq(lit(BM25));
     let boards = contestants
         .clone()
         .group_by_stable(columns(&PLACE))
-        .agg([col("value").filter(col("is_bm25")).max().alias("bm25"), col("order").max().alias("newest")]);
+        .agg([col("value").filter(is_bm25).max().alias("bm25"), col("order").max().alias("newest")]);
     let by = [&["newest"][..], &PLACE, &["value", "order", "label", "contestant", "role"]].concat();
     let descending = by.iter().map(|name| ["newest", "value", "order"].contains(name)).collect::<Vec<_>>();
     contestants
@@ -99,15 +104,11 @@ fn query(scores: &LazyFrame) -> LazyFrame {
 pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<Leaderboard>> {
     let found = query(&frames.scores).collect()?;
     let [benchmark, dataset, settings, protocol, split, language, metric] =
-        ["benchmark", "dataset", "settings", "protocol", "split", "language", "metric"]
-            .map(|column| texts(&found, column));
-    let (benchmark, dataset, settings, protocol) = (benchmark?, dataset?, settings?, protocol?);
-    let (split, language, metric) = (split?, language?, metric?);
-    let (label, base, run) = (texts(&found, "label")?, texts(&found, "base")?, texts(&found, "run")?);
-    let (version, color, runs) = (numbers(&found, "version")?, numbers(&found, "color")?, numbers(&found, "runs")?);
-    let (pool, queries, is_bm25) = (numbers(&found, "pool")?, numbers(&found, "queries")?, numbers(&found, "is_bm25")?);
-    let (value, low, high) = (numbers(&found, "value")?, numbers(&found, "low")?, numbers(&found, "high")?);
-    let over_bm25 = numbers(&found, "over_bm25")?;
+        texts(&found, ["benchmark", "dataset", "settings", "protocol", "split", "language", "metric"])?;
+    let [label, base, run] = texts(&found, ["label", "base", "run"])?;
+    let [version, role, color, runs, pool, queries] =
+        numbers(&found, ["version", "role", "color", "runs", "pool", "queries"])?;
+    let [value, low, high, over_bm25] = numbers(&found, ["value", "low", "high", "over_bm25"])?;
     let place = |row: usize| {
         let data = (&benchmark[row], version[row] as u64, &dataset[row], &settings[row]);
         (data, &protocol[row], &split[row], &language[row])
@@ -151,8 +152,8 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
             others: if others > 0 { count(others) } else { String::new() },
             base: base[row].clone(),
             value: fraction(value[row]),
-            interval: interval(low[row], high[row]),
-            over_bm25: if is_bm25[row] == 1.0 || over_bm25[row].is_nan() {
+            interval: interval(Interval { low: low[row], high: high[row] }),
+            over_bm25: if role[row] == f64::from(BM25) || over_bm25[row].is_nan() {
                 String::new()
             } else {
                 difference(over_bm25[row])
@@ -164,25 +165,26 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
 
 #[cfg(test)]
 mod tests {
-    use wb_core::records::outcome::ContestantRole;
+    use serde::de::IgnoredAny;
+    use wb_core::records::outcome::{OutcomeNumbers, ProtocolScore};
 
     use super::*;
-    use crate::runs::records::{BenchNumber, BenchRecord, RunRecords};
+    use crate::runs::records::RunRecords;
 
-    fn number(language: &str, metric: &str, value: f64) -> BenchNumber {
-        BenchNumber {
+    fn number(language: &str, metric: &str, value: f64) -> ProtocolScore<IgnoredAny> {
+        ProtocolScore {
             id: "csn-1000".into(),
             language: language.into(),
             metric: metric.into(),
             value,
             pool: 1000,
             n_queries: 99,
-            ..BenchNumber::default()
+            ..ProtocolScore::default()
         }
     }
 
-    fn bench(role: ContestantRole, fingerprint: &str, protocols: Vec<BenchNumber>) -> BenchRecord {
-        BenchRecord {
+    fn bench(role: ContestantRole, fingerprint: &str, protocols: Vec<ProtocolScore<IgnoredAny>>) -> OutcomeNumbers {
+        OutcomeNumbers {
             benchmark: "codesearchnet".into(),
             version: 2,
             contestant: fingerprint.into(),
@@ -190,11 +192,11 @@ mod tests {
             contestant_fingerprint: fingerprint.into(),
             dataset_fingerprint: "abcdefabcdefabcdef".into(),
             protocols,
-            ..BenchRecord::default()
+            ..OutcomeNumbers::default()
         }
     }
 
-    fn run(id: &str, benches: Vec<BenchRecord>) -> RunRecords {
+    fn run(id: &str, benches: Vec<OutcomeNumbers>) -> RunRecords {
         RunRecords { id: id.into(), benches, ..RunRecords::default() }
     }
 
@@ -261,7 +263,7 @@ mod tests {
 
     #[test]
     fn other_settings_of_a_benchmark_are_another_board() {
-        let with = |role, fingerprint: &str, text: &str, value| BenchRecord {
+        let with = |role, fingerprint: &str, text: &str, value| OutcomeNumbers {
             settings: vec![("text".into(), text.into()), ("contestant.similarity".into(), fingerprint.into())],
             ..bench(role, fingerprint, vec![number("all", "mrr", value)])
         };

@@ -2,7 +2,7 @@
 
 use polars::prelude::{LazyFrame, PolarsResult, SortMultipleOptions, col, lit};
 use serde::Serialize;
-use wb_core::records::compare::CompareVerdict;
+use wb_core::records::{compare::CompareVerdict, outcome::ContestantRole};
 
 use super::{columns, numbers, records::RunFrames, texts};
 use crate::{
@@ -40,12 +40,11 @@ pub struct ListedRun {
 /// Each run's number of the first protocol and metric that it tells of what it trained; that of all languages, where
 /// there is one.
 fn trained(scores: &LazyFrame) -> LazyFrame {
-    let trained = scores.clone().filter(col("is_trained"));
+    let trained = scores.clone().filter(col("role").eq(lit(ContestantRole::Trained as u32)));
     let lead = ["protocol", "metric"].map(|name| col(name).first().alias(format!("lead {name}")));
     let lead = trained.clone().group_by_stable(columns(&["run"])).agg(lead);
     let of_all = col("language").eq(lit("all")).or(col("language").eq(lit("")));
-    let first: Vec<_> =
-        ["protocol", "language", "metric", "value", "base"].iter().map(|name| col(*name).first()).collect();
+    let first = ["protocol", "language", "metric", "value", "base"].map(|name| col(name).first());
     trained
         .left_join(lead, col("run"), col("run"))
         .filter(col("protocol").eq(col("lead protocol")).and(col("metric").eq(col("lead metric"))))
@@ -71,11 +70,8 @@ fn query(frames: &RunFrames) -> LazyFrame {
 pub fn list(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> PolarsResult<Vec<ListedRun>> {
     let found = query(frames).collect()?;
     let [run, verdict, said, started, device, protocol, language, metric, base] =
-        ["run", "verdict", "said", "started", "device", "protocol", "language", "metric", "base"]
-            .map(|column| texts(&found, column));
-    let (run, verdict, said, started, device) = (run?, verdict?, said?, started?, device?);
-    let (protocol, language, metric, base) = (protocol?, language?, metric?, base?);
-    let (finished, value, train) = (numbers(&found, "finished")?, numbers(&found, "value")?, numbers(&found, "train")?);
+        texts(&found, ["run", "verdict", "said", "started", "device", "protocol", "language", "metric", "base"])?;
+    let [finished, value, train] = numbers(&found, ["finished", "value", "train"])?;
     let row = |row: usize| {
         let verdicts = [CompareVerdict::Win, CompareVerdict::Marginal, CompareVerdict::Regression];
         let known = verdicts.into_iter().find(|known| known.as_str() == verdict[row]);
@@ -110,16 +106,16 @@ mod tests {
     use wb_core::records::{
         compare::VerdictFile,
         data::{DataCard, SplitCount},
-        outcome::ContestantRole,
+        outcome::{OutcomeNumbers, ProtocolScore},
     };
 
     use super::*;
-    use crate::runs::records::{BenchNumber, BenchRecord, RunRecords};
+    use crate::runs::records::RunRecords;
 
     #[test]
     fn the_newest_run_comes_first_with_all_that_is_known() {
         let number =
-            |id: &str, value| BenchNumber { id: id.into(), metric: "mrr".into(), value, ..BenchNumber::default() };
+            |id: &str, value| ProtocolScore { id: id.into(), metric: "mrr".into(), value, ..ProtocolScore::default() };
         let whole = RunRecords {
             id: "old".into(),
             finished: true,
@@ -129,12 +125,12 @@ mod tests {
                 ..DataCard::default()
             }),
             benches: vec![
-                BenchRecord { protocols: vec![number("pairs-full", 0.1)], ..BenchRecord::default() },
-                BenchRecord {
+                OutcomeNumbers { protocols: vec![number("pairs-full", 0.1)], ..OutcomeNumbers::default() },
+                OutcomeNumbers {
                     role: ContestantRole::Trained,
                     base: Some("owner/name".into()),
                     protocols: vec![number("pairs-full", 0.75), number("pairs-1000", 0.9)],
-                    ..BenchRecord::default()
+                    ..OutcomeNumbers::default()
                 },
             ],
             ..RunRecords::default()
@@ -149,16 +145,16 @@ mod tests {
 
     #[test]
     fn the_number_of_all_languages_stands_before_that_of_one() {
-        let number = |language: &str, value| BenchNumber {
+        let number = |language: &str, value| ProtocolScore {
             id: "csn-1000".into(),
             language: language.into(),
             metric: "mrr".into(),
             value,
-            ..BenchNumber::default()
+            ..ProtocolScore::default()
         };
         let run = |id: &str, protocols| RunRecords {
             id: id.into(),
-            benches: vec![BenchRecord { role: ContestantRole::Trained, protocols, ..BenchRecord::default() }],
+            benches: vec![OutcomeNumbers { role: ContestantRole::Trained, protocols, ..OutcomeNumbers::default() }],
             ..RunRecords::default()
         };
         let all = run("all", vec![number("go", 0.1), number("ruby", 0.2), number("all", 0.3)]);

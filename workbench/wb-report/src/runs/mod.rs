@@ -57,15 +57,24 @@ fn columns(names: &[&str]) -> Vec<Expr> {
     names.iter().map(|name| col(*name)).collect()
 }
 
-/// A column of texts; a text that is missing is empty.
-fn texts(frame: &DataFrame, column: &str) -> PolarsResult<Vec<String>> {
-    Ok(frame.column(column)?.str()?.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
+/// Columns of texts; a text that is missing is empty.
+fn texts<const N: usize>(frame: &DataFrame, columns: [&str; N]) -> PolarsResult<[Vec<String>; N]> {
+    let mut found = columns.map(|_| Vec::new());
+    for (values, column) in found.iter_mut().zip(columns) {
+        let texts = frame.column(column)?.str()?;
+        values.extend(texts.iter().map(|text| text.unwrap_or_default().to_owned()));
+    }
+    Ok(found)
 }
 
-/// A column of numbers; a number that is missing is not a number.
-fn numbers(frame: &DataFrame, column: &str) -> PolarsResult<Vec<f64>> {
-    let column = frame.column(column)?.cast(&DataType::Float64)?;
-    Ok(column.f64()?.iter().map(|number| number.unwrap_or(f64::NAN)).collect())
+/// Columns of numbers; a number that is missing is not a number.
+fn numbers<const N: usize>(frame: &DataFrame, columns: [&str; N]) -> PolarsResult<[Vec<f64>; N]> {
+    let mut found = columns.map(|_| Vec::new());
+    for (values, column) in found.iter_mut().zip(columns) {
+        let numbers = frame.column(column)?.cast(&DataType::Float64)?;
+        values.extend(numbers.f64()?.iter().map(|number| number.unwrap_or(f64::NAN)));
+    }
+    Ok(found)
 }
 
 /// A file name as a relative address: everything but letters, digits, `-`, `_` and `.` by its bytes, and `./` before it.

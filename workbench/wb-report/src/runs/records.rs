@@ -4,13 +4,12 @@
 use std::path::Path;
 
 use polars::prelude::{IntoLazy, LazyFrame, PolarsResult, df};
-use serde::Deserialize;
 use wb_core::{
     manifest::Manifest,
     records::{
         compare::VerdictFile,
         data::DataCard,
-        outcome::{ContestantRole, benchmark_settings},
+        outcome::{OutcomeNumbers, ProtocolScore},
     },
     run_dir,
 };
@@ -31,66 +30,14 @@ pub struct RunRecords {
     /// `data.json`.
     pub card: Option<DataCard>,
     /// `bench/*.json`, by file name.
-    pub benches: Vec<BenchRecord>,
+    pub benches: Vec<OutcomeNumbers>,
 }
 
-/// A [`ContestantOutcome`](wb_core::records::outcome::ContestantOutcome) without its queries and examples, which are most
-/// of the file and are passed over while it is read.
-#[derive(Debug, Default, Deserialize)]
-pub struct BenchRecord {
-    /// Name of the benchmark.
-    pub benchmark: String,
-    /// Version of the benchmark.
-    pub version: u32,
-    /// Name of the contestant.
-    pub contestant: String,
-    /// Part that the contestant has in the run.
-    #[serde(default)]
-    pub role: ContestantRole,
-    /// Pretrained encoder that its training began with.
-    pub base: Option<String>,
-    /// Fingerprint of what decides its vectors.
-    pub contestant_fingerprint: String,
-    /// Fingerprint of the data.
-    pub dataset_fingerprint: String,
-    /// Settings of the benchmark, and of the contestant.
-    #[serde(default)]
-    pub settings: Vec<(String, String)>,
-    /// The numbers.
-    pub protocols: Vec<BenchNumber>,
-}
-
-impl BenchRecord {
-    /// The benchmark's settings in one order: `chunk seed 17, text raw`.
-    fn settings_of_benchmark(&self) -> String {
-        let mut all: Vec<String> =
-            benchmark_settings(&self.settings).map(|(name, value)| format!("{name} {value}")).collect();
-        all.sort();
-        all.join(", ")
-    }
-}
-
-/// A [`ProtocolScore`](wb_core::records::outcome::ProtocolScore) without the ranks of its queries.
-#[derive(Debug, Default, Clone, Deserialize)]
-pub struct BenchNumber {
-    /// Protocol.
-    pub id: String,
-    /// Language.
-    pub language: String,
-    /// Split.
-    pub split: String,
-    /// Number of documents that a query is ranked against.
-    pub pool: u64,
-    /// Number of queries.
-    pub n_queries: u64,
-    /// Metric.
-    pub metric: String,
-    /// The value, as a fraction.
-    pub value: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+/// The benchmark's settings in one order: `chunk seed 17, text raw`.
+fn settings_of_benchmark(outcome: &OutcomeNumbers) -> String {
+    let mut all: Vec<String> = outcome.benchmark_settings().map(|(name, value)| format!("{name} {value}")).collect();
+    all.sort();
+    all.join(", ")
 }
 
 /// Reads the runs of a folder, oldest first. A file that cannot be read is as one that is not there.
@@ -124,8 +71,8 @@ pub struct RunFrames {
     /// One row a run: `order`, `run`, `finished`, `verdict`, `said`, `started`, `device`.
     pub runs: LazyFrame,
     /// One row a number, by the runs' age: `row`, `order`, `run`, `benchmark`, `version`, `dataset`, `settings`,
-    /// `protocol`, `split`, `language`, `metric`, `contestant` (its fingerprint), `role`, `label`, `color`, `is_bm25`,
-    /// `is_trained`, `base`, `pool`, `queries`, `value`, `low`, `high`.
+    /// `protocol`, `split`, `language`, `metric`, `contestant` (its fingerprint), `role` (its number), `label`, `color`,
+    /// `base`, `pool`, `queries`, `value`, `low`, `high`.
     pub scores: LazyFrame,
     /// One row a run with a data card: `order`, `run`, `data` (what it is known by), `fingerprint`, `sources`, `read`,
     /// `repeated` (pairs that gates added), `train`, `validation`, `test`, `groups`, `leaked`, `tested`, `licenses`.
@@ -157,7 +104,7 @@ fn run_rows(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
 }
 
 fn scores(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
-    let mut rows: Vec<(u32, &RunRecords, &BenchRecord, &BenchNumber)> = Vec::new();
+    let mut rows: Vec<(u32, &RunRecords, &OutcomeNumbers, &ProtocolScore<_>)> = Vec::new();
     for (order, run) in (0..).zip(runs) {
         for bench in &run.benches {
             rows.extend(bench.protocols.iter().map(|number| (order, run, bench, number)));
@@ -170,13 +117,11 @@ fn scores(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
         "benchmark" => rows.iter().map(|row| row.2.benchmark.as_str()).collect::<Vec<_>>(),
         "version" => rows.iter().map(|row| row.2.version).collect::<Vec<_>>(),
         "dataset" => rows.iter().map(|row| row.2.dataset_fingerprint.as_str()).collect::<Vec<_>>(),
-        "settings" => rows.iter().map(|row| row.2.settings_of_benchmark()).collect::<Vec<_>>(),
+        "settings" => rows.iter().map(|row| settings_of_benchmark(row.2)).collect::<Vec<_>>(),
         "role" => rows.iter().map(|row| row.2.role as u32).collect::<Vec<_>>(),
         "contestant" => rows.iter().map(|row| row.2.contestant_fingerprint.as_str()).collect::<Vec<_>>(),
         "label" => rows.iter().map(|row| contestants::label(&row.2.contestant, row.2.role)).collect::<Vec<_>>(),
         "color" => rows.iter().map(|row| contestants::color(row.2.role, 0) as u32).collect::<Vec<_>>(),
-        "is_bm25" => rows.iter().map(|row| row.2.role == ContestantRole::Bm25).collect::<Vec<_>>(),
-        "is_trained" => rows.iter().map(|row| row.2.role == ContestantRole::Trained).collect::<Vec<_>>(),
         "base" => rows.iter().map(|row| row.2.base.as_deref()).collect::<Vec<_>>(),
         "protocol" => rows.iter().map(|row| row.3.id.as_str()).collect::<Vec<_>>(),
         "split" => rows.iter().map(|row| row.3.split.as_str()).collect::<Vec<_>>(),
@@ -185,8 +130,8 @@ fn scores(runs: &[RunRecords]) -> PolarsResult<LazyFrame> {
         "pool" => rows.iter().map(|row| row.3.pool).collect::<Vec<_>>(),
         "queries" => rows.iter().map(|row| row.3.n_queries).collect::<Vec<_>>(),
         "value" => rows.iter().map(|row| row.3.value).collect::<Vec<_>>(),
-        "low" => rows.iter().map(|row| row.3.low).collect::<Vec<_>>(),
-        "high" => rows.iter().map(|row| row.3.high).collect::<Vec<_>>(),
+        "low" => rows.iter().map(|row| row.3.interval.low).collect::<Vec<_>>(),
+        "high" => rows.iter().map(|row| row.3.interval.high).collect::<Vec<_>>(),
     )?;
     Ok(table.lazy())
 }

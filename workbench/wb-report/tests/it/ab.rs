@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use wb_core::records::ab::{AbErrors, AbFound, AbMetric, AbRecord, AbRow, ErrorClass};
+use wb_core::{
+    records::ab::{AbErrors, AbFound, AbMetric, AbRecord, AbRow, ErrorClass},
+    statistics::Interval,
+};
 use wb_report::ab;
 
 use crate::{bare, keep};
@@ -17,8 +20,7 @@ fn experiment() -> AbRecord {
         means,
         difference: means[1] - means[0],
         relative: Some((means[1] - means[0]) / means[0]),
-        low,
-        high: 0.4,
+        interval: Interval { low, high: 0.4 },
         p_value: 0.0625,
         p_bootstrap: 0.041,
         wins_ties_losses: [5, 4, 1],
@@ -101,7 +103,7 @@ fn the_word_says_whether_it_is_sure() {
     let folder = tempfile::tempdir().unwrap();
     let word = |low: f64, high: f64| {
         let mut experiment = experiment();
-        (experiment.metrics[0].low, experiment.metrics[0].high) = (low, high);
+        experiment.metrics[0].interval = Interval { low, high };
         let files = ab(&experiment, "t", Vec::new(), &|_| None, &folder.path().join("ab.html")).unwrap();
         let words = bare(&fs::read_to_string(files.html).unwrap());
         ["BETTER", "WORSE", "NOT SURE"].into_iter().find(|word| words.contains(word)).unwrap()

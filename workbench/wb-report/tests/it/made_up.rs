@@ -18,6 +18,7 @@ use wb_core::{
         },
     },
     run_dir::write_json,
+    statistics::{Comparison, Interval},
 };
 
 /// The name of the believable run.
@@ -125,11 +126,12 @@ pub fn test(
         candidate: candidate.into(),
         baseline: baseline.into(),
         n_queries: 2_534,
-        difference,
-        low,
-        high,
-        p_value,
-        wins_ties_losses: [1_201, 902, 431],
+        comparison: Comparison {
+            difference,
+            interval: Interval { low, high },
+            p_value,
+            wins_ties_losses: [1_201, 902, 431],
+        },
         ..PairedTest::default()
     }
 }
@@ -302,8 +304,7 @@ fn scores(protocol: &str, pool: u64, skill: f64, seed: u64) -> Vec<ProtocolScore
             n_queries: 2_534,
             metric: metric.into(),
             value,
-            low: value - 0.016,
-            high: value + 0.0155,
+            interval: Interval { low: value - 0.016, high: value + 0.0155 },
             tie_best: value + if skill < 0.4 { 0.0011 } else { 0.0 },
             tie_expected: value + if skill < 0.4 { 0.0004 } else { 0.0 },
             tie_worst: value,

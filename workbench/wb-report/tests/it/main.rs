@@ -14,6 +14,7 @@ use made_up::{MadeUp, RUN};
 use wb_core::{
     progress::silent,
     records::{journal::StageRecord, outcome::ContestantRole},
+    statistics::Interval,
 };
 use wb_report::{ReportFiles, index, report};
 
@@ -334,7 +335,7 @@ fn numbers_out_of_all_bounds_do_no_harm() {
     run.data.gates[0].after = u64::MAX;
     run.data.licenses.insert("x".into(), u64::MAX);
     let score = &mut run.outcomes[0].protocols[0];
-    (score.value, score.low, score.high, score.pool) = (7.5, -3.0, 1e200, u64::MAX);
+    (score.value, score.interval, score.pool) = (7.5, Interval { low: -3.0, high: 1e200 }, u64::MAX);
     run.outcomes[1].protocols[1].value = -0.5;
     run.outcomes[1].protocols[2].queries[0].rank = u64::MAX;
     let made = made(&run, |folder| {

@@ -3,8 +3,9 @@
 
 use std::{fs, path::Path};
 
-use wb_core::records::rag::{
-    Rag, RagAnswer, RagArm, RagCost, RagExample, RagForms, RagLevel, RagPair, RagQuestion, RagShare,
+use wb_core::{
+    records::rag::{Rag, RagAnswer, RagArm, RagCost, RagExample, RagForms, RagLevel, RagPair, RagQuestion, RagShare},
+    statistics::Interval,
 };
 use wb_report::rag;
 
@@ -12,7 +13,7 @@ use crate::{bare, check_html_with, ink, keep};
 
 fn share(right: u64, of: u64) -> RagShare {
     let value = if of == 0 { 0.0 } else { right as f64 / of as f64 };
-    RagShare { right, of, value, low: (value - 0.1).max(0.0), high: (value + 0.1).min(1.0) }
+    RagShare { right, of, value, interval: Interval { low: (value - 0.1).max(0.0), high: (value + 0.1).min(1.0) } }
 }
 
 fn arm(name: &str, retriever: Option<&str>, ex: u64, em: u64) -> RagArm {
@@ -80,8 +81,7 @@ fn pair(metric: &str, first: &str, second: &str, difference: f64, low: f64, high
         only_second: 2,
         p_value: 0.0121,
         difference,
-        low,
-        high,
+        interval: Interval { low, high },
     }
 }
 
@@ -222,11 +222,7 @@ fn the_word_says_whether_it_is_sure() {
         let said = words.split_once("class=\"word\">").unwrap().1;
         said.split_once('<').unwrap().0.to_owned()
     };
-    let bounds = |low: f64, high: f64| {
-        word(&move |record| {
-            (record.pairs[2].low, record.pairs[2].high) = (low, high);
-        })
-    };
+    let bounds = |low: f64, high: f64| word(&move |record| record.pairs[2].interval = Interval { low, high });
     assert_eq!(
         [bounds(0.1, 0.2), bounds(-0.2, -0.1), bounds(-0.1, 0.2), bounds(0.0, 0.2)],
         ["BETTER", "WORSE", "NOT SURE", "NOT SURE"]

@@ -88,14 +88,18 @@ pub struct VectorsConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// TopK-PercPos of NV-Retriever (arXiv 2407.15831): the best documents under 95 % of the positive's score.
+    /// TopK-PercPos of NV-Retriever (arXiv 2407.15831): the 4 best documents with at most 95 % of the positive's score,
+    /// a relative margin of .05, of as many places as are needed.
     #[default]
     NvRetriever,
-    /// The defaults of sentence-transformers' `mine_hard_negatives`: the best documents, no margin.
+    /// The defaults of sentence-transformers' `mine_hard_negatives`: the 3 best documents that the other rules leave,
+    /// of as many places as are needed, without a margin.
     SentenceTransformers,
-    /// FlagEmbedding's `hn_mine`: 15 at random of places 10 to 210, filled up with any documents, no margin.
+    /// FlagEmbedding's `hn_mine`: 15 at random of places 10 to 210 of the whole ranking, filled up with any documents,
+    /// without a margin.
     FlagEmbedding,
-    /// The 15 best of the first 100 that are not the positive. For comparison: nothing is filtered, and nothing may be.
+    /// The 15 best of the first 100 places of the whole ranking that are not the positive. For comparison: nothing is
+    /// filtered, and nothing may be.
     Naive,
 }
 

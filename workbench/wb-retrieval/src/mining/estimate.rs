@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        dense::tests::Letters,
+        dense::tests::LETTERS,
         mining::{MiningConfig, Negative, mine},
     };
 
@@ -211,7 +211,7 @@ mod tests {
                 format!("{} fin {at}", [word.as_str(); 8].join(" ")),
             ));
         }
-        let found = mine(&pairs, &[], &Letters, &MiningConfig::default(), (Seed(1), 0), None, &mut silent).unwrap();
+        let found = mine(&pairs, &[], &LETTERS, &MiningConfig::default(), (Seed(1), 0), None, &mut silent).unwrap();
         let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let mut mined = found.mined;
         for at in 0..10 {
@@ -226,7 +226,7 @@ mod tests {
         assert!(judged.random.hits <= 2, "{judged:?}");
         let same = judge(&texts, &sample, |positive, document| document == positive + 1);
         assert_eq!(same.mined.hits, 10);
-        let by_vectors = above_positive_by_vectors(&texts, &sample, &Letters, &mut silent).unwrap();
+        let by_vectors = above_positive_by_vectors(&texts, &sample, &LETTERS, &mut silent).unwrap();
         assert_eq!(by_vectors.mined.of, 10);
         assert!(by_vectors.mined.hits >= by_vectors.random.hits);
     }

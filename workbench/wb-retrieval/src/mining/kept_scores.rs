@@ -322,13 +322,13 @@ mod tests {
         assert_eq!(resumed.len(), 3 * BLOCK - 1);
         let mut told = Vec::new();
         assert_eq!(resumed.rescore(&texts, &asked, &mut |done| told.push(done)).unwrap(), expected);
-        assert_eq!(resumed.reranker().pairs.load(Ordering::Relaxed), 1600 - 3 * BLOCK + 1);
+        assert_eq!(resumed.reranker.pairs.load(Ordering::Relaxed), 1600 - 3 * BLOCK + 1);
         assert!(told.is_sorted() && told.last() == Some(&40), "{told:?}");
         assert_eq!(resumed.rescore(&texts, &asked[3..9], &mut |_| {}).unwrap(), expected[3..9]);
         drop(resumed);
         let again = KeptScores::open(Lengths::default(), &path).unwrap();
         assert_eq!(again.rescore(&texts, &asked, &mut |_| {}).unwrap(), expected);
-        assert_eq!(again.reranker().pairs.load(Ordering::Relaxed), 0);
+        assert_eq!(again.reranker.pairs.load(Ordering::Relaxed), 0);
     }
 
     #[test]
@@ -339,7 +339,7 @@ mod tests {
         let asked = all(&texts);
         let expected = KeptScores::in_memory(Lengths::default()).rescore(&texts, &asked, &mut |_| {}).unwrap();
         let open = |path: &Path| KeptScores::open(Lengths::default(), path).unwrap();
-        let scored = |kept: &KeptScores<'_, Lengths>| kept.reranker().pairs.load(Ordering::Relaxed);
+        let scored = |kept: &KeptScores<'_, Lengths>| kept.reranker.pairs.load(Ordering::Relaxed);
         let is_whole = |path: &Path| {
             assert_eq!(fs::metadata(path).unwrap().len() as usize, HEADER.len() + 1600 * RECORD);
             assert_eq!(open(path).len(), 1600);
@@ -391,6 +391,6 @@ mod tests {
         let kept = KeptScores::in_memory(Lengths::default()).until(&stop);
         let error = kept.rescore(&texts, &all(&texts), &mut |_| {}).unwrap_err();
         assert_eq!(error.to_string(), "lengths: was stopped while it scored");
-        assert_eq!(kept.reranker().pairs.load(Ordering::Relaxed), 0);
+        assert_eq!(kept.reranker.pairs.load(Ordering::Relaxed), 0);
     }
 }

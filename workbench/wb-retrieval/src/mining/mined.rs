@@ -21,12 +21,6 @@ impl From<NegativeCandidate> for Negative {
     }
 }
 
-impl Negative {
-    pub(super) fn at_random(document: u32) -> Self {
-        Self { document, score: None, rank: None }
-    }
-}
-
 /// One pair's part.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MinedPair {

@@ -69,24 +69,20 @@ pub type CandidateWatch<'a> = &'a mut dyn FnMut(usize, &[NegativeCandidate]) -> 
 pub struct MiningSetup<'a> {
     /// Rules by which documents may be negatives, and are taken.
     pub rules: &'a MiningRules,
-    /// Decides what is drawn, together with the round and the pair's id.
-    pub seed: Seed,
-    /// Number of minings before in this training; 0 outside of one.
-    pub round: u64,
+    /// The mining among those of a training.
+    pub round: Round<'a>,
     /// Scores of a stronger model in place of the retriever's.
     pub rescore: Option<&'a dyn Rescorer>,
-    /// Set from outside to break off; what was mined so far is lost then, and the result is [`Error::Stopped`].
-    pub stop: Option<&'a AtomicBool>,
 }
 
 /// A mining among those of a training.
 #[derive(Debug, Clone, Copy)]
 pub struct Round<'a> {
-    /// The experiment's seed.
+    /// Decides what is drawn, together with the number and the pair's id.
     pub seed: Seed,
-    /// Number of minings before.
+    /// Number of minings before in this training; 0 outside of one.
     pub number: u64,
-    /// See [`MiningSetup::stop`].
+    /// Set from outside to break off; what was mined so far is lost then, and the result is [`Error::Stopped`].
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -100,7 +96,7 @@ impl From<(Seed, u64)> for Round<'_> {
 impl<'a> MiningSetup<'a> {
     /// Mines by these rules alone, the first time.
     pub fn new(rules: &'a MiningRules, seed: Seed) -> Self {
-        Self { rules, seed, round: 0, rescore: None, stop: None }
+        Self { rules, round: (seed, 0).into(), rescore: None }
     }
 }
 
@@ -132,8 +128,7 @@ pub fn mine<'a>(
         let message = "is named, and none was opened";
         return Err(Error::value("negatives.rescore.cross_encoder", message));
     }
-    let Round { seed, number, stop } = round.into();
-    let mining = MiningSetup { round: number, rescore, stop, ..MiningSetup::new(&rules, seed) };
+    let mining = MiningSetup { rules: &rules, round: round.into(), rescore };
     if let Some(mut source) = TokenSearch::new(encoder, config.ram) {
         let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
         return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
@@ -166,7 +161,7 @@ pub fn mine_from(
     let (n_queries, n_documents) = (texts.queries().len(), texts.documents().len());
     let (to, depth) = mining.rules.depth(texts.most_pairs(), texts.most_never(), mining.rescore.is_some());
     let depth = depth.min(n_documents);
-    let go_on = || match mining.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+    let go_on = || match mining.round.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         true => Err(Error::Stopped),
         false => Ok(()),
     };
@@ -258,7 +253,8 @@ fn of_query(
     let at_taken = select::ties(&left, rules);
     let of_pair = |pair: &u32| {
         let pair = *pair as usize;
-        let draw = NegativeDraw { seed: mining.seed, round: mining.round, pair: &texts.pairs()[pair].id };
+        let Round { seed, number, .. } = mining.round;
+        let draw = NegativeDraw { seed, round: number, pair: &texts.pairs()[pair].id };
         let mut negatives: Vec<Negative> =
             select::choose(&left, rules, &draw).into_iter().map(Negative::from).collect();
         if rules.fill && negatives.len() < rules.per_pair {
@@ -266,7 +262,7 @@ fn of_query(
                 texts.never(query).binary_search(&document).is_ok() || negatives.iter().any(|n| n.document == document)
             };
             let filled = select::fill(rules.per_pair - negatives.len(), texts.documents().len(), is_taken, &draw);
-            negatives.extend(filled.into_iter().map(Negative::at_random));
+            negatives.extend(filled.into_iter().map(|document| Negative { document, score: None, rank: None }));
         }
         let slot = texts.positives(query).iter().position(|document| *document == texts.positive_of(pair));
         let positive_score = slot.map_or(f32::NAN, |slot| positive_scores[slot]);

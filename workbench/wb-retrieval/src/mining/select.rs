@@ -297,9 +297,18 @@ mod tests {
         candidates.iter().map(|candidate| candidate.document).collect()
     }
 
+    fn list<'a>(
+        candidates: &'a [NegativeCandidate],
+        positive_scores: &'a [f32],
+        positives: &'a [u32],
+        never: &'a [u32],
+    ) -> ScoreList<'a> {
+        ScoreList { candidates, rescored: false, positive_scores, positives, never }
+    }
+
     fn left(scores: &[f32], positive_scores: &[f32], rules: &MiningRules) -> (Vec<u32>, Thrown) {
         let candidates = candidates(scores);
-        let list = ScoreList { candidates: &candidates, rescored: false, positive_scores, positives: &[], never: &[] };
+        let list = list(&candidates, positive_scores, &[], &[]);
         let Allowed { left, thrown, .. } = allowed(&list, rules, 100, |_, _| false);
         (documents(&left), thrown)
     }
@@ -336,13 +345,7 @@ mod tests {
             config.per_pair = Some(1);
         });
         let candidates = candidates(&[0.9, 0.8, f32::NAN, 0.75, 0.55, 0.35, 0.3, 0.2, 0.1, 0.05, 0.04, -0.1]);
-        let list = ScoreList {
-            candidates: &candidates,
-            rescored: false,
-            positive_scores: &[0.8],
-            positives: &[1],
-            never: &[0, 1],
-        };
+        let list = list(&candidates, &[0.8], &[1], &[0, 1]);
         // Documents 6 to 10 pass the scores; 6 is a copy, 7 stands before the places, 10 behind them.
         let Allowed { left, thrown, .. } =
             allowed(&list, &rules, 3, |positive, document| (positive, document) == (1, 6));
@@ -360,13 +363,7 @@ mod tests {
             config.per_pair = Some(1);
         });
         let candidates = candidates(&[0.9, 0.8, 0.7, 0.6, 0.5, 0.4]);
-        let list = ScoreList {
-            candidates: &candidates,
-            rescored: false,
-            positive_scores: &[0.8],
-            positives: &[1],
-            never: &[3],
-        };
+        let list = list(&candidates, &[0.8], &[1], &[3]);
         assert_eq!(documents(&allowed(&list, &whole, 5, |_, _| false).left), [2, 4]);
         whole.whole_ranking = false;
         assert_eq!(documents(&allowed(&list, &whole, 5, |_, _| false).left), [4, 5]);
@@ -375,8 +372,7 @@ mod tests {
     #[test]
     fn a_rescoring_orders_anew_and_keeps_the_first_ranks() {
         let candidates = candidates(&[0.1, 0.7, 0.7, f32::NAN, 0.2]);
-        let list =
-            ScoreList { candidates: &candidates, rescored: true, positive_scores: &[0.9], positives: &[], never: &[] };
+        let list = ScoreList { rescored: true, ..list(&candidates, &[0.9], &[], &[]) };
         let Allowed { left, thrown, .. } = allowed(&list, &rules(|_| {}), 100, |_, _| false);
         assert_eq!(documents(&left), [1, 2, 4, 0]);
         assert_eq!((left[0].rank, thrown.by(Rule::NotRescored)), (2, 1));
@@ -459,13 +455,7 @@ mod tests {
             });
             rules.whole_ranking = whole;
             let candidates = candidates(&scores);
-            let list = ScoreList {
-                candidates: &candidates,
-                rescored: false,
-                positive_scores: &[positive],
-                positives: &[2],
-                never: &[2, 5],
-            };
+            let list = list(&candidates, std::slice::from_ref(&positive), &[2], &[2, 5]);
             let Allowed { left, thrown, .. } = allowed(&list, &rules, from + 9, |_, _| false);
             prop_assert_eq!(left.len() + thrown.total() as usize, candidates.len());
             let chosen = choose(&left, &rules, &draw("p", seed, 0));

@@ -86,43 +86,24 @@ mod tests {
     use std::{cell::Cell, fs};
 
     use ndarray::Array2;
-    use wb_core::{Embeddings, fingerprint::Fingerprint, progress::silent};
+    use wb_core::{Embeddings, progress::silent};
 
     use super::*;
-    use crate::mining::{VectorFile, Vectors};
+    use crate::{
+        dense::tests::Made,
+        mining::{VectorFile, Vectors},
+    };
 
-    /// A text's length and its first byte; fails after so many calls.
-    struct Counting {
-        calls: Cell<usize>,
-        fails_at: usize,
-    }
-
-    impl Encoder for Counting {
-        fn name(&self) -> String {
-            "counting".into()
-        }
-
-        fn dim(&self) -> usize {
-            2
-        }
-
-        fn fingerprint(&self) -> Fingerprint {
-            Fingerprint::of_bytes(b"counting")
-        }
-
-        fn encode(
-            &self,
-            texts: &[&str],
-            _: Side,
-            _: &mut dyn FnMut(Progress),
-        ) -> std::result::Result<Embeddings, Box<dyn std::error::Error + Send + Sync>> {
-            self.calls.set(self.calls.get() + 1);
-            if self.calls.get() == self.fails_at {
+    /// A text's length and its first byte; counts its calls, and fails at one of them.
+    fn counting(calls: &Cell<usize>, fails_at: usize) -> impl Encoder {
+        Made::of_two_numbers("counting", move |texts, _| {
+            calls.set(calls.get() + 1);
+            if calls.get() == fails_at {
                 return Err("stopped".into());
             }
             let vectors = texts.iter().flat_map(|text| [text.len() as f32, f32::from(text.as_bytes()[0])]).collect();
             Ok(Embeddings::dense(Array2::from_shape_vec((texts.len(), 2), vectors)?))
-        }
+        })
     }
 
     #[test]
@@ -132,9 +113,9 @@ mod tests {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let (whole, resumed) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
         let encode = |path: &Path, fails_at: usize| {
-            let encoder = Counting { calls: Cell::new(0), fails_at };
-            let done = encode_to_file(&encoder, &texts, Side::Document, path, &mut silent);
-            (done.is_ok(), encoder.calls.get())
+            let calls = Cell::new(0);
+            let done = encode_to_file(&counting(&calls, fails_at), &texts, Side::Document, path, &mut silent);
+            (done.is_ok(), calls.get())
         };
         assert_eq!(encode(&whole, 0), (true, 6));
         assert_eq!(encode(&resumed, 4), (false, 4));
@@ -158,8 +139,7 @@ mod tests {
         let path = folder.path().join("a.npy");
         fs::write(path.with_extension("npy.part"), [&NpyHeader::new("<f4", &[9, 2]).encode()[..], &[9; 4000]].concat())
             .unwrap();
-        let encoder = Counting { calls: Cell::new(0), fails_at: 0 };
-        encode_to_file(&encoder, &["abc"], Side::Query, &path, &mut silent).unwrap();
+        encode_to_file(&counting(&Cell::new(0), 0), &["abc"], Side::Query, &path, &mut silent).unwrap();
         let mut rows = Vec::new();
         VectorFile::open(&path).unwrap().read(0..1, &mut rows).unwrap();
         assert_eq!(rows, [3.0, 97.0]);

@@ -4,7 +4,7 @@ use wb_core::{Document, Pair, Seed, progress::silent};
 
 use super::*;
 use crate::{
-    dense::tests::Letters,
+    dense::tests::LETTERS,
     mining::texts::tests::{document, pair},
 };
 
@@ -36,14 +36,18 @@ fn corpus() -> Vec<Document> {
     documents(&texts)
 }
 
+/// The best documents, so many a pair.
+fn config(per_pair: usize) -> MiningConfig {
+    MiningConfig { mode: Mode::SentenceTransformers, per_pair: Some(per_pair), ..MiningConfig::default() }
+}
+
 fn mined(config: &MiningConfig, seed: u64, round: u64) -> Vec<Pair> {
-    mine(&pairs(), &corpus(), &Letters, config, (Seed(seed), round), None, &mut silent).unwrap().pairs
+    mine(&pairs(), &corpus(), &LETTERS, config, (Seed(seed), round), None, &mut silent).unwrap().pairs
 }
 
 #[test]
 fn pairs_come_back_with_negatives_in_place_of_those_that_they_had() {
-    let config = MiningConfig { mode: Mode::SentenceTransformers, per_pair: Some(2), ..MiningConfig::default() };
-    let found = mined(&config, 1, 0);
+    let found = mined(&config(2), 1, 0);
     assert_eq!(found.len(), 3);
     for (pair, before) in found.iter().zip(pairs()) {
         assert_eq!((&pair.id, &pair.anchor, &pair.positive), (&before.id, &before.anchor, &before.positive));
@@ -57,23 +61,16 @@ fn pairs_come_back_with_negatives_in_place_of_those_that_they_had() {
 
 #[test]
 fn copies_of_a_positive_are_left_out_where_they_are_looked_for() {
-    let config = MiningConfig { mode: Mode::SentenceTransformers, per_pair: Some(3), ..MiningConfig::default() };
-    let with_copies = mined(&config, 1, 0);
+    let with_copies = mined(&config(3), 1, 0);
     let copy = "aaab = a + a + a + b ;".to_owned();
     assert!(with_copies[0].negatives.contains(&copy));
-    let without = mined(&MiningConfig { near_duplicates: 0.8, ..config }, 1, 0);
+    let without = mined(&MiningConfig { near_duplicates: 0.8, ..config(3) }, 1, 0);
     assert!(!without[0].negatives.contains(&copy), "{:?}", without[0].negatives);
 }
 
 #[test]
 fn another_round_is_another_draw_and_the_same_round_the_same() {
-    let config = MiningConfig {
-        mode: Mode::SentenceTransformers,
-        per_pair: Some(2),
-        ranks: Some((0, Some(9))),
-        sampling: Some(Sampling::Random),
-        ..MiningConfig::default()
-    };
+    let config = MiningConfig { ranks: Some((0, Some(9))), sampling: Some(Sampling::Random), ..config(2) };
     assert_eq!(mined(&config, 1, 3), mined(&config, 1, 3));
     let rounds: Vec<Vec<Pair>> = (0..6).map(|round| mined(&config, 1, round)).collect();
     assert!(rounds.windows(2).any(|two| two[0] != two[1]));
@@ -90,13 +87,13 @@ fn what_cannot_be_mined_with_again_is_refused() {
         document_ids: file.clone(),
     };
     let config = MiningConfig { vectors: Some(vectors), ..MiningConfig::default() };
-    let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
+    let error = mine(&pairs(), &[], &LETTERS, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
     assert!(error.to_string().starts_with("negatives.vectors: are those of other weights"), "{error}");
     let config = MiningConfig { rescore: Some(RescoreConfig::File(file)), ..MiningConfig::default() };
-    assert!(mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).is_err());
+    assert!(mine(&pairs(), &[], &LETTERS, &config, (Seed(1), 0), None, &mut silent).is_err());
     let cross = CrossEncoderConfig { model: "cross".into(), ..CrossEncoderConfig::default() };
     let config = MiningConfig { rescore: Some(RescoreConfig::CrossEncoder(cross)), ..MiningConfig::default() };
-    let error = mine(&pairs(), &[], &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
+    let error = mine(&pairs(), &[], &LETTERS, &config, (Seed(1), 0), None, &mut silent).unwrap_err();
     assert!(error.to_string().starts_with("negatives.rescore.cross_encoder: is named, and none"), "{error}");
 }
 
@@ -106,14 +103,8 @@ fn ties_at_the_cuts_are_counted() {
     let pairs = [pair("a", "aab", "aab;"), pair("b", "aab", "baa"), pair("c", "xyz", "xyyz")];
     let corpus = documents(&["ab", "ba", "a b", "aac", "xyz;", "zz"]);
     let account = |per_pair, ranks, sampling| {
-        let config = MiningConfig {
-            mode: Mode::SentenceTransformers,
-            per_pair: Some(per_pair),
-            ranks: Some(ranks),
-            sampling: Some(sampling),
-            ..MiningConfig::default()
-        };
-        mine(&pairs, &corpus, &Letters, &config, (Seed(1), 0), None, &mut silent).unwrap().mined.account
+        let config = MiningConfig { ranks: Some(ranks), sampling: Some(sampling), ..config(per_pair) };
+        mine(&pairs, &corpus, &LETTERS, &config, (Seed(1), 0), None, &mut silent).unwrap().mined.account
     };
     // Of "aab", best first: ab, ba and "a b" alike, then aac, then what shares no letter. Of "xyz": "xyz;", zz, the rest.
     // To take one or two of the three that are alike is a tie, for each of the two pairs of "aab".
@@ -133,15 +124,14 @@ fn ties_at_the_cuts_are_counted() {
 
 #[test]
 fn mining_is_broken_off_between_blocks() {
-    let config = MiningConfig { mode: Mode::SentenceTransformers, per_pair: Some(2), ..MiningConfig::default() };
-    let stop = AtomicBool::new(false);
+    let (config, stop) = (config(2), AtomicBool::new(false));
     let mut stop_at_search = |progress: wb_core::Progress| {
         stop.store(progress.stage == "searching negatives", Ordering::Relaxed);
     };
     let round = Round { seed: Seed(1), number: 0, stop: Some(&stop) };
-    let found = mine(&pairs(), &corpus(), &Letters, &config, round, None, &mut stop_at_search);
+    let found = mine(&pairs(), &corpus(), &LETTERS, &config, round, None, &mut stop_at_search);
     assert!(matches!(found, Err(Error::Stopped)));
     stop.store(false, Ordering::Relaxed);
-    let found = mine(&pairs(), &corpus(), &Letters, &config, round, None, &mut silent).unwrap();
+    let found = mine(&pairs(), &corpus(), &LETTERS, &config, round, None, &mut silent).unwrap();
     assert_eq!(found.pairs, mined(&config, 1, 0));
 }

@@ -103,12 +103,15 @@ impl CandidateSource for TokenSearch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::cell::Cell;
 
-    use wb_core::{Pair, Progress, encoder::EncodeError, fingerprint::Fingerprint};
+    use wb_core::Pair;
 
     use super::*;
-    use crate::{dense::tests::LetterTokens, mining::MiningTexts};
+    use crate::{
+        dense::tests::{Encoded, LETTER_TOKENS, LETTERS, Made},
+        mining::MiningTexts,
+    };
 
     fn pairs() -> Vec<Pair> {
         let pair = |at: usize| Pair {
@@ -120,40 +123,14 @@ mod tests {
         (0..DOCUMENTS + 40).map(pair).collect()
     }
 
-    /// An encoder that breaks off at some call, and counts them.
-    struct Breaking {
-        calls: AtomicUsize,
-        at: usize,
-    }
-
-    impl Encoder for Breaking {
-        fn name(&self) -> String {
-            LetterTokens.name()
-        }
-
-        fn dim(&self) -> usize {
-            LetterTokens.dim()
-        }
-
-        fn fingerprint(&self) -> Fingerprint {
-            LetterTokens.fingerprint()
-        }
-
-        fn interaction(&self) -> Interaction {
-            Interaction::MaxSim
-        }
-
-        fn encode(
-            &self,
-            texts: &[&str],
-            side: Side,
-            progress: &mut dyn FnMut(Progress),
-        ) -> Result<Embeddings, EncodeError> {
-            if self.calls.fetch_add(1, Ordering::Relaxed) + 1 == self.at {
-                return Err("broke off".into());
-            }
-            LetterTokens.encode(texts, side, progress)
-        }
+    /// An encoder of letters that counts its calls, and breaks off at one of them.
+    fn breaking(calls: &Cell<usize>, at: usize) -> impl Encoder {
+        let Made { name, dim, interaction, encode } = LETTER_TOKENS;
+        let encode = move |texts: &[&str], side: Side| -> Encoded {
+            calls.set(calls.get() + 1);
+            if calls.get() == at { Err("broke off".into()) } else { encode(texts, side) }
+        };
+        Made { name, dim, interaction, encode }
     }
 
     #[test]
@@ -163,30 +140,31 @@ mod tests {
         let batch = || Batch { texts: &texts, queries: 3..texts.queries().len(), depth: 20 };
         let sorted =
             |ranked: Vec<RankedQuery>| ranked.into_iter().map(|r| (r.candidates(), r.positives)).collect::<Vec<_>>();
-        let breaking = |at| Breaking { calls: AtomicUsize::new(0), at };
-        let rank = |encoder: &Breaking| {
-            let search = TokenSearch::new(encoder, ByteSize(1 << 30)).unwrap();
+        let rank = |breaks_at: usize| {
+            let calls = Cell::new(0);
+            let encoder = breaking(&calls, breaks_at);
+            let search = TokenSearch::new(&encoder, ByteSize(1 << 30)).unwrap();
             let mut search = TokenSearch { kept: Some((folder.path().join("kept"), Duration::ZERO)), ..search };
-            search.rank(batch(), &mut |_| Ok(()))
+            let ranked = search.rank(batch(), &mut |_| Ok(()));
+            (ranked.map(sorted), calls.get())
         };
-        let mut whole = TokenSearch::new(&LetterTokens, ByteSize(1 << 30)).unwrap();
+        let mut whole = TokenSearch::new(&LETTER_TOKENS, ByteSize(1 << 30)).unwrap();
         let expected = sorted(whole.rank(batch(), &mut |_| Ok(())).unwrap());
         // Queries, then two blocks of documents: it breaks off at the second, and goes on with that.
-        assert!(rank(&breaking(3)).is_err());
-        let encoder = breaking(usize::MAX);
-        assert_eq!(sorted(rank(&encoder).unwrap()), expected);
-        assert_eq!(encoder.calls.load(Ordering::Relaxed), 2, "queries, and the block that was missing");
+        assert!(rank(3).0.is_err());
+        let (found, calls) = rank(usize::MAX);
+        assert_eq!(found.unwrap(), expected);
+        assert_eq!(calls, 2, "queries, and the block that was missing");
         // Nothing is left to encode.
-        let encoder = breaking(1);
-        assert_eq!(sorted(rank(&encoder).unwrap()), expected);
-        assert_eq!(encoder.calls.load(Ordering::Relaxed), 0);
+        let (found, calls) = rank(1);
+        assert_eq!((found.unwrap(), calls), (expected, 0));
         // Another depth is another search.
         let deeper = Batch { depth: 21, ..batch() };
-        let encoder = breaking(usize::MAX);
-        let search = TokenSearch::new(&encoder, ByteSize(1 << 30)).unwrap().keeping(folder.path().join("kept"));
-        let mut search = search;
+        let calls = Cell::new(0);
+        let encoder = breaking(&calls, usize::MAX);
+        let mut search = TokenSearch::new(&encoder, ByteSize(1 << 30)).unwrap().keeping(folder.path().join("kept"));
         search.rank(deeper, &mut |_| Ok(())).unwrap();
-        assert_eq!(encoder.calls.load(Ordering::Relaxed), 3);
+        assert_eq!(calls.get(), 3);
     }
 
     #[test]
@@ -194,7 +172,7 @@ mod tests {
         let pairs = pairs();
         let texts = MiningTexts::new(&pairs, &[]).unwrap();
         let (queries, depth) = (3..texts.queries().len(), 20);
-        let mut search = TokenSearch::new(&LetterTokens, ByteSize(1 << 30)).unwrap();
+        let mut search = TokenSearch::new(&LETTER_TOKENS, ByteSize(1 << 30)).unwrap();
         let found = search.rank(Batch { texts: &texts, queries: queries.clone(), depth }, &mut |_| Ok(())).unwrap();
         let all = search.encode(texts.documents(), Side::Document).unwrap();
         let of_queries = search.encode(&texts.queries()[queries.clone()], Side::Query).unwrap();
@@ -207,6 +185,6 @@ mod tests {
             let own = texts.positives(query).iter().map(|p| row[*p as usize] * (1.0 / n));
             assert_eq!(ranked.positives, own.collect::<Vec<_>>());
         }
-        assert!(TokenSearch::new(&crate::dense::tests::Letters, ByteSize(1 << 30)).is_none());
+        assert!(TokenSearch::new(&LETTERS, ByteSize(1 << 30)).is_none());
     }
 }

@@ -12,7 +12,10 @@ use std::{
 use serde::Deserialize;
 use wb_core::Embeddings;
 
-use crate::{Error, Result, npy::NpyHeader};
+use crate::{
+    Error, Result,
+    npy::{NpyHeader, sized_header},
+};
 
 /// Vectors by their position.
 pub trait Vectors {
@@ -72,7 +75,7 @@ impl VectorFile {
         let size = file.metadata().map_err(Error::io("read", path))?.len();
         let wanted = shape[0].checked_mul(shape[1]).and_then(|n| n.checked_mul(4)?.checked_add(start));
         if wanted.is_none_or(|wanted| wanted > size) {
-            return Err(bad(path, format!("{size} bytes are too few for {} × {} numbers", shape[0], shape[1])));
+            return Err(Error::file(path, format!("{size} bytes are too few for {} × {} numbers", shape[0], shape[1])));
         }
         Ok(Self { path: path.to_owned(), file, start, len: shape[0] as usize, dim: shape[1] as usize })
     }
@@ -138,31 +141,18 @@ impl<V: Vectors> Vectors for Picked<V> {
     }
 }
 
-fn bad(path: &Path, message: impl Into<String>) -> Error {
-    Error::file(path, message)
-}
-
-/// Limit of the length of a `.safetensors` header: none is so long.
-const LONGEST_HEADER: u64 = 1 << 24;
-
-fn take(file: &mut File, path: &Path, n: u64) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; n as usize];
-    file.read_exact(&mut bytes).map_err(|_| bad(path, "ends inside its header"))?;
-    Ok(bytes)
-}
-
 fn npy_header(file: &mut File, path: &Path) -> Result<(u64, [u64; 2])> {
-    let (header, start) = NpyHeader::read(file).map_err(|message| bad(path, message))?;
+    let (header, start) = NpyHeader::read(file).map_err(|message| Error::file(path, message))?;
     if header.kind != "'<f4'" {
         let message = format!("holds {}, expected little-endian 32-bit floats, '<f4'", header.kind);
-        return Err(bad(path, message));
+        return Err(Error::file(path, message));
     }
     if header.fortran_order {
-        return Err(bad(path, "is in column order, expected row after row"));
+        return Err(Error::file(path, "is in column order, expected row after row"));
     }
     match header.shape[..] {
         [rows, dim] => Ok((start, [rows, dim])),
-        _ => Err(bad(path, format!("has the shape {}, expected rows and dimensions", header.shape_text()))),
+        _ => Err(Error::file(path, format!("has the shape {}, expected rows and dimensions", header.shape_text()))),
     }
 }
 
@@ -174,17 +164,13 @@ struct Tensor {
 }
 
 fn safetensors_header(file: &mut File, path: &Path) -> Result<(u64, [u64; 2])> {
-    let length = take(file, path, 8)?.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-    if length > LONGEST_HEADER {
-        return Err(bad(path, format!("a header of {length} bytes, expected a shorter one")));
-    }
-    let header = take(file, path, length)?;
-    let header: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(&header).map_err(|error| bad(path, format!("its header is not JSON: {error}")))?;
+    let (header, length) = sized_header(file, 8).map_err(|message| Error::file(path, message))?;
+    let header: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&header)
+        .map_err(|error| Error::file(path, format!("its header is not JSON: {error}")))?;
     let tensors = header.into_iter().filter(|(name, _)| name != "__metadata__");
     let mut matrices: Vec<(String, Tensor)> = tensors
         .map(|(name, value)| {
-            Ok((name, serde_json::from_value::<Tensor>(value).map_err(|error| bad(path, error.to_string()))?))
+            Ok((name, serde_json::from_value::<Tensor>(value).map_err(|error| Error::file(path, error.to_string()))?))
         })
         .collect::<Result<_>>()?;
     matrices.retain(|(_, tensor)| tensor.shape.len() == 2);
@@ -193,11 +179,11 @@ fn safetensors_header(file: &mut File, path: &Path) -> Result<(u64, [u64; 2])> {
             let numbers = shape[0].checked_mul(shape[1]).and_then(|n| n.checked_mul(4));
             match numbers == end.checked_sub(*start) {
                 true => Ok((8 + length + start, [shape[0], shape[1]])),
-                false => Err(bad(path, "its header contradicts itself")),
+                false => Err(Error::file(path, "its header contradicts itself")),
             }
         }
-        [(name, tensor)] => Err(bad(path, format!("tensor `{name}` holds {}, expected F32", tensor.dtype))),
-        several => Err(bad(path, format!("{} tensors of two dimensions, expected one", several.len()))),
+        [(name, tensor)] => Err(Error::file(path, format!("tensor `{name}` holds {}, expected F32", tensor.dtype))),
+        several => Err(Error::file(path, format!("{} tensors of two dimensions, expected one", several.len()))),
     }
 }
 

@@ -91,7 +91,10 @@ impl Layout {
         let fits = layout.centroids_file.bytes == (layout.centroids * layout.dim * 4) as u64
             && (1..=super::config::MOST_CENTROIDS).contains(&layout.centroids)
             && layout.dim > 0
-            && layout.segments.iter().all(|segment| segment.file.bytes == layout.segment_bytes(segment));
+            && layout
+                .segments
+                .iter()
+                .all(|segment| segment.file.bytes == layout.sections(segment.documents, segment.tokens)[6] as u64);
         if !fits {
             return Err(refuse("lengths of files do not fit the numbers of documents and tokens".to_owned()));
         }
@@ -117,9 +120,5 @@ impl Layout {
             places[at + 1] = places[at] + size;
         }
         places
-    }
-
-    fn segment_bytes(&self, segment: &SegmentEntry) -> u64 {
-        self.sections(segment.documents, segment.tokens)[6] as u64
     }
 }

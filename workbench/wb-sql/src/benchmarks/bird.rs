@@ -5,11 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use wb_core::{
-    Error, Progress,
-    records::sql::{BirdCounts, BirdOptions, BirdQuestionVerdict, BirdRecord, PredictionStatus, SqlInputs, SqlRecord},
+    Error, Progress, distinct,
+    records::sql::{BirdQuestionVerdict, PredictionStatus, SqlCounts, SqlInputs, SqlOptions, SqlRecord, SqlVerdict},
 };
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
     databases::{DatabaseFiles, QuestionDatabases},
     entries::{self, JsonEntry},
     files,
+    judged::NO_DATABASE,
     levels::{LevelMeasure, LevelScores, counted},
     predictions::{ExpectedPredictions, counted as check_count},
     scores::{ReportBlock, SqlScores},
@@ -94,8 +96,12 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let mut verdicts = verdicts.into_iter();
     let verdicts: Vec<Option<BirdVerdict>> =
         is_asked.into_iter().map(|is_asked| if is_asked { verdicts.next() } else { None }).collect();
-    let options =
-        BirdOptions { timeout_seconds: pool.limits().timeout.as_secs_f64(), iterations, workers: pool.workers() };
+    let options = SqlOptions {
+        timeout_seconds: pool.limits().timeout.as_secs_f64(),
+        iterations: Some(iterations),
+        workers: Some(pool.workers()),
+        ..SqlOptions::default()
+    };
     let inputs =
         SqlInputs { questions: files::hashed(&questions_path)?, predictions: files::hashed(path)?, tables: None };
     Ok(scores(&questions, &verdicts, &databases, options, inputs))
@@ -169,17 +175,12 @@ fn scores(
     questions: &[Question],
     verdicts: &[Option<BirdVerdict>],
     databases: &QuestionDatabases,
-    options: BirdOptions,
+    options: SqlOptions,
     inputs: SqlInputs,
 ) -> SqlScores {
     let level = |question: &Question| question.difficulty.clone().unwrap_or_else(|| UNRATED.to_owned());
-    let mut names = DIFFICULTIES.map(str::to_owned).to_vec();
-    for question in questions {
-        if !names.contains(&level(question)) {
-            names.push(level(question));
-        }
-    }
-    let mut levels = LevelScores::new(&MEASURES, names);
+    let names = DIFFICULTIES.map(str::to_owned).into_iter().chain(questions.iter().map(level));
+    let mut levels = LevelScores::new(&MEASURES, distinct(names));
     for (question, verdict) in questions.iter().zip(verdicts) {
         let right = |verdict: &BirdVerdict| counted(verdict.status == Some(Executed::Correct));
         let one = |of: &dyn Fn(&BirdVerdict) -> Option<f64>| verdict.as_ref().and_then(of);
@@ -206,30 +207,41 @@ fn scores(
         )));
     }
     blocks.push(ReportBlock::Line(format!("compare     {COMPARABLE}")));
-    let question = |(index, (question, verdict)): (usize, (&Question, &Option<BirdVerdict>))| BirdQuestionVerdict {
-        index,
-        id: question.question_id.clone(),
-        db_id: question.db_id.clone(),
-        difficulty: question.difficulty.clone(),
-        ex: verdict.as_ref().map(|verdict| verdict.status == Some(Executed::Correct)),
-        soft_f1: verdict.as_ref().map(|verdict| verdict.soft_f1),
-        reward: verdict.as_ref().and_then(|verdict| verdict.reward),
-        status: verdict.as_ref().map(status_of),
-        message: verdict.as_ref().map_or(Some("no database".to_owned()), |verdict| verdict.message.clone()),
+    let question = |(index, (question, verdict)): (usize, (&Question, &Option<BirdVerdict>))| {
+        SqlVerdict::Bird(BirdQuestionVerdict {
+            index,
+            id: question.question_id.clone(),
+            db_id: question.db_id.clone(),
+            difficulty: question.difficulty.clone(),
+            ex: verdict.as_ref().map(|verdict| verdict.status == Some(Executed::Correct)),
+            soft_f1: verdict.as_ref().map(|verdict| verdict.soft_f1),
+            reward: verdict.as_ref().and_then(|verdict| verdict.reward),
+            status: verdict.as_ref().map(status_of),
+            message: verdict.as_ref().map_or_else(|| Some(NO_DATABASE.to_owned()), |verdict| verdict.message.clone()),
+        })
     };
     let protocol = [("ex", "bird-ex"), ("soft_f1", "bird-soft-f1"), ("r_ves", "bird-r-ves")];
-    let record = SqlRecord::Bird(BirdRecord {
-        wb: env!("CARGO_PKG_VERSION").to_owned(),
+    let record = SqlRecord {
+        benchmark: SqlBenchmark::Bird.name(),
+        wb: env!("CARGO_PKG_VERSION"),
         protocol: protocol.map(|(metric, name)| (metric.to_owned(), name.to_owned())).into(),
+        compat: None,
         options,
-        comparable: COMPARABLE.to_owned(),
+        comparable: Some(COMPARABLE),
         inputs,
-        databases: databases.record(),
+        databases: Some(databases.record()),
         totals: levels.record(),
+        clauses: IndexMap::new(),
+        domains: IndexMap::new(),
         statuses: status::counts(&statuses),
-        counts: BirdCounts { questions: questions.len(), without_database: without, gold_failed },
+        counts: SqlCounts {
+            questions: questions.len(),
+            without_database: Some(without),
+            gold_failed,
+            ..SqlCounts::default()
+        },
         questions: questions.iter().zip(verdicts).enumerate().map(question).collect(),
-    });
+    };
     let mut metrics = levels.figures();
     // Of R-VES, which goes to 125, a fraction can be required.
     metrics.iter_mut().filter(|figure| figure.name == "r_ves").for_each(|figure| {

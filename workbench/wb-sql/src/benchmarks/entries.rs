@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 use wb_core::{Error, error::json_message};
 
 use super::files;
@@ -42,6 +43,20 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<JsonEntr
 /// Those of [`read`].
 pub fn values<T: DeserializeOwned>(path: &Path, what: &str) -> Result<Vec<T>> {
     Ok(read(path, what)?.into_iter().map(|entry| entry.value).collect())
+}
+
+/// Entries out of rows that somebody else read from a file.
+///
+/// # Errors
+///
+/// With file and row, counted from 1.
+pub fn of_rows<T: DeserializeOwned>(path: &Path, rows: &[Json], what: &str) -> Result<Vec<T>> {
+    let typed = |(row, at): (&Json, usize)| {
+        let place = || format!("{}: row {at}", path.display());
+        <T as serde::Deserialize>::deserialize(row)
+            .map_err(|error| Error::data(place(), error.to_string()).with_hint(what))
+    };
+    rows.iter().zip(1..).map(typed).collect()
 }
 
 /// Reads the members of an object, in the order of the file; a key can be there several times.

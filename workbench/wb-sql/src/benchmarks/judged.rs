@@ -9,6 +9,9 @@ use crate::{
     spider::DatabaseSchema,
 };
 
+/// Message of a question whose database is not there.
+pub(super) const NO_DATABASE: &str = "no database";
+
 /// A prediction beside its gold query.
 pub struct PredictedQuery<'a> {
     /// The right query.
@@ -35,6 +38,11 @@ impl JudgedPrediction {
     /// True where execution has it right; none without a verdict.
     pub fn ex(&self) -> Option<bool> {
         self.executed.as_ref().and_then(Judgement::correct)
+    }
+
+    /// Words of SQLite or of the worker, or that there is no database.
+    pub fn message(&self) -> Option<String> {
+        self.executed.as_ref().map_or_else(|| Some(NO_DATABASE.to_owned()), |executed| executed.message.clone())
     }
 
     /// True where it runs; none without a verdict.

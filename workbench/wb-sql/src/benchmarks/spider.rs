@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use wb_core::records::sql::{SpiderCounts, SpiderOptions, SpiderRecord, SpiderVerdict, SqlInputs, SqlRecord};
+use indexmap::IndexMap;
+use wb_core::records::sql::{SpiderVerdict, SqlCounts, SqlInputs, SqlOptions, SqlRecord, SqlVerdict};
 
 use super::{
     SendProgress, SqlBenchmark, SqlSubmission,
@@ -196,35 +197,39 @@ fn record(
         ["em", "ex"].map(str::to_owned).into_iter().zip(protocols(inputs.options, inputs.databases.is_suite()));
     let by_level = QueryHardness::ALL.map(|level| (level.to_string(), totals.level(level).components));
     let clauses = by_level.into_iter().chain([("all".to_owned(), totals.all().components)]).collect();
-    Ok(SqlRecord::Spider(SpiderRecord {
-        wb: env!("CARGO_PKG_VERSION").to_owned(),
+    Ok(SqlRecord {
+        benchmark: SqlBenchmark::Spider.name(),
+        wb: env!("CARGO_PKG_VERSION"),
         protocol: protocol.collect(),
-        compat: compat_name(inputs.options.compat).to_owned(),
-        options: SpiderOptions {
-            plug_value: inputs.options.plug_value,
-            keep_distinct: inputs.options.keeps_distinct(),
+        compat: Some(compat_name(inputs.options.compat)),
+        options: SqlOptions {
+            plug_value: Some(inputs.options.plug_value),
+            keep_distinct: Some(inputs.options.keeps_distinct()),
             timeout_seconds: inputs.timeout_seconds,
+            ..SqlOptions::default()
         },
-        comparable: COMPARABLE.to_owned(),
+        comparable: Some(COMPARABLE),
         inputs: SqlInputs {
             questions: files::hashed(&inputs.questions.path)?,
             predictions: files::hashed(inputs.predictions_path)?,
             tables: Some(files::hashed(&inputs.folder.join("tables.json"))?),
         },
-        databases: inputs.databases.record(),
+        databases: Some(inputs.databases.record()),
         totals: levels.record(),
         clauses,
+        domains: IndexMap::new(),
         statuses: status::counts(&statuses(judged)),
-        counts: SpiderCounts {
+        counts: SqlCounts {
             questions: judged.len(),
-            without_database: without_database(judged),
-            gold_unread: count(judged, |exact| exact.verdict.is_none()),
+            without_database: Some(without_database(judged)),
+            context_failed: None,
+            gold_unread: Some(count(judged, |exact| exact.verdict.is_none())),
             gold_failed: failed_gold(judged).0,
-            raises: count(judged, raises),
-            cut_at_tab: inputs.lines.cut,
+            raises: Some(count(judged, raises)),
+            cut_at_tab: Some(inputs.lines.cut),
         },
-        questions: (0..judged.len()).map(|at| verdict(inputs, judged, at)).collect(),
-    }))
+        questions: (0..judged.len()).map(|at| SqlVerdict::Spider(verdict(inputs, judged, at))).collect(),
+    })
 }
 
 fn verdict(inputs: &Inputs<'_>, judged: &[JudgedPrediction], index: usize) -> SpiderVerdict {
@@ -238,6 +243,6 @@ fn verdict(inputs: &Inputs<'_>, judged: &[JudgedPrediction], index: usize) -> Sp
         status: one.status,
         parsed: one.exact.parsed,
         id: asked.id.clone(),
-        message: one.executed.as_ref().map_or(Some("no database".to_owned()), |executed| executed.message.clone()),
+        message: one.message(),
     }
 }

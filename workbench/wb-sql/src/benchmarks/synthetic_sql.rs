@@ -6,14 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use wb_core::{
     Error, Progress,
-    records::sql::{
-        PredictionStatus, SqlInputs, SqlRecord, SyntheticSqlCounts, SyntheticSqlOptions, SyntheticSqlRecord,
-        SyntheticSqlVerdict,
-    },
+    records::sql::{PredictionStatus, SqlCounts, SqlInputs, SqlOptions, SqlRecord, SqlVerdict, SyntheticSqlVerdict},
 };
 
 use super::{
@@ -93,22 +91,14 @@ pub(super) fn measure(submission: &SqlSubmission<'_>, progress: &mut SendProgres
     let judgements = ExecutionJudge::new(pool.clone(), options)
         .judge(&questions, &mut |done| progress(Progress::new("running predictions", done, total)))?;
     let inputs = SqlInputs { questions: files::hashed(dataset)?, predictions: files::hashed(path)?, tables: None };
-    Ok(scores(&rows, &judgements, SyntheticSqlOptions { timeout_seconds }, inputs))
+    Ok(scores(&rows, &judgements, SqlOptions { timeout_seconds, ..SqlOptions::default() }, inputs))
 }
 
 /// The rows of the file, or those that were read out of it.
 fn rows(dataset: &Path, read: Option<&[Json]>) -> Result<Vec<Row>> {
     let rows: Vec<Row> = match read {
         None => entries::values(dataset, WHAT)?,
-        Some(read) => {
-            let typed = |(row, at): (&Json, usize)| {
-                let wrong = |error: serde_json::Error| {
-                    Error::data(format!("{}: row {at}", dataset.display()), error.to_string()).with_hint(WHAT)
-                };
-                Row::deserialize(row).map_err(wrong)
-            };
-            read.iter().zip(1..).map(typed).collect::<Result<_, _>>()?
-        }
+        Some(read) => entries::of_rows(dataset, read, WHAT)?,
     };
     if rows.is_empty() {
         return Err(Error::data(dataset.display().to_string(), "there are no rows").with_hint(WHAT));
@@ -122,7 +112,7 @@ fn unjudged(judgement: &Judgement) -> Option<&'static str> {
     judgement.status.is_none().then_some(if message.starts_with("database:") { "context" } else { "gold" })
 }
 
-fn scores(rows: &[Row], judgements: &[Judgement], options: SyntheticSqlOptions, inputs: SqlInputs) -> SqlScores {
+fn scores(rows: &[Row], judgements: &[Judgement], options: SqlOptions, inputs: SqlInputs) -> SqlScores {
     const UNNAMED: &str = "unnamed";
     let complexity = |row: &Row| row.sql_complexity.clone().unwrap_or_else(|| UNNAMED.to_owned());
     let domain = |row: &Row| row.domain.clone().unwrap_or_else(|| UNNAMED.to_owned());
@@ -147,25 +137,37 @@ fn scores(rows: &[Row], judgements: &[Judgement], options: SyntheticSqlOptions, 
             "not judged  {context} rows whose sql_context SQLite cannot run, {gold} whose sql is no query or fails"
         )),
     ];
-    let question = |(index, (row, judgement)): (usize, (&Row, &Judgement))| SyntheticSqlVerdict {
-        index,
-        id: row.id.clone(),
-        domain: row.domain.clone(),
-        sql_complexity: row.sql_complexity.clone(),
-        ex: judgement.correct(),
-        status: word(judgement),
-        message: judgement.message.clone(),
+    let question = |(index, (row, judgement)): (usize, (&Row, &Judgement))| {
+        SqlVerdict::SyntheticSql(SyntheticSqlVerdict {
+            index,
+            id: row.id.clone(),
+            domain: row.domain.clone(),
+            sql_complexity: row.sql_complexity.clone(),
+            ex: judgement.correct(),
+            status: word(judgement),
+            message: judgement.message.clone(),
+        })
     };
-    let record = SqlRecord::SyntheticSql(SyntheticSqlRecord {
-        wb: env!("CARGO_PKG_VERSION").to_owned(),
+    let record = SqlRecord {
+        benchmark: SqlBenchmark::SyntheticSql.name(),
+        wb: env!("CARGO_PKG_VERSION"),
         protocol: [("ex".to_owned(), PROTOCOL.to_owned())].into(),
+        compat: None,
         options,
+        comparable: None,
         inputs,
+        databases: None,
         totals: by_complexity.record(),
+        clauses: IndexMap::new(),
         domains: by_domain.record(),
         statuses: status::counts(&statuses),
-        counts: SyntheticSqlCounts { questions: rows.len(), context_failed: context, gold_failed: gold },
+        counts: SqlCounts {
+            questions: rows.len(),
+            context_failed: Some(context),
+            gold_failed: gold,
+            ..SqlCounts::default()
+        },
         questions: rows.iter().zip(judgements).enumerate().map(question).collect(),
-    });
+    };
     SqlScores { benchmark: SqlBenchmark::SyntheticSql, blocks, record, metrics: by_complexity.figures() }
 }

@@ -18,7 +18,7 @@ pub use query::{
     Aggregate, Arithmetic, ColumnUnit, ComparedValue, ComparisonOperator, Condition, Connector, Order, SetOperator,
     SqlQuery, TableUnit, Term, ValueUnit,
 };
-pub use schema::{DatabaseSchema, DatabaseSchemas, ForeignKey, Name};
+pub use schema::{DatabaseSchema, DatabaseSchemas, ForeignKey, ListedTables, Name, TablesEntry};
 pub use skeleton::{aggregate, comparison, skeleton};
 pub use tokens::tokenize;
 

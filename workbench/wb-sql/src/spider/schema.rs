@@ -251,14 +251,27 @@ pub struct DatabaseSchemas {
     schemas: BTreeMap<String, (Checked, OnceLock<DatabaseSchema>)>,
 }
 
-/// An entry of `tables.json`; what else stands there is not needed.
-#[derive(Debug, Deserialize)]
-struct Entry {
-    db_id: String,
-    table_names_original: Vec<String>,
-    column_names_original: Vec<(i64, String)>,
+/// An entry of `tables.json`: tables, columns and foreign keys of one database by their numbers.
+#[derive(Debug, Default, Deserialize)]
+pub struct TablesEntry {
+    /// The name of the database.
+    pub db_id: String,
+    /// Names of the tables.
+    pub table_names_original: Vec<String>,
+    /// Names of the columns, each with the number of its table; that of `*` is -1.
+    pub column_names_original: Vec<(i64, String)>,
+    /// Pairs of columns.
     #[serde(default)]
-    foreign_keys: Vec<[usize; 2]>,
+    pub foreign_keys: Vec<[usize; 2]>,
+}
+
+/// Tables of an entry of `tables.json` with their columns.
+#[derive(Debug)]
+pub struct ListedTables {
+    /// Names of the tables, each with those of its columns in order.
+    pub tables: Vec<(String, Vec<String>)>,
+    /// Table of each column of the entry, and its place there; `*` has none.
+    pub places: Vec<Option<(usize, usize)>>,
 }
 
 impl DatabaseSchemas {
@@ -270,7 +283,7 @@ impl DatabaseSchemas {
 
     /// Schemas out of a text that was read from `path`.
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
-        let entries: Vec<Entry> = serde_json::from_str(text).map_err(|source| no_schemas(path, source))?;
+        let entries: Vec<TablesEntry> = serde_json::from_str(text).map_err(|source| no_schemas(path, source))?;
         let schemas = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), (entry.checked()?, OnceLock::new()))));
         Ok(Self { schemas: schemas.collect::<Result<_>>()? })
     }
@@ -312,29 +325,37 @@ impl Checked {
     }
 }
 
-impl Entry {
-    fn checked(self) -> Result<Checked> {
+impl TablesEntry {
+    /// The tables with their columns.
+    ///
+    /// # Errors
+    ///
+    /// If a column is of a table, or a foreign key of a column, that is not there.
+    pub fn listed(&self) -> Result<ListedTables> {
         let mut tables: Vec<(String, Vec<String>)> =
-            self.table_names_original.into_iter().map(|name| (name, Vec::new())).collect();
+            self.table_names_original.iter().map(|name| (name.clone(), Vec::new())).collect();
         let count = tables.len();
-        // The place of each column of the file; `*` has none.
         let mut places = Vec::with_capacity(self.column_names_original.len());
-        for (table, column) in self.column_names_original {
-            let Ok(index) = usize::try_from(table) else {
+        for (table, column) in &self.column_names_original {
+            let Ok(index) = usize::try_from(*table) else {
                 places.push(None);
                 continue;
             };
             let Some((_, columns)) = tables.get_mut(index) else {
-                let what = "a column is of table";
-                return Err(no_such_index(&self.db_id, what, table, count));
+                return Err(no_such_index(&self.db_id, "a column is of table", *table, count));
             };
             places.push(Some((index, columns.len())));
-            columns.push(column);
+            columns.push(column.clone());
         }
         if let Some(&index) = self.foreign_keys.iter().flatten().find(|&&column| column >= places.len()) {
             let (what, index) = ("a foreign key names column", i64::try_from(index).unwrap_or(i64::MAX));
             return Err(no_such_index(&self.db_id, what, index, places.len()));
         }
+        Ok(ListedTables { tables, places })
+    }
+
+    fn checked(self) -> Result<Checked> {
+        let ListedTables { tables, places } = self.listed()?;
         let classes = classes(&self.foreign_keys).into_iter();
         let classes = classes.map(|class| class.into_iter().map(|column| places[column]).collect()).collect();
         Ok(Checked { db_id: self.db_id, tables, classes })

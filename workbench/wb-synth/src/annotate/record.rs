@@ -19,8 +19,7 @@ use crate::{
 pub const DATASET: &str = "annotations";
 
 /// One annotated chunk, with all that is needed to find its source and to ask the same again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnnotationRecord {
     /// The chunk's id.
     pub id: String,
@@ -40,8 +39,7 @@ pub struct AnnotationRecord {
     pub engine: String,
     /// The run's seed.
     pub seed: u64,
-    /// BLAKE3 of the messages of the question; empty in files of earlier versions.
-    #[serde(default)]
+    /// BLAKE3 of the messages of the question.
     pub prompt_hash: String,
     /// The question behind it.
     pub asked: provenance::AskedQuestion,
@@ -56,8 +54,14 @@ pub struct AnnotationsByText {
 impl AnnotationsByText {
     /// Reads a file of [`AnnotationRecord`]s. Of two annotations of one text the first is taken.
     pub fn load(path: &Path) -> Result<Self> {
+        /// The part of a record that is looked at.
+        #[derive(Deserialize)]
+        struct Annotated {
+            text: String,
+            annotation: Annotation,
+        }
         let mut by_text = HashMap::new();
-        for (_, record) in lines::read::<AnnotationRecord>(path)? {
+        for (_, record) in lines::read::<Annotated>(path)? {
             by_text.entry(record.text).or_insert(record.annotation);
         }
         Ok(Self { by_text })

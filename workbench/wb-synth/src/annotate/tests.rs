@@ -26,7 +26,7 @@ fn snippet(id: &str) -> Snippet {
         language: "python".into(),
         text: format!("x_{id} = SMOTE().fit_resample(X, y)"),
         context: "Balance the classes.".into(),
-        origin: wb_core::Origin::default(),
+        ..Snippet::default()
     }
 }
 
@@ -34,7 +34,7 @@ fn answered(value: serde_json::Value) -> Reply {
     let usage = Usage { prompt: Some(100), cached: None, completion: Some(20) };
     let text = value.to_string();
     let key = format!("key of {text}");
-    Reply::Answered(Answer { key, text, value: Some(value), attempt: 0, seed: 1, usage, milliseconds: None })
+    Reply::Answered(Answer { key, text, value: Some(value), seed: 1, usage, ..Answer::default() })
 }
 
 fn good() -> serde_json::Value {
@@ -73,15 +73,13 @@ fn answers_become_annotations_and_the_rest_is_counted() {
         })
     );
     let reasons: Vec<&str> = annotated.rejected.keys().map(String::as_str).collect();
-    assert_eq!(
-        reasons,
-        [
-            "annotation without a summary",
-            "answer of another shape",
-            "answer that repeats the fence",
-            "given up: too long"
-        ]
-    );
+    let expected = [
+        "annotation without a summary",
+        "answer of another shape",
+        "answer that repeats the fence",
+        "given up: too long",
+    ];
+    assert_eq!(reasons, expected);
     // Four answers of 100 and 20 tokens, one question that was given up.
     let costs = annotated.account.total();
     assert_eq!((costs.questions, costs.answered, costs.rejected), (5, 4, 1));

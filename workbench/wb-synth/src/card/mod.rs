@@ -232,8 +232,12 @@ fn origins(pairs: &[Pair], page: &mut String) -> fmt::Result {
 
 /// Names with their counts, the highest first.
 fn listed(counts: &BTreeMap<String, u64>) -> String {
+    let named = |name: &str| if name.is_empty() { "none".to_owned() } else { cell(name) };
+    sorted(counts).iter().map(|(name, count)| format!("{} {count}", named(name))).collect::<Vec<_>>().join(", ")
+}
+
+fn sorted(counts: &BTreeMap<String, u64>) -> Vec<(&String, &u64)> {
     let mut sorted: Vec<(&String, &u64)> = counts.iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    let named = |name: &str| if name.is_empty() { "none".to_owned() } else { cell(name) };
-    sorted.iter().map(|(name, count)| format!("{} {count}", named(name))).collect::<Vec<_>>().join(", ")
+    sorted
 }

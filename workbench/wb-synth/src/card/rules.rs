@@ -8,7 +8,7 @@ use std::{
 use wb_code::RewriteKind;
 use wb_data::card::cell;
 
-use super::listed;
+use super::{listed, sorted};
 use crate::rules::{RulesAccount, RulesConfig, Verify};
 
 /// The account of the rules.
@@ -50,10 +50,4 @@ pub(super) fn rules(config: &RulesConfig, account: &RulesAccount, page: &mut Str
         Verify::Off => writeln!(page, "\nNothing was run."),
         Verify::Run => writeln!(page, "\nBoth sides were run: {}.", listed(&account.checks)),
     }
-}
-
-fn sorted(counts: &BTreeMap<String, u64>) -> Vec<(&String, &u64)> {
-    let mut sorted: Vec<(&String, &u64)> = counts.iter().collect();
-    sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    sorted
 }

@@ -172,24 +172,16 @@ fn drawn_language(config: &SynthConfig, chosen: &ChosenTask, rng: &mut impl Rng)
 
 #[cfg(test)]
 mod tests {
-    use wb_core::Origin;
-
     use super::*;
 
     fn snippets(languages: &[(&str, usize)]) -> Vec<Snippet> {
-        let mut all = Vec::new();
-        for (language, count) in languages {
-            for at in 0..*count {
-                all.push(Snippet {
-                    id: format!("{language}-{at}"),
-                    language: (*language).to_owned(),
-                    text: format!("let a_{at} = f({at}, {at});\n").repeat(12),
-                    context: String::new(),
-                    origin: Origin::default(),
-                });
-            }
-        }
-        all
+        let one = |language: &str, at: usize| Snippet {
+            id: format!("{language}-{at}"),
+            language: language.to_owned(),
+            text: format!("let a_{at} = f({at}, {at});\n").repeat(12),
+            ..Snippet::default()
+        };
+        languages.iter().flat_map(|(language, count)| (0..*count).map(move |at| one(language, at))).collect()
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Outputs {
 }
 
 /// A pair on its way.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Candidate {
     /// The id that the pair will have.
     pub(crate) id: String,

@@ -53,8 +53,7 @@ fn parsing(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> 
         Parses::No(language) => Some(format!("{language} that does not parse")),
         _ => None,
     });
-    let (candidates, gate) = gate("parses", candidates, reasons.collect());
-    gates.push(gate);
+    let candidates = gate("parses", candidates, reasons.collect(), gates);
     let unchecked = checks.iter().filter(|check| matches!(check, Parses::Unknown)).count();
     (candidates, Some(unchecked as u64))
 }
@@ -76,9 +75,7 @@ fn running(stage: &Stage, candidates: Vec<Candidate>, counts: &mut ChainCounts) 
     for verdict in verdicts.iter().flatten() {
         *counts.called.entry(verdict.name()).or_default() += 1;
     }
-    let (candidates, gate) = gate("runs", candidates, verdicts.iter().map(differs).collect());
-    counts.gates.push(gate);
-    candidates
+    gate("runs", candidates, verdicts.iter().map(differs).collect(), &mut counts.gates)
 }
 
 fn pass(
@@ -88,9 +85,7 @@ fn pass(
     reason: impl Fn(&Candidate) -> Option<String> + Send + Sync,
 ) -> Vec<Candidate> {
     let reasons = candidates.par_iter().map(reason).collect();
-    let (passed, gate) = gate(name, candidates, reasons);
-    gates.push(gate);
-    passed
+    gate(name, candidates, reasons, gates)
 }
 
 fn wrong_text(stage: &Stage, candidate: &Candidate) -> Option<&'static str> {

@@ -7,8 +7,14 @@ use super::candidate::Candidate;
 /// Dropped candidates that are shown.
 const EXAMPLES: usize = 3;
 
-/// Lets those pass that have no reason against them; `reasons` stands beside `candidates`.
-pub(super) fn gate(name: &str, candidates: Vec<Candidate>, reasons: Vec<Option<String>>) -> (Vec<Candidate>, Gate) {
+/// Lets those pass that have no reason against them, and adds the gate to the account; `reasons` stands beside
+/// `candidates`.
+pub(super) fn gate(
+    name: &str,
+    candidates: Vec<Candidate>,
+    reasons: Vec<Option<String>>,
+    gates: &mut Vec<Gate>,
+) -> Vec<Candidate> {
     let mut gate = Gate { name: name.to_owned(), before: candidates.len() as u64, ..Gate::default() };
     let mut passed = Vec::with_capacity(candidates.len());
     for (candidate, reason) in candidates.into_iter().zip(reasons) {
@@ -18,7 +24,8 @@ pub(super) fn gate(name: &str, candidates: Vec<Candidate>, reasons: Vec<Option<S
         }
     }
     gate.after = passed.len() as u64;
-    (passed, gate)
+    gates.push(gate);
+    passed
 }
 
 /// Counts one dropped candidate.

@@ -3,12 +3,7 @@
 use wb_core::{fingerprint::Fingerprint, records::data::Gate};
 use wb_llm::{LlmQuestion, Reply};
 
-use super::{
-    Desk, Stage,
-    candidate::{Candidate, Outputs},
-    desk::reason,
-    gates::gate,
-};
+use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::gate};
 use crate::{
     Result,
     languages::title,
@@ -46,9 +41,7 @@ pub(super) fn run(
         for (at, reply) in open.into_iter().zip(replies) {
             reasons[at] = fill(stage, prompts, &mut candidates[at], step, name, reply)?;
         }
-        let (passed, gate) = gate(name, candidates, reasons);
-        candidates = passed;
-        gates.push(gate);
+        candidates = gate(name, candidates, reasons, gates);
     }
     for candidate in &mut candidates {
         (candidate.query, candidate.document) = stage.sides(candidate.item, &candidate.outputs);
@@ -57,20 +50,7 @@ pub(super) fn run(
 }
 
 fn fresh(stage: &Stage, item: usize, sample: u32) -> Candidate {
-    Candidate {
-        id: stage.id(item, sample),
-        item,
-        sample,
-        query: String::new(),
-        document: String::new(),
-        outputs: Outputs::default(),
-        asked: Vec::new(),
-        prompts: Vec::new(),
-        label: None,
-        clarity: 0.0,
-        review: None,
-        negatives: Vec::new(),
-    }
+    Candidate { id: stage.id(item, sample), item, sample, ..Candidate::default() }
 }
 
 fn nonce(stage: &Stage, candidate: &Candidate) -> String {

@@ -54,9 +54,7 @@ pub(super) fn run(
             }
         });
     }
-    let (passed, gate) = gate("judge", candidates, reasons);
-    gates.push(gate);
-    Ok(passed)
+    Ok(gate("judge", candidates, reasons, gates))
 }
 
 /// The label of a judgment: a map with the one key `label` and 0, 1 or 2 as its value. Anything else is no label.
@@ -131,20 +129,11 @@ fn name(path: &Path) -> String {
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
-    use wb_llm::Usage;
 
     use super::*;
 
     fn answer(text: &str, value: Option<Value>) -> Answer {
-        Answer {
-            key: String::new(),
-            text: text.into(),
-            value,
-            attempt: 0,
-            seed: 0,
-            usage: Usage::default(),
-            milliseconds: None,
-        }
+        Answer { text: text.into(), value, ..Answer::default() }
     }
 
     #[test]

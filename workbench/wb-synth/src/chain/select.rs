@@ -36,9 +36,7 @@ fn reviewed(mut candidates: Vec<Candidate>, reviews: &Reviews, gates: &mut Vec<G
         .iter()
         .map(|candidate| (candidate.review == Some(ReviewVerdict::Reject)).then(|| "rejected by a person".to_owned()))
         .collect();
-    let (passed, gate) = gate("review", candidates, reasons);
-    gates.push(gate);
-    (passed, said)
+    (gate("review", candidates, reasons, gates), said)
 }
 
 /// Keeps of each item the clearest: 1 / (1 + |ln q/Q| + |ln d/D|), where q and d are the two sides' lengths and Q and D
@@ -77,9 +75,7 @@ fn clearest(stage: &Stage, mut candidates: Vec<Candidate>, gates: &mut Vec<Gate>
             reasons[at] = Some("another candidate of its item is clearer".to_owned());
         }
     }
-    let (passed, gate) = gate("clearest of each item", candidates, reasons);
-    gates.push(gate);
-    passed
+    gate("clearest of each item", candidates, reasons, gates)
 }
 
 /// The order of choice: what a person accepted, then the clearer, then the fixed order.
@@ -123,9 +119,7 @@ fn unlike(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> V
             keys.into_iter().for_each(|key| buckets.entry((kind, key)).or_default().push(at));
         }
     }
-    let (passed, gate) = gate("near duplicates", candidates, reasons);
-    gates.push(gate);
-    passed
+    gate("near duplicates", candidates, reasons, gates)
 }
 
 /// Keeps `per_kind` of a kind: what a person accepted, then its tasks choose in turn, each the greatest mean of clarity
@@ -170,9 +164,7 @@ fn quota(stage: &Stage, candidates: Vec<Candidate>, gates: &mut Vec<Gate>) -> Ve
             reasons[at] = Some("its kind has enough".to_owned());
         }
     }
-    let (passed, gate) = gate("per kind", candidates, reasons);
-    gates.push(gate);
-    passed
+    gate("per kind", candidates, reasons, gates)
 }
 
 /// The greatest similarity of each open candidate to a chosen one, after one more was chosen.

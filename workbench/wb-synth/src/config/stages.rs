@@ -7,6 +7,19 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 use wb_llm::SamplingConfig;
 
+/// Gives the sections of stages that ask the model what they have in common.
+macro_rules! sampled {
+    ($($config:ident),*) => {$(
+        impl $config {
+            /// The sampling of its answers.
+            pub fn sampling(&self) -> SamplingConfig {
+                SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
+            }
+        }
+    )*};
+}
+sampled!(GenerateConfig, JudgeConfig, NegativesConfig, BrainstormConfig);
+
 /// Writing of pairs. CodeR drew at temperature 1.0 with top-p 0.6.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -26,11 +39,6 @@ impl Default for GenerateConfig {
 }
 
 impl GenerateConfig {
-    /// Sampling of the answers.
-    pub fn sampling(&self) -> SamplingConfig {
-        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
-    }
-
     pub(super) fn validate(&self, key: &str) -> Result<()> {
         self.sampling().validate(key, 1)
     }
@@ -79,11 +87,6 @@ impl Default for JudgeConfig {
 }
 
 impl JudgeConfig {
-    /// Sampling of the answers.
-    pub fn sampling(&self) -> SamplingConfig {
-        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
-    }
-
     pub(super) fn validate(&self, key: &str) -> Result<()> {
         self.sampling().validate(key, 1)?;
         if self.keep.is_empty() || self.keep.iter().any(|label| *label > 2) {
@@ -162,11 +165,6 @@ impl Default for NegativesConfig {
 }
 
 impl NegativesConfig {
-    /// Sampling of the answers.
-    pub fn sampling(&self) -> SamplingConfig {
-        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
-    }
-
     /// The finding of CodeR's ablation on such negatives (CoIR, NDCG@10).
     pub fn warning(&self) -> String {
         format!(
@@ -207,11 +205,6 @@ impl Default for BrainstormConfig {
 }
 
 impl BrainstormConfig {
-    /// Sampling of the answers.
-    pub fn sampling(&self) -> SamplingConfig {
-        SamplingConfig { temperature: self.temperature, top_p: self.top_p, max_tokens: self.max_tokens }
-    }
-
     pub(super) fn validate(&self, key: &str) -> Result<()> {
         self.sampling().validate(key, 1)?;
         match self.per_kind {

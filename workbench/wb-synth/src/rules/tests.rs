@@ -7,19 +7,9 @@ use super::*;
 const CODE: &str = "def load_lines(path, limit):\n    \"\"\"Keep the lines\n    that are short.\n\n    More.\n    \"\"\"\n    kept = []\n    count = 0\n    for line in path:\n        if len(line) < limit:  # short\n            kept.append(line)\n            count += 1\n    return kept, count\n";
 
 fn snippet(id: &str, text: &str, language: &str) -> Snippet {
-    Snippet {
-        id: id.into(),
-        language: language.into(),
-        text: text.into(),
-        context: String::new(),
-        origin: Origin {
-            group: "g".into(),
-            path: "a.py".into(),
-            lines: [5, 17],
-            license: "MIT".into(),
-            dataset: String::new(),
-        },
-    }
+    let origin =
+        Origin { group: "g".into(), path: "a.py".into(), lines: [5, 17], license: "MIT".into(), ..Origin::default() };
+    Snippet { id: id.into(), language: language.into(), text: text.into(), origin, ..Snippet::default() }
 }
 
 fn applied(made: &RulePair) -> &Applied {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wb_code::{Language, RewriteKind, rewrite, rewrites::Draw};
+use wb_code::{Language, RewriteKind, Rewritten, rewrite, rewrites::Draw};
 use wb_core::Seed;
 
 /// Code after some rewrites.
@@ -34,13 +34,7 @@ pub(super) fn chained(
     let mut version = Version { text: code.to_owned(), kinds: Vec::new(), notes: Vec::new() };
     for at in draw.order(kinds.len()) {
         let Some(kind) = kinds.get(at).copied().filter(|_| version.kinds.len() < length) else { break };
-        let result = rewrite(&version.text, language, kind, seed);
-        let outcome = match &result {
-            Ok(_) => APPLIED.to_owned(),
-            Err(refusal) => refusal.to_string(),
-        };
-        *tried.entry((kind, language, outcome)).or_default() += 1;
-        if let Ok(new) = result {
+        if let Some(new) = apply(&version.text, language, kind, seed, tried) {
             version.text = new.text;
             version.kinds.push(kind);
             version.notes.push(new.note);
@@ -51,6 +45,14 @@ pub(super) fn chained(
 
 /// The outcome of an application, in counts.
 pub(crate) const APPLIED: &str = "applied";
+
+/// The version of a code by a rule, where it has one; the outcome is counted.
+fn apply(code: &str, language: Language, kind: RewriteKind, seed: Seed, tried: &mut Tried) -> Option<Rewritten> {
+    let result = rewrite(code, language, kind, seed);
+    let outcome = result.as_ref().map_or_else(ToString::to_string, |_| APPLIED.to_owned());
+    *tried.entry((kind, language, outcome)).or_default() += 1;
+    result.ok()
+}
 
 /// Near misses of a piece of code, each by one perturbation, all different, at most `count`.
 pub(super) fn near_misses(
@@ -66,13 +68,7 @@ pub(super) fn near_misses(
     // A rule may be asked again for another place once all have been asked.
     for (round, at) in (0..2).flat_map(|round| order.iter().map(move |at| (round, *at))) {
         let Some(kind) = kinds.get(at).copied().filter(|_| misses.len() < count) else { break };
-        let result = rewrite(code, language, kind, Seed(seed.number_at("near miss", round)));
-        let outcome = match &result {
-            Ok(_) => APPLIED.to_owned(),
-            Err(refusal) => refusal.to_string(),
-        };
-        *tried.entry((kind, language, outcome)).or_default() += 1;
-        if let Ok(new) = result
+        if let Some(new) = apply(code, language, kind, Seed(seed.number_at("near miss", round)), tried)
             && misses.iter().all(|miss| miss.text != new.text)
         {
             misses.push(Version { text: new.text, kinds: vec![kind], notes: vec![new.note] });

@@ -8,10 +8,10 @@ use wb_code::{CODE_LANGUAGES, CodeLanguage};
 use wb_core::{Origin, Progress};
 
 use super::{
-    Result,
+    Result, Snippet,
     cut::{CutConfig, cut},
     files::{self, FileGroup},
-    source::{FoundSnippet, SnippetSource, Take},
+    source::{SnippetSource, Take},
     tree::lines,
 };
 use crate::languages;
@@ -77,15 +77,15 @@ impl SnippetSource for FileSnippets {
                 continue;
             };
             let Some(text) = file.read(self.max_file_bytes, take)? else { continue };
-            let (group, path) = file.group(self.group, &self.path);
+            let origin = file.origin(self.group, &self.path);
             for piece in cut(&text, take.tokens, self.cut) {
                 let lines = lines(&text, piece.start, piece.end);
-                take.snippet(FoundSnippet {
+                take.snippet(Snippet {
                     id: format!("{}#L{}-L{}", file.relative, lines[0], lines[1]),
                     language: language.name.to_owned(),
                     text: text[piece].to_owned(),
-                    context: String::new(),
-                    origin: Origin { group: group.clone(), path: path.clone(), lines, ..Origin::default() },
+                    origin: Origin { lines, ..origin.clone() },
+                    ..Snippet::default()
                 });
             }
         }

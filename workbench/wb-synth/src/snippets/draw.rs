@@ -123,13 +123,7 @@ mod tests {
 
     fn snippets(n: usize) -> Vec<(Snippet, usize)> {
         let one = |at: usize| {
-            let mut snippet = Snippet {
-                id: format!("a:{at}"),
-                language: String::new(),
-                text: format!("text {at}"),
-                context: String::new(),
-                origin: wb_core::Origin::default(),
-            };
+            let mut snippet = Snippet { id: format!("a:{at}"), text: format!("text {at}"), ..Snippet::default() };
             snippet.origin.group = format!("g{}", at % 3);
             (snippet, at)
         };

@@ -1,12 +1,15 @@
 //! Files of a folder by their endings, in the order of their paths, read as text or refused with the line.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_core::Origin;
+use wb_data::sources::walk;
 
 use super::{
     Error, Result,
@@ -36,21 +39,26 @@ pub(super) struct TextFile {
 
 impl TextFile {
     /// The group of the file and its path in it.
-    pub(super) fn group(&self, group: FileGroup, root: &Path) -> (String, String) {
-        match (group, self.relative.split_once('/')) {
+    pub(super) fn origin(&self, group: FileGroup, root: &Path) -> Origin {
+        let (group, path) = match (group, self.relative.split_once('/')) {
             (FileGroup::TopFolder, Some((top, rest))) => (top.to_owned(), rest.to_owned()),
             (FileGroup::One, _) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 (name, self.relative.clone())
             }
-            _ => (self.relative.clone(), self.relative.rsplit('/').next().unwrap_or_default().to_owned()),
-        }
+            _ => (self.relative.clone(), self.name().to_owned()),
+        };
+        Origin { group, path, ..Origin::default() }
+    }
+
+    /// The name without its folders.
+    pub(super) fn name(&self) -> &str {
+        self.relative.rsplit('/').next().unwrap_or_default()
     }
 
     /// The name without its ending.
     pub(super) fn stem(&self) -> &str {
-        let name = self.relative.rsplit('/').next().unwrap_or_default();
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+        self.name().rsplit_once('.').map_or(self.name(), |(stem, _)| stem)
     }
 
     /// `file:line` for messages.
@@ -98,28 +106,17 @@ pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result
         return Ok(vec![TextFile { relative, absolute: path.to_owned() }]);
     }
     let (mut files, mut others) = (Vec::new(), 0);
-    let mut folders = vec![(path.to_owned(), String::new())];
-    while let Some((folder, below)) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
-            let entry = entry.map_err(Error::io("read", &folder))?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else {
-                take.leave_out("path that is not UTF-8", 1);
-                continue;
-            };
-            if name.starts_with('.') {
-                continue;
+    walk(path, &mut |absolute| {
+        let inside = absolute.strip_prefix(path).unwrap_or(&absolute);
+        let relative = inside.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>().map(|parts| parts.join("/"));
+        match relative {
+            None => take.leave_out("path that is not UTF-8", 1),
+            Some(relative) if endings.iter().any(|ending| relative.to_ascii_lowercase().ends_with(ending)) => {
+                files.push(TextFile { relative, absolute });
             }
-            let relative = format!("{below}{name}");
-            if entry.file_type().map_err(Error::io("read", entry.path()))?.is_dir() {
-                folders.push((entry.path(), format!("{relative}/")));
-            } else if endings.iter().any(|ending| name.to_ascii_lowercase().ends_with(ending)) {
-                files.push(TextFile { relative, absolute: entry.path() });
-            } else {
-                others += 1;
-            }
+            Some(_) => others += 1,
         }
-    }
+    })?;
     if files.is_empty() {
         return Err(Error::failed(format!(
             "{}: no file ends in {} ({others} others are there)",

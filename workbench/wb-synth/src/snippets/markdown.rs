@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Origin, Progress};
 
 use super::{
-    Result,
+    Result, Snippet,
     cut::CutConfig,
     files::{self, FileGroup, TextFile},
     page::{Block, BlockKind, Page, PageCode, pieces},
-    source::{FoundSnippet, SnippetSource, Take},
+    source::{SnippetSource, Take},
 };
 
 /// Pages to read, and how they are cut.
@@ -63,8 +63,7 @@ impl SnippetSource for MarkdownSnippets {
         for (done, file) in files.iter().enumerate() {
             progress(Progress::new("reading snippets", done, files.len()));
             let Some(text) = file.read(self.max_file_bytes, take)? else { continue };
-            let (group, path) = file.group(self.group, &self.path);
-            let origin = Origin { group, path, ..Origin::default() };
+            let origin = file.origin(self.group, &self.path);
             give(file, &page(&text), self.code, self.cut, &origin, take);
         }
         Ok(())
@@ -79,7 +78,7 @@ pub(super) fn give(file: &TextFile, page: &Page, code: PageCode, cut: CutConfig,
         take.leave_out("page without text", 1);
     }
     for piece in pieces.pieces {
-        take.snippet(FoundSnippet {
+        take.snippet(Snippet {
             id: format!("{}#L{}-L{}", file.relative, piece.lines[0], piece.lines[1]),
             language: piece.language,
             text: piece.text,
@@ -250,19 +249,17 @@ mod tests {
     fn parts_with_their_lines() {
         let text = "---\ntitle: x\n---\n# A *b*\n\nOne `two`\nthree.\n\n```python title=\"q\"\ndef f():\n\n    pass\n```\n\n\
                     - a\n  - b\n- c\n\n1. x\n2. y\n\n<div>no</div>\n\n![pic](p.png) end\n\n| h | i |\n|---|---|\n| 1 | 2 |\n\n    indented\n";
-        assert_eq!(
-            outline(text),
-            [
-                "h1 4-4: A b",
-                "p 6-7: One `two`\nthree.",
-                "code python 9-13: def f():\n\n    pass",
-                "p 15-17: - a\n  - b\n- c",
-                "p 19-20: 1. x\n2. y",
-                "p 24-24: end",
-                "p 26-28: h | i\n1 | 2",
-                "code  30-30: indented",
-            ]
-        );
+        let expected = [
+            "h1 4-4: A b",
+            "p 6-7: One `two`\nthree.",
+            "code python 9-13: def f():\n\n    pass",
+            "p 15-17: - a\n  - b\n- c",
+            "p 19-20: 1. x\n2. y",
+            "p 24-24: end",
+            "p 26-28: h | i\n1 | 2",
+            "code  30-30: indented",
+        ];
+        assert_eq!(outline(text), expected);
     }
 
     #[test]

@@ -182,14 +182,12 @@ mod tests {
         let pieces = pieces(&page(), PageCode::Apart, CutConfig::default(), &WordsAndMarks).pieces;
         let short: Vec<(&str, &str, &str, [u32; 2])> =
             pieces.iter().map(|p| (p.language.as_str(), p.text.as_str(), p.context.as_str(), p.lines)).collect();
-        assert_eq!(
-            short,
-            [
-                ("", "# Guide\n\nIntro.\n\n## Sort\n\nLists are sorted so.\n\n## Map", "Guide", [1, 12]),
-                ("python", "xs.sort()", "Guide > Sort\n\nLists are sorted so.", [9, 10]),
-                ("code", "map(f)", "Guide > Map", [13, 14]),
-            ]
-        );
+        let expected = [
+            ("", "# Guide\n\nIntro.\n\n## Sort\n\nLists are sorted so.\n\n## Map", "Guide", [1, 12]),
+            ("python", "xs.sort()", "Guide > Sort\n\nLists are sorted so.", [9, 10]),
+            ("code", "map(f)", "Guide > Map", [13, 14]),
+        ];
+        assert_eq!(short, expected);
     }
 
     #[test]
@@ -198,13 +196,11 @@ mod tests {
         let config = CutConfig { max_tokens: 13, overlap: 0 };
         let pieces = pieces(&page(), PageCode::InText, config, &WordsAndMarks).pieces;
         let short: Vec<(&str, &str)> = pieces.iter().map(|p| (p.text.as_str(), p.context.as_str())).collect();
-        assert_eq!(
-            short,
-            [
-                ("# Guide\n\nIntro.\n\n## Sort\n\nLists are sorted so.", "Guide"),
-                ("```py\nxs.sort()\n```", "Guide > Sort"),
-                ("## Map\n\n```\nmap(f)\n```", "Guide > Sort"),
-            ]
-        );
+        let expected = [
+            ("# Guide\n\nIntro.\n\n## Sort\n\nLists are sorted so.", "Guide"),
+            ("```py\nxs.sort()\n```", "Guide > Sort"),
+            ("## Map\n\n```\nmap(f)\n```", "Guide > Sort"),
+        ];
+        assert_eq!(short, expected);
     }
 }

@@ -13,9 +13,9 @@ use wb_data::sources::{
 };
 
 use super::{
-    Result,
+    Result, Snippet,
     cut::{CutConfig, cut},
-    source::{FoundSnippet, SnippetSource, Take},
+    source::{SnippetSource, Take},
 };
 
 /// Files to read, and their fields.
@@ -90,7 +90,7 @@ impl RecordSnippets {
             let file = record.place.path.file_name().unwrap_or_default().to_string_lossy();
             origin.path = format!("{file}:{}", record.place.line);
         }
-        let whole = FoundSnippet {
+        let whole = Snippet {
             id: record.id,
             language: canonical_name(&language),
             text: record.text,
@@ -104,7 +104,7 @@ impl RecordSnippets {
         }
         for (number, piece) in pieces.into_iter().enumerate() {
             let id = format!("{}/{}", whole.id, number + 1);
-            take.snippet(FoundSnippet { id, text: whole.text[piece].to_owned(), ..whole.clone() });
+            take.snippet(Snippet { id, text: whole.text[piece].to_owned(), ..whole.clone() });
         }
     }
 }

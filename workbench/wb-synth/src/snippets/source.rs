@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Origin, Progress, fingerprint::text_key};
+use wb_core::{Progress, fingerprint::text_key};
 use wb_data::{Tolerance, sources::Intake};
 
 use super::{Error, Result, tokens::TokenRule};
@@ -44,21 +44,6 @@ pub struct SourceAccount {
     pub first_bad: String,
 }
 
-/// A snippet on its way, before it has an id.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct FoundSnippet {
-    /// The end of its id: path and lines, table and row.
-    pub id: String,
-    /// Language, see [`Snippet::language`].
-    pub language: String,
-    /// Text, see [`Snippet::text`].
-    pub text: String,
-    /// Context, see [`Snippet::context`].
-    pub context: String,
-    /// Origin, see [`Snippet::origin`], the data set aside.
-    pub origin: Origin,
-}
-
 /// Takes what a source finds, and keeps its account.
 pub struct Take<'a> {
     /// The rule that counts tokens.
@@ -86,17 +71,17 @@ impl<'a> Take<'a> {
         self.account.files += 1;
     }
 
-    /// A snippet. Of several with one id the later ones get their number: `.2`.
-    pub fn snippet(&mut self, found: FoundSnippet) {
-        let mut id = format!("{}:{}", self.account.name, found.id);
-        let times = self.seen.entry(text_key(&id)).or_default();
+    /// A snippet, whose id gets the source's name before it. Of several with one id the later ones get their number: `.2`.
+    pub fn snippet(&mut self, mut snippet: Snippet) {
+        snippet.id = format!("{}:{}", self.account.name, snippet.id);
+        let times = self.seen.entry(text_key(&snippet.id)).or_default();
         *times += 1;
         if *times > 1 {
-            id = format!("{id}.{times}");
+            snippet.id = format!("{}.{times}", snippet.id);
         }
         self.account.snippets += 1;
-        let origin = Origin { dataset: self.account.name.clone(), ..found.origin };
-        (self.sink)(Snippet { id, language: found.language, text: found.text, context: found.context, origin });
+        snippet.origin.dataset.clone_from(&self.account.name);
+        (self.sink)(snippet);
     }
 
     /// Counts what gives no snippet and is no fault.

@@ -47,14 +47,12 @@ fn a_tree_gives_functions_with_group_license_and_lines() {
     ]);
     let yaml = "sources: [{ tree: { files: { path: HERE }, units: [function, class] } }]\nfilters: { min_chars: 1, strip_comments: true }";
     let set = get(tree.path(), yaml).unwrap();
-    assert_eq!(
-        texts(&set),
-        [
-            ("tree:one/src/lib.rs#L2-L5", "pub fn add(a: i32) -> i32 {\n    a + 1\n}", "Adds."),
-            ("tree:one/src/lib.rs#L7-L7", "struct S { a: i32 }", ""),
-            ("tree:two/src/lib.rs#L1-L2", "fn add(a: i32) -> i32 {\n    a   + 1 }", ""),
-        ]
-    );
+    let expected = [
+        ("tree:one/src/lib.rs#L2-L5", "pub fn add(a: i32) -> i32 {\n    a + 1\n}", "Adds."),
+        ("tree:one/src/lib.rs#L7-L7", "struct S { a: i32 }", ""),
+        ("tree:two/src/lib.rs#L1-L2", "fn add(a: i32) -> i32 {\n    a   + 1 }", ""),
+    ];
+    assert_eq!(texts(&set), expected);
     let origin = &set.snippets[0].origin;
     assert_eq!(
         (origin.group.as_str(), origin.license.as_str(), origin.lines, origin.dataset.as_str()),
@@ -183,14 +181,12 @@ fn markdown_pages_give_prose_under_headings_and_code_apart() {
     ]);
     let yaml = "sources: [{ markdown: { path: HERE, group: top_folder } }]\nfilters: { min_chars: 1 }\non_bad: skip\nmax_bad_share: 0.5";
     let set = get(docs.path(), yaml).unwrap();
-    assert_eq!(
-        texts(&set),
-        [
-            ("markdown:guide/map.md#L1-L3", "# Map\n\nMap them.", ""),
-            ("markdown:guide/sort.md#L1-L3", "# Sort\n\nSort lists in place.", ""),
-            ("markdown:guide/sort.md#L5-L7", "xs.sort()", "Sort\n\nSort lists in place."),
-        ]
-    );
+    let expected = [
+        ("markdown:guide/map.md#L1-L3", "# Map\n\nMap them.", ""),
+        ("markdown:guide/sort.md#L1-L3", "# Sort\n\nSort lists in place.", ""),
+        ("markdown:guide/sort.md#L5-L7", "xs.sort()", "Sort\n\nSort lists in place."),
+    ];
+    assert_eq!(texts(&set), expected);
     assert_eq!((set.snippets[2].language.as_str(), set.snippets[2].origin.group.as_str()), ("python", "guide"));
     assert_eq!(set.card.sources[0].bad, BTreeMap::from([("bad UTF-8".into(), 1)]));
     assert!(set.card.sources[0].first_bad.contains("latin.md:1: byte 0xe9"), "{}", set.card.sources[0].first_bad);

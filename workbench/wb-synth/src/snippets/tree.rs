@@ -7,9 +7,9 @@ use wb_code::{ChunkKind, TreeConfig, TreeFile, TreeFiles, chunks, tree_files};
 use wb_core::{Error, Origin, Progress};
 
 use super::{
-    Result,
+    Result, Snippet,
     cut::{CutConfig, cut},
-    source::{FoundSnippet, SnippetSource, Take},
+    source::{SnippetSource, Take},
     tokens::TokenRule,
 };
 
@@ -46,7 +46,7 @@ pub enum Unit {
 /// The snippets of one file.
 #[derive(Default)]
 struct FileRead {
-    found: Vec<FoundSnippet>,
+    found: Vec<Snippet>,
     left_out: Option<&'static str>,
 }
 
@@ -103,7 +103,7 @@ impl TreeSnippets {
         };
         let mut read = FileRead::default();
         let mut push = |lines: [u32; 2], text: String, context: String| {
-            read.found.push(FoundSnippet {
+            read.found.push(Snippet {
                 id: format!("{}#L{}-L{}", file.id, lines[0], lines[1]),
                 language: language.name().to_owned(),
                 text,

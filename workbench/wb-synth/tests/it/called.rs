@@ -33,25 +33,13 @@ fn reply(question: &LlmQuestion) -> Reply {
     };
     let value = json!({ "document": document });
     let usage = Usage { prompt: Some(1), cached: Some(0), completion: Some(1) };
-    Reply::Answered(Answer {
-        key: question.item.clone(),
-        text: value.to_string(),
-        value: Some(value),
-        attempt: 0,
-        seed: 1,
-        usage,
-        milliseconds: None,
-    })
+    let (key, text) = (question.item.clone(), value.to_string());
+    Reply::Answered(Answer { key, text, value: Some(value), seed: 1, usage, ..Answer::default() })
 }
 
 fn snippet(id: &str, text: &str) -> Snippet {
-    Snippet {
-        id: id.into(),
-        language: "python".into(),
-        text: text.into(),
-        context: String::new(),
-        origin: Origin { group: id.into(), ..Origin::default() },
-    }
+    let origin = Origin { group: id.into(), ..Origin::default() };
+    Snippet { id: id.into(), language: "python".into(), text: text.into(), origin, ..Snippet::default() }
 }
 
 #[test]

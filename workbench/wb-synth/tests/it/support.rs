@@ -193,7 +193,7 @@ pub fn snippets(count: usize) -> Vec<Snippet> {
                     path: format!("src/{at}.x"),
                     lines: [1, 9],
                     license: if at % 2 == 0 { "MIT".into() } else { String::new() },
-                    dataset: String::new(),
+                    ..Origin::default()
                 },
             }
         })
@@ -205,11 +205,8 @@ pub fn info() -> EngineInfo {
         engine: "scripted".into(),
         model: "made-up | 1B".into(),
         model_hash: "ab12".into(),
-        file_hash: None,
-        context: None,
-        build: String::new(),
         parallel: 4,
-        controls: Default::default(),
+        ..EngineInfo::default()
     }
 }
 

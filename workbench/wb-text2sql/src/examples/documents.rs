@@ -15,7 +15,7 @@ use super::synthetic_rows;
 use crate::{Error, Result, schema::Catalogs};
 
 /// An example: a query over its database, with the question that it answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleDocument {
     /// `train-00017` for entry 17 (from 0) of the first file of questions, `train2-00017` for that of the second,
     /// `gold-08123` for line 8123 (from 0) of the file of queries. It does not depend on what else is loaded.
@@ -88,13 +88,18 @@ pub(crate) fn read(sql: &str, schema: &DatabaseSchema) -> Option<SqlQuery> {
     parse(sql, schema, Compat::Official).or_else(|_| parse(sql, schema, Compat::Strict)).ok()
 }
 
-/// An entry of a file of questions: Spider's own, or Spider-Syn's with the original question.
-#[derive(Deserialize)]
-pub(super) struct QuestionRow {
+/// A question with its gold query, as an entry of a file of questions: Spider's own, or Spider-Syn's with the original
+/// question.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DatabaseQuestion {
+    /// The database.
     pub db_id: String,
+    /// The question.
     #[serde(alias = "SpiderQuestion")]
     pub question: String,
-    pub query: String,
+    /// The right query.
+    #[serde(rename = "query")]
+    pub gold: String,
 }
 
 /// The documents of a training split.
@@ -131,13 +136,14 @@ pub fn training(
         };
         for (at, row) in all.into_iter().enumerate() {
             let place = || format!("entry {at}");
-            check(questions, place, &row.db_id, &row.query, catalogs)?;
+            check(questions, place, &row.db_id, &row.gold, catalogs)?;
             if row.question.trim().is_empty() {
                 return Err(Error::at(questions, place(), "the question is empty, expected a text"));
             }
-            *known.entry((row.db_id.clone(), plain(&row.query))).or_default() += 1;
-            let (question, sql) = (Some(row.question), row.query);
-            training.documents.push(ExampleDocument { id: format!("{name}-{at:05}"), db_id: row.db_id, question, sql });
+            *known.entry((row.db_id.clone(), plain(&row.gold))).or_default() += 1;
+            let DatabaseQuestion { db_id, question, gold: sql } = row;
+            let question = Some(question);
+            training.documents.push(ExampleDocument { id: format!("{name}-{at:05}"), db_id, question, sql });
         }
     }
     let Some(gold) = gold else { return Ok(training) };
@@ -160,32 +166,20 @@ pub fn training(
     Ok(training)
 }
 
-/// A question to answer, with its gold query where there is one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DatabaseQuestion {
-    /// The database.
-    pub db_id: String,
-    /// The question.
-    pub question: String,
-    /// The right query.
-    #[serde(rename = "query", default)]
-    pub gold: String,
-}
-
 /// Reads `dev.json`: a list of `db_id`, `question` and `query`.
 ///
 /// # Errors
 ///
 /// With file and entry, as [`training`] has them.
 pub fn asked(path: &Path, catalogs: &Catalogs) -> Result<Vec<DatabaseQuestion>> {
-    let rows = rows(path)?.into_iter().enumerate().map(|(at, row)| {
-        check(path, || format!("entry {at}"), &row.db_id, &row.query, catalogs)?;
-        Ok(DatabaseQuestion { db_id: row.db_id, question: row.question, gold: row.query })
-    });
-    rows.collect()
+    let rows = rows(path)?;
+    for (at, row) in rows.iter().enumerate() {
+        check(path, || format!("entry {at}"), &row.db_id, &row.gold, catalogs)?;
+    }
+    Ok(rows)
 }
 
-fn rows(path: &Path) -> Result<Vec<QuestionRow>> {
+fn rows(path: &Path) -> Result<Vec<DatabaseQuestion>> {
     let hint = "a list of objects with `db_id`, `question` or `SpiderQuestion`, and `query` is expected";
     read_json(path).map_err(|error| error.with_hint(hint))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use wb_core::{Origin, Pair, Task, fingerprint::Fingerprint};
 use wb_sql::benchmarks::entries;
 
-use super::{TextFormat, documents::QuestionRow};
+use super::{DatabaseQuestion, TextFormat};
 use crate::{Error, Result, schema::Catalogs};
 
 /// Bytes of a file in which its first row ends.
@@ -44,13 +44,13 @@ fn begins_with_row(path: &Path) -> bool {
 }
 
 /// The rows as questions with queries; the catalogs get their databases, which rows over the same statements share.
-pub(super) fn examples(path: &Path, catalogs: &mut Catalogs) -> Result<Vec<QuestionRow>> {
+pub(super) fn examples(path: &Path, catalogs: &mut Catalogs) -> Result<Vec<DatabaseQuestion>> {
     let example = |row: Row| {
         let db_id = database(&row.sql_context);
         if !catalogs.has(&db_id) {
             catalogs.add_script(&db_id, &row.sql_context)?;
         }
-        Ok(QuestionRow { db_id, question: row.sql_prompt, query: row.sql })
+        Ok(DatabaseQuestion { db_id, question: row.sql_prompt, gold: row.sql })
     };
     read(path)?.into_iter().map(example).collect()
 }
@@ -89,11 +89,7 @@ fn read(path: &Path) -> Result<Vec<Row>> {
     if path.extension().is_none_or(|ending| ending != "parquet") {
         return entries::values(path, WHAT);
     }
-    let rows = wb_data::parquet_rows(path, &["sql_prompt", "sql_context", "sql"])?;
-    let typed = |(row, at): (&Value, usize)| {
-        Row::deserialize(row).map_err(|error| Error::at(path, format!("row {at}"), format!("{error}; {WHAT}")))
-    };
-    rows.iter().zip(1..).map(typed).collect()
+    entries::of_rows(path, &wb_data::parquet_rows(path, &["sql_prompt", "sql_context", "sql"])?, WHAT)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use wb_sql::{
     benchmarks::{
         SendProgress,
         databases::{DatabaseFiles, QuestionDatabases},
-        files,
     },
     execute::{DatabaseSource, Seat, WorkerPool},
     spider::{SqlQuery, parse},
@@ -55,7 +54,6 @@ impl RagInputs {
         progress: &mut SendProgress<'_>,
     ) -> Result<Self> {
         let folder = &config.dataset;
-        files::folder(folder, "rag.dataset is a folder with tables.json, dev.json and database/ID/*.sqlite")?;
         let mut catalogs = Catalogs::load(&folder.join("tables.json"))?;
         let read = config.training.read(folder, &mut catalogs);
         let read = read.map_err(|error| error.within("cannot read the examples: `rag.training`"))?;

@@ -178,7 +178,7 @@ impl RagExperiment<'_> {
 mod tests {
     use std::fs;
 
-    use wb_core::records::sql::SqlRecord;
+    use wb_core::records::sql::SqlVerdict;
     use wb_sql::{
         benchmarks::{SqlBenchmark, SqlSubmission},
         execute::{StatementLimits, WorkerCommand},
@@ -245,8 +245,7 @@ mod tests {
                 pool: experiment.pool.clone(),
             };
             let scores = SqlBenchmark::Spider.measure(&submission, &mut |_| ()).unwrap();
-            let SqlRecord::Spider(record) = &scores.record else { panic!("{:?}", scores.record) };
-            let of_file = &record.questions[0];
+            let SqlVerdict::Spider(of_file) = &scores.record.questions[0] else { panic!("{:?}", scores.record) };
             assert_eq!((judged[0].exact.em(), judged[0].exact.parsed), (of_file.em, of_file.parsed));
             assert!(judged[0].exact.em());
             let retrieved = None;

@@ -47,7 +47,7 @@ pub fn answers(
     let one = |prediction: Result<Prediction>| {
         Ok(match prediction?.sql {
             Ok(sql) => AnsweredQuery { sql, message: None },
-            Err(reason) => AnsweredQuery { sql: String::new(), message: Some(reason.to_string()) },
+            Err(reason) => AnsweredQuery::none(reason.to_string()),
         })
     };
     predictions.into_iter().map(one).collect()

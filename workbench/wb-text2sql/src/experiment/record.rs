@@ -3,7 +3,7 @@
 use wb_core::{
     Seed,
     records::rag::{Rag, RagAnswer, RagArm, RagCost, RagExample, RagForms, RagLevel, RagPair, RagQuestion, RagShare},
-    statistics::{mcnemar, wilson},
+    statistics::{self, mcnemar, wilson},
 };
 use wb_sql::{
     benchmarks::judged::JudgedPrediction,
@@ -63,8 +63,7 @@ fn share(all: impl Iterator<Item = Option<bool>>) -> RagShare {
     let known: Vec<bool> = all.flatten().collect();
     let (right, of) = (known.iter().filter(|right| **right).count(), known.len());
     let value = if of == 0 { 0.0 } else { right as f64 / of as f64 };
-    let interval = wilson(right, of, Z);
-    RagShare { right: right as u64, of: of as u64, value, low: interval.low, high: interval.high }
+    RagShare { right: right as u64, of: of as u64, value, interval: wilson(right, of, Z) }
 }
 
 fn arm(config: &RagConfig, inputs: &RagInputs, predictor: &Predictor<'_>, arm: &JudgedArm) -> Result<RagArm> {
@@ -98,8 +97,7 @@ fn arm(config: &RagConfig, inputs: &RagInputs, predictor: &Predictor<'_>, arm: &
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let values: Vec<f64> = values.collect();
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+    statistics::mean(&values.collect::<Vec<_>>())
 }
 
 /// Means over the questions whose gold query can be read.
@@ -146,7 +144,6 @@ fn pair(
     let both = first.judged.iter().zip(&second.judged).filter_map(|(a, b)| Some((of(a)?, of(b)?)));
     let (a, b): (Vec<bool>, Vec<bool>) = both.unzip();
     let test = mcnemar(&a, &b)?;
-    let interval = bootstrap_difference(&a, &b, seed);
     let rate = |all: &[bool]| mean(all.iter().map(|right| f64::from(u8::from(*right))));
     Ok(RagPair {
         metric: metric.to_owned(),
@@ -156,8 +153,7 @@ fn pair(
         only_second: test.only_second as u64,
         p_value: test.p_value,
         difference: rate(&b) - rate(&a),
-        low: interval.low,
-        high: interval.high,
+        interval: bootstrap_difference(&a, &b, seed),
     })
 }
 
@@ -186,10 +182,9 @@ fn answer(inputs: &RagInputs, arm: &JudgedArm, at: usize) -> RagAnswer {
             sql: document.sql.clone(),
         }
     };
-    let of_database = || judged.executed.as_ref().map_or(Some("no database".to_owned()), |one| one.message.clone());
     RagAnswer {
         sql: answered.sql.clone(),
-        message: answered.message.clone().or_else(of_database),
+        message: answered.message.clone().or_else(|| judged.message()),
         em: judged.exact.em(),
         ex: judged.ex(),
         status: judged.status.name().to_owned(),

@@ -123,6 +123,11 @@ impl Links {
         links
     }
 
+    /// True where one of the words, which `|` separates, stands anywhere in the question.
+    pub(crate) fn says(&self, list: &str) -> bool {
+        has(&self.words, 0..self.words.len(), list)
+    }
+
     /// Strength with which a table is named.
     pub fn table_score(&self, table: usize) -> f64 {
         self.tables.iter().filter(|mention| mention.table == table).map(|mention| mention.score).fold(0.0, f64::max)

@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use wb_sql::spider::{Aggregate, ComparedValue, Name, SqlQuery, TableUnit, Term, ValueUnit};
 
 use crate::{
-    link::{
-        ColumnMention, Links,
-        cues::{self, has},
-    },
+    link::{ColumnMention, Links, cues},
     schema::{ColumnKind, SchemaCatalog},
 };
 
@@ -159,8 +156,7 @@ fn only_counts(source: &SqlQuery) -> bool {
 
 /// True where the question asks for a count.
 pub(crate) fn asks_count(links: &Links) -> bool {
-    has(&links.words, 0..links.words.len(), cues::COUNTS)
-        || has(&links.words, 0..links.words.len(), "count|total|number|amount|many")
+    links.says(cues::COUNTS) || links.says("count|total|number|amount|many")
 }
 
 fn numeric(catalog: &SchemaCatalog, column: usize) -> bool {

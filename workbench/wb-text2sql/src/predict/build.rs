@@ -8,10 +8,7 @@ use super::{
     conditions,
 };
 use crate::{
-    link::{
-        Links, Purpose,
-        cues::{self, has},
-    },
+    link::{Links, Purpose, cues},
     schema::SchemaCatalog,
 };
 
@@ -119,8 +116,7 @@ impl<'a> Builder<'a> {
         }
         // A count alone is of the whole table, unless the question says otherwise.
         let named = source.group.iter().any(|unit| self.assignment.columns.contains_key(&unit.column));
-        let each =
-            has(&self.links.words, 0..self.links.words.len(), "each|every|per|respective|corresponding|different");
+        let each = self.links.says("each|every|per|respective|corresponding|different");
         if !named
             && !each
             && query.having.is_empty()

@@ -74,7 +74,7 @@ fn later(source: &SqlQuery) -> bool {
 
 /// Puts words between conditions: two equalities of one column cannot both hold, others can.
 fn joined(builder: &Builder<'_>, kept: Vec<(Connector, Condition)>) -> Vec<Term> {
-    let either = has(&builder.links.words, 0..builder.links.words.len(), "or|either");
+    let either = builder.links.says("or|either");
     let mut terms: Vec<Term> = Vec::new();
     for (word, condition) in kept {
         if let Some(Term::Condition(before)) = terms.last() {

@@ -2,10 +2,7 @@
 
 use wb_sql::spider::{Aggregate, ComparisonOperator, Connector, SetOperator, SqlQuery, Term};
 
-use crate::link::{
-    Links, Purpose,
-    cues::{self, has},
-};
+use crate::link::{Links, Purpose, cues};
 
 /// Traits of a query: those that words tell of, or those that it has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,29 +50,28 @@ pub(crate) fn agreement(links: &Links, query: &SqlQuery) -> f64 {
 
 fn asked(links: &Links) -> Form {
     let words = &links.words;
-    let all = |list: &str| has(words, 0..words.len(), list);
     let counts = links.values.iter().any(|value| value.purpose == Purpose::Count);
     let functions: Vec<Aggregate> = cues::aggregates(words).into_iter().map(|(_, function)| function).collect();
     let compared = cues::than_nested(words).is_some();
     let average = functions.contains(&Aggregate::Avg);
     Form {
-        count: all(cues::COUNTS) || all("count"),
+        count: links.says(cues::COUNTS) || links.says("count"),
         average,
         sum: functions.contains(&Aggregate::Sum),
-        extreme: all(cues::SUPERLATIVES) && !(counts && all("at least|at most")),
-        order: all(
+        extreme: links.says(cues::SUPERLATIVES) && !(counts && links.says("at least|at most")),
+        order: links.says(
             "order by|ordered by|sorted by|sort|order of|alphabetical|alphabetically|ordered|in order|ascending|descending|sorted",
         ),
-        without: all(cues::NEGATIONS),
-        both: all("both"),
-        group: all("each|every|per|for all|respective|corresponding") || counts,
+        without: links.says(cues::NEGATIONS),
+        both: links.says("both"),
+        group: links.says("each|every|per|for all|respective|corresponding") || counts,
         having: counts,
-        like: all(
+        like: links.says(
             "contain|contains|containing|substring|starts with|start with|begins with|starting with|the word|the letter|ends with",
         ),
-        either: all("or|either") && links.values.len() > 1,
+        either: links.says("or|either") && links.values.len() > 1,
         nested: average && compared,
-        between: all("between") && links.values.len() > 1,
+        between: links.says("between") && links.values.len() > 1,
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     build::{Builder, Place},
     joins::{edge, join},
 };
-use crate::link::cues::{self, has};
+use crate::link::cues;
 
 impl Builder<'_> {
     /// Tables of the columns that a query names itself.
@@ -102,10 +102,7 @@ impl Builder<'_> {
         let (Some(one), Some(other)) = (self.to.table(*one), self.to.table(*other)) else { return };
         let Some((own, foreign)) = edge(self.to, one, other, self.links) else { return };
         let used = own_tables(self, arm);
-        if self.to.columns[own].id == unit.left.column
-            && !used.contains(&one)
-            && has(&self.links.words, 0..self.links.words.len(), cues::NEGATIONS)
-        {
+        if self.to.columns[own].id == unit.left.column && !used.contains(&one) && self.links.says(cues::NEGATIONS) {
             arm.select = vec![(Aggregate::None, self.column(foreign))];
             arm.tables = vec![TableUnit::Table(self.to.table_id(other))];
             arm.on.clear();

@@ -1,10 +1,7 @@
 //! FROM out of the tables that a query needs: the foreign keys that connect them.
 
 use crate::{
-    link::{
-        Links,
-        cues::{DIRECTIONS, has},
-    },
+    link::{Links, cues::DIRECTIONS},
     schema::SchemaCatalog,
 };
 
@@ -42,8 +39,7 @@ pub fn edge(catalog: &SchemaCatalog, one: usize, other: usize, links: &Links) ->
     let named = |&(from, to): &(usize, usize)| {
         let stems = || [from, to].into_iter().flat_map(|at| &catalog.columns[at].stems);
         let told = DIRECTIONS.iter().filter(|(words, names)| {
-            has(&links.words, 0..links.words.len(), words)
-                && stems().any(|stem| names.split('|').any(|name| name == stem))
+            links.says(words) && stems().any(|stem| names.split('|').any(|name| name == stem))
         });
         told.count()
     };

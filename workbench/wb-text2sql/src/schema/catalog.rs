@@ -97,7 +97,7 @@ impl Catalogs {
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
         let entries: Vec<SchemaEntry> = serde_json::from_slice(&bytes).map_err(|source| no_schemas(path, source))?;
-        let catalogs = entries.into_iter().map(|entry| Ok((entry.db_id.clone(), entry.catalog()?)));
+        let catalogs = entries.into_iter().map(|entry| Ok((entry.tables.db_id.clone(), entry.catalog()?)));
         Ok(Self(catalogs.collect::<Result<_>>()?))
     }
 

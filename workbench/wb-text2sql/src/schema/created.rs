@@ -2,6 +2,8 @@
 //!
 //! Nothing is run. What is no column and no key (checks, indexes, rows, views) is gone over.
 
+use wb_sql::spider::TablesEntry;
+
 use super::{
     ColumnKind,
     entry::{PrimaryKey, SchemaEntry},
@@ -10,7 +12,8 @@ use crate::answer::without_comments;
 
 /// Tables of a script, numbered as `tables.json` numbers them; `*` is no column here.
 pub(super) fn entry(db_id: &str, script: &str) -> SchemaEntry {
-    let mut entry = SchemaEntry { db_id: db_id.to_owned(), ..SchemaEntry::default() };
+    let tables = TablesEntry { db_id: db_id.to_owned(), ..TablesEntry::default() };
+    let mut entry = SchemaEntry { tables, ..SchemaEntry::default() };
     let mut references = Vec::new();
     let tokens = tokens(&without_comments(script));
     let mut rest = tokens.as_slice();
@@ -21,7 +24,7 @@ pub(super) fn entry(db_id: &str, script: &str) -> SchemaEntry {
         }
         rest = rest.get(end + 1..).unwrap_or_default();
     }
-    entry.foreign_keys = references.iter().filter_map(|reference| key(&entry, reference)).collect();
+    entry.tables.foreign_keys = references.iter().filter_map(|reference| key(&entry, reference)).collect();
     entry
 }
 
@@ -121,9 +124,9 @@ struct Reference {
 }
 
 fn table(entry: &mut SchemaEntry, name: &str, definitions: &[Token], references: &mut Vec<Reference>) {
-    let table = entry.table_names_original.len();
-    let first = entry.column_names_original.len();
-    entry.table_names_original.push(name.to_owned());
+    let table = entry.tables.table_names_original.len();
+    let first = entry.tables.column_names_original.len();
+    entry.tables.table_names_original.push(name.to_owned());
     let mut primary = Vec::new();
     let mut rest = definitions;
     while !rest.is_empty() {
@@ -157,12 +160,12 @@ fn table(entry: &mut SchemaEntry, name: &str, definitions: &[Token], references:
             }
             references.extend(refers(vec![word.text.clone()]));
             let table = i64::try_from(table).unwrap_or(i64::MAX);
-            entry.column_names_original.push((table, word.text.clone()));
+            entry.tables.column_names_original.push((table, word.text.clone()));
             entry.column_types.push(kind);
         }
     }
     let place = |name: &String| {
-        let columns = entry.column_names_original[first..].iter();
+        let columns = entry.tables.column_names_original[first..].iter();
         columns.clone().position(|(_, column)| column.eq_ignore_ascii_case(name)).map(|at| first + at)
     };
     let places: Vec<usize> = primary.iter().filter_map(place).collect();
@@ -184,13 +187,14 @@ fn key(entry: &SchemaEntry, reference: &Reference) -> Option<[usize; 2]> {
     let place = |table: usize, name: &str| {
         let table = i64::try_from(table).ok()?;
         let is_it = |(of, column): &(i64, String)| *of == table && column.eq_ignore_ascii_case(name);
-        entry.column_names_original.iter().position(is_it)
+        entry.tables.column_names_original.iter().position(is_it)
     };
-    let target = entry.table_names_original.iter().position(|name| name.eq_ignore_ascii_case(&reference.target))?;
+    let target =
+        entry.tables.table_names_original.iter().position(|name| name.eq_ignore_ascii_case(&reference.target))?;
     let to = match reference.target_columns.first() {
         Some(column) => place(target, column)?,
         None => {
-            let of_target = |at: &usize| usize::try_from(entry.column_names_original[*at].0) == Ok(target);
+            let of_target = |at: &usize| usize::try_from(entry.tables.column_names_original[*at].0) == Ok(target);
             let first = |key: &PrimaryKey| match key {
                 PrimaryKey::One(at) => Some(*at),
                 PrimaryKey::Several(all) => all.first().copied(),
@@ -231,13 +235,13 @@ mod tests {
             CREATE TABLE crew (name TEXT, ship_id INT, FOREIGN KEY (ship_id) REFERENCES ship(ship_id)); \
             CREATE VIEW v (a) AS SELECT 1; CREATE TABLE copied AS SELECT max(id) FROM port";
         let entry = entry("ports", script);
-        assert_eq!(entry.table_names_original, ["port", "ship", "crew"]);
-        let names: Vec<&str> = entry.column_names_original.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(entry.tables.table_names_original, ["port", "ship", "crew"]);
+        let names: Vec<&str> = entry.tables.column_names_original.iter().map(|(_, name)| name.as_str()).collect();
         assert_eq!(names, ["id", "name", "opened", "ship_id", "tons", "port", "active", "name", "ship_id"]);
         let kinds = [ColumnKind::Number, ColumnKind::Text, ColumnKind::Time, ColumnKind::Number];
         assert_eq!(entry.column_types[..4], kinds);
         assert_eq!(entry.column_types[6], ColumnKind::Boolean);
-        assert_eq!(entry.foreign_keys, [[5, 0], [8, 3]]);
+        assert_eq!(entry.tables.foreign_keys, [[5, 0], [8, 3]]);
         let catalog = entry.catalog().unwrap();
         assert_eq!(catalog.tables.iter().map(|table| table.primary).collect::<Vec<_>>(), [Some(0), Some(3), None]);
         let sql = "SELECT T1.name FROM port AS T1 JOIN ship AS T2 ON T1.id = T2.port WHERE T2.tons > 3";
@@ -249,13 +253,13 @@ mod tests {
         let script = "CREATE TABLE t (key TEXT, index INT, check VARCHAR(3), unique VARCHAR(20) NOT NULL, a INT, \
             KEY (a), KEY by_a (a), UNIQUE (a), UNIQUE KEY one (a, key), INDEX i (a), CHECK (a > 0), EXCLUDE USING gist (a))";
         let entry = entry("d", script);
-        let names: Vec<&str> = entry.column_names_original.iter().map(|(_, name)| name.as_str()).collect();
+        let names: Vec<&str> = entry.tables.column_names_original.iter().map(|(_, name)| name.as_str()).collect();
         assert_eq!(names, ["key", "index", "check", "unique", "a"]);
     }
 
     #[test]
     fn broken_scripts_have_the_tables_that_are_there() {
-        let names = |script: &str| entry("d", script).table_names_original;
+        let names = |script: &str| entry("d", script).tables.table_names_original;
         assert_eq!(names("CREATE TABLE t (a INT, b"), ["t"]);
         assert_eq!(names("CREATE TABLE t; DROP TABLE (t)"), [""; 0]);
         assert_eq!(names("'"), [""; 0]);

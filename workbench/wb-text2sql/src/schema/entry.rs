@@ -2,7 +2,10 @@
 
 use serde::Deserialize;
 
-use wb_sql::{no_such_index, spider::DatabaseSchema};
+use wb_sql::{
+    no_such_index,
+    spider::{DatabaseSchema, ListedTables, TablesEntry},
+};
 
 use super::{CatalogColumn, CatalogTable, ColumnKind, SchemaCatalog};
 use crate::{Result, words::name_stems};
@@ -10,19 +13,16 @@ use crate::{Result, words::name_stems};
 /// An entry of `tables.json`.
 #[derive(Default, Deserialize)]
 pub(super) struct SchemaEntry {
-    pub db_id: String,
-    pub table_names_original: Vec<String>,
+    #[serde(flatten)]
+    pub tables: TablesEntry,
     #[serde(default)]
     pub table_names: Vec<String>,
-    pub column_names_original: Vec<(i64, String)>,
     #[serde(default)]
     pub column_names: Vec<(i64, String)>,
     #[serde(default)]
     pub column_types: Vec<ColumnKind>,
     #[serde(default)]
     pub primary_keys: Vec<PrimaryKey>,
-    #[serde(default)]
-    pub foreign_keys: Vec<[usize; 2]>,
 }
 
 /// Spider lists one column, BIRD also several.
@@ -40,54 +40,36 @@ impl SchemaEntry {
     ///
     /// If the entry numbers a table or column that it does not have.
     pub fn catalog(self) -> Result<SchemaCatalog> {
-        let index = |what, index: i64, count| no_such_index(&self.db_id, what, index, count);
-        let words = |table: usize| self.table_names.get(table).unwrap_or(&self.table_names_original[table]);
-        let mut tables: Vec<CatalogTable> = (0..self.table_names_original.len())
-            .map(|at| CatalogTable {
-                name: self.table_names_original[at].clone(),
-                stems: name_stems(words(at)),
+        let TablesEntry { db_id, column_names_original, foreign_keys, .. } = &self.tables;
+        let ListedTables { tables: listed, places } = self.tables.listed()?;
+        let mut tables: Vec<CatalogTable> = listed
+            .iter()
+            .enumerate()
+            .map(|(at, (name, _))| CatalogTable {
+                name: name.clone(),
+                stems: name_stems(self.table_names.get(at).unwrap_or(name)),
                 columns: Vec::new(),
                 primary: None,
             })
             .collect();
-        // Places in the file, where `*` has one too, to places here.
-        let mut places = Vec::with_capacity(self.column_names_original.len());
+        // Numbers in the file, where `*` has one too, to numbers here.
+        let mut numbers = Vec::with_capacity(places.len());
         let mut raw: Vec<(usize, String, Vec<String>, ColumnKind)> = Vec::new();
-        for (at, (table, name)) in self.column_names_original.iter().enumerate() {
-            let Ok(table) = usize::try_from(*table) else {
-                places.push(None);
-                continue;
-            };
-            let Some(of) = tables.get_mut(table) else {
-                let table = i64::try_from(table).unwrap_or(i64::MAX);
-                return Err(index("a column is of table", table, self.table_names_original.len()));
-            };
-            places.push(Some((raw.len(), (table, of.columns.len()))));
-            of.columns.push(raw.len());
+        for (at, (place, (_, name))) in places.iter().zip(column_names_original).enumerate() {
+            numbers.push(place.map(|_| raw.len()));
+            let Some((table, _)) = *place else { continue };
+            tables[table].columns.push(raw.len());
             let words = self.column_names.get(at).map_or(name, |(_, words)| words);
-            raw.push((
-                table,
-                name.clone(),
-                name_stems(words),
-                self.column_types.get(at).copied().unwrap_or(ColumnKind::Text),
-            ));
+            let kind = self.column_types.get(at).copied().unwrap_or(ColumnKind::Text);
+            raw.push((table, name.clone(), name_stems(words), kind));
         }
-        let listed: Vec<(String, Vec<String>)> = tables
-            .iter()
-            .map(|table| (table.name.clone(), table.columns.iter().map(|&at| raw[at].1.clone()).collect()))
-            .collect();
-        let place = |what, at: usize| {
-            let found = places.get(at).copied();
-            found.ok_or_else(|| index(what, i64::try_from(at).unwrap_or(i64::MAX), places.len()))
-        };
         let (mut pairs, mut keys) = (Vec::new(), Vec::new());
-        for [from, to] in &self.foreign_keys {
-            let what = "a foreign key names column";
-            if let (Some((from, one)), Some((to, other))) = (place(what, *from)?, place(what, *to)?) {
-                pairs.push([one, other]);
-                if !keys.contains(&(from, to)) && raw[from].0 != raw[to].0 {
-                    keys.push((from, to));
-                }
+        for &[from, to] in foreign_keys {
+            let (Some(one), Some(other)) = (places[from], places[to]) else { continue };
+            let (Some(from), Some(to)) = (numbers[from], numbers[to]) else { continue };
+            pairs.push([one, other]);
+            if !keys.contains(&(from, to)) && one.0 != other.0 {
+                keys.push((from, to));
             }
         }
         let primary = self.primary_keys.iter().flat_map(|keys| match keys {
@@ -95,18 +77,22 @@ impl SchemaEntry {
             PrimaryKey::Several(all) => all,
         });
         for &at in primary {
-            if let Some((column, _)) = place("a primary key names column", at)? {
+            let Some(number) = numbers.get(at) else {
+                let index = i64::try_from(at).unwrap_or(i64::MAX);
+                return Err(no_such_index(db_id, "a primary key names column", index, numbers.len()));
+            };
+            if let Some(column) = *number {
                 let of = &mut tables[raw[column].0].primary;
                 *of = of.or(Some(column));
             }
         }
-        let schema = DatabaseSchema::new(&self.db_id, &listed, &pairs)?;
+        let schema = DatabaseSchema::new(db_id, &listed, &pairs)?;
         let id = |written: String| schema.written(&written.to_lowercase());
         let declared = keys.len();
         infer(&tables, &raw, &mut keys);
         let is_key =
             |at: usize| tables[raw[at].0].primary == Some(at) || keys.iter().any(|&(from, to)| from == at || to == at);
-        let lost = || index("columns that cannot be told apart:", 0, raw.len());
+        let lost = || no_such_index(db_id, "columns that cannot be told apart:", 0, raw.len());
         let columns: Vec<CatalogColumn> = (0..raw.len())
             .map(|at| {
                 let (table, name, stems, kind) = raw[at].clone();

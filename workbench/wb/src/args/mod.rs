@@ -375,8 +375,5 @@ pub struct Doctor {
 
 /// A device by its name; where there is none of that name, with the nearest one.
 fn device(name: &str) -> Result<DeviceConfig, String> {
-    name.parse().map_err(|error: wb_core::Error| match error.hint() {
-        Some(hint) => format!("{error}; {hint}"),
-        None => error.to_string(),
-    })
+    name.parse().map_err(|error: wb_core::Error| error.in_one_line())
 }

@@ -28,7 +28,10 @@ pub fn ab(arguments: &args::AbArguments) -> Result<End> {
 fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
     let given = &arguments.given;
     let file = of_file("wb ab", &given.config, &given.overrides)?;
-    let config = config(&file, arguments)?;
+    let mut config = file.ab()?.clone();
+    if let Some(encoder) = &arguments.encoder {
+        config.encoder = EncoderRef::from(encoder.as_str()).into();
+    }
     file.snippets()?;
     let out = given.out.clone().unwrap_or_else(|| synth::folder(&file.name));
     // Everything that can be wrong is looked at before a model is asked, which may take hours.
@@ -75,16 +78,8 @@ fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
         output::line(format!("page    {}", files.html.display()));
         output::line(format!("chart   {}", files.png.display()));
     }
-    *is_worse = ab.metrics.first().is_some_and(|metric| metric.high < 0.0);
+    *is_worse = ab.metrics.first().is_some_and(|metric| metric.interval.high < 0.0);
     Ok(())
-}
-
-fn config(file: &Experiment, arguments: &args::AbArguments) -> Result<AbConfig> {
-    let mut config = file.ab()?.clone();
-    if let Some(encoder) = &arguments.encoder {
-        config.encoder = EncoderRef::from(encoder.as_str()).into();
-    }
-    Ok(config)
 }
 
 /// The encoder that both arms are embedded by; none for BM25.

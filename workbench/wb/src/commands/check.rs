@@ -88,7 +88,8 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
 
 /// Prints lints, a line each.
 fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::PlannedTraining>) {
-    let facts = steps.map(|steps| steps.facts.clone().with_dim(size.map_or(0, |size| size.dim)));
+    let dim = Some(size.map_or(0, |size| size.dim));
+    let facts = steps.map(|steps| wb_encoder::train::DataFacts { dim, ..steps.facts.clone() });
     // Mined negatives take the place of those that pairs bring.
     let facts = match (facts, experiment.mined_per_pair()) {
         (Some(facts), Some(per_pair)) => Some(facts.with_mined(per_pair)),

@@ -54,27 +54,9 @@ pub fn data(given: args::Given) -> Result<End> {
     Ok(End::Done)
 }
 
-/// `wb train`
-pub fn train(arguments: args::TrainingArguments) -> Result<End> {
-    match file("train", arguments)? {
-        Some((arguments, resume)) => whole(&arguments, resume.as_deref(), false),
-        None => Ok(End::Done),
-    }
-}
-
-/// `wb run`
-pub fn run(arguments: args::TrainingArguments) -> Result<End> {
-    match file("run", arguments)? {
-        Some((arguments, resume)) => whole(&arguments, resume.as_deref(), true),
-        None => Ok(End::Done),
-    }
-}
-
-/// The file to train by and the run to go on with; none where the recipes were listed instead.
-fn file(
-    command: &str,
-    args::TrainingArguments { given, resume }: args::TrainingArguments,
-) -> Result<Option<(args::ExperimentArguments, Option<String>)>> {
+/// `wb run`; or `wb train`, where nothing is measured.
+pub fn run(args::TrainingArguments { given, resume }: args::TrainingArguments, measured: bool) -> Result<End> {
+    let command = if measured { "run" } else { "train" };
     // A list would say nothing of the run that was named.
     if let (None, Some(name)) = (&given.config, &resume) {
         let run = RunDir::open(&given.places.runs, name)?;
@@ -82,7 +64,8 @@ fn file(
         let hint = format!("wb {command} {} --resume {name}", run.config().display());
         return Err(Error::data(format!("wb {command}"), message).with_hint(hint).into());
     }
-    Ok(recipes::given_or_listed(command, given)?.map(|arguments| (arguments, resume)))
+    let Some(arguments) = recipes::given_or_listed(command, given)? else { return Ok(End::Done) };
+    whole(&arguments, resume.as_deref(), measured)
 }
 
 fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: bool) -> Result<End> {

@@ -40,12 +40,13 @@ pub enum End {
 pub fn run(command: Command) -> Result<End> {
     wb_encoder::kernels::instruction_set()?;
     match command {
-        Command::Run(arguments) => experiment::run(arguments),
+        Command::Run(arguments) => experiment::run(arguments, true),
         Command::Init(arguments) => init::init(&arguments),
         Command::Check(arguments) => check::check(arguments),
         Command::Synth(arguments) => synth::synth(&arguments),
-        Command::Data(arguments) => data(arguments),
-        Command::Train(arguments) => experiment::train(arguments),
+        Command::Data(DataArguments { command: Some(DataCommand::Get(arguments)), .. }) => data_get::get(&arguments),
+        Command::Data(arguments) => experiment::data(arguments.given),
+        Command::Train(arguments) => experiment::run(arguments, false),
         Command::MineNegatives(arguments) => mine_negatives::mine_negatives(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Text2Sql(arguments) => text2sql::text2sql(&arguments),
@@ -63,14 +64,6 @@ pub fn run(command: Command) -> Result<End> {
             crate::output::line(String::from_utf8_lossy(&script).trim_end());
             Ok(End::Done)
         }
-    }
-}
-
-/// The pairs of a YAML, or data sets of others.
-fn data(arguments: DataArguments) -> Result<End> {
-    match arguments.command {
-        Some(DataCommand::Get(arguments)) => data_get::get(&arguments),
-        None => experiment::data(arguments.given),
     }
 }
 

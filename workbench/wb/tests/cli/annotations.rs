@@ -42,15 +42,10 @@ fn project() -> Sandbox {
     sandbox
 }
 
-fn read(sandbox: &Sandbox, name: &str) -> String {
-    fs::read_to_string(sandbox.path(name)).unwrap()
-}
-
 /// What a person would do: every open line graded.
 fn judge(sandbox: &Sandbox) {
-    let open = read(sandbox, "datasets/synthetic/said/to-judge.jsonl");
-    let judged = open.lines().map(|line| {
-        let mut judgement: Value = serde_json::from_str(line).unwrap();
+    let open = sandbox.lines("datasets/synthetic/said/to-judge.jsonl");
+    let judged = open.into_iter().map(|mut judgement| {
         assert!(judgement["grade"].is_null());
         // `q0` and `records:d0` go together.
         let same = judgement["query"].as_str().unwrap().chars().last()
@@ -58,23 +53,21 @@ fn judge(sandbox: &Sandbox) {
         judgement["grade"] = json!(u8::from(same));
         judgement
     });
-    let judged = lines(judged.collect::<Vec<_>>());
-    sandbox.write("judged.jsonl", judged);
+    sandbox.write("judged.jsonl", lines(judged));
 }
 
 #[test]
 fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
     let (sandbox, server) = (project(), Server::start(Duration::ZERO));
-    let url = format!("llm.base_url={}", server.url);
-    let block = sandbox.wb(&["ab", "said.yaml", &url]);
-    assert!(block.starts_with("exit 2") && block.contains("nobody judged a document for query `q0`"), "{block}");
-    assert!(block.contains("to-judge.jsonl") && block.contains("ab.judgements=datasets"), "{block}");
+    let url = server.url.clone();
+    let unjudged = ["nobody judged a document for query `q0`", "to-judge.jsonl", "ab.judgements=datasets"];
+    sandbox.fails_with(&["ab", "said.yaml", &url], &unjudged);
     judge(&sandbox);
     let (out, _) = sandbox.succeeds(&["ab", "said.yaml", &url, "ab.judgements=judged.jsonl", "--no-worse"]);
     let asked = server.answered.lock().unwrap().len();
     assert_eq!(asked, WORDS.len(), "one question a snippet, and none twice");
     assert!(out.contains("4 annotations") && out.contains("theme without technique"), "{out}");
-    let ab: Value = serde_json::from_str(&read(&sandbox, "datasets/synthetic/said/ab.json")).unwrap();
+    let ab = sandbox.json("datasets/synthetic/said/ab.json");
     // Code: all four share `fraud` and tie, the first three by position are found. Annotations: the technique alone.
     let p3 = &ab["metrics"][0];
     assert_eq!(p3["name"], "precision@3");
@@ -84,14 +77,14 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
         ab["errors"].as_array().unwrap().iter().map(|row| row["results"][0].as_u64().unwrap()).collect();
     assert_eq!(classes, [9, 0, 0, 0], "the theme without the technique, each time");
     assert_eq!(ab["unjudged"], json!([0, 0]));
-    let page = read(&sandbox, "datasets/synthetic/said/ab.html");
+    let page = sandbox.text("datasets/synthetic/said/ab.html");
     assert!(page.contains("oversample fraud") && !page.contains("<script"), "the page shows the queries");
     assert!(fs::read(sandbox.path("datasets/synthetic/said/ab.png")).unwrap().starts_with(b"\x89PNG"));
 
     // Grades in the file itself are never lost: not while they are not named, and not when they are.
     let own = "datasets/synthetic/said/to-judge.jsonl";
-    sandbox.write(own, read(&sandbox, "judged.jsonl"));
-    let graded = || read(&sandbox, own).lines().filter(|line| !line.contains("\"grade\":null")).count();
+    sandbox.write(own, sandbox.text("judged.jsonl"));
+    let graded = || sandbox.text(own).lines().filter(|line| !line.contains("\"grade\":null")).count();
     let all = graded();
     assert!(all > 10, "{all}");
     let unnamed = sandbox.wb(&["ab", "said.yaml", &url]);
@@ -107,14 +100,14 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
         let arms = format!("ab.arms={arms}");
         let more = ["ab.judgements=judged.jsonl", "--replay", ledger, "--out", "other"];
         sandbox.succeeds(&[&["ab", "said.yaml", &url, &arms], &more[..]].concat());
-        let ab: Value = serde_json::from_str(&read(&sandbox, "other/ab.json")).unwrap();
+        let ab = sandbox.json("other/ab.json");
         assert_eq!(ab["metrics"][2]["means"][1], json!(1.0), "{arms}: the technique is found first");
     }
     // The candidate that is surely worse is refused where that was asked for.
     let worse = ["ab", "said.yaml", "ab.arms=[annotation, code]", "ab.judgements=judged.jsonl", "--replay", ledger];
     let found = sandbox.run(&[&worse[..], &["--out", "worse", "--no-worse", "seed=3"]].concat());
     let code = found.status.code();
-    let ab: Value = serde_json::from_str(&read(&sandbox, "worse/ab.json")).unwrap();
+    let ab = sandbox.json("worse/ab.json");
     let is_surely_worse = ab["metrics"][0]["high"].as_f64().unwrap() < 0.0;
     assert_eq!(code, Some(i32::from(is_surely_worse)), "{}", String::from_utf8_lossy(&found.stderr));
 }
@@ -122,45 +115,39 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
 #[test]
 fn annotations_are_made_estimated_and_pairs_too() {
     let (sandbox, server) = (project(), Server::start(Duration::ZERO));
-    let url = format!("llm.base_url={}", server.url);
-    let (out, _) = sandbox.succeeds(&["synth", "said.yaml", &url, "--dry-run"]);
-    assert!(out.contains("annotations: 4 snippets") && out.contains("time"), "{out}");
+    let url = &server.url;
+    sandbox.says(&["synth", "said.yaml", url, "--dry-run"], &["annotations: 4 snippets", "time"]);
     assert!(!sandbox.path("datasets/synthetic/said/pairs.jsonl").exists());
-    let (out, _) = sandbox.succeeds(&["synth", "said.yaml", &url]);
-    assert!(out.contains("annotations.jsonl"), "{out}");
-    let pairs = read(&sandbox, "datasets/synthetic/said/pairs.jsonl");
-    let first: Value = serde_json::from_str(pairs.lines().next().unwrap()).unwrap();
-    assert_eq!((pairs.lines().count(), first["anchor"].as_str().unwrap()), (4, "how do I oversample it"));
-    assert_eq!(first["origin"]["dataset"], "annotations");
-    let said: Value =
-        serde_json::from_str(read(&sandbox, "datasets/synthetic/said/annotations.jsonl").lines().next().unwrap())
-            .unwrap();
+    sandbox.says(&["synth", "said.yaml", url], &["annotations.jsonl"]);
+    let pairs = sandbox.lines("datasets/synthetic/said/pairs.jsonl");
+    assert_eq!((pairs.len(), pairs[0]["anchor"].as_str().unwrap()), (4, "how do I oversample it"));
+    assert_eq!(pairs[0]["origin"]["dataset"], "annotations");
+    let said = &sandbox.lines("datasets/synthetic/said/annotations.jsonl")[0];
     assert_eq!(said["annotation"]["keywords"], json!(["oversample"]));
     assert_eq!((said["id"].as_str(), said["asked"]["stage"].as_str()), (Some("records:d0"), Some("annotate")));
-    sandbox.succeeds(&["synth", "said.yaml", &url, "annotate.pairs=false", "--out", "silent"]);
-    assert_eq!(read(&sandbox, "silent/pairs.jsonl"), "");
+    sandbox.succeeds(&["synth", "said.yaml", url, "annotate.pairs=false", "--out", "silent"]);
+    assert_eq!(sandbox.text("silent/pairs.jsonl"), "");
 }
 
 #[test]
 fn a_benchmark_embeds_what_was_said_of_its_documents() {
     let (sandbox, server) = (project(), Server::start(Duration::ZERO));
-    sandbox.succeeds(&["synth", "said.yaml", &format!("llm.base_url={}", server.url)]);
+    sandbox.succeeds(&["synth", "said.yaml", &server.url]);
     sandbox.succeeds(&["train", "tiny.yaml"]);
     // Each query is word for word what the model said of one document.
-    let pair = |line: &str| {
-        let record: Value = serde_json::from_str(line).unwrap();
+    let pair = |record: Value| {
         let word = record["text"].as_str().unwrap().split("zq_").nth(1).unwrap();
         let word: String =
             word.chars().take_while(char::is_ascii_lowercase).collect::<Vec<_>>().into_iter().rev().collect();
         let said = format!("This code shows how to {word} something.\nKeywords: {word}\nhow do I {word} it");
         json!({"id": record["id"], "anchor": said, "positive": record["text"], "language": "python"})
     };
-    sandbox.write("held.jsonl", lines(read(&sandbox, "code.jsonl").lines().map(pair)));
+    sandbox.write("held.jsonl", lines(sandbox.lines("code.jsonl").into_iter().map(pair)));
     let said = "datasets/synthetic/said/annotations.jsonl";
     let mrr = |more: &[&str], out: &str| -> (f64, Value) {
         let bench = ["bench", "pairs", "--dataset", "held.jsonl", "--encoder", "latest", "--json", out];
         sandbox.succeeds(&[&bench[..], more].concat());
-        let json: Value = serde_json::from_str(&read(&sandbox, out)).unwrap();
+        let json = sandbox.json(out);
         let score = json["protocols"].as_array().unwrap().iter().find(|score| score["metric"] == "mrr").unwrap();
         (score["value"].as_f64().unwrap(), json["contestant"].clone())
     };
@@ -180,10 +167,9 @@ fn a_benchmark_embeds_what_was_said_of_its_documents() {
     let row = out.lines().find(|line| line.starts_with("trained") && line.contains(" mrr ")).unwrap_or(&out);
     assert!(row.contains("1.0000"), "{row}");
 
-    let other = sandbox.wb(&["bench", "pairs", "--encoder", "latest", "--embed", "both", "--annotations", said]);
-    assert!(other.starts_with("exit 2") && other.contains("none of its 4 annotations"), "{other}");
-    let wrong = sandbox.refuses(&["bench", "pairs", "--encoder", "latest", "--embed", "all", "--annotations", said]);
-    assert!(wrong.contains("expected code, annotation, both or concat"), "{wrong}");
+    let bench = |what| ["bench", "pairs", "--encoder", "latest", "--embed", what, "--annotations", said];
+    sandbox.fails_with(&bench("both"), &["none of its 4 annotations"]);
+    sandbox.refuses_with(&bench("all"), &["expected code, annotation, both or concat"]);
 }
 
 #[test]
@@ -193,22 +179,13 @@ fn mistakes_are_told_before_a_model_is_asked() {
     sandbox.write("twice.jsonl", "{\"id\": \"q\", \"text\": \"a\"}\n\n{\"id\": \"q\", \"text\": \"b\"}\n");
     sandbox.write("nameless.jsonl", "{\"text\": \"a\"}\n");
     sandbox.write("bare.yaml", FILE.replace("ab: {", "bench: {}\n# {"));
-    let rows = [
-        (
-            vec!["ab", "said.yaml", "ab.judgements=judged.jsonl"],
-            "judged.jsonl:1: no query is called `q01`",
-            "did you mean `q",
-        ),
-        (vec!["ab", "said.yaml", "ab.queries=twice.jsonl"], "twice.jsonl:3: query `q` stands there twice", ""),
-        (vec!["ab", "said.yaml", "ab.queries=nameless.jsonl"], "nameless.jsonl:1: `id` is missing or empty", ""),
-        (vec!["ab", "said.yaml", "ab.arms=[both, both]"], "`both` stands there twice", ""),
-        (vec!["ab", "said.yaml", "annotate=null"], "an arm of `ab` embeds annotations", "annotate: {}"),
-        (vec!["ab", "said.yaml", "llm=null"], "`annotate` asks a language model", "llm: {"),
-        (vec!["ab", "bare.yaml"], "wb ab: needs `ab:`, which bare.yaml does not have", "ab: { queries:"),
-        (vec!["ab", "said.yaml", "--encoder", "no-such-run"], "no folder or run `no-such-run`", ""),
-    ];
-    for (command, message, hint) in rows {
-        let block = sandbox.refuses(&command);
-        assert!(block.contains(message) && block.contains(hint), "{command:?}\n{block}");
-    }
+    let ab = |more: &[&str], said: &[&str]| sandbox.refuses_with(&[&["ab"], more].concat(), said);
+    ab(&["said.yaml", "ab.judgements=judged.jsonl"], &["judged.jsonl:1: no query is called `q01`", "did you mean `q"]);
+    ab(&["said.yaml", "ab.queries=twice.jsonl"], &["twice.jsonl:3: query `q` stands there twice"]);
+    ab(&["said.yaml", "ab.queries=nameless.jsonl"], &["nameless.jsonl:1: `id` is missing or empty"]);
+    ab(&["said.yaml", "ab.arms=[both, both]"], &["`both` stands there twice"]);
+    ab(&["said.yaml", "annotate=null"], &["an arm of `ab` embeds annotations", "annotate: {}"]);
+    ab(&["said.yaml", "llm=null"], &["`annotate` asks a language model", "llm: {"]);
+    ab(&["bare.yaml"], &["wb ab: needs `ab:`, which bare.yaml does not have", "ab: { queries:"]);
+    ab(&["said.yaml", "--encoder", "no-such-run"], &["no folder or run `no-such-run`"]);
 }

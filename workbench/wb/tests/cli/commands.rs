@@ -1,10 +1,8 @@
 //! The commands that look at what there is: ls, compare, report, doctor, bench with its files.
 
-use std::fs;
-
 use wb_core::{records::outcome::ContestantOutcome, run_dir::read_json};
 
-use crate::sandbox::{Sandbox, TINY};
+use crate::sandbox::{Sandbox, TINY, has, told};
 
 #[test]
 fn an_empty_project_says_how_to_begin() {
@@ -32,11 +30,8 @@ fn an_empty_project_says_how_to_begin() {
 fn benchmarks_and_defaults_are_listed() {
     let sandbox = Sandbox::new();
     let (out, _) = sandbox.succeeds(&["ls", "--benchmarks"]);
-    for word in ["codesearchnet", "cosqa", "beir", "pairs", "spider", "bird", "synthetic-sql", "licence", "paper"] {
-        assert!(out.contains(word), "{out}");
-    }
-    let (out, _) = sandbox.succeeds(&["ls", "--defaults"]);
-    assert!(out.contains("learning_rate"), "{out}");
+    has(&out, &["codesearchnet", "cosqa", "beir", "pairs", "spider", "bird", "synthetic-sql", "licence", "paper"]);
+    sandbox.says(&["ls", "--defaults"], &["learning_rate"]);
 }
 
 #[test]
@@ -54,8 +49,8 @@ fn a_check_tells_that_nothing_is_there_to_choose_the_best_weights_by() {
     let sandbox = Sandbox::new();
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "data.split.validation=0", "train.keep=best"]);
     assert!(out.contains("lint: train.keep: `best` is chosen by validation pairs"), "{out}");
-    let refused = sandbox.wb(&["train", "tiny.yaml", "data.split.validation=0", "train.keep=best"]);
-    assert!(refused.starts_with("exit 2") && refused.contains("hint: train.keep=last"), "{refused}");
+    sandbox
+        .fails_with(&["train", "tiny.yaml", "data.split.validation=0", "train.keep=best"], &["hint: train.keep=last"]);
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "data.split.validation=0", "train.keep=last"]);
     assert!(!out.contains("lint: train.keep"), "{out}");
 }
@@ -96,33 +91,18 @@ fn a_benchmark_leaves_json_and_a_run_file() {
     sandbox.succeeds(&["bench", "pairs", "--encoder", "latest", "--json", "dense.json", "--trec", "dense.trec"]);
     sandbox.succeeds(&["bench", "pairs", "--retriever", "bm25", "--json", "bm25.json"]);
 
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(sandbox.path("dense.json")).unwrap()).unwrap();
+    let json = sandbox.json("dense.json");
     let first = &json["protocols"][0];
-    let keys = [
-        "id",
-        "language",
-        "split",
-        "pool",
-        "metric",
-        "value",
-        "low",
-        "high",
-        "tie_best",
-        "tie_worst",
-        "deduplicated",
-        "queries",
-    ];
-    for key in keys {
+    for key in "id language split pool metric value low high tie_best tie_worst deduplicated queries".split(' ') {
         assert!(first.get(key).is_some(), "no {key} in {first}");
     }
     assert!(first["queries"][0]["rank"].as_u64().unwrap() >= 1);
     assert!(json["not_run"].is_array());
 
     // What a run lacks to be compared, its own config makes.
-    let unmeasured = sandbox.refuses(&["compare", "tiny", "tiny"]);
-    assert!(unmeasured.contains("hint: wb run runs/") && unmeasured.contains("/config.yaml"), "{unmeasured}");
+    sandbox.refuses_with(&["compare", "tiny", "tiny"], &["hint: wb run runs/", "/config.yaml"]);
 
-    let trec = fs::read_to_string(sandbox.path("dense.trec")).unwrap();
+    let trec = sandbox.text("dense.trec");
     let fields: Vec<&str> = trec.lines().next().unwrap().split_whitespace().collect();
     assert_eq!((fields.len(), fields[1], fields[3]), (6, "Q0", "1"), "{fields:?}");
 
@@ -167,14 +147,12 @@ fn pairs_of_other_sources_are_measured_too() {
     let of_run: ContestantOutcome = read_json(&sandbox.only_run("runs").join("bench/pairs2-bm25.json")).unwrap();
     assert_eq!(of_run.protocols[0].split, "held");
     assert_eq!(of_run.protocols[0].value, of_command.protocols[0].value);
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"]), @r"
-    exit 2
+    let sources = "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]";
+    let refused = sandbox
+        .refusals(&[&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"], &["run", "tiny.yaml", sources]]);
+    insta::assert_snapshot!(refused, @r"
     err: error: code: expected a file of pairs: .jsonl, .json, .parquet or .csv
     err:   hint: for other names of fields, other layouts and whole folders: `bench.benchmarks` with `sources` in a YAML
-    ");
-    let sources = "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]";
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", sources]), @r"
-    exit 2
     err: error: cannot load tiny.yaml
     err:   cause: override `bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]`: bench.benchmarks[0].sources: only `pairs` measures on sources
     ");
@@ -184,9 +162,8 @@ fn pairs_of_other_sources_are_measured_too() {
 fn a_required_score_decides_the_exit_code() {
     let sandbox = Sandbox::new();
     let require = |what: &str| {
-        let arguments = ["bench", "pairs", "--retriever", "bm25", "--require", what];
-        let output = sandbox.run(&arguments);
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let (code, _, err) = told(sandbox.run(&["bench", "pairs", "--retriever", "bm25", "--require", what]));
+        (code, err)
     };
     sandbox.succeeds(&["train", "tiny.yaml"]);
     assert_eq!(require("mrr=0.5").0, Some(0));
@@ -200,9 +177,6 @@ fn a_required_score_decides_the_exit_code() {
 fn the_doctor_tells_what_this_build_can_do() {
     let sandbox = Sandbox::new();
     let (out, _) = sandbox.succeeds(&["doctor"]);
-    for word in ["wb 0.", "machine", "devices", "cpu", "forbidden by WB_OFFLINE"] {
-        assert!(out.contains(word), "{out}");
-    }
-    let (out, _) = sandbox.succeeds(&["doctor", "--device", "cpu"]);
-    assert!(out.contains("nothing to test"), "{out}");
+    has(&out, &["wb 0.", "machine", "devices", "cpu", "forbidden by WB_OFFLINE"]);
+    sandbox.says(&["doctor", "--device", "cpu"], &["nothing to test"]);
 }

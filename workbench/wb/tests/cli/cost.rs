@@ -1,18 +1,15 @@
 //! What an experiment will take, as `wb check` tells it: the last lines of its output, which all begin with `cost`.
 
-use std::process::Output;
-
-use crate::sandbox::{Sandbox, TRANSFORMER};
+use crate::sandbox::{Sandbox, TRANSFORMER, told};
 
 const LATE: &str = "encoder.late_interaction={dim: 8}";
 const XTR: &str = "train.similarity={xtr: {top_k: 64}}";
 
 /// The lines of a check that measures this machine.
 fn cost(sandbox: &Sandbox, arguments: &[&str]) -> Vec<String> {
-    let Output { status, stdout, stderr } =
-        sandbox.command(&[&["check", "tiny.yaml"], arguments].concat()).output().unwrap();
-    let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-    assert!(status.success(), "{out}\n{err}");
+    let output = sandbox.command(&[&["check", "tiny.yaml"], arguments].concat()).output().unwrap();
+    let (code, out, err) = told(output);
+    assert_eq!(code, Some(0), "{out}\n{err}");
     let lines: Vec<String> =
         out.lines().filter_map(|line| line.strip_prefix("cost ")).map(|line| line.trim().to_owned()).collect();
     assert!(out.lines().last().unwrap().starts_with("cost "), "{out}");

@@ -1,7 +1,5 @@
 //! Curricula, data sets and streaming, from the command line.
 
-use std::fs;
-
 use crate::sandbox::{Sandbox, TINY};
 
 /// `tiny.yaml` on two sources, with two stages.
@@ -50,8 +48,7 @@ fn a_check_shows_every_stage_with_its_steps() {
     out: lint: train.curriculum[1].negatives: asks for 3 hard negatives, and no training pair has more than 0
     ");
     sandbox.succeeds(&["train", "staged.yaml"]);
-    let stages: serde_json::Value =
-        serde_json::from_slice(&fs::read(sandbox.only_run("runs").join("curriculum.json")).unwrap()).unwrap();
+    let stages = sandbox.json(&sandbox.only_run("runs").join("curriculum.json"));
     assert_eq!((&stages[0]["name"], &stages[1]["datasets"][1]), (&"easy".into(), &"questions".into()));
 }
 
@@ -59,33 +56,25 @@ fn a_check_shows_every_stage_with_its_steps() {
 fn names_and_lengths_that_do_not_fit_are_refused() {
     let sandbox = Sandbox::new();
     staged(&sandbox);
-    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.curriculum.0.datasets=[question]"]), @r"
-    exit 2
+    let told = sandbox.refusals(&[
+        &["run", "staged.yaml", "train.curriculum.0.datasets=[question]"],
+        &["run", "staged.yaml", "train.mix={weights: {questions: 1}}"],
+        &["check", "staged.yaml", "train.curriculum.1.max_tokens={query: 8, document: 65}"],
+        &["check", "staged.yaml", "train.refresh={}", "data.streaming=true"],
+        &["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"],
+    ]);
+    insta::assert_snapshot!(told, @r"
     err: error: cannot load staged.yaml
     err:   cause: staged.yaml:20:44: train.curriculum[0].datasets[0]: there is no data set `question` among the training pairs, there are `code-1`, `questions`
     err:   hint: did you mean `questions`?
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "staged.yaml", "train.mix={weights: {questions: 1}}"]), @r"
-    exit 2
     err: error: cannot load staged.yaml
     err:   cause: override `train.mix={weights: {questions: 1}}`: train.mix.weights: the data set `code-1` has no weight
     err:   hint: 0 leaves a data set out; or name the data sets of each stage in train.curriculum
-    ");
-    let longer = "train.curriculum.1.max_tokens={query: 8, document: 65}";
-    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", longer]), @r"
-    exit 2
     err: error: train.curriculum[1].max_tokens.document: got 65, expected more than 0 and at most 64, the encoder's own
     err:   hint: encoder.max_tokens is the limit of all stages
-    ");
-    let both = ["check", "staged.yaml", "train.refresh={}", "data.streaming=true"];
-    insta::assert_snapshot!(sandbox.refuses(&both), @r"
-    exit 2
     err: error: cannot load staged.yaml
     err:   cause: override `train.refresh={}`: train.refresh: pairs are mined in memory, and `data.streaming` keeps them on the disk
     err:   hint: train.refresh=null
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"]), @r"
-    exit 2
     err: error: cannot load staged.yaml
     err:   cause: override `data.dedupe.near=0.9`: data.dedupe.near: got 0.9, expected 0 with data.streaming: it needs all pairs in memory
     ");
@@ -102,22 +91,14 @@ fn hard_negatives_are_mined_again_while_training() {
     sandbox.succeeds(&arguments);
     sandbox.succeeds(&["train", "staged.yaml", "--runs", "plain"]);
     assert_ne!(sandbox.weights("mined"), sandbox.weights("plain"));
-    let journal = fs::read_to_string(sandbox.only_run("mined").join("metrics.jsonl")).unwrap();
-    let tokens = |journal: &str| -> Vec<u64> {
-        journal
-            .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["tokens"].as_u64().unwrap())
-            .collect()
+    let tokens = |runs: &str| -> Vec<u64> {
+        let steps = sandbox.lines(&sandbox.only_run(runs).join("metrics.jsonl"));
+        steps.iter().map(|step| step["tokens"].as_u64().unwrap()).collect()
     };
-    let plain = fs::read_to_string(sandbox.only_run("plain").join("metrics.jsonl")).unwrap();
     // Two documents more a pair.
-    assert!(tokens(&journal).iter().zip(tokens(&plain)).all(|(with, without)| *with > without + 16));
+    assert!(tokens("mined").iter().zip(tokens("plain")).all(|(with, without)| *with > without + 16));
     let checkpoints = sandbox.only_run("mined").join("checkpoints");
-    assert!(
-        checkpoints.join("negatives-000027.json").is_file(),
-        "{:?}",
-        fs::read_dir(checkpoints).unwrap().collect::<Vec<_>>()
-    );
+    assert!(checkpoints.join("negatives-000027.json").is_file(), "{checkpoints:?}");
     let mut again = arguments;
     again[5] = "again";
     sandbox.succeeds(&again);
@@ -131,8 +112,7 @@ fn pairs_from_the_disk_train_like_pairs_in_memory() {
     sandbox.succeeds(&["run", "staged.yaml", "--runs", "memory"]);
     sandbox.succeeds(&["run", "staged.yaml", "data.streaming=true", "--runs", "disk"]);
     assert_eq!(sandbox.weights("memory"), sandbox.weights("disk"));
-    let journal = |runs: &str| fs::read_to_string(sandbox.only_run(runs).join("metrics.jsonl")).unwrap();
+    let journal = |runs: &str| sandbox.text(&sandbox.only_run(runs).join("metrics.jsonl"));
     assert_eq!(journal("memory"), journal("disk"));
-    let (out, _) = sandbox.succeeds(&["check", "staged.yaml", "data.streaming=true"]);
-    assert!(out.contains("training pairs, prepared already"), "{out}");
+    sandbox.says(&["check", "staged.yaml", "data.streaming=true"], &["training pairs, prepared already"]);
 }

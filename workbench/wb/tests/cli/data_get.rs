@@ -2,17 +2,20 @@
 
 use std::{
     io::{Cursor, Write},
-    process::Output,
     sync::Arc,
 };
 
-use arrow::array::{
-    ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, builder::ListBuilder, builder::StringBuilder,
+use arrow_array::{
+    ArrayRef, Int64Array, ListArray, RecordBatch, StringArray,
+    builder::{ListBuilder, StringBuilder},
 };
 use wb_fake_hub::FakeHub;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use crate::{made_up::parquet_bytes, sandbox::Sandbox};
+use crate::{
+    made_up::parquet_bytes,
+    sandbox::{Sandbox, has, told},
+};
 
 /// A project, and a server for it.
 struct World {
@@ -28,39 +31,41 @@ impl World {
         Self { sandbox: Sandbox::new(), hub: FakeHub::start().unwrap() }
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = self.sandbox.command(arguments);
-        command
-            .env_remove("WB_OFFLINE")
-            .env("HF_ENDPOINT", self.hub.endpoint())
-            .env("HF_HOME", self.sandbox.path("hf"));
-        command.env("WB_DATA_MIRROR", format!("{}/web/", self.hub.endpoint())).output().unwrap()
+    /// Exit code, standard output and standard error of a command that may ask the server.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let endpoint = self.hub.endpoint();
+        let mut command = self.sandbox.online(arguments, &endpoint);
+        told(command.env("WB_DATA_MIRROR", format!("{endpoint}/web/")).output().unwrap())
     }
 
-    /// Runs `wb data get` with these words; gives what it wrote to standard output and to standard error.
-    fn gets(&self, words: &str) -> (String, String) {
-        let arguments: Vec<&str> = ["data", "get"].into_iter().chain(words.split_whitespace()).collect();
-        let output = self.run(&arguments);
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let (out, err) = (text(output.stdout), text(output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{words}\n{out}\n{err}");
+    /// Runs what has to work; gives what it wrote to standard output and to standard error.
+    fn succeeds(&self, arguments: &[&str]) -> (String, String) {
+        let (code, out, err) = self.run(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}\n{out}\n{err}");
         (out, err)
     }
 
-    /// The same where it has to end with an error, which is given.
-    fn refuses(&self, words: &str) -> String {
-        let arguments: Vec<&str> = ["data", "get"].into_iter().chain(words.split_whitespace()).collect();
-        let output = self.run(&arguments);
-        let err = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{words}\n{err}");
-        err
+    /// Runs `wb data get` with these words.
+    fn gets(&self, words: &str) -> (String, String) {
+        self.succeeds(&behind(&["data", "get"], words))
+    }
+
+    /// Runs `wb data get` with these words, which has to end with an error that says all of this.
+    fn refuses(&self, words: &str, said: &[&str]) {
+        let (code, _, err) = self.run(&behind(&["data", "get"], words));
+        assert_eq!(code, Some(2), "{words}\n{err}");
+        has(&err, said);
     }
 
     /// What a benchmark prints, with nobody to ask.
     fn bench(&self, words: &str) -> String {
-        let arguments: Vec<&str> = ["bench"].into_iter().chain(words.split_whitespace()).collect();
-        self.sandbox.succeeds(&arguments).0
+        self.sandbox.succeeds(&behind(&["bench"], words)).0
     }
+}
+
+/// Arguments behind a command.
+fn behind<'w>(command: &[&'w str], words: &'w str) -> Vec<&'w str> {
+    command.iter().copied().chain(words.split_whitespace()).collect()
 }
 
 fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
@@ -106,17 +111,14 @@ fn functions(split: &str) -> Vec<u8> {
 }
 
 impl World {
-    fn with_codesearchnet(self) -> Self {
-        let (test, valid) = (functions("test"), functions("validation"));
-        let files: Vec<(String, &[u8])> = ["ruby", "go"]
-            .into_iter()
-            .flat_map(|language| {
-                [
-                    (format!("{language}/test-00000-of-00001.parquet"), test.as_slice()),
-                    (format!("{language}/validation-00000-of-00001.parquet"), valid.as_slice()),
-                ]
-            })
-            .collect();
+    /// Publishes CodeSearchNet's functions in these languages.
+    fn with_codesearchnet(self, languages: &[&str]) -> Self {
+        let splits = [("test", functions("test")), ("validation", functions("validation"))];
+        let mut files: Vec<(String, &[u8])> = Vec::new();
+        for (split, bytes) in &splits {
+            let file = |language: &&str| (format!("{language}/{split}-00000-of-00001.parquet"), bytes.as_slice());
+            files.extend(languages.iter().map(file));
+        }
         let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
         self.hub.add_at("datasets", CODESEARCHNET.0, CODESEARCHNET.1, &files);
         self
@@ -125,14 +127,11 @@ impl World {
 
 #[test]
 fn the_list_says_what_is_there_and_how_to_get_the_rest() {
-    let world = World::new().with_codesearchnet();
+    let world = World::new().with_codesearchnet(&["ruby", "go"]);
     let (out, _) = world.gets("");
-    for name in
-        ["codesearchnet-annotations", "advtest", "cosqa", "coir-apps", "spider", "bird", "synthetic-sql", "conala"]
-    {
-        let line =
-            out.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or_else(|| panic!("{name}\n{out}"));
-        assert!(line.contains("missing"), "{line}");
+    for name in "codesearchnet-annotations advtest cosqa coir-apps spider bird synthetic-sql conala".split(' ') {
+        let line = out.lines().find(|line| line.starts_with(&format!("{name} ")));
+        assert!(line.is_some_and(|line| line.contains("missing")), "{name}\n{out}");
     }
     assert!(out.contains("CC BY-SA 4.0") && out.contains("wb data get NAME") && out.contains("C-UDA"), "{out}");
     assert!(world.hub.requests().is_empty(), "a list asks nobody");
@@ -145,18 +144,15 @@ fn the_list_says_what_is_there_and_how_to_get_the_rest() {
 #[test]
 fn names_and_languages_that_are_nearly_right_are_offered() {
     let world = World::new();
-    let err = world.refuses("codesearchnt");
-    assert!(err.contains("no data set `codesearchnt`") && err.contains("did you mean `codesearchnet`?"), "{err}");
-    let err = world.refuses("codesearchnet --languages rubi");
-    assert!(err.contains("did you mean `ruby`?"), "{err}");
-    let err = world.refuses("spider bird --revision main");
-    assert!(err.contains("--revision: got `main` for 2 data sets, expected one"), "{err}");
+    world.refuses("codesearchnt", &["no data set `codesearchnt`", "did you mean `codesearchnet`?"]);
+    world.refuses("codesearchnet --languages rubi", &["did you mean `ruby`?"]);
+    world.refuses("spider bird --revision main", &["--revision: got `main` for 2 data sets, expected one"]);
     assert!(!world.sandbox.path("datasets").exists() && world.hub.requests().is_empty());
 }
 
 #[test]
 fn codesearchnet_is_fetched_converted_and_measured_on() {
-    let world = World::new().with_codesearchnet();
+    let world = World::new().with_codesearchnet(&["ruby", "go"]);
     let (out, err) = world.gets("codesearchnet --languages ruby");
     assert!(out.contains("codesearchnet/ruby/final/jsonl/test: 12 functions"), "{out}");
     assert!(err.contains("license  each function under its repository's license") && err.contains("to come"), "{err}");
@@ -170,30 +166,28 @@ fn codesearchnet_is_fetched_converted_and_measured_on() {
 
 #[test]
 fn judged_functions_are_looked_up_among_those_that_are_there() {
-    let world = World::new().with_codesearchnet();
+    let world = World::new().with_codesearchnet(&["ruby", "go"]);
     let url = |noun: &str| format!("https://github.com/o/n/blob/1/test/{noun}.rb#L1-L3");
     let mut store = "Language,Query,GitHubUrl,Relevance,Notes\n".to_owned();
     store += &format!("Ruby,open the river,{},3,\nRuby,open the river,{},0,\n", url("river"), url("kettle"));
     store += &format!("Ruby,open the river,{},2,\n", url("nowhere"));
-    let folder = "raw.githubusercontent.com/github/CodeSearchNet/main/resources";
-    world.hub.add_web(&format!("{folder}/annotationStore.csv"), store.as_bytes());
-    world.hub.add_web(&format!("{folder}/queries.csv"), b"query\nopen the river\n");
-    let err = world.refuses("codesearchnet-annotations --revision main");
-    assert!(err.contains("hint: wb data get codesearchnet codesearchnet-annotations"), "{err}");
+    let publish = |revision: &str| {
+        let folder = format!("raw.githubusercontent.com/github/CodeSearchNet/{revision}/resources");
+        world.hub.add_web(&format!("{folder}/annotationStore.csv"), store.as_bytes());
+        world.hub.add_web(&format!("{folder}/queries.csv"), b"query\nopen the river\n");
+    };
+    publish("main");
+    let first = ["hint: wb data get codesearchnet codesearchnet-annotations"];
+    world.refuses("codesearchnet-annotations --revision main", &first);
     world.gets("codesearchnet --languages ruby");
     let (out, _) = world.gets("codesearchnet-annotations --revision main");
-    assert!(
-        out.contains("2 judged functions") && out.contains("1 judged functions of ruby that are not here"),
-        "{out}"
-    );
+    has(&out, &["2 judged functions", "1 judged functions of ruby that are not here"]);
     let out = world.bench("codesearchnet --dataset datasets/external/codesearchnet --retriever bm25");
     assert!(out.contains("csn-ndcg-within"), "{out}");
     // Other bytes than the catalog names are refused where nobody asked for another revision.
-    let commit = "raw.githubusercontent.com/github/CodeSearchNet/106e827405c968597da938f6b373d30183918869/resources";
-    world.hub.add_web(&format!("{commit}/annotationStore.csv"), store.as_bytes());
-    world.hub.add_web(&format!("{commit}/queries.csv"), b"query\nopen the river\n");
-    let err = world.refuses("codesearchnet-annotations --force");
-    assert!(err.contains("wb data get codesearchnet-annotations --revision main"), "{err}");
+    publish("106e827405c968597da938f6b373d30183918869");
+    let other = ["wb data get codesearchnet-annotations --revision main"];
+    world.refuses("codesearchnet-annotations --force", &other);
 }
 
 /// A task of CoIR with a document and a query for each noun.
@@ -235,9 +229,7 @@ fn stackoverflow_qa_is_fetched_by_its_benchmark() {
     // Offline nobody is asked, and the command is told.
     let said = world.sandbox.wb(&["bench", "stackoverflow-qa", "--retriever", "bm25"]);
     assert!(said.contains("hint: wb data get coir-stackoverflow-qa;"), "{said}");
-    let output = world.run(&["bench", "stackoverflow-qa", "--retriever", "bm25"]);
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let (out, err) = world.succeeds(&["bench", "stackoverflow-qa", "--retriever", "bm25"]);
     assert!(out.contains("coir-stackoverflow-qa") && err.contains("12 answers, not 19931"), "{out}\n{err}");
     world.bench("stackoverflow-qa --retriever bm25 --require ndcg@10=0.9");
     assert!(world.bench("").contains("there: datasets/external/coir/stackoverflow-qa"));
@@ -327,7 +319,7 @@ fn bird_has_its_questions_from_the_hub_and_its_databases_from_the_archive() {
 
 #[test]
 fn what_a_person_put_there_is_told_and_left() {
-    let world = World::new().with_codesearchnet();
+    let world = World::new().with_codesearchnet(&["ruby", "go"]);
     world.sandbox.write("datasets/external/codesearchnet/ruby/test.jsonl", "mine\n");
     let (out, _) = world.gets("codesearchnet --languages ruby");
     assert!(out.contains("ruby/test.jsonl was put there by hand and is read first"), "{out}");
@@ -343,9 +335,8 @@ fn a_commit_that_is_gone_is_told_with_what_helps() {
         "neulab/conala",
         &[("data/conala-paired-train.json", b"{}\n"), ("data/conala-paired-test.json", b"{}\n")],
     );
-    let err = world.refuses("conala");
-    assert!(err.contains("the hub does not have the revision"), "{err}");
-    assert!(err.contains("hint: `wb data get conala --revision main`"), "{err}");
+    let gone = ["the hub does not have the revision", "hint: `wb data get conala --revision main`"];
+    world.refuses("conala", &gone);
     assert!(!world.sandbox.path("datasets/external/conala").exists());
     world.gets("conala --revision main");
     assert!(world.sandbox.path("datasets/external/conala/conala-train.json").is_file());
@@ -360,28 +351,16 @@ fn pairs_of_a_yaml_are_made_as_before() {
 
 #[test]
 fn what_needs_a_data_set_fetches_it() {
-    let world = World::new();
-    let (test, valid) = (functions("test"), functions("validation"));
-    let files: Vec<(String, &[u8])> = ["go", "java", "javascript", "php", "python", "ruby"]
-        .into_iter()
-        .flat_map(|language| {
-            [("test", test.as_slice()), ("validation", valid.as_slice())]
-                .map(|(split, bytes)| (format!("{language}/{split}-00000-of-00001.parquet"), bytes))
-        })
-        .collect();
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
-    world.hub.add_at("datasets", CODESEARCHNET.0, CODESEARCHNET.1, &files);
+    let world = World::new().with_codesearchnet(&["go", "java", "javascript", "php", "python", "ruby"]);
     // Offline nobody is asked, and the command is told.
     let said = world.sandbox.wb(&["bench", "codesearchnet", "--retriever", "bm25"]);
     assert!(said.contains("hint: wb data get codesearchnet"), "{said}");
     // As it is typed: in a folder without data and without runs.
-    let output = world.run(&["bench", "codesearchnet"]);
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let (out, err) = world.succeeds(&["bench", "codesearchnet"]);
     assert!(err.contains("codesearchnet: CodeSearchNet") && err.contains("license"), "{err}");
     assert!(out.contains("measuring bm25 alone") && out.contains("csn-full"), "{out}");
     world.hub.requests();
-    assert_eq!(world.run(&["bench", "codesearchnet", "--languages", "ruby"]).status.code(), Some(0));
+    world.succeeds(&["bench", "codesearchnet", "--languages", "ruby"]);
     assert!(world.hub.requests().is_empty(), "nothing is fetched twice");
     // So does a recipe that names it.
     let source = "data.sources=[{jsonl: {path: datasets/external/codesearchnet/ruby/final/jsonl/valid, fields: \
@@ -389,7 +368,5 @@ fn what_needs_a_data_set_fetches_it() {
     std::fs::remove_dir_all(world.sandbox.path("datasets/external")).unwrap();
     let said = world.sandbox.wb(&["check", "tiny.yaml", source]);
     assert!(said.contains("missing: wb data get codesearchnet, without WB_OFFLINE"), "{said}");
-    let output = world.run(&["data", "tiny.yaml", source, "data.split.by=pair", "data.filter.min_positive_chars=1"]);
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{err}");
+    world.succeeds(&["data", "tiny.yaml", source, "data.split.by=pair", "data.filter.min_positive_chars=1"]);
 }

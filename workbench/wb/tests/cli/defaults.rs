@@ -2,9 +2,7 @@
 
 use std::{fs, path::Path};
 
-use serde_json::Value;
-
-use crate::sandbox::{Sandbox, TINY};
+use crate::sandbox::{Sandbox, TINY, has};
 
 const HEAD: &str = "# A small encoder out of the code at hand. No network.\n#\n# Cost: about a second. Not more.\n";
 
@@ -47,11 +45,9 @@ fn without_a_file_recipes_are_listed_with_their_cost_and_command() {
     out:   Cost: its head does not say (a line `# Cost: ...`)
     ");
     for command in ["run", "check", "data"] {
-        let (out, _) = sandbox.succeeds(&[command]);
-        assert!(out.contains(&format!("\nwb {command} configs/quickstart.yaml\n")), "{out}");
+        sandbox.says(&[command], &[&format!("\nwb {command} configs/quickstart.yaml\n")]);
     }
-    let (out, _) = sandbox.succeeds(&["check"]);
-    assert!(out.contains("\nwb check configs/asked.yaml\n") && out.contains("\nwb check configs/made.yaml\n"), "{out}");
+    sandbox.says(&["check"], &["\nwb check configs/asked.yaml\n", "\nwb check configs/made.yaml\n"]);
     assert!(!sandbox.path("runs").exists() && !sandbox.path("datasets").exists(), "nothing is done");
 }
 
@@ -65,9 +61,8 @@ fn values_need_a_file_and_a_file_has_a_near_name() {
     ");
     for typed in ["configs/quickstrat.yaml", "configs/quickstart.yml", "quickstart", "quickstart.yaml"] {
         for command in ["run", "train", "check", "data", "synth", "ab", "mine-negatives"] {
-            let said = sandbox.refuses(&[command, typed]);
-            assert!(said.contains(&format!("no file `{typed}`")), "{command}: {said}");
-            assert!(said.contains("hint: did you mean `configs/quickstart.yaml`?"), "{command}: {said}");
+            let near = "hint: did you mean `configs/quickstart.yaml`?";
+            sandbox.refuses_with(&[command, typed], &[&format!("no file `{typed}`"), near]);
         }
     }
     insta::assert_snapshot!(sandbox.refuses(&["run", "of-mine.yaml"]), @r"
@@ -107,10 +102,8 @@ fn mining_takes_the_latest_run_and_says_so() {
 
     let (out, _) = sandbox.succeeds(&["mine-negatives", "negatives.per_pair=2", "--out", "mined.jsonl"]);
     assert!(first_line(&out).ends_with("config.yaml, its encoder"), "{out}");
-    let mined = fs::read_to_string(sandbox.path("mined.jsonl")).unwrap();
-    for line in mined.lines() {
-        let pair: Value = serde_json::from_str(line).unwrap();
-        assert!(pair["negatives"].as_array().is_none_or(|negatives| negatives.len() <= 2), "{line}");
+    for pair in sandbox.lines("mined.jsonl") {
+        assert!(pair["negatives"].as_array().is_none_or(|negatives| negatives.len() <= 2), "{pair}");
     }
     // What is said of the ranking stays as it is.
     for (said, by) in [
@@ -145,10 +138,6 @@ fn without_a_run_mining_takes_the_quickstart_and_words() {
     ");
 }
 
-fn json(sandbox: &Sandbox, name: &str) -> Value {
-    serde_json::from_slice(&fs::read(sandbox.path(name)).unwrap()).unwrap()
-}
-
 #[test]
 fn a_benchmark_measures_bm25_and_the_latest_run() {
     let sandbox = Sandbox::new();
@@ -159,7 +148,7 @@ fn a_benchmark_measures_bm25_and_the_latest_run() {
     let run = sandbox.only_run("runs").file_name().unwrap().to_str().unwrap().to_owned();
     assert!(rows("bm25") > 0 && rows("bm25") == rows(&run), "{out}");
 
-    let both = json(&sandbox, "both.json");
+    let both = sandbox.json("both.json");
     let names: Vec<&str> = both.as_array().unwrap().iter().map(|one| one["contestant"].as_str().unwrap()).collect();
     assert_eq!(names, ["bm25", run.as_str()]);
     let value = |at: usize| {
@@ -183,7 +172,7 @@ fn a_benchmark_measures_bm25_and_the_latest_run() {
     // A file of rankings is one contestant's.
     let (out, _) = sandbox.succeeds(&["bench", "pairs", "--trec", "run.trec", "--json", "one.json"]);
     assert!(!out.contains("measuring") && !out.contains("bm25"), "{out}");
-    assert_eq!(json(&sandbox, "one.json")["contestant"], run.as_str());
+    assert_eq!(sandbox.json("one.json")["contestant"], run.as_str());
 
     fs::remove_dir_all(sandbox.only_run("runs").join("encoder")).unwrap();
     let (out, _) = sandbox.succeeds(&["bench", "pairs"]);
@@ -222,26 +211,22 @@ fn data_is_looked_for_where_it_is_put() {
     err:   hint: expected one of: LANGUAGE/test.jsonl, LANGUAGE/valid.jsonl, LANGUAGE/final/jsonl/test/*.jsonl.gz, annotated/corpus.jsonl, AdvTest/test.jsonl, coir-csn/corpus.jsonl
     ");
     fs::remove_dir_all(sandbox.path("datasets/external/codesearchnet")).unwrap();
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "codesearchnet"]), @r"
-    exit 2
+    let told = sandbox.refusals(&[
+        &["bench", "cosqa", "codesearchnet"],
+        &["bench", "cosqa", "codesearchnet", "--external", "mine"],
+        &["bench", "beir"],
+    ]);
+    insta::assert_snapshot!(told, @r"
     err: error: datasets/external/codesearchnet: no data of codesearchnet is there
     err:   hint: wb data get codesearchnet; --dataset names another place; in datasets/external there is: cosqa, fruit
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "codesearchnet", "--external", "mine"]), @r"
-    exit 2
     err: error: mine/cosqa, mine/codesearchnet: no data of cosqa and codesearchnet is there
     err:   hint: wb data get cosqa codesearchnet; --dataset names another place; mine has no data yet
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "beir"]), @r"
-    exit 2
     err: error: beir: a collection expected, as it measures on any
     err:   hint: wb bench beir --dataset datasets/external/fruit; in BEIR's layout there is: datasets/external/fruit
     ");
-    let nothing = sandbox.refuses(&["bench", "beir", "--external", "mine"]);
     let fetched = "hint: wb data get coir-cosqa --external mine && wb bench beir --dataset mine/coir/cosqa";
-    assert!(nothing.contains(fetched), "{nothing}");
-    let (out, _) = sandbox.succeeds(&["bench", "beir", "--dataset", "datasets/external/fruit"]);
-    assert!(out.contains("coir-fruit"), "{out}");
+    sandbox.refuses_with(&["bench", "beir", "--external", "mine"], &[fetched]);
+    sandbox.says(&["bench", "beir", "--dataset", "datasets/external/fruit"], &["coir-fruit"]);
 }
 
 #[test]
@@ -298,17 +283,15 @@ fn a_report_is_opened_by_the_browser_of_the_environment() {
     sandbox.write("browser.sh", "printf '%s %s' \"$1\" \"$2\" > opened\n");
     let said = open(&sandbox, Some("sh browser.sh --new-window"));
     assert!(said.contains("opened ") && !said.contains("not opened"), "{said}");
-    let opened = fs::read_to_string(sandbox.path("opened")).unwrap();
+    let opened = sandbox.text("opened");
     let (option, page) = opened.split_once(' ').unwrap();
     assert_eq!(option, "--new-window");
     assert!(Path::new(page).is_absolute() && Path::new(page).is_file() && page.ends_with(".html"), "{page}");
 
-    let said = open(&sandbox, Some("no-such-browser"));
-    assert!(said.contains("not opened: `no-such-browser` cannot be started"), "{said}");
-    let said = open(&sandbox, Some("sh -c false"));
-    assert!(said.contains("not opened: `sh -c false` ended with exit status: 1"), "{said}");
+    let not_opened = |browser, why: &str| has(&open(&sandbox, browser), &[&format!("not opened: {why}")]);
+    not_opened(Some("no-such-browser"), "`no-such-browser` cannot be started");
+    not_opened(Some("sh -c false"), "`sh -c false` ended with exit status: 1");
     if cfg!(not(target_os = "macos")) {
-        let said = open(&sandbox, None);
-        assert!(said.contains("not opened: there is no display, and BROWSER names no program"), "{said}");
+        not_opened(None, "there is no display, and BROWSER names no program");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::sandbox::{Sandbox, TRANSFORMER};
+use crate::sandbox::{Sandbox, TRANSFORMER, has};
 
 /// A run named `base`: a transformer of two layers, trained on the made-up tree.
 fn trained() -> Sandbox {
@@ -19,8 +19,8 @@ fn an_exported_run_scores_the_same_and_has_a_card() {
     assert!(err.contains("note: sentence-transformers has one length for all texts: 64 tokens here"), "{err}");
     assert!(!sandbox.scores("models/base").is_empty());
 
-    let card = fs::read_to_string(sandbox.path("models/base/README.md")).unwrap();
-    for expected in [
+    let card = sandbox.text("models/base/README.md");
+    let expected = [
         "library_name: sentence-transformers",
         "# base",
         "| architecture | bert 2 × 16, 2 heads |",
@@ -33,9 +33,8 @@ fn an_exported_run_scores_the_same_and_has_a_card() {
         "wb export base --out models/base",
         "on 32 texts as queries and as documents: least cosine 1.0000000",
         "wb cut queries at 32 and documents at 64",
-    ] {
-        assert!(card.contains(expected), "no {expected:?} in\n{card}");
-    }
+    ];
+    has(&card, &expected);
     // Every number stands with its interval.
     let rows: Vec<&str> = card.lines().filter(|line| line.starts_with("| pairs | pairs-full")).collect();
     assert!(rows.len() >= 3 && rows.iter().all(|row| row.contains(" to 0.") || row.contains(" to 1.")), "{rows:#?}");
@@ -50,7 +49,7 @@ fn an_exported_run_scores_the_same_and_has_a_card() {
     // The folder of a run's encoder knows its run.
     let run = sandbox.only_run("runs").join("encoder");
     sandbox.succeeds(&["export", run.to_str().unwrap(), "--out", "models/by-folder"]);
-    assert!(fs::read_to_string(sandbox.path("models/by-folder/README.md")).unwrap().contains("## Results"));
+    assert!(sandbox.text("models/by-folder/README.md").contains("## Results"));
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn adapters_go_out_to_peft_and_come_back() {
     sandbox.succeeds(&["train", "tiny.yaml", "name=adapted", pretrained, lora]);
     let (_, err) = sandbox.succeeds(&["export", "adapted", "--out", "models/adapter", "--format", "peft"]);
     assert!(err.contains("names the base model by its folder on this machine"), "{err}");
-    let config = fs::read_to_string(sandbox.path("models/adapter/adapter_config.json")).unwrap();
+    let config = sandbox.text("models/adapter/adapter_config.json");
     assert!(config.contains("\"peft_type\": \"LORA\"") && config.contains("models/base\""), "{config}");
     assert!(!sandbox.path("models/adapter/model.safetensors").exists());
     sandbox.succeeds(&["export", "adapted", "--out", "models/merged"]);
@@ -71,35 +70,32 @@ fn adapters_go_out_to_peft_and_come_back() {
 
     // They are read beside a named base, and train further, alone.
     let further = "encoder.model={pretrained: {id: models/base, adapter: models/adapter}}";
-    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", "name=further", further]);
-    assert!(out.contains("train"), "{out}");
+    sandbox.says(&["check", "tiny.yaml", "name=further", further], &["train"]);
     sandbox.succeeds(&["train", "tiny.yaml", "name=further", further, "train.keep=last"]);
     let weights = |run: &str| {
-        let runs = fs::read_dir(sandbox.path("runs")).unwrap().map(|entry| entry.unwrap().path());
-        let run = runs.into_iter().find(|path| path.to_str().unwrap().contains(&format!("-{run}-"))).unwrap();
-        (
-            fs::read(run.join("encoder/model.safetensors")).unwrap(),
-            fs::read(run.join("encoder/adapter.safetensors")).unwrap(),
-        )
+        let runs = sandbox.names("runs");
+        let run = runs.iter().find(|name| name.contains(&format!("-{run}-"))).unwrap();
+        let read = |file: &str| fs::read(sandbox.path(&format!("runs/{run}/encoder/{file}.safetensors"))).unwrap();
+        (read("model"), read("adapter"))
     };
     let (adapted, further_on) = (weights("adapted"), weights("further"));
     assert!(adapted.0 == further_on.0, "the base stays as it is");
     assert!(adapted.1 != further_on.1, "the adapters train");
     let both = ["train", "tiny.yaml", "name=both", further, "encoder.lora={rank: 4}"];
-    assert!(sandbox.refuses(&both).contains("has adapters already"));
+    sandbox.refuses_with(&both, &["has adapters already"]);
 }
 
 #[test]
 fn nothing_is_written_over_and_what_cannot_be_held_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.succeeds(&["train", "tiny.yaml"]);
-    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "models/tiny", "--format", "peft"]), @r"
-    exit 2
+    let told = sandbox.refusals(&[
+        &["export", "tiny", "--out", "models/tiny", "--format", "peft"],
+        &["export", "tiny", "--out", "code"],
+    ]);
+    insta::assert_snapshot!(told, @r"
     err: error: --format peft: tiny has no adapters
     err:   hint: --format st writes all weights
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["export", "tiny", "--out", "code"]), @r"
-    exit 2
     err: error: code: exists already, and nothing is written over
     err:   hint: name a folder that does not exist yet in --out
     ");
@@ -114,7 +110,7 @@ fn nothing_is_written_over_and_what_cannot_be_held_is_refused() {
     let (out, err) = sandbox.succeeds(&["export", "tiny", "--out", "models/tiny"]);
     assert!(out.starts_with("models/tiny: st in f32; read back, least cosine 1.0000000"), "{out}");
     assert!(err.contains("tiny weighs tokens by their place in a text, which sentence-transformers'"), "{err}");
-    let card = fs::read_to_string(sandbox.path("models/tiny/README.md")).unwrap();
+    let card = sandbox.text("models/tiny/README.md");
     assert!(card.contains("SentenceTransformer(\"models/tiny\", trust_remote_code=True)"), "{card}");
     let plain = "encoder.model={static_embedding: {dim: 16, positions: 0}}";
     sandbox.succeeds(&["train", "tiny.yaml", "name=plain", plain]);

@@ -1,5 +1,7 @@
 //! Data that is not what it should be: the file, the line, and nothing half done.
 
+use std::fs;
+
 use crate::sandbox::Sandbox;
 
 const JSONL: &str = "data.sources=[{jsonl: {path: pairs.jsonl}}]";
@@ -64,11 +66,8 @@ fn bad_records_are_told_with_file_and_line() {
 fn bad_records_are_skipped_and_counted_where_that_was_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.write("pairs.jsonl", [pairs(300).as_bytes(), b"{\"anchor\": \"half a reco\n"].concat());
-    let (out, _) = sandbox.succeeds(&["data", "tiny.yaml", JSONL, "data.on_bad=skip"]);
-    assert!(out.contains("300 pairs"), "{out}");
-    let folder = std::fs::read_dir(sandbox.path("datasets/prepared")).unwrap().next().unwrap().unwrap().path();
-    let card = std::fs::read_to_string(folder.join("data.json")).unwrap();
-    let card: serde_json::Value = serde_json::from_str(&card).unwrap();
+    sandbox.says(&["data", "tiny.yaml", JSONL, "data.on_bad=skip"], &["300 pairs"]);
+    let card = sandbox.json(&format!("datasets/prepared/{}/data.json", sandbox.names("datasets/prepared")[0]));
     insta::assert_snapshot!(card["sources"][0]["skipped"], @r#"{"not JSON":1}"#);
     // One in a hundred is an accident, more is the wrong file.
     sandbox.write("pairs.jsonl", [pairs(30).as_bytes(), b"{\"anchor\": \"half a reco\n"].concat());
@@ -84,13 +83,13 @@ fn bad_records_are_skipped_and_counted_where_that_was_asked_for() {
 #[test]
 fn nothing_left_to_train_on_is_an_error_that_says_what_took_it() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "data.filter.min_anchor_chars=4000"]), @r"
-    exit 2
+    let told = sandbox.refusals(&[
+        &["run", "tiny.yaml", "data.filter.min_anchor_chars=4000"],
+        &["run", "tiny.yaml", "data.sources.0.code.languages=[go]"],
+    ]);
+    insta::assert_snapshot!(told, @r"
     err: error: no training pairs are left: filter left 0 of 300, most for `anchor too short`: 300
     err:   hint: loosen the gate that took most, for example `filter: { min_positive_chars: 20 }`
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["run", "tiny.yaml", "data.sources.0.code.languages=[go]"]), @r"
-    exit 2
     err: error: cannot read code code
     err:   cause: code has no source file in go
     err:   hint: set `languages:` to those of the tree
@@ -107,14 +106,14 @@ fn a_benchmark_that_is_cut_short_is_told_with_its_place() {
     let sandbox = Sandbox::new();
     sandbox.write("cosqa/code_idx_map.txt", "{\"def a():\\n    return 1\": 0, \"def b():\\n  ");
     sandbox.write("cosqa/cosqa-retrieval-dev-500.json", "[]");
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "cosqa", "--dataset", "cosqa", "--retriever", "bm25"]), @r"
-    exit 2
+    sandbox.write("csn/ruby/test.jsonl", "{\"repo\": \"a/b\", \"pat");
+    let told = sandbox.refusals(&[
+        &["bench", "cosqa", "--dataset", "cosqa", "--retriever", "bm25"],
+        &["bench", "codesearchnet", "--dataset", "csn", "--retriever", "bm25"],
+    ]);
+    insta::assert_snapshot!(told, @r"
     err: error: cosqa/code_idx_map.txt: not JSON as expected
     err:   cause: EOF while parsing a string at line 1 column 43
-    ");
-    sandbox.write("csn/ruby/test.jsonl", "{\"repo\": \"a/b\", \"pat");
-    insta::assert_snapshot!(sandbox.refuses(&["bench", "codesearchnet", "--dataset", "csn", "--retriever", "bm25"]), @r"
-    exit 2
     err: error: csn/ruby/test.jsonl:1: the record is cut off
     err:   cause: EOF while parsing a string at line 1 column 20
     ");
@@ -125,12 +124,10 @@ fn a_damaged_run_is_told_not_shown() {
     let sandbox = Sandbox::new();
     sandbox.succeeds(&["run", "tiny.yaml"]);
     let file = sandbox.only_run("runs").join("bench/pairs-trained.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, &text[..text.len() / 2]).unwrap();
-    let block = sandbox.wb(&["ls"]);
-    assert!(block.starts_with("exit 2") && block.contains("pairs-trained.json:"), "{block}");
+    let text = sandbox.text(&file);
+    fs::write(&file, &text[..text.len() / 2]).unwrap();
+    sandbox.fails_with(&["ls"], &["pairs-trained.json:"]);
     // The page shows what is whole, and says what is not.
     let (page, _) = sandbox.succeeds(&["report"]);
-    let html = std::fs::read_to_string(sandbox.path(page.trim())).unwrap();
-    assert!(html.contains("pairs-trained.json"), "nothing is silent");
+    assert!(sandbox.text(page.trim()).contains("pairs-trained.json"), "nothing is silent");
 }

@@ -1,14 +1,14 @@
 //! Gates that ask an encoder or an index, from the command line: each drops what it is for, and nothing else.
 
-use serde_json::Value;
+use serde_json::json;
 
-use crate::sandbox::{Sandbox, TRANSFORMER};
+use crate::sandbox::{Sandbox, TRANSFORMER, has};
 
 const NOUNS: [&str; 10] =
     ["ledger", "packet", "matrix", "sentence", "voucher", "planet", "recipe", "socket", "triangle", "invoice"];
 
 fn record(id: &str, anchor: &str, positive: &str) -> String {
-    serde_json::json!({"id": id, "anchor": anchor, "positive": positive}).to_string() + "\n"
+    json!({"id": id, "anchor": anchor, "positive": positive}).to_string() + "\n"
 }
 
 /// A pair whose anchor and positive share a word that is nobody else's.
@@ -74,37 +74,23 @@ fn each_gate_drops_what_it_is_for() {
     let sandbox = project();
     train_judge(&sandbox, &[]);
     let (out, _) = sandbox.succeeds(&["data", "gated.yaml"]);
-    for told in [
-        "14 pairs  jsonl python.jsonl",
-        "14 left   after semantic duplicates",
-        "12 left   after consistency",
-        "10 left   after difficulty",
-        "7 left   after balance",
-        "7 pairs  train",
-    ] {
-        assert!(out.contains(told), "{told}\n{out}");
-    }
-    let folder = sandbox.path(out.lines().last().unwrap().strip_prefix("in ").unwrap());
-    let card: Value = serde_json::from_slice(&std::fs::read(folder.join("data.json")).unwrap()).unwrap();
+    has(&out, &["14 pairs  jsonl python.jsonl", "14 left   after semantic duplicates", "12 left   after consistency"]);
+    has(&out, &["10 left   after difficulty", "7 left   after balance", "7 pairs  train"]);
+    let card = sandbox.json(&format!("{}/data.json", out.lines().last().unwrap().strip_prefix("in ").unwrap()));
     let of = |name: &str| {
         let gates = card["gates"].as_array().unwrap();
         gates.iter().find(|gate| gate["name"] == name).unwrap_or_else(|| panic!("no {name} in {gates:#?}"))["dropped"]
             .clone()
     };
-    assert_eq!(of("semantic duplicates"), serde_json::json!({"a cosine of 0.999 or more": 2}));
-    assert_eq!(of("consistency"), serde_json::json!({"its positive ranks beyond 2": 2}));
-    assert_eq!(of("difficulty"), serde_json::json!({"its positive ranks beyond 1": 2}));
-    assert_eq!(of("balance"), serde_json::json!({"over 5 of python": 3}));
+    assert_eq!(of("semantic duplicates"), json!({"a cosine of 0.999 or more": 2}));
+    assert_eq!(of("consistency"), json!({"its positive ranks beyond 2": 2}));
+    assert_eq!(of("difficulty"), json!({"its positive ranks beyond 1": 2}));
+    assert_eq!(of("balance"), json!({"over 5 of python": 3}));
     // By an encoder in place of words: the pairs whose sides have nothing in common are not among the first.
     let by = "data.consistency={by: judge, top: 3}";
     let (out, _) = sandbox.succeeds(&["data", "gated.yaml", by, "data.difficulty=null", "data.balance={}"]);
-    let left: usize = out
-        .lines()
-        .find_map(|line| line.trim().strip_suffix("left   after consistency"))
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
+    let left = out.lines().find_map(|line| line.trim().strip_suffix("left   after consistency")).unwrap();
+    let left: usize = left.trim().parse().unwrap();
     assert!((1..14).contains(&left), "{out}");
 }
 
@@ -114,25 +100,19 @@ fn a_judge_with_one_vector_a_token_is_refused_before_anything_is_done() {
     let sandbox = project();
     train_judge(&sandbox, &[TRANSFORMER, "encoder.late_interaction={dim: 8}", "train.similarity=maxsim"]);
     for command in ["check", "data", "run"] {
-        let block = sandbox.refuses(&[command, "gated.yaml"]);
-        assert!(
-            block.contains("data.semantic.encoder: what judges pairs has to give one vector a text, and judge gives"),
-            "{block}"
-        );
-        assert!(block.contains("hint: name an encoder with one vector a text"), "{block}");
+        let told = "data.semantic.encoder: what judges pairs has to give one vector a text, and judge gives";
+        sandbox.refuses_with(&[command, "gated.yaml"], &[told, "hint: name an encoder with one vector a text"]);
     }
     for gate in ["consistency", "difficulty"] {
         let by = format!("data.{gate}={{by: judge}}");
-        let block = sandbox.refuses(&["data", "gated.yaml", "data.semantic=null", &by]);
-        assert!(block.contains(&format!("data.{gate}.by: what judges pairs")), "{block}");
+        let told = format!("data.{gate}.by: what judges pairs");
+        sandbox.refuses_with(&["data", "gated.yaml", "data.semantic=null", &by], &[&told]);
     }
     // One that is not there is told by its key.
-    let block = sandbox.refuses(&["data", "gated.yaml", "data.semantic.encoder=nobody"]);
-    assert!(block.contains("error: cannot read data.semantic.encoder\n"), "{block}");
-    assert!(block.contains("cause: no folder or run `nobody`"), "{block}");
-    let guide = "train.loss={gist: {guide: judge}}";
-    for loss in [guide.to_owned(), "train.loss={matryoshka: {dims: [8], loss: {gist: {guide: judge}}}}".to_owned()] {
-        let block = sandbox.refuses(&["check", "tiny.yaml", &loss]);
-        assert!(block.contains("train.loss.guide: the guide has to give one vector a text"), "{block}");
+    let told = ["error: cannot read data.semantic.encoder\n", "cause: no folder or run `nobody`"];
+    sandbox.refuses_with(&["data", "gated.yaml", "data.semantic.encoder=nobody"], &told);
+    for loss in ["{gist: {guide: judge}}", "{matryoshka: {dims: [8], loss: {gist: {guide: judge}}}}"] {
+        let told = "train.loss.guide: the guide has to give one vector a text";
+        sandbox.refuses_with(&["check", "tiny.yaml", &format!("train.loss={loss}")], &[told]);
     }
 }

@@ -1,11 +1,10 @@
 //! Models by name: fetched once from a server on the loopback that speaks the hub's interface, kept at their commit.
 
-use std::{fs, io::Write, process::Output};
+use std::{fs, io::Write};
 
-use serde_json::Value;
 use wb_fake_hub::{Access, FakeHub, Fault};
 
-use crate::sandbox::{Sandbox, TRANSFORMER};
+use crate::sandbox::{Sandbox, TRANSFORMER, has, told};
 
 /// A project, and a hub that has an encoder of two layers as `o/base`.
 struct Project {
@@ -30,24 +29,28 @@ impl Project {
         Self { sandbox, hub, commit }
     }
 
-    fn online(&self, arguments: &[&str], more: &[(&str, &str)]) -> Output {
-        let mut command = self.sandbox.command(arguments);
-        command.env_remove("WB_OFFLINE").env("HF_ENDPOINT", self.hub.endpoint());
-        command.env("HF_HOME", self.sandbox.path("hf")).envs(more.iter().copied());
-        command.output().unwrap()
-    }
-
     /// Exit code, standard output, standard error.
     fn wb(&self, arguments: &[&str], more: &[(&str, &str)]) -> (Option<i32>, String, String) {
-        let output = self.online(arguments, more);
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let mut command = self.sandbox.online(arguments, &self.hub.endpoint());
+        told(command.envs(more.iter().copied()).output().unwrap())
     }
 
     fn succeeds(&self, arguments: &[&str]) -> (String, String) {
-        let (code, out, err) = self.wb(arguments, &[]);
+        self.succeeds_in(arguments, &[])
+    }
+
+    /// Runs what has to work in an environment with these variables.
+    fn succeeds_in(&self, arguments: &[&str], more: &[(&str, &str)]) -> (String, String) {
+        let (code, out, err) = self.wb(arguments, more);
         assert_eq!(code, Some(0), "{out}\n{err}");
         (out, err)
+    }
+
+    /// Runs what has to end with an error that says all of this.
+    fn fails(&self, arguments: &[&str], more: &[(&str, &str)], said: &[&str]) {
+        let (code, _, err) = self.wb(arguments, more);
+        assert_eq!(code, Some(2), "{err}");
+        has(&err, said);
     }
 
     /// Paths of files that were asked for, without their commit.
@@ -70,17 +73,16 @@ fn a_name_is_fetched_once_and_stays_its_commit() {
     assert!(!fetched.contains(&"model.safetensors".to_owned()), "{fetched:?}");
     assert!(!project.sandbox.path("runs").exists(), "a check keeps no commit");
 
-    let refused = project.wb(&["train", "tiny.yaml", OF_HUB, LORA, "--locked", "--runs", "other"], &[]);
-    assert_eq!(refused.0, Some(2));
-    assert!(refused.2.contains("other/hub.lock does not know its commit"), "{}", refused.2);
+    let locked = ["train", "tiny.yaml", OF_HUB, LORA, "--locked", "--runs", "other"];
+    project.fails(&locked, &[], &["other/hub.lock does not know its commit"]);
 
     let (_, err) = project.succeeds(&["train", "tiny.yaml", OF_HUB, LORA]);
     assert!(err.contains("fetching 1 file, ") && err.contains("of o/base@"), "{err}");
     assert_eq!(project.fetched(), ["model.safetensors"]);
-    let lock: Value = serde_json::from_slice(&fs::read(project.sandbox.path("runs/hub.lock")).unwrap()).unwrap();
+    let lock = project.sandbox.json("runs/hub.lock");
     assert_eq!(lock["repositories"]["models/o/base@main"]["commit"], project.commit.as_str());
     let run = project.sandbox.only_run("runs");
-    let manifest: Value = serde_json::from_slice(&fs::read(run.join("manifest.json")).unwrap()).unwrap();
+    let manifest = project.sandbox.json(&run.join("manifest.json"));
     assert_eq!(manifest["repositories"]["models/o/base"], project.commit.as_str());
 
     // The name means another commit by now; here it stays what it was, and nobody is asked.
@@ -89,8 +91,7 @@ fn a_name_is_fetched_once_and_stays_its_commit() {
     assert!(err.contains("training: unchanged"), "{err}");
     assert!(project.hub.requests().is_empty());
     for variable in ["WB_OFFLINE", "HF_HUB_OFFLINE"] {
-        let (code, out, err) = project.wb(&["check", "tiny.yaml", OF_HUB, LORA, "--no-probe"], &[(variable, "1")]);
-        assert_eq!(code, Some(0), "{out}\n{err}");
+        let (out, _) = project.succeeds_in(&["check", "tiny.yaml", OF_HUB, LORA, "--no-probe"], &[(variable, "1")]);
         assert!(out.starts_with("tiny.yaml: fine\n"), "{out}");
     }
     // The run's own config names the same, and goes on with it.
@@ -125,31 +126,24 @@ fn without_a_network_everything_that_is_missing_is_told_at_once() {
     assert!(out.starts_with("tiny.yaml: 3 of 4 things that it needs are missing\n"), "{out}");
     let states: Vec<&str> = out.lines().filter(|line| line.contains("missing: ")).collect();
     assert_eq!(states.len(), 3, "{out}");
-    assert!(
-        states
-            .iter()
-            .any(|line| line.starts_with("negatives.corpus") && line.contains("wb data get cosqa, without WB_OFFLINE")),
-        "{out}"
-    );
-    assert!(
-        states.iter().any(|line| line.starts_with("train.loss.guide") && line.contains("WB_OFFLINE forbids")),
-        "{out}"
-    );
+    for (key, how) in
+        [("negatives.corpus", "wb data get cosqa, without WB_OFFLINE"), ("train.loss.guide", "WB_OFFLINE forbids")]
+    {
+        assert!(states.iter().any(|line| line.starts_with(key) && line.contains(how)), "{out}");
+    }
     assert!(out.contains("\nlint") || out.contains("\ndata "), "the rest is told too: {out}");
     // A hub that is not there is told with everything that it would have brought.
     let nobody = [("HF_ENDPOINT", "http://127.0.0.1:1")];
     let corpus = "negatives={corpus: datasets/external/cosqa/c.jsonl, retriever: bm25}";
-    let (code, _, err) = project.wb(&["train", "tiny.yaml", OF_HUB, LORA, corpus], &nobody);
-    assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("missing: encoder.model.pretrained o/base: http://127.0.0.1:1 cannot be reached"), "{err}");
-    assert!(err.contains("missing: negatives.corpus ") && err.contains("wb data get cosqa, with a network"), "{err}");
-    assert!(err.contains("error: tiny.yaml: 2 of 3 things that it needs are missing"), "{err}");
-    let (code, _, err) = project.wb(&["train", "tiny.yaml", OF_HUB, LORA], &offline);
-    assert_eq!(code, Some(2));
-    assert!(
-        err.contains("WB_OFFLINE forbids to ask for it") && err.contains("hint: give the command once without"),
-        "{err}"
-    );
+    let told = [
+        "missing: encoder.model.pretrained o/base: http://127.0.0.1:1 cannot be reached",
+        "missing: negatives.corpus ",
+        "wb data get cosqa, with a network",
+        "error: tiny.yaml: 2 of 3 things that it needs are missing",
+    ];
+    project.fails(&["train", "tiny.yaml", OF_HUB, LORA, corpus], &nobody, &told);
+    let told = ["WB_OFFLINE forbids to ask for it", "hint: give the command once without"];
+    project.fails(&["train", "tiny.yaml", OF_HUB, LORA], &offline, &told);
 }
 
 #[test]
@@ -157,19 +151,17 @@ fn what_a_hub_refuses_is_one_sentence_and_a_way_out() {
     let project = Project::new();
     let train = ["train", "tiny.yaml", OF_HUB, LORA];
     project.hub.restrict("o/base", Access::Gated("hf_a_good_token".into()));
-    let (code, _, err) = project.wb(&train, &[]);
-    assert_eq!(code, Some(2));
-    assert!(err.contains("cause: o/base: is gated: its owner lets in who has accepted the terms"), "{err}");
-    assert!(err.contains("hint: accept them at http://127.0.0.1:"), "{err}");
+    let gated = "cause: o/base: is gated: its owner lets in who has accepted the terms";
+    project.fails(&train, &[], &[gated, "hint: accept them at http://127.0.0.1:"]);
     let (_, _, err) = project.wb(&train, &[("HF_TOKEN", "hf_a_wrong_token")]);
     assert!(err.contains("your token has no access") && !err.contains("hf_a_wrong_token"), "{err}");
-    let (code, out, err) = project.wb(&train, &[("HF_TOKEN", "hf_a_good_token")]);
-    assert_eq!(code, Some(0), "{out}\n{err}");
+    project.succeeds_in(&train, &[("HF_TOKEN", "hf_a_good_token")]);
 
-    let (code, _, err) = project.wb(&["bench", "pairs", "--encoder", "models/nowhere"], &[]);
-    assert_eq!(code, Some(2));
-    assert!(err.contains("there is no folder models/nowhere here, and it cannot be had from the hub"), "{err}");
-    assert!(err.contains("cause: models/nowhere: no public repository has this name"), "{err}");
+    let told = [
+        "there is no folder models/nowhere here, and it cannot be had from the hub",
+        "cause: models/nowhere: no public repository has this name",
+    ];
+    project.fails(&["bench", "pairs", "--encoder", "models/nowhere"], &[], &told);
 }
 
 #[test]
@@ -177,9 +169,7 @@ fn a_download_that_is_cut_or_wrong_leaves_nothing_that_counts() {
     let project = Project::new();
     project.hub.fault(Fault::cut("/content/", 5_000).times(1));
     project.hub.fault(Fault::wrong_byte("/content/", 10_000));
-    let (code, _, err) = project.wb(&["train", "tiny.yaml", OF_HUB, LORA], &[]);
-    assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("wrong bytes came: their hash is "), "{err}");
+    project.fails(&["train", "tiny.yaml", OF_HUB, LORA], &[], &["wrong bytes came: their hash is "]);
     assert!(!project.sandbox.path("runs").join("latest").exists());
     project.hub.mend();
     project.succeeds(&["train", "tiny.yaml", OF_HUB, LORA]);
@@ -190,14 +180,10 @@ fn proxies_of_the_environment_are_taken() {
     let project = Project::new();
     let train = ["train", "tiny.yaml", OF_HUB, LORA];
     // Nobody listens there, so that a client which asks the proxy fails.
-    let (code, _, err) =
-        project.wb(&train, &[("HTTP_PROXY", "http://127.0.0.1:1"), ("http_proxy", "http://127.0.0.1:1")]);
-    assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("cannot be reached"), "{err}");
+    let proxy = [("HTTP_PROXY", "http://127.0.0.1:1"), ("http_proxy", "http://127.0.0.1:1")];
+    project.fails(&train, &proxy, &["cannot be reached"]);
     assert!(project.hub.requests().is_empty());
-    let without = [("HTTP_PROXY", "http://127.0.0.1:1"), ("NO_PROXY", "127.0.0.1,localhost")];
-    let (code, out, err) = project.wb(&train, &without);
-    assert_eq!(code, Some(0), "{out}\n{err}");
+    project.succeeds_in(&train, &[("HTTP_PROXY", "http://127.0.0.1:1"), ("NO_PROXY", "127.0.0.1,localhost")]);
 }
 
 /// The interface of the hub as Python's client speaks it: what one of the two has fetched, the other finds.
@@ -222,8 +208,7 @@ fn python_finds_what_wb_fetched_and_the_other_way_round() {
     let project = Project::new();
     let folder = snapshot(&project, "0");
     assert!(folder.ends_with(&project.commit), "{folder}");
-    let (code, out, err) = project.wb(&["train", "tiny.yaml", OF_HUB, LORA], &[("WB_OFFLINE", "1")]);
-    assert_eq!(code, Some(0), "{out}\n{err}");
+    project.succeeds_in(&["train", "tiny.yaml", OF_HUB, LORA], &[("WB_OFFLINE", "1")]);
     // wb first: Python offline finds the folder, and in it the same weights.
     let project = Project::new();
     project.succeeds(&["train", "tiny.yaml", OF_HUB, LORA]);

@@ -1,12 +1,10 @@
 //! `wb init` by its flags: a YAML that loads, runs, and is not written over.
 
-use std::fs;
-
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, has};
 
 /// The file without the lines that hold what was measured.
 fn written(sandbox: &Sandbox, name: &str) -> String {
-    let text = fs::read_to_string(sandbox.path(name)).unwrap();
+    let text = sandbox.text(name);
     let measured = |line: &&str| line.starts_with("# Cost: ") || line.starts_with("# Measured by ");
     assert_eq!(text.lines().filter(measured).count(), 2, "{text}");
     text.lines().filter(|line| !measured(line)).map(|line| format!("{line}\n")).collect()
@@ -21,23 +19,21 @@ fn flags_make_a_file_that_checks_and_runs() {
     assert!(out.ends_with("next: wb check mine.yaml\n      wb run mine.yaml\n"), "{out}");
     assert!(err.contains("measuring this machine"), "{err}");
     let text = written(&sandbox, "mine.yaml");
-    for expected in [
+    let expected = [
         "# Needs: the code in code: 300 pairs before any gate; no model and no network.",
         "#   wb check mine.yaml",
         "name: mine\nseed: 17\ndevice: cpu\n",
         "    - code: { path: \"code\" }\n  split: { validation: 0.1, test: 0.1, max_test: 2500 }\n",
         "  batch: { pairs: 32 }",
         "    - benchmark: { pairs: {} }",
-    ] {
-        assert!(text.contains(expected), "no {expected:?} in\n{text}");
-    }
+    ];
+    has(&text, &expected);
     let (out, _) = sandbox.succeeds(&["check", "mine.yaml"]);
     assert!(out.starts_with("mine.yaml: fine\n"), "{out}");
-    let (out, _) = sandbox.succeeds(&["run", "mine.yaml"]);
-    assert!(out.contains("VERDICT: "), "{out}");
+    sandbox.says(&["run", "mine.yaml"], &["VERDICT: "]);
 
     // The same flags, the same text; and nothing is written over unless that is asked for.
-    assert!(sandbox.refuses(&arguments).contains("mine.yaml: is there already, and is not written over"));
+    sandbox.refuses_with(&arguments, &["mine.yaml: is there already, and is not written over"]);
     sandbox.succeeds(&[&arguments[..], &["--force"]].concat());
     assert_eq!(written(&sandbox, "mine.yaml"), text);
 }
@@ -45,12 +41,8 @@ fn flags_make_a_file_that_checks_and_runs() {
 #[test]
 fn a_single_project_is_split_pair_by_pair() {
     let sandbox = Sandbox::new();
-    let functions: String = (0..5)
-        .map(|at| {
-            let name = ["alder", "birch", "cedar", "elm", "fir"][at];
-            fs::read_to_string(sandbox.path(&format!("code/{name}/src/lib.rs"))).unwrap()
-        })
-        .collect();
+    let functions =
+        ["alder", "birch", "cedar", "elm", "fir"].map(|name| sandbox.text(&format!("code/{name}/src/lib.rs"))).concat();
     sandbox.write("one/Cargo.toml", "[package]\nname = \"one\"\nversion = \"1.0.0\"\n");
     sandbox.write("one/src/lib.rs", functions);
     sandbox.succeeds(&["init", "--code", "one", "--device", "auto", "--minutes", "1", "--name", "single"]);
@@ -76,13 +68,10 @@ fn a_file_of_pairs_names_the_experiment() {
 #[test]
 fn without_a_terminal_all_missing_flags_are_told_at_once() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(sandbox.refuses(&["init"]), @r"
-    exit 2
+    let told = sandbox.refusals(&[&["init"], &["init", "a b.yaml", "--code", "code", "--minutes", "3"]]);
+    insta::assert_snapshot!(told, @r"
     err: error: wb init: there is no terminal to ask on, and flags are missing: --code DIR, --pairs FILE or --registry; --device NAME; --minutes N
     err:   hint: wb init --registry --device auto --minutes 10
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["init", "a b.yaml", "--code", "code", "--minutes", "3"]), @r"
-    exit 2
     err: error: wb init: there is no terminal to ask on, and flags are missing: --device NAME
     err:   hint: wb init 'a b.yaml' --code code --device auto --minutes 3
     ");
@@ -91,18 +80,18 @@ fn without_a_terminal_all_missing_flags_are_told_at_once() {
 #[test]
 fn bad_answers_are_refused_before_anything_is_written() {
     let sandbox = Sandbox::new();
-    let refused = |arguments: &[&str]| {
+    let refused = |arguments: &[&str], told: &str| {
         let arguments = [&["init", "mine.yaml", "--device", "cpu", "--minutes", "1"], arguments].concat();
-        sandbox.refuses(&arguments)
+        sandbox.refuses_with(&arguments, &[told]);
     };
-    assert!(refused(&["--code", "nowhere"]).contains("nowhere is not a folder, expected a tree of source files"));
-    assert!(refused(&["--pairs", "tiny.yaml"]).contains("expected a file of pairs: .jsonl, .json, .parquet or .csv"));
+    refused(&["--code", "nowhere"], "nowhere is not a folder, expected a tree of source files");
+    refused(&["--pairs", "tiny.yaml"], "expected a file of pairs: .jsonl, .json, .parquet or .csv");
     sandbox.write("few.jsonl", "{\"anchor\": \"a\", \"positive\": \"b\"}\n");
-    assert!(refused(&["--pairs", "few.jsonl"]).contains("few.jsonl: has 1 pair, expected at least 50"));
+    refused(&["--pairs", "few.jsonl"], "few.jsonl: has 1 pair, expected at least 50");
     sandbox.write("other.jsonl", "{\"title\": \"a\", \"positive\": \"b\"}\n");
-    assert!(refused(&["--pairs", "other.jsonl"]).contains("anchor"));
-    assert!(refused(&["--code", "code", "--name", "my name"]).contains("expected letters, digits, `-` and `_`"));
-    assert!(refused(&["--code", "code", "--registry"]).contains("cannot be used with"));
+    refused(&["--pairs", "other.jsonl"], "anchor");
+    refused(&["--code", "code", "--name", "my name"], "expected letters, digits, `-` and `_`");
+    refused(&["--code", "code", "--registry"], "cannot be used with");
     let nowhere = ["init", "no/mine.yaml", "--code", "code", "--device", "cpu", "--minutes", "1"];
-    assert!(sandbox.refuses(&nowhere).contains("no/mine.yaml: there is no folder no"));
+    sandbox.refuses_with(&nowhere, &["no/mine.yaml: there is no folder no"]);
 }

@@ -5,7 +5,6 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -58,8 +57,7 @@ fn a_run_killed_twenty_times_ends_in_the_same_bytes() {
         // What mining has kept is mined again, so that it is killed too.
         fs::remove_dir_all(sandbox.path("datasets")).unwrap();
         loop {
-            let mut child =
-                sandbox.command(&arguments(runs)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let mut child = sandbox.start(&arguments(runs));
             starts += 1;
             std::thread::sleep(Duration::from_millis(starts * 104_729 % as_long));
             let ended = if kills < KILLS { child.try_wait().unwrap() } else { Some(child.wait().unwrap()) };

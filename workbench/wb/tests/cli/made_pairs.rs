@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{sandbox::Sandbox, synthesis::Server};
+use crate::{
+    sandbox::{Sandbox, has},
+    synthesis::Server,
+};
 
 /// Functions that rules can rewrite, with a word that the made-up model describes.
 const WORDS: [&str; 8] = ["oversample", "stack", "impute", "augment", "cluster", "prune", "shuffle", "encode"];
@@ -49,14 +52,6 @@ fn project() -> Sandbox {
     sandbox
 }
 
-fn read(sandbox: &Sandbox, name: &str) -> String {
-    fs::read_to_string(sandbox.path(name)).unwrap()
-}
-
-fn lines(sandbox: &Sandbox, name: &str) -> Vec<Value> {
-    read(sandbox, name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn ids(values: &[Value]) -> Vec<&str> {
     values.iter().map(|value| value["id"].as_str().unwrap()).collect()
 }
@@ -74,11 +69,11 @@ fn on_page(page: &str) -> Vec<[String; 3]> {
 #[test]
 fn one_card_one_page_and_one_account_for_all_pairs_and_a_persons_word_counts_for_each() {
     let (sandbox, server) = (project(), Server::start(Duration::ZERO));
-    let url = format!("llm.base_url={}", server.url);
+    let url = server.url.clone();
     let (out, _) = sandbox.succeeds(&["synth", "all.yaml", &url]);
     let folder = "datasets/synthetic/all";
-    let (pairs, from) =
-        (lines(&sandbox, &format!("{folder}/pairs.jsonl")), lines(&sandbox, &format!("{folder}/provenance.jsonl")));
+    let pairs = sandbox.lines(&format!("{folder}/pairs.jsonl"));
+    let from = sandbox.lines(&format!("{folder}/provenance.jsonl"));
     assert_eq!(ids(&pairs), ids(&from), "{out}");
     let mut made: BTreeMap<&str, u64> = BTreeMap::new();
     let keys: BTreeSet<&String> = from[0].as_object().unwrap().keys().collect();
@@ -101,13 +96,10 @@ fn one_card_one_page_and_one_account_for_all_pairs_and_a_persons_word_counts_for
         }
     }
     assert_eq!((made["rules"], made["annotation"], made.len()), (10, 8, 3), "{made:?}");
-    let card = read(&sandbox, &format!("{folder}/card.md"));
-    for row in
-        ["text2code/annotation | annotation | 8 | 8 |", "code2code/rewrite | rules | 8 | 5 |", "| annotate | 8 | 8 |"]
-    {
-        assert!(card.contains(row), "{row}: {card}");
-    }
-    let account: Value = serde_json::from_str(&read(&sandbox, &format!("{folder}/account.json"))).unwrap();
+    let card = sandbox.text(&format!("{folder}/card.md"));
+    has(&card, &["text2code/annotation | annotation | 8 | 8 |", "code2code/rewrite | rules | 8 | 5 |"]);
+    has(&card, &["| annotate | 8 | 8 |"]);
+    let account = sandbox.json(&format!("{folder}/account.json"));
     assert_eq!(account["pairs"], json!(made));
     let recipes = account["recipes"].as_object().unwrap();
     let annotating = recipes.iter().find(|(recipe, _)| recipe.starts_with("annotate@")).unwrap().1;
@@ -117,7 +109,7 @@ fn one_card_one_page_and_one_account_for_all_pairs_and_a_persons_word_counts_for
     assert!(card.contains(&format!("**all** | {answered} |")), "{card}");
 
     // A person rejects the first of each maker and accepts all others.
-    let page = read(&sandbox, &format!("{folder}/review.html"));
+    let page = sandbox.text(&format!("{folder}/review.html"));
     let rows = on_page(&page);
     assert_eq!(rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), ids(&pairs));
     let (mut seen, mut review, mut gone) = (BTreeSet::new(), String::new(), Vec::new());
@@ -132,9 +124,8 @@ fn one_card_one_page_and_one_account_for_all_pairs_and_a_persons_word_counts_for
     drop(server);
     let ledger = format!("{folder}/ledger.jsonl");
     let again = ["synth", "all.yaml", &url, "--replay", &ledger, "--out", "second", "review=review.jsonl"];
-    let (out, _) = sandbox.succeeds(&again);
-    assert!(out.contains("accepted and 3 rejected by a person"), "{out}");
-    let second = lines(&sandbox, "second/pairs.jsonl");
+    sandbox.says(&again, &["accepted and 3 rejected by a person"]);
+    let second = sandbox.lines("second/pairs.jsonl");
     let kept: BTreeSet<&str> = ids(&second).into_iter().collect();
     assert_eq!(gone.len(), 3);
     for id in ids(&pairs) {
@@ -143,22 +134,20 @@ fn one_card_one_page_and_one_account_for_all_pairs_and_a_persons_word_counts_for
     // Where a number is wanted, another one takes the place.
     assert_eq!(second.iter().filter(|pair| pair["id"].as_str().unwrap().contains("#0:")).count(), 10);
     let said = |from: &Value| from["review"].as_str().map(str::to_owned);
-    let reviewed = lines(&sandbox, "second/provenance.jsonl").iter().filter_map(said).collect::<Vec<_>>();
+    let reviewed = sandbox.lines("second/provenance.jsonl").iter().filter_map(said).collect::<Vec<_>>();
     assert_eq!(reviewed, vec!["accept"; pairs.len() - 3]);
-    assert!(
-        read(&sandbox, "second/card.md").contains(&format!("A person accepted {} and rejected 3.", pairs.len() - 3))
-    );
+    let word = format!("A person accepted {} and rejected 3.", pairs.len() - 3);
+    assert!(sandbox.text("second/card.md").contains(&word));
     // What the second page exports still holds what was rejected on the first.
-    let page = read(&sandbox, "second/review.html");
+    let page = sandbox.text("second/review.html");
     assert_eq!((page.matches("<data hidden").count(), page.matches("data-verdict=\"reject\"").count()), (3, 3));
 
     // Another seed makes other texts: verdicts of what was seen before do not count for them, and that is told.
     let (_, told) = sandbox.succeeds(&["synth", "rules.yaml", "seed=4", "review=review.jsonl"]);
     assert!(told.contains("lines of the review fit no pair of this run"), "{told}");
-    let block = sandbox.wb(&["synth", "all.yaml", &url, "synth.review=review.jsonl"]);
-    assert!(block.starts_with("exit 2") && block.contains("hint: review: review.jsonl"), "{block}");
-    let block = sandbox.wb(&["synth", "rules.yaml", "review=nothing.jsonl"]);
-    assert!(block.starts_with("exit 2") && block.contains("nothing.jsonl"), "{block}");
+    let moved = ["synth", "all.yaml", &url, "synth.review=review.jsonl"];
+    sandbox.fails_with(&moved, &["hint: review: review.jsonl"]);
+    sandbox.fails_with(&["synth", "rules.yaml", "review=nothing.jsonl"], &["nothing.jsonl"]);
 }
 
 #[test]
@@ -166,27 +155,21 @@ fn rules_alone_have_a_card_a_page_and_an_account_and_as_many_pairs_as_are_wanted
     let sandbox = project();
     let (out, err) = sandbox.succeeds(&["synth", "rules.yaml"]);
     assert!(out.contains("card    datasets/synthetic/rules/card.md") && !err.contains("warning"), "{out}{err}");
-    let pairs = lines(&sandbox, "datasets/synthetic/rules/pairs.jsonl");
+    let pairs = sandbox.lines("datasets/synthetic/rules/pairs.jsonl");
     let of = |task: &str| pairs.iter().filter(|pair| pair["task"] == task).count();
     assert_eq!((of("text2code"), of("code2code"), pairs.len()), (5, 5, 10), "{out}");
-    let card = read(&sandbox, "datasets/synthetic/rules/card.md");
-    for words in [
-        "No language model was asked. Seed: 3.",
-        "10 pairs from 8 snippets: 10 by rules.",
-        "| rename | ",
-        "beyond pairs",
-    ] {
-        assert!(card.contains(words), "{words}: {card}");
-    }
-    let page = read(&sandbox, "datasets/synthetic/rules/review.html");
+    let card = sandbox.text("datasets/synthetic/rules/card.md");
+    has(&card, &["No language model was asked. Seed: 3.", "10 pairs from 8 snippets: 10 by rules."]);
+    has(&card, &["| rename | ", "beyond pairs"]);
+    let page = sandbox.text("datasets/synthetic/rules/review.html");
     assert_eq!(on_page(&page).len(), 10);
     assert!(page.contains("By rules: docstring.") && page.contains("Negative, by the rule "), "{page}");
-    let account = read(&sandbox, "datasets/synthetic/rules/account.json");
-    assert_eq!(serde_json::from_str::<Value>(&account).unwrap(), json!({"pairs": {"rules": 10}, "recipes": {}}));
+    let account = sandbox.json("datasets/synthetic/rules/account.json");
+    assert_eq!(account, json!({"pairs": {"rules": 10}, "recipes": {}}));
     // What the snippets do not give is told.
     let (out, err) = sandbox.succeeds(&["synth", "rules.yaml", "rules.pairs_per_task=50"]);
     assert!(err.contains("warning: 42 pairs of text2code are missing"), "{out}{err}");
-    assert!(read(&sandbox, "datasets/synthetic/rules/card.md").contains("**Missing:** "));
+    assert!(sandbox.text("datasets/synthetic/rules/card.md").contains("**Missing:** "));
 }
 
 /// Made pairs that nearly repeat each other, stand on both sides of a split, and hold a benchmark's documents.
@@ -194,7 +177,7 @@ fn rules_alone_have_a_card_a_page_and_an_account_and_as_many_pairs_as_are_wanted
 fn made_pairs_pass_the_gates_and_audits_of_any_others() {
     let sandbox = Sandbox::new();
     // Ten functions a second time, with another number in them.
-    let copied: String = fs::read_to_string(sandbox.path("code/alder/src/lib.rs")).unwrap();
+    let copied = sandbox.text("code/alder/src/lib.rs");
     sandbox.write("code/zinnia/Cargo.toml", "[package]\nname = \"zinnia\"\nversion = \"1.0.0\"\n");
     sandbox.write("code/zinnia/src/lib.rs", copied.replace("let mut done = 0;", "let mut done = 7;"));
     sandbox.write(
@@ -210,14 +193,13 @@ fn made_pairs_pass_the_gates_and_audits_of_any_others() {
     let block = sandbox.wb(&["check", "made.yaml"]);
     assert!(block.contains("to be made first: wb synth made.yaml"), "{block}");
     let (out, _) = sandbox.succeeds(&["synth", "made.yaml"]);
-    let made = lines(&sandbox, "datasets/synthetic/made/pairs.jsonl").len() as u64;
+    let made = sandbox.lines("datasets/synthetic/made/pairs.jsonl").len() as u64;
     assert!(made > 500, "{out}");
     sandbox.succeeds(&["check", "made.yaml"]);
     let (out, _) = sandbox.succeeds(&["run", "made.yaml"]);
     let run = fs::read_dir(sandbox.path("runs")).unwrap().map(|entry| entry.unwrap().path());
     let run = run.filter(|path| path.join("data.json").is_file()).max().unwrap();
-    let json = |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(run.join(name)).unwrap()).unwrap() };
-    let data = json("data.json");
+    let data = sandbox.json(&run.join("data.json"));
     assert_eq!(data["sources"][0]["pairs"], json!(made), "{out}");
     for gate in ["filter", "near duplicates", "leaks"] {
         let found = data["gates"].as_array().unwrap().iter().find(|one| one["name"] == gate);
@@ -229,7 +211,7 @@ fn made_pairs_pass_the_gates_and_audits_of_any_others() {
         assert_eq!(leak["count"], 0, "{leak}");
     }
     // A benchmark's documents that are the code of made pairs are counted beside its number, and on the page.
-    let outcome = json("bench/pairs-trained.json");
+    let outcome = sandbox.json(&run.join("bench/pairs-trained.json"));
     let line = |what: &str| {
         let lines = outcome["audit"].as_array().unwrap();
         let line = lines.iter().find(|line| line["what"].as_str().unwrap().starts_with(what));

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, fs, path::Path};
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 
 const CRATES: [&str; 20] = [

@@ -60,17 +60,11 @@ fn project() -> Sandbox {
     sandbox
 }
 
-fn lines(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// The file of kept scores.
 fn kept(sandbox: &Sandbox) -> PathBuf {
-    let mut found: Vec<PathBuf> =
-        fs::read_dir(sandbox.path("datasets/prepared/scores")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let found = sandbox.names("datasets/prepared/scores");
     assert_eq!(found.len(), 1, "{found:?}");
-    found.remove(0)
+    sandbox.path("datasets/prepared/scores").join(&found[0])
 }
 
 /// Options of the reference as values of ours.
@@ -103,9 +97,8 @@ fn rows_are_those_of_sentence_transformers_with_the_same_two_models() {
         let mut arguments = vec!["mine-negatives", "plain.yaml", "--encoder", "bert", "--cross-encoder", "cross"];
         arguments.extend(["--out", "rows.jsonl", "--format", format, "--scores"]);
         arguments.extend(values.iter().map(String::as_str));
-        let (out, _) = sandbox.succeeds(&arguments);
-        assert!(out.contains("ranked by bert") && out.contains("rescored by cross"), "{out}");
-        let (found, expected) = (lines(&sandbox.path("rows.jsonl")), case["rows"].as_array().unwrap());
+        sandbox.says(&arguments, &["ranked by bert", "rescored by cross"]);
+        let (found, expected) = (sandbox.lines("rows.jsonl"), case["rows"].as_array().unwrap());
         assert_eq!(found.len(), expected.len(), "{name}");
         for (ours, theirs) in found.iter().zip(expected) {
             for (key, theirs) in theirs.as_object().unwrap() {
@@ -137,10 +130,8 @@ const MINE: [&str; 8] = [
 fn scores_are_kept_and_neither_they_nor_threads_nor_memory_change_the_result() {
     let sandbox = project();
     let mine = |out: &str, more: &[&str], threads: &str| {
-        let arguments = [&MINE[..], &["--out", out], more].concat();
-        let output = sandbox.command(&arguments).env("RAYON_NUM_THREADS", threads).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        (fs::read(sandbox.path(out)).unwrap(), fs::read(sandbox.path(&out.replace(".jsonl", ".scores.jsonl"))).unwrap())
+        sandbox.succeeds_on(threads, &[&MINE[..], &["--out", out], more].concat());
+        (sandbox.text(out), sandbox.text(&out.replace(".jsonl", ".scores.jsonl")))
     };
     let first = mine("first.jsonl", &[], "1");
     let bytes = fs::read(kept(&sandbox)).unwrap();
@@ -157,7 +148,7 @@ fn scores_are_kept_and_neither_they_nor_threads_nor_memory_change_the_result() {
     // Fewer tokens are another model, with scores of its own.
     let shorter = "negatives.rescore={cross_encoder: {model: cross, max_tokens: 12}}";
     sandbox.succeeds(&["mine-negatives", "plain.yaml", "--encoder", "bert", shorter]);
-    assert_eq!(fs::read_dir(sandbox.path("datasets/prepared/scores")).unwrap().count(), 2);
+    assert_eq!(sandbox.names("datasets/prepared/scores").len(), 2);
 }
 
 #[test]
@@ -186,41 +177,32 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     let rescore = "negatives={encoder: bert, rescore: {cross_encoder: {model: cross}}}";
     let (out, _) = sandbox.succeeds(&["check", "plain.yaml", rescore]);
     assert!(out.contains("ranked by bert, 101 a query rescored by cross on the processor, within 2GB"), "{out}");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"]), @"
-    exit 2
+    let long = "negatives={rescore: {cross_encoder: {model: cross, max_tokens: 41}}}";
+    let told = sandbox.refusals(&[
+        &["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"],
+        &["check", "plain.yaml", "negatives={rescore: scores.jsonl}"],
+        &["mine-negatives", "plain.yaml", "--cross-encoder", "bert"],
+        &["mine-negatives", "plain.yaml", "--cross-encoder", "absent"],
+        &["mine-negatives", "plain.yaml", "--cross-encoder", "cross", "--rescore", "scores.jsonl"],
+        &["run", "plain.yaml", long],
+    ]);
+    insta::assert_snapshot!(told, @r"
     err: error: cannot load plain.yaml
     err:   cause: override `negatives={rescore: {cross_encoder: {}}}`: negatives.rescore.cross_encoder.model: is empty, expected an encoder: a folder, a run, or `owner/name` of the hub
     err:   hint: rescore: { cross_encoder: { model: cross-encoder/ms-marco-MiniLM-L6-v2 } }
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["check", "plain.yaml", "negatives={rescore: scores.jsonl}"]), @r"
-    exit 2
     err: error: cannot load plain.yaml
     err:   cause: override `negatives={rescore: scores.jsonl}`: negatives.rescore: unknown variant `scores.jsonl`, expected `file` or `cross_encoder`
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "bert"]), @r"
-    exit 2
     err: error: cannot read negatives.rescore.cross_encoder
     err:   cause: bert/modules.json: has Transformer, Pooling, Normalize, expected one Transformer in the folder itself
     err:   hint: sentence-transformers' CrossEncoder writes such a folder; an encoder (with Pooling) is none
-    ");
-    insta::assert_snapshot!(sandbox.refuses(&["mine-negatives", "plain.yaml", "--cross-encoder", "absent"]), @"
-    exit 2
     err: error: cannot read negatives.rescore.cross_encoder
     err:   cause: no folder or run `absent`
     err:   hint: name a folder, a run (`wb ls`), or an id of the hub, owner/name
-    ");
-    let both = ["mine-negatives", "plain.yaml", "--cross-encoder", "cross", "--rescore", "scores.jsonl"];
-    insta::assert_snapshot!(sandbox.refuses(&both), @r"
-    exit 2
     err: error: the argument '--cross-encoder <DIR|ID>' cannot be used with '--rescore <FILE>'
     err:
     err: Usage: wb mine-negatives --cross-encoder <DIR|ID> <CONFIG> [KEY=VALUE]...
     err:
     err: For more information, try '--help'.
-    ");
-    let long = "negatives={rescore: {cross_encoder: {model: cross, max_tokens: 41}}}";
-    insta::assert_snapshot!(sandbox.refuses(&["run", "plain.yaml", long]), @r"
-    exit 2
     err: error: cannot read negatives.rescore.cross_encoder
     err:   cause: negatives.rescore.cross_encoder.max_tokens: got 41, expected more than the 3 special tokens and at most cross's 40 positions
     ");

@@ -3,10 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::made_up;
@@ -83,6 +84,30 @@ impl Sandbox {
         fs::write(path, text).unwrap();
     }
 
+    /// A text that is there; of a path that is absolute already, too.
+    pub fn text(&self, name: &(impl AsRef<Path> + ?Sized)) -> String {
+        let path = self.folder.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// A file of JSON.
+    pub fn json(&self, name: &(impl AsRef<Path> + ?Sized)) -> Value {
+        serde_json::from_str(&self.text(name)).unwrap()
+    }
+
+    /// A file of JSON lines.
+    pub fn lines(&self, name: &(impl AsRef<Path> + ?Sized)) -> Vec<Value> {
+        self.text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The names of what is in a folder, in order.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
     /// The command, ready to run.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
@@ -92,6 +117,18 @@ impl Sandbox {
         }
         command.env("WB_OFFLINE", "1").env("COLUMNS", "120").env("HOME", self.folder.path());
         command
+    }
+
+    /// The command, ready to run with a server of this machine in the place of the hub.
+    pub fn online(&self, arguments: &[&str], endpoint: &str) -> Command {
+        let mut command = self.command(arguments);
+        command.env_remove("WB_OFFLINE").env("HF_ENDPOINT", endpoint).env("HF_HOME", self.path("hf"));
+        command
+    }
+
+    /// Starts the command, whose output nobody reads.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// Runs the command; `check` without measuring this machine, which takes seconds.
@@ -110,8 +147,8 @@ impl Sandbox {
             Some(code) => format!("exit {code}"),
             None => format!("ended by {}", output.status),
         };
-        for (name, bytes) in [("out", &output.stdout), ("err", &output.stderr)] {
-            let text = String::from_utf8(bytes.clone()).unwrap();
+        let (_, out, err) = told(output);
+        for (name, text) in [("out", out), ("err", err)] {
             for line in text.lines() {
                 block += format!("\n{name}: {line}").trim_end();
             }
@@ -121,11 +158,27 @@ impl Sandbox {
 
     /// Runs what has to work; gives standard output and standard error.
     pub fn succeeds(&self, arguments: &[&str]) -> (String, String) {
-        let output = self.run(arguments);
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let (code, out, err) = (output.status.code(), text(output.stdout), text(output.stderr));
+        let (code, out, err) = told(self.run(arguments));
         assert_eq!(code, Some(0), "wb {}\n{out}\n{err}", arguments.join(" "));
         (out, err)
+    }
+
+    /// Runs what has to work and to print all of this.
+    #[track_caller]
+    pub fn says(&self, arguments: &[&str], parts: &[&str]) {
+        has(&self.succeeds(arguments).0, parts);
+    }
+
+    /// Runs what has to work and to remark all of this.
+    #[track_caller]
+    pub fn notes(&self, arguments: &[&str], parts: &[&str]) {
+        has(&self.succeeds(arguments).1, parts);
+    }
+
+    /// Runs what has to work on so many threads.
+    pub fn succeeds_on(&self, threads: &str, arguments: &[&str]) {
+        let (code, out, err) = told(self.command(arguments).env("RAYON_NUM_THREADS", threads).output().unwrap());
+        assert_eq!(code, Some(0), "{out}\n{err}");
     }
 
     /// Asserts that the command ends with an error and writes nothing.
@@ -137,6 +190,25 @@ impl Sandbox {
         left.retain(|entry| !before.contains(entry));
         assert!(left.is_empty(), "an error may leave nothing behind: {block}\n{left:#?}");
         block
+    }
+
+    /// Asserts that the command ends with an error that says all of this, and writes nothing.
+    #[track_caller]
+    pub fn refuses_with(&self, arguments: &[&str], parts: &[&str]) {
+        has(&self.refuses(arguments), parts);
+    }
+
+    /// The same where the command may write something.
+    #[track_caller]
+    pub fn fails_with(&self, arguments: &[&str], parts: &[&str]) {
+        let block = self.wb(arguments);
+        assert!(block.starts_with("exit 2"), "{block}");
+        has(&block, parts);
+    }
+
+    /// All that is printed for each command, which has to end with an error and to write nothing.
+    pub fn refusals(&self, rows: &[&[&str]]) -> String {
+        rows.iter().map(|arguments| self.refuses(arguments).replacen("exit 2\n", "", 1) + "\n").collect()
     }
 
     /// The lines of the table of scores of `wb bench pairs`, without what names the encoder.
@@ -202,14 +274,34 @@ fn list(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// Asserts that a text holds each of these.
+#[track_caller]
+pub fn has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+/// Exit code, standard output and standard error.
+pub fn told(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// Sends a signal, such as `-INT`.
+#[cfg(unix)]
+pub fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
 /// Takes out of a record how long things took.
-pub fn without_seconds(value: &mut serde_json::Value) {
+pub fn without_seconds(value: &mut Value) {
     match value {
-        serde_json::Value::Object(fields) => {
+        Value::Object(fields) => {
             fields.retain(|key, _| !key.contains("second"));
             fields.values_mut().for_each(without_seconds);
         }
-        serde_json::Value::Array(values) => values.iter_mut().for_each(without_seconds),
+        Value::Array(values) => values.iter_mut().for_each(without_seconds),
         _ => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, time::SystemTime};
 
-use crate::sandbox::{Sandbox, TRANSFORMER};
+use crate::sandbox::{Sandbox, TRANSFORMER, has};
 
 fn written(path: &std::path::Path) -> SystemTime {
     path.metadata().unwrap().modified().unwrap()
@@ -19,8 +19,7 @@ fn data_train_bench_report() {
     out:        15 pairs  validation, 1 group
     out: in datasets/prepared/pairs-[hash]
     ");
-    let (out, _) = sandbox.succeeds(&["check", "tiny.yaml"]);
-    assert!(out.contains("prepared already"), "{out}");
+    sandbox.says(&["check", "tiny.yaml"], &["prepared already"]);
 
     let (out, err) = sandbox.succeeds(&["train", "tiny.yaml"]);
     assert!(out.contains("trained encoder: runs/"), "{out}");
@@ -34,7 +33,7 @@ fn data_train_bench_report() {
         assert!(out.lines().any(|line| line.starts_with(contestant) && line.contains("pairs-full")), "{out}");
     }
     let page = last.rsplit(": ").next().unwrap();
-    let html = fs::read_to_string(sandbox.path(page)).unwrap();
+    let html = sandbox.text(page);
     assert!(html.contains("wb train tiny.yaml"), "the page holds the command that trained");
     for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
         assert!(!html.contains(outside), "the page opens offline, and has {outside}");
@@ -53,9 +52,7 @@ fn a_second_run_does_nothing_again() {
     let before = files.each_ref().map(|file| written(file));
     let (second, err) = sandbox.succeeds(&["run", "tiny.yaml"]);
     assert_eq!(first, second);
-    for stage in ["data: unchanged", "training: unchanged", "benchmarks: 1 unchanged"] {
-        assert!(err.contains(stage), "{err}");
-    }
+    has(&err, &["data: unchanged", "training: unchanged", "benchmarks: 1 unchanged"]);
     assert_eq!(files.each_ref().map(|file| written(file)), before);
 }
 
@@ -71,7 +68,8 @@ fn another_benchmark_is_measured_without_training_again() {
     assert!(!out.contains("untrained "), "{out}");
     let (_, err) = sandbox.succeeds(&["run", "tiny.yaml", "train.epochs=3"]);
     assert!(err.contains("data: unchanged") && !err.contains("training: unchanged"), "{err}");
-    assert_eq!(fs::read_dir(sandbox.path("runs")).unwrap().filter(|e| e.as_ref().unwrap().path().is_dir()).count(), 2);
+    let runs = sandbox.names("runs");
+    assert_eq!(runs.iter().filter(|name| sandbox.path("runs").join(name).is_dir()).count(), 2, "{runs:?}");
 }
 
 #[test]
@@ -85,9 +83,7 @@ fn a_transformer_goes_the_same_way() {
 fn weights_do_not_depend_on_the_number_of_threads() {
     let sandbox = Sandbox::new();
     for threads in ["1", "3"] {
-        let output =
-            sandbox.command(&["train", "tiny.yaml", "--runs", threads]).env("RAYON_NUM_THREADS", threads).output();
-        assert!(output.unwrap().status.success());
+        sandbox.succeeds_on(threads, &["train", "tiny.yaml", "--runs", threads]);
     }
     assert!(sandbox.weights("1") == sandbox.weights("3"));
 }

@@ -15,54 +15,64 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, has};
 
 /// A server that keeps to schemas and always says the same of the same question; it counts how often each was answered.
 pub struct Server {
+    /// The value that sets its address: `llm.base_url=http://127.0.0.1:PORT`.
     pub url: String,
+    served: Arc<Served>,
+}
+
+/// Requests to a server, and how it treats them.
+#[derive(Default)]
+pub struct Served {
     /// Whole answers sent, by the question's body.
-    pub answered: Arc<Mutex<HashMap<String, u32>>>,
+    pub answered: Mutex<HashMap<String, u32>>,
     /// The bodies of questions in the order in which they came, answered or not.
-    pub asked: Arc<Mutex<Vec<String>>>,
+    asked: Mutex<Vec<String>>,
     /// Of so many questions with a schema it fails at one, whenever it is asked; 0 is none.
-    pub fails: Arc<AtomicU64>,
+    fails: AtomicU64,
     /// Connections that are served.
-    serving: Arc<AtomicUsize>,
-    stop: Arc<AtomicBool>,
+    connections: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl std::ops::Deref for Server {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
 }
 
 impl Server {
     pub fn start(delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (answered, stop) = (Arc::new(Mutex::new(HashMap::new())), Arc::new(AtomicBool::new(false)));
-        let (asked, serving) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let (counts, ended) = (Arc::clone(&answered), Arc::clone(&stop));
-        let (bodies, served) = (Arc::clone(&asked), Arc::clone(&serving));
-        let fails = Arc::new(AtomicU64::new(0));
-        let failing = Arc::clone(&fails);
+        let url = format!("llm.base_url=http://{}", listener.local_addr().unwrap());
+        let server = Self { url, served: Arc::default() };
+        let all = Arc::clone(&server.served);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                if ended.load(Ordering::SeqCst) {
+                if all.stop.load(Ordering::SeqCst) {
                     return;
                 }
-                let (stream, counts) = (stream.unwrap(), Arc::clone(&counts));
-                let (bodies, served, failing) = (Arc::clone(&bodies), Arc::clone(&served), Arc::clone(&failing));
-                served.fetch_add(1, Ordering::SeqCst);
+                let (stream, served) = (stream.unwrap(), Arc::clone(&all));
+                served.connections.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
                     // A client that dies in the middle ends its connection and nothing else.
-                    drop(serve(stream, delay, &counts, (&bodies, &failing)));
-                    served.fetch_sub(1, Ordering::SeqCst);
+                    drop(serve(stream, delay, &served));
+                    served.connections.fetch_sub(1, Ordering::SeqCst);
                 });
             }
         });
-        Self { url, answered, asked, fails, serving, stop }
+        server
     }
 
     /// Waits until whoever was connected is gone: nothing of what a dead client sent is still on its way.
     fn rests(&self) {
         let begin = std::time::Instant::now();
-        while self.serving.load(Ordering::SeqCst) > 0 {
+        while self.connections.load(Ordering::SeqCst) > 0 {
             assert!(begin.elapsed() < Duration::from_secs(20), "a connection stays");
             thread::sleep(Duration::from_millis(1));
         }
@@ -73,16 +83,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for a client.
-        drop(TcpStream::connect(self.url.trim_start_matches("http://")));
+        drop(TcpStream::connect(self.url.trim_start_matches("llm.base_url=http://")));
     }
 }
 
-fn serve(
-    stream: TcpStream,
-    delay: Duration,
-    counts: &Mutex<HashMap<String, u32>>,
-    (bodies, fails): (&Mutex<Vec<String>>, &AtomicU64),
-) -> std::io::Result<()> {
+fn serve(stream: TcpStream, delay: Duration, served: &Served) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
         let (mut line, mut length) = (String::new(), 0);
@@ -105,7 +110,7 @@ fn serve(
         reader.read_exact(&mut body)?;
         let body = String::from_utf8_lossy(&body).into_owned();
         let is_chat = line.starts_with("POST ") && line.contains("/v1/chat/completions");
-        let failed = fails.load(Ordering::SeqCst);
+        let failed = served.fails.load(Ordering::SeqCst);
         let (status, reply) = match is_chat {
             true if failed > 0 && body.contains("response_format") && sum(&body).is_multiple_of(failed) => {
                 ("500 Internal Server Error", json!({"error": "out of memory"}))
@@ -114,7 +119,7 @@ fn serve(
             false => ("404 Not Found", json!({"error": "no"})),
         };
         if is_chat {
-            bodies.lock().unwrap().push(body.clone());
+            served.asked.lock().unwrap().push(body.clone());
             thread::sleep(delay);
         }
         let reply = reply.to_string();
@@ -126,7 +131,7 @@ fn serve(
         )?;
         stream.flush()?;
         if is_chat && status == "200 OK" {
-            *counts.lock().unwrap().entry(body).or_default() += 1;
+            *served.answered.lock().unwrap().entry(body).or_default() += 1;
         }
     }
 }
@@ -232,39 +237,38 @@ synth:
 ";
 
 fn files(sandbox: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(sandbox.path(folder))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file())
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
-        // The order of answers, and the command as typed.
-        .filter(|(name, _)| !["ledger.jsonl", "synthesis.json", "config.yaml"].contains(&name.as_str()))
-        .collect();
-    files.sort();
-    files
+    // The order of answers, and the command as typed.
+    let differs = |name: &str| ["ledger.jsonl", "synthesis.json", "config.yaml"].contains(&name);
+    let path = |name: &str| sandbox.path(folder).join(name);
+    let names = sandbox.names(folder).into_iter().filter(|name| !differs(name) && path(name).is_file());
+    names.map(|name| (name.clone(), fs::read(path(&name)).unwrap())).collect()
 }
 
 fn pairs(sandbox: &Sandbox, folder: &str) -> Vec<Value> {
-    let text = fs::read_to_string(sandbox.path(folder).join("pairs.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    sandbox.lines(&format!("{folder}/pairs.jsonl"))
+}
+
+/// A project whose `made.yaml` asks a model, and the model.
+fn asking(delay: Duration) -> (Sandbox, Server) {
+    let (sandbox, server) = (Sandbox::new(), Server::start(delay));
+    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    (sandbox, server)
 }
 
 #[test]
 fn a_model_writes_pairs_of_four_kinds_that_a_replay_gives_again() {
-    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::ZERO));
-    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
-    let url = format!("llm.base_url={}", server.url);
+    let (sandbox, server) = asking(Duration::ZERO);
+    let url = server.url.clone();
     let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &url]);
     assert!(out.contains("datasets/synthetic/made/pairs.jsonl"), "{out}");
     let made = pairs(&sandbox, "datasets/synthetic/made");
-    let kinds: std::collections::BTreeSet<&str> = made.iter().map(|pair| pair["task"].as_str().unwrap()).collect();
+    let kinds: BTreeSet<&str> = made.iter().map(|pair| pair["task"].as_str().unwrap()).collect();
     assert_eq!(Vec::from_iter(kinds), ["code2code", "code2text", "hybrid", "text2code"], "{out}");
     assert!(made.len() >= 8, "{out}");
     let asked = server.answered.lock().unwrap().len();
     // What is known of the model's control tokens is said, here nothing.
-    let record = fs::read_to_string(sandbox.path("datasets/synthetic/made/synthesis.json")).unwrap();
-    let known = serde_json::from_str::<Value>(&record).unwrap()["engine"]["controls"].take();
-    assert_eq!((known["source"].as_str(), known["count"].as_u64()), (Some("unknown"), Some(0)), "{record}");
+    let known = sandbox.json("datasets/synthetic/made/synthesis.json")["engine"]["controls"].take();
+    assert_eq!((known["source"].as_str(), known["count"].as_u64()), (Some("unknown"), Some(0)), "{known}");
 
     // Again: nothing is asked twice. Replayed from the ledger: the same bytes without a server.
     let (again, _) = sandbox.succeeds(&["synth", "made.yaml", &url]);
@@ -277,31 +281,23 @@ fn a_model_writes_pairs_of_four_kinds_that_a_replay_gives_again() {
     assert_eq!(files(&sandbox, "again"), files(&sandbox, "datasets/synthetic/made"));
 
     // What was made is a source like any other.
-    sandbox.succeeds(&[
-        "data",
-        "tiny.yaml",
-        "data.sources=[{jsonl: {path: datasets/synthetic/made/pairs.jsonl}}]",
-        "data.split.by=pair",
-        "data.filter.min_positive_chars=5",
-    ]);
+    let source = "data.sources=[{jsonl: {path: datasets/synthetic/made/pairs.jsonl}}]";
+    sandbox.succeeds(&["data", "tiny.yaml", source, "data.split.by=pair", "data.filter.min_positive_chars=5"]);
 }
 
 #[test]
 fn a_server_that_fails_at_some_questions_ends_the_run_aloud_and_its_data_set_is_whole_once_it_is_mended() {
-    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::ZERO));
-    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
-    let url = format!("llm.base_url={}", server.url);
-    let quick = ["llm.retries.tries=2", "llm.retries.first_wait_s=0.01"];
-    let run = |more: &[&str]| sandbox.wb(&[&["synth", "made.yaml", url.as_str()][..], &quick, more].concat());
+    let (sandbox, server) = asking(Duration::ZERO);
+    let quick = ["synth", "made.yaml", &server.url, "llm.retries.tries=2", "llm.retries.first_wait_s=0.01"];
+    let run = |more: &[&str]| sandbox.wb(&[&quick[..], more].concat());
     assert!(run(&["--out", "calm"]).starts_with("exit 0"));
     // Some of the questions of the first stage, whatever is asked of the later ones.
     server.fails.store(9, Ordering::SeqCst);
     for _ in 0..2 {
         let block = run(&["--out", "rough"]);
         assert!(block.starts_with("exit 2"), "{block}");
-        for told in ["the server failed at ", "out of memory", "the same command asks these again", "leave_out=true"] {
-            assert!(block.contains(told), "{told}: {block}");
-        }
+        let told = ["the server failed at ", "out of memory", "the same command asks these again", "leave_out=true"];
+        has(&block, &told);
         // Nothing that could be taken for a data set.
         let written: Vec<String> = files(&sandbox, "rough").into_iter().map(|(name, _)| name).collect();
         assert!(
@@ -313,27 +309,22 @@ fn a_server_that_fails_at_some_questions_ends_the_run_aloud_and_its_data_set_is_
     let block = run(&["--out", "rough", "llm.retries.leave_out=true"]);
     assert!(block.starts_with("exit 0"), "{block}");
     assert!(pairs(&sandbox, "rough").len() <= pairs(&sandbox, "calm").len());
-    let counts = fs::read_to_string(sandbox.path("rough/counts.json")).unwrap();
+    let counts = sandbox.text("rough/counts.json");
     assert!(counts.contains("given up"), "{counts}");
     // Mended: the pairs of a run without faults, and a replay gives the same.
     server.fails.store(0, Ordering::SeqCst);
     let before = server.asked.lock().unwrap().len();
     assert!(run(&["--out", "rough"]).starts_with("exit 0"));
     assert!(server.asked.lock().unwrap().len() > before);
-    assert_eq!(
-        fs::read(sandbox.path("rough/pairs.jsonl")).unwrap(),
-        fs::read(sandbox.path("calm/pairs.jsonl")).unwrap()
-    );
+    assert_eq!(sandbox.text("rough/pairs.jsonl"), sandbox.text("calm/pairs.jsonl"));
     assert!(run(&["--replay", "rough/ledger.jsonl", "--out", "again"]).starts_with("exit 0"));
     assert_eq!(files(&sandbox, "again"), files(&sandbox, "rough"));
 }
 
 #[test]
 fn a_dry_run_measures_and_makes_nothing() {
-    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::ZERO));
-    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
-    let url = format!("llm.base_url={}", server.url);
-    let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &url, "--dry-run"]);
+    let (sandbox, server) = asking(Duration::ZERO);
+    let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &server.url, "--dry-run"]);
     for word in ["questions", "tokens", "time", "disk", "pairs"] {
         assert!(out.lines().any(|line| line.starts_with(word)), "{word}: {out}");
     }
@@ -370,15 +361,11 @@ fn a_data_set_of_the_hub_gives_snippets_from_its_cache() {
         )
     };
     sandbox.write("made.yaml", format!("{SNIPPETS}rules: {{ min_chars: 20 }}\n"));
-    let (out, _) = sandbox.succeeds(&["synth", "made.yaml", &hub("data/train.jsonl")]);
-    assert!(out.contains("1 snippets of 1 groups"), "{out}");
+    sandbox.says(&["synth", "made.yaml", &hub("data/train.jsonl")], &["1 snippets of 1 groups"]);
     let made = pairs(&sandbox, "datasets/synthetic/made");
     assert!(!made.is_empty() && made.iter().all(|pair| pair["origin"]["group"] == "someone/sums"), "{made:?}");
-    let block = sandbox.wb(&["synth", "made.yaml", &hub("data/test.jsonl")]);
-    assert!(
-        block.starts_with("exit 2") && block.contains("does not have data/test.jsonl, and WB_OFFLINE forbids"),
-        "{block}"
-    );
+    let told = ["does not have data/test.jsonl, and WB_OFFLINE forbids"];
+    sandbox.fails_with(&["synth", "made.yaml", &hub("data/test.jsonl")], &told);
 }
 
 #[test]
@@ -386,31 +373,28 @@ fn mistakes_are_told_with_what_to_do() {
     let sandbox = Sandbox::new();
     sandbox.write("none.yaml", SNIPPETS);
     sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
-    let block = sandbox.wb(&["synth", "none.yaml"]);
-    assert!(block.starts_with("exit 2") && block.contains("rules: {}"), "{block}");
+    sandbox.fails_with(&["synth", "none.yaml"], &["rules: {}"]);
     let training = "data: { sources: [{ jsonl: { path: datasets/synthetic/made/pairs.jsonl } }] }\n\
                     encoder: { model: { static_embedding: {} } }\n";
     sandbox.write("whole.yaml", format!("{SNIPPETS}rules: {{}}\n{training}"));
     for command in ["run", "train"] {
-        let block = sandbox.wb(&[command, "whole.yaml"]);
-        assert!(block.starts_with("exit 2") && block.contains("hint: wb synth whole.yaml"), "{block}");
+        sandbox.fails_with(&[command, "whole.yaml"], &["hint: wb synth whole.yaml"]);
     }
     let llm = "llm={model: models/none.gguf}";
-    let block = sandbox.refuses(&["check", "whole.yaml", llm, "synth={judge: {gold: gold.jsonl}}"]);
-    for told in [
+    let told = [
         "whole.yaml: 2 of 3 things that it needs are missing",
         "to be made first: wb synth whole.yaml",
         "models/none.gguf  missing: no such file",
         "gold.jsonl        missing: no such file",
+    ];
+    sandbox.refuses_with(&["check", "whole.yaml", llm, "synth={judge: {gold: gold.jsonl}}"], &told);
+    for (value, told) in [
+        ("llm=null", "hint: llm: {"),
+        ("llm.base_url=http://203.0.113.7:80", "loopback"),
+        ("synth.candidate=2", "did you mean `candidates`?"),
     ] {
-        assert!(block.contains(told), "{told}: {block}");
+        sandbox.fails_with(&["synth", "made.yaml", value], &[told]);
     }
-    let block = sandbox.wb(&["synth", "made.yaml", "llm=null"]);
-    assert!(block.starts_with("exit 2") && block.contains("hint: llm: {"), "{block}");
-    let block = sandbox.wb(&["synth", "made.yaml", "llm.base_url=http://203.0.113.7:80"]);
-    assert!(block.starts_with("exit 2") && block.contains("loopback"), "{block}");
-    let block = sandbox.wb(&["synth", "made.yaml", "synth.candidate=2"]);
-    assert!(block.starts_with("exit 2") && block.contains("did you mean `candidates`?"), "{block}");
     let block = sandbox.wb(&["synth", "made.yaml", "llm.base_url=http://127.0.0.1:9", "llm.retries.deadline_s=1"]);
     assert!(block.starts_with("exit 2") && !block.contains("panicked"), "{block}");
 }
@@ -431,12 +415,10 @@ fn keys(sandbox: &Sandbox, ledger: &str) -> Vec<String> {
 fn a_synthesis_killed_thirty_times_asks_nothing_twice_and_ends_in_the_same_bytes() {
     const KILLS: u64 = 30;
     const PARALLEL: usize = 8;
-    let (sandbox, server) = (Sandbox::new(), Server::start(Duration::from_millis(15)));
-    sandbox.write("made.yaml", format!("{SNIPPETS}{SYNTH}"));
+    let (sandbox, server) = asking(Duration::from_millis(15));
     let run = |server: &Server, out: &str, parallel: usize| {
-        let url = format!("llm.base_url={}", server.url);
         let parallel = format!("llm.parallel={parallel}");
-        sandbox.command(&["synth", "made.yaml", &url, &parallel, "synth.items=120", "--out", out])
+        sandbox.command(&["synth", "made.yaml", &server.url, &parallel, "synth.items=120", "--out", out])
     };
     // One question after the other: the n-th that came is the n-th in the ledger, which says each question's key.
     let quick = Server::start(Duration::ZERO);

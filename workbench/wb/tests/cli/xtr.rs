@@ -2,7 +2,7 @@
 //! google/xtr-base-en is; killed, resumed, exported and measured again.
 #![cfg(unix)]
 
-use std::{fs, path::Path, process::Stdio};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
@@ -87,12 +87,7 @@ fn it_trains_and_a_killed_run_ends_in_the_same_bytes() {
     sandbox.succeeds(&arguments("run", &[validate, "--runs", "reference"]));
     let reference = sandbox.only_run("reference");
     for checkpoints in [0, 2] {
-        let mut child = sandbox
-            .command(&arguments("run", &[validate]))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = sandbox.start(&arguments("run", &[validate]));
         sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > checkpoints);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "it was over before it was killed");
@@ -102,18 +97,17 @@ fn it_trains_and_a_killed_run_ends_in_the_same_bytes() {
     assert_same(&result(&reference), &result(&run), 2);
 
     // What the file asks for is what happened.
-    let journal = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let steps: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let steps = sandbox.lines(&run.join("metrics.jsonl"));
     let rates: Vec<f64> = steps.iter().map(|step| step["learning_rate"].as_f64().unwrap()).collect();
     for (step, share) in [(0, 1.0 / 3.0), (1, 2.0 / 3.0), (2, 1.0), (3, 1.0)] {
         assert!((rates[step] - 0.003 * share).abs() < 1e-9, "step {}: {}", step + 1, rates[step]);
     }
     assert!(rates[4..].windows(2).all(|two| two[1] < two[0]), "{rates:?}");
-    let stages: Value = serde_json::from_slice(&fs::read(run.join("curriculum.json")).unwrap()).unwrap();
+    let stages = sandbox.json(&run.join("curriculum.json"));
     assert!(stages.to_string().contains("hard"), "{stages}");
     let loss = |step: &Value| step["loss"].as_f64().unwrap();
-    assert!(steps.iter().all(|step| loss(step).is_finite()), "{journal}");
-    let encoder: Value = serde_json::from_slice(&fs::read(run.join("encoder/encoder.json")).unwrap()).unwrap();
+    assert!(steps.iter().all(|step| loss(step).is_finite()), "{steps:#?}");
+    let encoder = sandbox.json(&run.join("encoder/encoder.json"));
     assert_eq!(encoder["late_interaction"]["dim"], 8);
     for file in ["adapter.safetensors", "late_interaction.safetensors", "model.safetensors"] {
         assert!(run.join("encoder").join(file).is_file(), "{file}");
@@ -126,6 +120,6 @@ fn it_trains_and_a_killed_run_ends_in_the_same_bytes() {
     assert_eq!(sandbox.scores("models/st"), of_run);
     sandbox.succeeds(&["export", "xtr-lora", "--out", "models/peft", "--format", "peft"]);
     assert_eq!(sandbox.scores("models/peft"), of_run);
-    let modules = fs::read_to_string(sandbox.path("models/st/modules.json")).unwrap();
+    let modules = sandbox.text("models/st/modules.json");
     assert!(modules.contains("MultiVectorMask") && modules.contains("1_Dense"), "{modules}");
 }

@@ -18,17 +18,22 @@ pub fn configs() -> Vec<PathBuf> {
     found
 }
 
+/// Standard output of `wb` in a folder.
+pub fn wb(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+    printed(command.args(arguments).env("WB_OFFLINE", "1").current_dir(folder))
+}
+
+/// Standard output of a command that has to work.
+fn printed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// The file with every default filled in. It is not looked at whether its data are on this machine.
 pub fn resolved(path: &Path) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_wb"))
-        .arg("check")
-        .arg(path)
-        .arg("--resolved")
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    wb(&root(), &["check", path.to_str().unwrap(), "--resolved"])
 }
 
 #[test]
@@ -76,34 +81,11 @@ fn every_config_tells_what_it_costs() {
 fn the_flagship_has_the_numbers_of_its_recipe() {
     let text = resolved(&root().join("configs/xtr-lora.yaml"));
     let mut lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
-    for wanted in [
-        "per_pair: 31",
-        "query: 32",
-        "document: 512",
-        "dim: 128",
-        "rank: 32",
-        "alpha: 64.0",
-        "q",
-        "k",
-        "v",
-        "o",
-        "wi_0",
-        "wi_1",
-        "wo",
-        "top_k: 256",
-        "pairs: 64",
-        "accumulate: 4",
-        "negatives: 3",
-        "temperature: 0.1",
-        "negatives: 7",
-        "temperature: 0.07",
-        "negatives: 15",
-        "temperature: 0.05",
-        "negatives: 31",
-        "learning_rate: 0.00001",
-        "warmup_steps: 5000",
-        "epochs: 3",
-    ] {
+    let numbers = "per_pair: 31, query: 32, document: 512, dim: 128, rank: 32, alpha: 64.0, q, k, v, o, wi_0, wi_1, wo, \
+                   top_k: 256, pairs: 64, accumulate: 4, negatives: 3, temperature: 0.1, negatives: 7, \
+                   temperature: 0.07, negatives: 15, temperature: 0.05, negatives: 31, learning_rate: 0.00001, \
+                   warmup_steps: 5000, epochs: 3";
+    for wanted in numbers.split(", ") {
         assert!(lines.any(|line| line == wanted), "no `{wanted}`, or not in its place:\n{text}");
     }
 }
@@ -194,11 +176,7 @@ fn same(a: &str, b: &str) -> bool {
 
 /// The manifest of the workspace, for [`crate::tidy`].
 pub fn metadata() -> Value {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--offline", "--no-deps", "--format-version", "1"]);
+    serde_json::from_str(&printed(cargo.current_dir(root()))).unwrap()
 }

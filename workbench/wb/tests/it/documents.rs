@@ -1,24 +1,21 @@
 //! The pages: short, and true about what the program lists itself. What they print as commands is typed by the slow tests.
 
-use std::{fs, process::Command};
+use std::{collections::BTreeSet, fs};
 
-use crate::tidy::{root, sources};
+use wb_core::{EncoderPlace, EncoderRef};
+
+use crate::{
+    configs::wb,
+    tidy::{root, sources},
+};
 
 fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
 /// Standard output of `wb` in an empty folder.
-fn wb(arguments: &[&str]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_wb"))
-        .args(arguments)
-        .env("WB_OFFLINE", "1")
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "wb {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+fn in_empty_folder(arguments: &[&str]) -> String {
+    wb(tempfile::tempdir().unwrap().path(), arguments)
 }
 
 #[test]
@@ -82,7 +79,7 @@ fn a_type_or_family_that_the_architecture_names_is_there() {
 
 #[test]
 fn every_command_is_in_the_guide() {
-    let (help, guide) = (wb(&["--help"]), page("GUIDE.md"));
+    let (help, guide) = (in_empty_folder(&["--help"]), page("GUIDE.md"));
     let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     // Lines that go on are indented further.
     let entries = listed.lines().filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
@@ -93,6 +90,38 @@ fn every_command_is_in_the_guide() {
     }
 }
 
+/// Places that an encoder's name stands for, as the page calls them: one for each kind of [`EncoderPlace`].
+const PLACES: [&str; 3] = ["a folder", "the encoder of a run", "a repository of the hub"];
+
+#[test]
+fn names_of_encoders_on_the_page_stand_for_what_it_says_and_no_kind_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (runs, run) = (folder.path().join("runs"), "2026-11-21-quickstart-6474d2c5");
+    fs::create_dir_all(runs.join(run)).unwrap();
+    fs::write(runs.join(run).join("manifest.json"), "{}").unwrap();
+    fs::write(runs.join("latest"), run).unwrap();
+    fs::create_dir_all(folder.path().join("models/mine")).unwrap();
+    let page = page("configs/README.md");
+    let table = page.split("#### Names of encoders").nth(1).unwrap().split("\n#").next().unwrap();
+    let mut found = BTreeSet::new();
+    for row in table.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        for name in quoted(cells[1]) {
+            // Where a folder of this name is: in the temporary one, which stands for this one and for the home folder.
+            let there = folder.path().join(name.trim_start_matches("~/"));
+            let name = if there.is_dir() { there.to_str().unwrap() } else { name };
+            let place = match EncoderRef::from(name).place(&runs).unwrap() {
+                EncoderPlace::Folder(_) => PLACES[0],
+                EncoderPlace::Run(_) => PLACES[1],
+                EncoderPlace::Hub { .. } => PLACES[2],
+            };
+            assert!(cells[2].starts_with(place), "{name} is {place}: {row}");
+            found.insert(place);
+        }
+    }
+    assert_eq!(found, BTreeSet::from(PLACES));
+}
+
 /// The first words of a table's rows, below its head and down to an empty line.
 fn first_column(table: &str) -> Vec<&str> {
     let rows = table.lines().skip(1).take_while(|line| !line.is_empty());
@@ -101,7 +130,7 @@ fn first_column(table: &str) -> Vec<&str> {
 
 #[test]
 fn every_benchmark_is_in_the_list_of_keys_or_in_the_guide() {
-    let (list, pages) = (wb(&["bench"]), page("configs/README.md") + &page("GUIDE.md"));
+    let (list, pages) = (in_empty_folder(&["bench"]), page("configs/README.md") + &page("GUIDE.md"));
     let names = first_column(&list);
     for known in ["codesearchnet", "pairs", "spider", "bird"] {
         assert!(names.contains(&known), "{known} in {list}");
@@ -116,7 +145,7 @@ fn every_benchmark_is_in_the_list_of_keys_or_in_the_guide() {
 
 #[test]
 fn every_data_set_that_is_fetched_is_in_the_list() {
-    let (list, page) = (wb(&["data", "get"]), page("datasets/README.md"));
+    let (list, page) = (in_empty_folder(&["data", "get"]), page("datasets/README.md"));
     let names = first_column(&list);
     assert!(names.len() > 12, "{list}");
     for name in names {

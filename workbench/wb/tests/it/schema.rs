@@ -1,18 +1,17 @@
 //! The schema of a YAML: it and the tables of keys are committed as the types make them, and every config fits it.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
 use crate::{
-    configs::{configs, resolved},
+    configs::{configs, resolved, wb},
     tidy::root,
 };
 
-fn printed(what: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_wb")).args(["ls", what]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+/// The schema that is printed.
+fn schema() -> Value {
+    serde_json::from_str(&wb(&root(), &["ls", "--schema"])).unwrap()
 }
 
 #[test]
@@ -21,13 +20,13 @@ fn what_is_made_from_the_types_is_committed_as_they_make_it() {
         // Not there is as stale as old.
         let committed = fs::read_to_string(root().join(file)).unwrap_or_default();
         let again = format!("cargo run --release -p wb -- ls {option} > made && mv made {file}");
-        assert!(committed == printed(option), "{file} is stale; make it again: {again}");
+        assert!(committed == wb(&root(), &["ls", option]), "{file} is stale; make it again: {again}");
     }
 }
 
 #[test]
 fn every_config_names_the_schema_and_fits_it() {
-    let schema: Value = serde_json::from_str(&printed("--schema")).unwrap();
+    let schema = schema();
     for path in configs() {
         let text = fs::read_to_string(&path).unwrap();
         let mut head = text.lines().take_while(|line| line.starts_with('#'));
@@ -41,7 +40,7 @@ fn every_config_names_the_schema_and_fits_it() {
 
 #[test]
 fn what_the_types_refuse_does_not_fit_the_schema() {
-    let schema: Value = serde_json::from_str(&printed("--schema")).unwrap();
+    let schema = schema();
     for (yaml, at) in [
         ("name: x\ntrian: {}", ".trian"),
         ("name: 3", ".name"),

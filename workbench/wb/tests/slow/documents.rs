@@ -14,7 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray, builder::ListBuilder, builder::StringBuilder};
+use arrow_array::{
+    ArrayRef, RecordBatch, StringArray,
+    builder::{ListBuilder, StringBuilder},
+};
 use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 use wb_fake_hub::FakeHub;

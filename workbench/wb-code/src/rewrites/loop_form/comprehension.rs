@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     Change, has_functions,
-    python::{plain_loop, tight},
+    python::{is_simple_target, plain_loop, tight},
 };
 use crate::rewrites::{
     Edits, ParsedSource,
@@ -62,13 +62,6 @@ fn depends_on_scope(source: &ParsedSource<'_>, part: Node<'_>) -> bool {
             || is_comment(node)
             || node.kind() == "identifier" && matches!(source.str(node), "super" | "__class__")
     })
-}
-
-/// True where a target is made of names alone.
-fn is_simple_target(target: Node<'_>) -> bool {
-    preorder(target)
-        .iter()
-        .all(|part| !part.is_named() || matches!(part.kind(), "identifier" | "pattern_list" | "tuple_pattern"))
 }
 
 fn as_loop(

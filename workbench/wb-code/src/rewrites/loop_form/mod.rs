@@ -20,22 +20,13 @@ pub(super) struct LoopForm;
 
 impl Rewrite for LoopForm {
     fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
-        let mut ways = match source.language {
-            Language::Python => {
-                let mut ways = python::ways(source);
-                ways.extend(counted::ways(source));
-                ways.extend(comprehension::ways(source));
-                ways
-            }
+        let ways = match source.language {
+            Language::Python => [python::ways(source), counted::ways(source), comprehension::ways(source)].concat(),
             Language::Ruby => ruby::ways(source),
             Language::C | Language::Cpp => return Err(Refusal::UnknownLanguage),
             _ => braces::ways(source),
         };
-        if ways.is_empty() {
-            return Err(Refusal::NoSite);
-        }
-        let at = draw.below(ways.len());
-        Ok(ways.swap_remove(at))
+        draw.one_of(&ways).cloned().ok_or(Refusal::NoSite)
     }
 }
 

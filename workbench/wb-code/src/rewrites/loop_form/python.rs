@@ -70,11 +70,10 @@ fn endless(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
 fn over_iterator(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
     let Loop { header_end, margin, inner, .. } = plain_loop(source, node)?;
     let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
-    let is_simple = preorder(left)
-        .iter()
-        .all(|part| !part.is_named() || matches!(part.kind(), "identifier" | "pattern_list" | "tuple_pattern"));
     // A generator that is left early would be closed later than before.
-    if !is_simple || has_own(source, node, "break_statement") || is_shadowed(source, &["iter", "next", "StopIteration"])
+    if !is_simple_target(left)
+        || has_own(source, node, "break_statement")
+        || is_shadowed(source, &["iter", "next", "StopIteration"])
     {
         return None;
     }
@@ -91,6 +90,13 @@ fn over_iterator(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Change> {
         ),
     );
     Some(Change { edits, note: "write the for loop as a while loop over its iterator".to_owned() })
+}
+
+/// True where a target is made of names alone.
+pub(super) fn is_simple_target(target: Node<'_>) -> bool {
+    preorder(target)
+        .iter()
+        .all(|part| !part.is_named() || matches!(part.kind(), "identifier" | "pattern_list" | "tuple_pattern"))
 }
 
 /// The text of an expression, in parentheses where it would fall apart as an argument.

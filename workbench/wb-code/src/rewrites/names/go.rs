@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{Name, Role, all_of, identifiers, nearest, rest_of};
-use crate::rewrites::{ParsedSource, Refusal, source::is_field};
+use super::{Role, all_of, nearest, rest_of};
+use crate::rewrites::source::is_field;
 
 const BLOCKS: &[&str] = &[
     "block",
@@ -17,11 +17,7 @@ const BLOCKS: &[&str] = &[
     "communication_case",
 ];
 
-pub(super) fn names<'t>(_source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
-    Ok(identifiers(function, role))
-}
-
-fn role(node: Node<'_>) -> Option<Role> {
+pub(super) fn role(node: Node<'_>) -> Option<Role> {
     let parent = node.parent()?;
     match parent.kind() {
         "function_declaration" if is_field(node, "name") => None,

@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{Name, Role, all_of, identifiers, nearest, rest_of};
-use crate::rewrites::{ParsedSource, Refusal, source::is_field};
+use super::{Role, all_of, nearest, rest_of};
+use crate::rewrites::source::is_field;
 
 const BLOCKS: &[&str] = &[
     "block",
@@ -16,11 +16,7 @@ const BLOCKS: &[&str] = &[
     "method_declaration",
 ];
 
-pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Result<Vec<Name<'t>>, Refusal> {
-    Ok(identifiers(function, |node| role(source, node)))
-}
-
-fn role(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Role> {
+pub(super) fn role(node: Node<'_>) -> Option<Role> {
     let parent = node.parent()?;
     match parent.kind() {
         "method_invocation" if is_field(node, "name") => None,
@@ -37,7 +33,7 @@ fn role(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Role> {
             let owner = parent.parent().and_then(|list| list.parent())?;
             Some(all_of(owner))
         }
-        "variable_declarator" if is_field(node, "name") => Some(declared(source, parent)),
+        "variable_declarator" if is_field(node, "name") => Some(declared(parent)),
         "enhanced_for_statement" if is_field(node, "name") => {
             Some(Role::Bind(vec![parent.child_by_field_name("body")?.byte_range()]))
         }
@@ -49,12 +45,11 @@ fn role(source: &ParsedSource<'_>, node: Node<'_>) -> Option<Role> {
     }
 }
 
-fn declared(source: &ParsedSource<'_>, declarator: Node<'_>) -> Role {
+fn declared(declarator: Node<'_>) -> Role {
     let Some(declaration) = declarator.parent() else { return Role::Blocked };
     match declaration.kind() {
         "spread_parameter" => declaration.parent().and_then(|list| list.parent()).map_or(Role::Blocked, all_of),
         "local_variable_declaration" => {
-            debug_assert!(declarator.end_byte() <= source.text.len(), "nodes lie in their text");
             nearest(declaration, BLOCKS).map_or(Role::Blocked, |block| rest_of(block, declarator.start_byte()))
         }
         // A field of a class in the function.

@@ -56,8 +56,8 @@ pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Res
     match source.language {
         Language::Python => python::names(source, function),
         Language::JavaScript => javascript::names(source, function),
-        Language::Java => java::names(source, function),
-        Language::Go => go::names(source, function),
+        Language::Java => Ok(identifiers(function, java::role)),
+        Language::Go => Ok(identifiers(function, go::role)),
         Language::Php => php::names(source, function),
         Language::Ruby => ruby::names(source, function),
         Language::Rust => rust::names(source, function),

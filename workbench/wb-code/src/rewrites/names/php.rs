@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Name, Role};
 use crate::rewrites::{
     ParsedSource, Refusal,
-    source::{ancestors, is_field, preorder},
+    source::{is_field, preorder},
 };
 
 /// Calls that see variables by their names.
@@ -48,17 +48,6 @@ fn role(source: &ParsedSource<'_>, name: Node<'_>, variable: Node<'_>, function:
         "scoped_property_access_expression" if is_field(variable, "name") => Role::Blocked,
         "global_declaration" | "property_promotion_parameter" | "property_element" => Role::Blocked,
         "simple_parameter" if has_default && is_field(variable, "name") => Role::Blocked,
-        _ if ancestors(name).any(|up| {
-            up.kind() == "class_declaration"
-                || up.kind() == "declaration_list" && up.start_byte() > function.start_byte()
-        }) =>
-        {
-            if is_binding(variable, holder) {
-                Role::Bind(vec![function.byte_range()])
-            } else {
-                Role::Use
-            }
-        }
         _ if is_binding(variable, holder) => Role::Bind(vec![function.byte_range()]),
         _ => Role::Use,
     }

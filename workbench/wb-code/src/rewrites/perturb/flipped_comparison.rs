@@ -1,6 +1,6 @@
 //! A comparison turned round: less becomes greater, equal becomes different, in becomes not in.
 
-use super::{one_changed, operators};
+use super::one_changed;
 use crate::{
     languages::Language,
     rewrites::{
@@ -13,32 +13,25 @@ pub(in crate::rewrites) struct FlippedComparison;
 
 impl Rewrite for FlippedComparison {
     fn edits(&self, source: &ParsedSource<'_>, draw: &mut Draw) -> Result<Change, Refusal> {
-        let sites: Vec<_> = operators(source)
-            .into_iter()
-            .filter_map(|node| {
-                let new = match node.kind() {
-                    "<" => ">",
-                    ">" => "<",
-                    "<=" => ">=",
-                    ">=" => "<=",
-                    "==" => "!=",
-                    "!=" => "==",
-                    "===" => "!==",
-                    "!==" => "===",
-                    "is" => "is not",
-                    "is not" => "is",
-                    "in" => "not in",
-                    "not in" => "in",
-                    _ => return None,
-                };
+        one_changed(source, draw, |node| {
+            let new = match node.kind() {
+                "<" => ">",
+                ">" => "<",
+                "<=" => ">=",
+                ">=" => "<=",
+                "==" => "!=",
+                "!=" => "==",
                 // Ruby's `===` asks a class or a pattern, and has no opposite.
-                if node.kind() == "===" && source.language == Language::Ruby {
-                    return None;
-                }
-                let is_javascript_in = matches!(node.kind(), "in") && node.parent()?.kind() != "comparison_operator";
-                (!is_javascript_in).then_some((node, new))
-            })
-            .collect();
-        one_changed(source, draw, &sites)
+                "===" if source.language != Language::Ruby => "!==",
+                "!==" => "===",
+                "is" => "is not",
+                "is not" => "is",
+                // JavaScript's `in` is no comparison.
+                "in" if node.parent()?.kind() == "comparison_operator" => "not in",
+                "not in" => "in",
+                _ => return None,
+            };
+            Some(new)
+        })
     }
 }

@@ -26,9 +26,14 @@ fn in_bodies<'t>(source: &'t ParsedSource<'_>) -> Vec<Node<'t>> {
     bodies.flat_map(preorder).collect()
 }
 
-/// One of several nodes, drawn, with another text in its place.
-fn one_changed(source: &ParsedSource<'_>, draw: &mut Draw, sites: &[(Node<'_>, &str)]) -> Result<Change, Refusal> {
-    let (node, new) = *draw.one_of(sites).ok_or(Refusal::NoSite)?;
+/// One of the operators that `other` has another text for, drawn, with that text in its place.
+fn one_changed(
+    source: &ParsedSource<'_>,
+    draw: &mut Draw,
+    other: impl Fn(Node<'_>) -> Option<&'static str>,
+) -> Result<Change, Refusal> {
+    let sites: Vec<_> = operators(source).into_iter().filter_map(|node| Some((node, other(node)?))).collect();
+    let (node, new) = *draw.one_of(&sites).ok_or(Refusal::NoSite)?;
     let mut edits = Edits::new();
     edits.replace(node.byte_range(), new);
     Ok(Change { edits, note: format!("change `{}` to `{new}`", source.str(node)) })

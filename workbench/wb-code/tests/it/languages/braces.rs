@@ -47,25 +47,22 @@ public class Stack<T> {
     }
 }
 "#;
-    check(
-        Language::Java,
-        source,
-        &[
-            (
-                "Stack",
-                [17, 19],
-                "Makes a stack of at most limit items. See the interface or push(Object).",
-                "public Stack(int limit) {\n    this.limit = limit;\n}",
-            ),
-            (
-                "push",
-                [22, 26],
-                "Puts an item on top.",
-                "@Override\n@SuppressWarnings(\"unchecked\")\npublic void push(T item) {\n    items.add(item);\n}",
-            ),
-            ("visit", [38, 38], "", "default int visit() { return 1; }"),
-        ],
-    );
+    let expected = [
+        (
+            "Stack",
+            [17, 19],
+            "Makes a stack of at most limit items. See the interface or push(Object).",
+            "public Stack(int limit) {\n    this.limit = limit;\n}",
+        ),
+        (
+            "push",
+            [22, 26],
+            "Puts an item on top.",
+            "@Override\n@SuppressWarnings(\"unchecked\")\npublic void push(T item) {\n    items.add(item);\n}",
+        ),
+        ("visit", [38, 38], "", "default int visit() { return 1; }"),
+    ];
+    check(Language::Java, source, &expected);
 }
 
 #[test]
@@ -123,23 +120,20 @@ const limit = 3;
 
 function apart() {}
 "#;
-    check(
-        Language::JavaScript,
-        source,
-        &[
-            ("add", [13, 15], "Add two numbers. See the docs.", "export function add(a, b) {\n  return a + b;\n}"),
-            ("multiply", [20, 22], "Multiply.", "export const multiply = (a, b) => {\n  return a * b;\n};"),
-            ("push", [26, 28], "Put an item on top.", "push(item) {\n  this.items.push(item);\n}"),
-            ("top", [31, 31], "The item on top.", "top = () => this.items.at(-1)"),
-            (
-                "exports.parse",
-                [38, 45],
-                "Parse a query string.",
-                "exports.parse = function parse(text) {\n  return {\n    /** Render it again. */\n    render: function () {\n      return text;\n    },\n  };\n};",
-            ),
-            ("render", [41, 43], "Render it again.", "render: function () {\n  return text;\n}"),
-        ],
-    );
+    let expected = [
+        ("add", [13, 15], "Add two numbers. See the docs.", "export function add(a, b) {\n  return a + b;\n}"),
+        ("multiply", [20, 22], "Multiply.", "export const multiply = (a, b) => {\n  return a * b;\n};"),
+        ("push", [26, 28], "Put an item on top.", "push(item) {\n  this.items.push(item);\n}"),
+        ("top", [31, 31], "The item on top.", "top = () => this.items.at(-1)"),
+        (
+            "exports.parse",
+            [38, 45],
+            "Parse a query string.",
+            "exports.parse = function parse(text) {\n  return {\n    /** Render it again. */\n    render: function () {\n      return text;\n    },\n  };\n};",
+        ),
+        ("render", [41, 43], "Render it again.", "render: function () {\n  return text;\n}"),
+    ];
+    check(Language::JavaScript, source, &expected);
 }
 
 #[test]
@@ -174,42 +168,31 @@ export abstract class Store {
   private readonly look = (key: string): string => this.keys.get(key)!;
 }
 "#;
-    check(
-        Language::TypeScript,
-        source,
-        &[
-            (
-                "first",
-                [10, 12],
-                "The first item that fits.",
-                "export async function first<T>(list: T[], fits: (item: T) => boolean): Promise<T | undefined> {\n  return list.find(fits);\n}",
-            ),
-            (
-                "close",
-                [22, 25],
-                "Closes the store and forgets all keys.",
-                "@once()\npublic close(): void {\n  this.keys.clear();\n}",
-            ),
-            (
-                "look",
-                [28, 28],
-                "Looks a key up.",
-                "private readonly look = (key: string): string => this.keys.get(key)!",
-            ),
-        ],
-    );
+    let expected = [
+        (
+            "first",
+            [10, 12],
+            "The first item that fits.",
+            "export async function first<T>(list: T[], fits: (item: T) => boolean): Promise<T | undefined> {\n  return list.find(fits);\n}",
+        ),
+        (
+            "close",
+            [22, 25],
+            "Closes the store and forgets all keys.",
+            "@once()\npublic close(): void {\n  this.keys.clear();\n}",
+        ),
+        ("look", [28, 28], "Looks a key up.", "private readonly look = (key: string): string => this.keys.get(key)!"),
+    ];
+    check(Language::TypeScript, source, &expected);
     let with_jsx =
         "/** A button that counts. */\nexport const Button = (props: Props) => <button {...props}>go</button>;\n";
-    check(
-        Language::TypeScript,
-        with_jsx,
-        &[(
-            "Button",
-            [2, 2],
-            "A button that counts.",
-            "export const Button = (props: Props) => <button {...props}>go</button>;",
-        )],
-    );
+    let expected = [(
+        "Button",
+        [2, 2],
+        "A button that counts.",
+        "export const Button = (props: Props) => <button {...props}>go</button>;",
+    )];
+    check(Language::TypeScript, with_jsx, &expected);
 }
 
 #[test]
@@ -253,28 +236,25 @@ function turn(array $list): array
     return array_reverse($list);
 }
 "#;
-    check(
-        Language::Php,
-        source,
-        &[
-            (
-                "push",
-                [17, 22],
-                "Puts an item on top. Grows Stack::$items as needed.",
-                "public function push($item)\n{\n    $this->items[] = $item;\n\n    return $this;\n}",
-            ),
-            (
-                "of",
-                [30, 31],
-                "",
-                "#[\\ReturnTypeWillChange]\npublic static function of(array $items): self { return new self($items); }",
-            ),
-            (
-                "turn",
-                [35, 38],
-                "Turns a list around.",
-                "function turn(array $list): array\n{\n    return array_reverse($list);\n}",
-            ),
-        ],
-    );
+    let expected = [
+        (
+            "push",
+            [17, 22],
+            "Puts an item on top. Grows Stack::$items as needed.",
+            "public function push($item)\n{\n    $this->items[] = $item;\n\n    return $this;\n}",
+        ),
+        (
+            "of",
+            [30, 31],
+            "",
+            "#[\\ReturnTypeWillChange]\npublic static function of(array $items): self { return new self($items); }",
+        ),
+        (
+            "turn",
+            [35, 38],
+            "Turns a list around.",
+            "function turn(array $list): array\n{\n    return array_reverse($list);\n}",
+        ),
+    ];
+    check(Language::Php, source, &expected);
 }

@@ -49,25 +49,22 @@ struct list *turn(struct list *list)
     return list->prev;
 }
 "#;
-    check(
-        Language::C,
-        source,
-        &[
-            (
-                "add",
-                [24, 27],
-                "Adds two numbers. Overflow wraps, see sub and a. Never fails.",
-                "static inline int add(int a, int b)\n{\n    return a + b; /**< trailing */\n}",
-            ),
-            ("sub", [31, 33], "Subtracts two numbers.", "int *sub(int a, int b) {\n    return a - b;\n}"),
-            (
-                "turn",
-                [39, 42],
-                "Turns a list around.",
-                "struct list *turn(struct list *list)\n{\n    return list->prev;\n}",
-            ),
-        ],
-    );
+    let expected = [
+        (
+            "add",
+            [24, 27],
+            "Adds two numbers. Overflow wraps, see sub and a. Never fails.",
+            "static inline int add(int a, int b)\n{\n    return a + b; /**< trailing */\n}",
+        ),
+        ("sub", [31, 33], "Subtracts two numbers.", "int *sub(int a, int b) {\n    return a - b;\n}"),
+        (
+            "turn",
+            [39, 42],
+            "Turns a list around.",
+            "struct list *turn(struct list *list)\n{\n    return list->prev;\n}",
+        ),
+    ];
+    check(Language::C, source, &expected);
 }
 
 #[test]
@@ -116,29 +113,26 @@ Stack<T>& Stack<T>::turn() noexcept {
 
 }  // namespace a
 "#;
-    check(
-        Language::Cpp,
-        source,
-        &[
-            ("Stack", [11, 11], "Makes an empty stack.", "explicit Stack(int limit) : limit_(limit) {}"),
-            (
-                "push",
-                [22, 25],
-                "Puts an item on top.",
-                "template <typename U>\nvoid push(U&& item) {\n  items_.push_back(std::forward<U>(item));\n}",
-            ),
-            (
-                "operator==",
-                [28, 28],
-                "Whether two stacks are equal.",
-                "friend bool operator==(const Stack& a, const Stack& b) { return a.items_ == b.items_; }",
-            ),
-            (
-                "Stack<T>::turn",
-                [37, 41],
-                "Turns a stack around, in linear time.",
-                "template <typename T>\nStack<T>& Stack<T>::turn() noexcept {\n  std::reverse(items_.begin(), items_.end());\n  return *this;\n}",
-            ),
-        ],
-    );
+    let expected = [
+        ("Stack", [11, 11], "Makes an empty stack.", "explicit Stack(int limit) : limit_(limit) {}"),
+        (
+            "push",
+            [22, 25],
+            "Puts an item on top.",
+            "template <typename U>\nvoid push(U&& item) {\n  items_.push_back(std::forward<U>(item));\n}",
+        ),
+        (
+            "operator==",
+            [28, 28],
+            "Whether two stacks are equal.",
+            "friend bool operator==(const Stack& a, const Stack& b) { return a.items_ == b.items_; }",
+        ),
+        (
+            "Stack<T>::turn",
+            [37, 41],
+            "Turns a stack around, in linear time.",
+            "template <typename T>\nStack<T>& Stack<T>::turn() noexcept {\n  std::reverse(items_.begin(), items_.end());\n  return *this;\n}",
+        ),
+    ];
+    check(Language::Cpp, source, &expected);
 }

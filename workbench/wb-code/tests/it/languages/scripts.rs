@@ -66,32 +66,29 @@ def formatted():
     f"""Not one {either}."""
     return 1
 "#;
-    check(
-        Language::Python,
-        source,
-        &[
-            (
-                "push",
-                [8, 21],
-                "Put an item on top. Uses list below, see append.",
-                "def push(self, item):\n    self.items.append(item)\n    return None",
-            ),
-            (
-                "top",
-                [23, 30],
-                "The item on top.",
-                "@property\n@functools.lru_cache\ndef top(self) -> int:\n    return self.items[-1]",
-            ),
-            (
-                "outer",
-                [36, 47],
-                "Make a counter.",
-                "def outer(n):\n    def inner(x):\n        \"\"\"Count one more.\n\n        Parameters\n        ----------\n        x : int\n        \"\"\"\n        # Add.\n        return x + n\n    return inner",
-            ),
-            ("inner", [38, 46], "Count one more.", "def inner(x):\n    # Add.\n    return x + n"),
-            ("one_line", [50, 50], "All on one line.", "async def one_line(): return 1"),
-        ],
-    );
+    let expected = [
+        (
+            "push",
+            [8, 21],
+            "Put an item on top. Uses list below, see append.",
+            "def push(self, item):\n    self.items.append(item)\n    return None",
+        ),
+        (
+            "top",
+            [23, 30],
+            "The item on top.",
+            "@property\n@functools.lru_cache\ndef top(self) -> int:\n    return self.items[-1]",
+        ),
+        (
+            "outer",
+            [36, 47],
+            "Make a counter.",
+            "def outer(n):\n    def inner(x):\n        \"\"\"Count one more.\n\n        Parameters\n        ----------\n        x : int\n        \"\"\"\n        # Add.\n        return x + n\n    return inner",
+        ),
+        ("inner", [38, 46], "Count one more.", "def inner(x):\n    # Add.\n    return x + n"),
+        ("one_line", [50, 50], "All on one line.", "async def one_line(): return 1"),
+    ];
+    check(Language::Python, source, &expected);
 }
 
 #[test]
@@ -137,19 +134,16 @@ def self.turn(list)
   list.reverse
 end
 "#;
-    check(
-        Language::Ruby,
-        source,
-        &[
-            ("push", [11, 14], "Puts item on top of the Stack.", "def push(item)\n  @items << item\n  self\nend"),
-            ("top", [18, 20], "The item on top.", "private def top\n  @items.last\nend"),
-            (
-                "of",
-                [29, 31],
-                "Makes a stack of the given items, in their order.",
-                "def of(*items)\n  items.each_with_object(new) { |item, stack| stack.push(item) }\nend",
-            ),
-            ("turn", [38, 40], "Turns a list around.", "def self.turn(list)\n  list.reverse\nend"),
-        ],
-    );
+    let expected = [
+        ("push", [11, 14], "Puts item on top of the Stack.", "def push(item)\n  @items << item\n  self\nend"),
+        ("top", [18, 20], "The item on top.", "private def top\n  @items.last\nend"),
+        (
+            "of",
+            [29, 31],
+            "Makes a stack of the given items, in their order.",
+            "def of(*items)\n  items.each_with_object(new) { |item, stack| stack.push(item) }\nend",
+        ),
+        ("turn", [38, 40], "Turns a list around.", "def self.turn(list)\n  list.reverse\nend"),
+    ];
+    check(Language::Ruby, source, &expected);
 }

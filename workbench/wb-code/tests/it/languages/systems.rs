@@ -78,32 +78,29 @@ mod inner {
     fn four() {}
 }
 "#;
-    check(
-        Language::Rust,
-        source,
-        &[
-            (
-                "push",
-                [23, 27],
-                "Pushes item on top of the Stack, see the book. Grows the storage when needed.",
-                "#[inline]\npub fn push(&mut self, item: T) {\n    // Amortized.\n    self.items.push(item);\n}",
-            ),
-            (
-                "top",
-                [29, 37],
-                "The top item, if any. Does not remove it.",
-                "#[must_use]\npub fn top(&self) -> Option<&T> {\n    self.items.last()\n}",
-            ),
-            ("is_zero", [48, 50], "Whether the size is zero.", "fn is_zero(&self) -> bool {\n    self.size() == 0\n}"),
-            (
-                "add",
-                [58, 64],
-                "Adds two numbers without carrying.",
-                "pub(crate) async fn add(a: u32, b: u32) -> u32 {\n    /// Exclusive or, bit by bit.\n    fn xor(a: u32, b: u32) -> u32 {\n        a ^ b\n    }\n    xor(a, b)\n}",
-            ),
-            ("xor", [60, 62], "Exclusive or, bit by bit.", "fn xor(a: u32, b: u32) -> u32 {\n    a ^ b\n}"),
-        ],
-    );
+    let expected = [
+        (
+            "push",
+            [23, 27],
+            "Pushes item on top of the Stack, see the book. Grows the storage when needed.",
+            "#[inline]\npub fn push(&mut self, item: T) {\n    // Amortized.\n    self.items.push(item);\n}",
+        ),
+        (
+            "top",
+            [29, 37],
+            "The top item, if any. Does not remove it.",
+            "#[must_use]\npub fn top(&self) -> Option<&T> {\n    self.items.last()\n}",
+        ),
+        ("is_zero", [48, 50], "Whether the size is zero.", "fn is_zero(&self) -> bool {\n    self.size() == 0\n}"),
+        (
+            "add",
+            [58, 64],
+            "Adds two numbers without carrying.",
+            "pub(crate) async fn add(a: u32, b: u32) -> u32 {\n    /// Exclusive or, bit by bit.\n    fn xor(a: u32, b: u32) -> u32 {\n        a ^ b\n    }\n    xor(a, b)\n}",
+        ),
+        ("xor", [60, 62], "Exclusive or, bit by bit.", "fn xor(a: u32, b: u32) -> u32 {\n    a ^ b\n}"),
+    ];
+    check(Language::Rust, source, &expected);
 }
 
 #[test]
@@ -154,22 +151,19 @@ type Reader interface {
 	Read(p []byte) (int, error)
 }
 "#;
-    check(
-        Language::Go,
-        source,
-        &[
-            (
-                "Push",
-                [20, 22],
-                "Push puts item on top of Stack. It grows the storage:",
-                "func (s *Stack[T]) Push(item T) {\n\ts.items = append(s.items, item)\n}",
-            ),
-            (
-                "Max",
-                [34, 39],
-                "Max returns the larger of a and b.",
-                "func Max(a, b int) int {\n\tif a > b {\n\t\treturn a\n\t}\n\treturn b\n}",
-            ),
-        ],
-    );
+    let expected = [
+        (
+            "Push",
+            [20, 22],
+            "Push puts item on top of Stack. It grows the storage:",
+            "func (s *Stack[T]) Push(item T) {\n\ts.items = append(s.items, item)\n}",
+        ),
+        (
+            "Max",
+            [34, 39],
+            "Max returns the larger of a and b.",
+            "func Max(a, b int) int {\n\tif a > b {\n\t\treturn a\n\t}\n\treturn b\n}",
+        ),
+    ];
+    check(Language::Go, source, &expected);
 }

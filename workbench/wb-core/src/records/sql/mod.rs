@@ -5,83 +5,107 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 pub use self::words::{PredictionStatus, QueryComponent, QueryHardness};
 use crate::fingerprint::Fingerprint;
 
-/// Verdicts of one benchmark on one file of predictions; the key `benchmark` names it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "benchmark", rename_all = "kebab-case")]
-pub enum SqlRecord {
-    /// `wb bench spider`.
-    Spider(SpiderRecord),
-    /// `wb bench bird`.
-    Bird(BirdRecord),
-    /// `wb bench synthetic-sql`.
-    SyntheticSql(SyntheticSqlRecord),
-}
-
-/// Exact match and execution of Spider's questions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SpiderRecord {
+/// Verdicts of one benchmark on one file of predictions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SqlRecord {
+    /// Name of the benchmark: `spider`, `bird`, `synthetic-sql`.
+    pub benchmark: &'static str,
     /// Version of `wb`.
-    pub wb: String,
+    pub wb: &'static str,
     /// Protocol of each metric.
     pub protocol: IndexMap<String, String>,
-    /// Rules that the verdicts follow: `official` or `strict`.
-    pub compat: String,
+    /// Rules that the verdicts follow, for Spider: `official` or `strict`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compat: Option<&'static str>,
     /// Settings of the judge.
-    pub options: SpiderOptions,
-    /// Sentence on what the figures compare with.
-    pub comparable: String,
+    pub options: SqlOptions,
+    /// Sentence on what the figures compare with, for Spider and BIRD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparable: Option<&'static str>,
     /// Files that were read.
     pub inputs: SqlInputs,
-    /// Databases that the queries ran on.
-    pub databases: SqlDatabases,
-    /// Figures by hardness, then over all questions.
+    /// Databases that the queries ran on, for Spider and BIRD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub databases: Option<SqlDatabases>,
+    /// Figures by hardness, difficulty or complexity, then over all questions.
     pub totals: IndexMap<String, SqlLevel>,
-    /// Figures of the clauses by hardness, then over all questions.
+    /// Figures of the clauses by hardness, then over all questions, for Spider.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub clauses: IndexMap<String, Vec<ClauseFigures>>,
+    /// Figures by domain, then over all rows, for synthetic_text_to_sql.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub domains: IndexMap<String, SqlLevel>,
     /// Number of predictions with each status.
     pub statuses: IndexMap<PredictionStatus, usize>,
     /// Numbers of questions with a fault.
-    pub counts: SpiderCounts,
+    pub counts: SqlCounts,
     /// Verdicts in the order of the questions.
-    pub questions: Vec<SpiderVerdict>,
+    pub questions: Vec<SqlVerdict>,
 }
 
-/// Settings of Spider's judge.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SpiderOptions {
-    /// True where values of the gold query replace those of the prediction.
-    pub plug_value: bool,
-    /// True where DISTINCT stays in both queries.
-    pub keep_distinct: bool,
+/// Settings of the judge.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct SqlOptions {
+    /// True where values of the gold query replace those of the prediction, for Spider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plug_value: Option<bool>,
+    /// True where DISTINCT stays in both queries, for Spider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_distinct: Option<bool>,
     /// Seconds that a statement may take.
     pub timeout_seconds: f64,
+    /// Times that each right query is measured for R-VES, for BIRD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<usize>,
+    /// Number of workers, which the times depend on, for BIRD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<usize>,
 }
 
-/// Numbers of Spider's questions with a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SpiderCounts {
+/// Numbers of questions with a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SqlCounts {
     /// Number of questions.
     pub questions: usize,
-    /// Questions whose database is not there.
-    pub without_database: usize,
-    /// Gold queries that the grammar does not read.
-    pub gold_unread: usize,
+    /// Questions whose database is not there, for Spider and BIRD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_database: Option<usize>,
+    /// Rows whose statements SQLite cannot run, for synthetic_text_to_sql.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_failed: Option<usize>,
+    /// Gold queries that the grammar does not read, for Spider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gold_unread: Option<usize>,
     /// Gold queries that cannot be run.
     pub gold_failed: usize,
-    /// Verdicts at which the published evaluator stops with an exception.
-    pub raises: usize,
-    /// Predictions with a tab inside, judged up to it.
-    pub cut_at_tab: usize,
+    /// Verdicts at which the published evaluator stops with an exception, for Spider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raises: Option<usize>,
+    /// Predictions with a tab inside, judged up to it, for Spider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_at_tab: Option<usize>,
+}
+
+/// Verdict on one question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum SqlVerdict {
+    /// Exact match and execution.
+    Spider(SpiderVerdict),
+    /// EX, Soft-F1 and R-VES.
+    Bird(BirdQuestionVerdict),
+    /// Execution in a database made for the row.
+    SyntheticSql(SyntheticSqlVerdict),
 }
 
 /// Verdict on one question of Spider.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpiderVerdict {
     /// Place in the file, from 0.
     pub index: usize,
@@ -105,55 +129,8 @@ pub struct SpiderVerdict {
     pub message: Option<String>,
 }
 
-/// EX, Soft-F1 and R-VES of BIRD's questions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BirdRecord {
-    /// Version of `wb`.
-    pub wb: String,
-    /// Protocol of each metric.
-    pub protocol: IndexMap<String, String>,
-    /// Settings of the judge.
-    pub options: BirdOptions,
-    /// Sentence on what the figures compare with.
-    pub comparable: String,
-    /// Files that were read.
-    pub inputs: SqlInputs,
-    /// Databases that the queries ran on.
-    pub databases: SqlDatabases,
-    /// Figures by difficulty, then over all questions.
-    pub totals: IndexMap<String, SqlLevel>,
-    /// Number of predictions with each status.
-    pub statuses: IndexMap<PredictionStatus, usize>,
-    /// Numbers of questions with a fault.
-    pub counts: BirdCounts,
-    /// Verdicts in the order of the questions.
-    pub questions: Vec<BirdQuestionVerdict>,
-}
-
-/// Settings of BIRD's judge.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct BirdOptions {
-    /// Seconds that a statement may take.
-    pub timeout_seconds: f64,
-    /// Times that each right query is measured for R-VES.
-    pub iterations: usize,
-    /// Number of workers, which the times depend on.
-    pub workers: usize,
-}
-
-/// Numbers of BIRD's questions with a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BirdCounts {
-    /// Number of questions.
-    pub questions: usize,
-    /// Questions whose database is not there.
-    pub without_database: usize,
-    /// Gold queries that cannot be run.
-    pub gold_failed: usize,
-}
-
 /// Verdict on one question of BIRD.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BirdQuestionVerdict {
     /// Place in the file, from 0.
     pub index: usize,
@@ -175,49 +152,8 @@ pub struct BirdQuestionVerdict {
     pub message: Option<String>,
 }
 
-/// Execution of the rows of synthetic_text_to_sql.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SyntheticSqlRecord {
-    /// Version of `wb`.
-    pub wb: String,
-    /// Protocol of each metric.
-    pub protocol: IndexMap<String, String>,
-    /// Settings of the judge.
-    pub options: SyntheticSqlOptions,
-    /// Files that were read.
-    pub inputs: SqlInputs,
-    /// Figures by complexity, then over all rows.
-    pub totals: IndexMap<String, SqlLevel>,
-    /// Figures by domain, then over all rows.
-    pub domains: IndexMap<String, SqlLevel>,
-    /// Number of predictions with each status.
-    pub statuses: IndexMap<PredictionStatus, usize>,
-    /// Numbers of rows with a fault.
-    pub counts: SyntheticSqlCounts,
-    /// Verdicts in the order of the rows.
-    pub questions: Vec<SyntheticSqlVerdict>,
-}
-
-/// Settings of the judge of synthetic_text_to_sql.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SyntheticSqlOptions {
-    /// Seconds that a statement may take.
-    pub timeout_seconds: f64,
-}
-
-/// Numbers of rows of synthetic_text_to_sql with a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SyntheticSqlCounts {
-    /// Number of rows.
-    pub questions: usize,
-    /// Rows whose statements SQLite cannot run.
-    pub context_failed: usize,
-    /// Rows whose gold query fails, or is none.
-    pub gold_failed: usize,
-}
-
 /// Verdict on one row of synthetic_text_to_sql.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SyntheticSqlVerdict {
     /// Place in the file, from 0.
     pub index: usize,
@@ -236,19 +172,19 @@ pub struct SyntheticSqlVerdict {
 }
 
 /// Files that the verdicts are made of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SqlInputs {
     /// Questions with their gold queries.
     pub questions: HashedFile,
     /// Predicted queries.
     pub predictions: HashedFile,
     /// Schemas, for Spider.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<HashedFile>,
 }
 
 /// A file's name with the hash of its bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HashedFile {
     /// Name without the folder.
     pub file: String,
@@ -257,7 +193,7 @@ pub struct HashedFile {
 }
 
 /// Databases of the questions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SqlDatabases {
     /// One hash of all.
     pub blake3: Fingerprint,
@@ -268,7 +204,7 @@ pub struct SqlDatabases {
 }
 
 /// Figures over the questions of one level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SqlLevel {
     /// Number of questions.
     pub questions: usize,
@@ -278,19 +214,19 @@ pub struct SqlLevel {
 }
 
 /// One metric over the questions of one level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LevelFigure {
     /// Mean; none of no questions.
     pub value: Option<f64>,
     /// Number of questions that have one.
     pub of: usize,
     /// Number of those that are right, for metrics that are right or wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub right: Option<u64>,
 }
 
 /// Figures of one component of exact match over the questions of one level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ClauseFigures {
     /// Component that is compared.
     pub component: QueryComponent,
@@ -313,17 +249,22 @@ mod tests {
         let figure = LevelFigure { value: Some(0.5), of: 2, right: Some(1) };
         let mean = LevelFigure { value: None, of: 0, right: None };
         let metrics = [("ex".to_owned(), figure), ("soft_f1".to_owned(), mean)].into_iter().collect();
-        let record = SqlRecord::SyntheticSql(SyntheticSqlRecord {
-            wb: "1".into(),
-            protocol: [("ex".to_owned(), "synthetic-sql-ex".to_owned())].into_iter().collect(),
-            options: SyntheticSqlOptions { timeout_seconds: 20.0 },
+        let record = SqlRecord {
+            benchmark: "synthetic-sql",
+            wb: "1",
+            protocol: [("ex".to_owned(), "synthetic-sql-ex".to_owned())].into(),
+            compat: None,
+            options: SqlOptions { timeout_seconds: 20.0, ..SqlOptions::default() },
+            comparable: None,
             inputs: SqlInputs { questions: file("rows.jsonl"), predictions: file("predicted.sql"), tables: None },
-            totals: [("all".to_owned(), SqlLevel { questions: 2, metrics })].into_iter().collect(),
-            domains: IndexMap::new(),
+            databases: None,
+            totals: [("all".to_owned(), SqlLevel { questions: 2, metrics })].into(),
+            clauses: IndexMap::new(),
+            domains: [("all".to_owned(), SqlLevel { questions: 0, metrics: IndexMap::new() })].into(),
             statuses: PredictionStatus::ALL.map(|status| (status, 0)).into_iter().take(2).collect(),
-            counts: SyntheticSqlCounts { questions: 2, context_failed: 0, gold_failed: 0 },
+            counts: SqlCounts { questions: 2, context_failed: Some(0), ..SqlCounts::default() },
             questions: Vec::new(),
-        });
+        };
         let written = serde_json::to_string(&record).unwrap();
         let hash = Fingerprint::of_bytes(b"");
         let wanted = format!(
@@ -331,10 +272,10 @@ mod tests {
              \"options\":{{\"timeout_seconds\":20.0}},\"inputs\":{{\"questions\":{{\"file\":\"rows.jsonl\",\
              \"blake3\":\"{hash}\"}},\"predictions\":{{\"file\":\"predicted.sql\",\"blake3\":\"{hash}\"}}}},\
              \"totals\":{{\"all\":{{\"questions\":2,\"ex\":{{\"value\":0.5,\"of\":2,\"right\":1}},\
-             \"soft_f1\":{{\"value\":null,\"of\":0}}}}}},\"domains\":{{}},\"statuses\":{{\"correct\":0,\"wrong\":0}},\
+             \"soft_f1\":{{\"value\":null,\"of\":0}}}}}},\"domains\":{{\"all\":{{\"questions\":0}}}},\
+             \"statuses\":{{\"correct\":0,\"wrong\":0}},\
              \"counts\":{{\"questions\":2,\"context_failed\":0,\"gold_failed\":0}},\"questions\":[]}}"
         );
         assert_eq!(written, wanted);
-        assert_eq!(serde_json::from_str::<SqlRecord>(&written).unwrap(), record);
     }
 }

@@ -137,15 +137,13 @@ mod tests {
     fn languages_choose_parts() {
         let found = find(&named("codesearchnet cosqa"), &named("ruby go")).unwrap();
         let places: Vec<&str> = found[0].parts.iter().map(|part| part.place.as_str()).collect();
-        assert_eq!(
-            places,
-            [
-                "codesearchnet/go/final/jsonl/test",
-                "codesearchnet/go/final/jsonl/valid",
-                "codesearchnet/ruby/final/jsonl/test",
-                "codesearchnet/ruby/final/jsonl/valid",
-            ]
-        );
+        let expected = [
+            "codesearchnet/go/final/jsonl/test",
+            "codesearchnet/go/final/jsonl/valid",
+            "codesearchnet/ruby/final/jsonl/test",
+            "codesearchnet/ruby/final/jsonl/valid",
+        ];
+        assert_eq!(places, expected);
         assert_eq!(found[1].parts.len(), 1);
     }
 

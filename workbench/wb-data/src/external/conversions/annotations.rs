@@ -48,22 +48,17 @@ struct Function {
 }
 
 impl Convert for Annotations {
-    fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts> {
         let store = inputs.one(STORE)?;
         let judged = judged(store)?;
-        copy(store, &into.join(STORE))?;
-        copy(inputs.one(QUERIES)?, &into.join(QUERIES))?;
+        copy(store, &to.join(STORE))?;
+        copy(inputs.one(QUERIES)?, &to.join(QUERIES))?;
         let files = functions(inputs.external)?;
         progress(Progress::new("looking for functions", 0, files.len()));
         let found: Vec<Vec<Function>> = files.par_iter().map(|path| look(path, &judged)).collect::<Result<_>>()?;
         let mut missing = judged.clone();
         let mut counts = ConversionCounts::new();
-        let written = lines::write(&into.join("corpus.jsonl"), |lines| {
+        let written = lines::write(&to.join("corpus.jsonl"), |lines| {
             for function in found.into_iter().flatten() {
                 let (Some(url), Some(code)) = (function.url, function.code) else { continue };
                 // The first of several with one address.

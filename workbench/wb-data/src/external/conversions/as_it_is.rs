@@ -13,16 +13,11 @@ use crate::Result;
 pub struct AsItIs;
 
 impl Convert for AsItIs {
-    fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts> {
         let mut counts = ConversionCounts::new();
         for (done, file) in inputs.files.iter().enumerate() {
             progress(Progress::new("writing files", done, inputs.files.len()).note(file.name.clone()));
-            copy(&file.path, &into.join(&file.name))?;
+            copy(&file.path, &to.join(&file.name))?;
             count(&mut counts, "files", 1);
         }
         Ok(counts)

@@ -35,16 +35,11 @@ const TEXT: ColumnField = ColumnField { from: "text", to: "text", kind: ColumnCo
 const TITLE: ColumnField = any("title", "title");
 
 impl Convert for Beir {
-    fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts> {
         let mut counts = ConversionCounts::new();
-        let judged = self.qrels(inputs, into, &mut counts, progress)?;
+        let judged = self.qrels(inputs, to, &mut counts, progress)?;
         let mut asked = HashSet::new();
-        let n = lines::write(&into.join("queries.jsonl"), |lines| {
+        let n = lines::write(&to.join("queries.jsonl"), |lines| {
             for path in inputs.named("queries")? {
                 rows(path, &[ID, TEXT], progress, &mut |fields| {
                     let id = id(path, &fields, "_id")?;
@@ -60,7 +55,7 @@ impl Convert for Beir {
         })?;
         count(&mut counts, "queries", n);
         let mut documents = HashSet::new();
-        let n = lines::write(&into.join("corpus.jsonl"), |lines| {
+        let n = lines::write(&to.join("corpus.jsonl"), |lines| {
             for path in inputs.named("corpus")? {
                 let has_title = columns(path)?.iter().any(|name| name == TITLE.from);
                 let wanted = if has_title { vec![ID, TITLE, TEXT] } else { vec![ID, TEXT] };

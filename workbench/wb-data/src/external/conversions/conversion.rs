@@ -48,9 +48,8 @@ impl<'a> Inputs<'a> {
 
 /// A way from fetched files to a folder.
 pub(in super::super) trait Convert {
-    /// Writes the folder's files into `into`; gives what was written and, by its reason, what was left out.
-    fn convert(&self, inputs: &Inputs<'_>, into: &Path, progress: &mut dyn FnMut(Progress))
-    -> Result<ConversionCounts>;
+    /// Writes the folder's files into `to`; gives what was written and, by its reason, what was left out.
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts>;
 
     /// Refuses to begin where something is missing on this disk that has to be fetched by another name.
     fn ready(&self, _external: &Path) -> Result<()> {

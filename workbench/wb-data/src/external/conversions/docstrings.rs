@@ -26,12 +26,7 @@ pub struct Docstrings;
 const SPLITS: [&str; 3] = ["train", "valid", "test"];
 
 impl Convert for Docstrings {
-    fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts> {
         let mut counts = ConversionCounts::new();
         for (done, split) in SPLITS.into_iter().enumerate() {
             progress(Progress::new("converting functions", done, SPLITS.len()).note(split));
@@ -40,7 +35,7 @@ impl Convert for Docstrings {
                 inputs.one(&format!("{kind}.{split}{}", if packed { ".gz" } else { "" }))
             };
             let paths = [file("declbodies")?, file("descriptions")?, file("metadata")?];
-            let written = lines::write(&into.join(format!("{split}.jsonl")), |lines| {
+            let written = lines::write(&to.join(format!("{split}.jsonl")), |lines| {
                 functions(paths, &mut counts, &mut |function| lines.json(&function))
             })?;
             count(&mut counts, "functions", written);

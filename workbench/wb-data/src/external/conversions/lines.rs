@@ -1,7 +1,6 @@
 //! Files that are written line by line, packed where their names end in `.gz`, and whole or not at all.
 
 use std::{
-    fs::File,
     io::{self, BufWriter, Write},
     path::Path,
 };
@@ -40,40 +39,24 @@ impl Lines<'_> {
 pub(super) fn write(path: &Path, fill: impl FnOnce(&mut Lines<'_>) -> Result<()>) -> Result<u64> {
     let mut filled: Result<u64> = Ok(0);
     let written = atomic::write_with(path, |file| {
-        let packed = path.extension().is_some_and(|ending| ending == "gz");
-        let result = if packed { pack(file, path, fill, &mut filled) } else { plain(file, path, fill, &mut filled) };
-        result.and_then(|()| match filled {
+        if path.extension().is_some_and(|ending| ending == "gz") {
+            let mut packer = BufWriter::with_capacity(1 << 16, GzEncoder::new(file, Compression::default()));
+            filled = fill_in(&mut packer, path, fill);
+            packer.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+        } else {
+            let mut writer = BufWriter::with_capacity(1 << 16, file);
+            filled = fill_in(&mut writer, path, fill);
+            writer.flush()?;
+        }
+        match filled {
             Ok(_) => Ok(()),
             // The reason is told below.
             Err(_) => Err(io::Error::other("nothing to write")),
-        })
+        }
     });
     let n = filled?;
     written?;
     Ok(n)
-}
-
-fn pack(
-    file: &mut File,
-    path: &Path,
-    fill: impl FnOnce(&mut Lines<'_>) -> Result<()>,
-    filled: &mut Result<u64>,
-) -> io::Result<()> {
-    let mut packer = BufWriter::with_capacity(1 << 16, GzEncoder::new(file, Compression::default()));
-    *filled = fill_in(&mut packer, path, fill);
-    packer.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
-    Ok(())
-}
-
-fn plain(
-    file: &mut File,
-    path: &Path,
-    fill: impl FnOnce(&mut Lines<'_>) -> Result<()>,
-    filled: &mut Result<u64>,
-) -> io::Result<()> {
-    let mut writer = BufWriter::with_capacity(1 << 16, file);
-    *filled = fill_in(&mut writer, path, fill);
-    writer.flush()
 }
 
 fn fill_in(to: &mut dyn Write, path: &Path, fill: impl FnOnce(&mut Lines<'_>) -> Result<()>) -> Result<u64> {

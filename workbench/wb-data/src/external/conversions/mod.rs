@@ -9,10 +9,7 @@ mod lines;
 mod rows;
 mod unzip;
 
-use std::path::Path;
-
 use serde::Serialize;
-use wb_core::Progress;
 
 pub use annotations::Annotations;
 pub use as_it_is::AsItIs;
@@ -22,8 +19,6 @@ pub(super) use conversion::{Convert, Input, Inputs};
 pub use docstrings::Docstrings;
 pub use rows::{ColumnContent, ColumnField, OutputFile, Rows};
 pub use unzip::Unzip;
-
-use crate::Result;
 
 /// A way from published files to a folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +39,8 @@ pub enum Conversion {
 }
 
 impl Conversion {
-    fn member(&self) -> &dyn Convert {
+    /// The way itself.
+    pub(super) fn member(&self) -> &dyn Convert {
         match self {
             Self::AsItIs(member) => member,
             Self::Rows(member) => member,
@@ -53,25 +49,5 @@ impl Conversion {
             Self::Docstrings(member) => member,
             Self::Annotations(member) => member,
         }
-    }
-
-    /// Writes the folder's files into `into`; gives what was written and, by its reason, what was left out.
-    pub(super) fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
-        self.member().convert(inputs, into, progress)
-    }
-
-    /// Refuses to begin where something is missing on this disk that has to be fetched by another name.
-    pub(super) fn ready(&self, external: &Path) -> Result<()> {
-        self.member().ready(external)
-    }
-
-    /// Lists what else on this disk goes into the folder.
-    pub(super) fn beside(&self, external: &Path) -> Result<Vec<String>> {
-        self.member().beside(external)
     }
 }

@@ -77,16 +77,11 @@ impl ColumnContent {
 }
 
 impl Convert for Rows {
-    fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts> {
         let mut counts = ConversionCounts::new();
         for output in &self.outputs {
             let files = inputs.named(output.from)?;
-            let written = lines::write(&into.join(&output.to), |lines| {
+            let written = lines::write(&to.join(&output.to), |lines| {
                 for path in &files {
                     rows(path, &self.columns, progress, &mut |fields| lines.json(&fields))?;
                 }

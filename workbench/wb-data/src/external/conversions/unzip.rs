@@ -37,19 +37,14 @@ pub struct Unzip {
 const MOST_FILES: usize = 100_000;
 
 impl Convert for Unzip {
-    fn convert(
-        &self,
-        inputs: &Inputs<'_>,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ConversionCounts> {
+    fn convert(&self, inputs: &Inputs<'_>, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<ConversionCounts> {
         let mut counts = ConversionCounts::new();
-        self.unzip(inputs.one(self.archive)?, into, &mut counts, progress)?;
+        self.unzip(inputs.one(self.archive)?, to, &mut counts, progress)?;
         for file in inputs.files.iter().filter(|file| file.name != self.archive) {
-            copy(&file.path, &into.join(&file.name))?;
+            copy(&file.path, &to.join(&file.name))?;
             count(&mut counts, "files", 1);
         }
-        match self.needs.iter().find(|name| !into.join(name).exists()) {
+        match self.needs.iter().find(|name| !to.join(name).exists()) {
             Some(missing) => {
                 let message = format!("it has no `{missing}`, expected {}", self.needs.join(", "));
                 Err(Error::file(inputs.one(self.archive)?, message))

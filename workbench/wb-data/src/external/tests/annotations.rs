@@ -60,11 +60,11 @@ fn judged_functions_are_found_and_the_others_counted() {
 fn without_functions_nothing_begins_and_without_judged_ones_nothing_is_written() {
     let external = TempDir::new().unwrap();
     let conversion = conversion("codesearchnet-annotations");
-    let error = conversion.ready(external.path()).unwrap_err();
+    let error = conversion.member().ready(external.path()).unwrap_err();
     assert!(error.hint().unwrap().contains("wb data get codesearchnet codesearchnet-annotations"), "{error}");
     packed(&external.path().join("codesearchnet/go/test.jsonl.gz"), &[function("https://x", "go")]);
-    conversion.ready(external.path()).unwrap();
-    assert_eq!(conversion.beside(external.path()).unwrap().len(), 1);
+    conversion.member().ready(external.path()).unwrap();
+    assert_eq!(conversion.member().beside(external.path()).unwrap().len(), 1);
     let error = convert(&conversion, &external, &files()).unwrap_err();
     assert!(error.to_string().contains("none of the functions that it judges"), "{error}");
 }

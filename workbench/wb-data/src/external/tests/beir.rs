@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc};
 
-use arrow::array::{ArrayRef, Float64Array, StringArray};
+use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::json;
 use tempfile::TempDir;
 

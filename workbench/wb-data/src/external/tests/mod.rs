@@ -10,10 +10,11 @@ mod unzip;
 
 use std::{fs, path::Path, sync::Arc};
 
-use arrow::{
-    array::{ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, builder::ListBuilder, builder::StringBuilder},
-    datatypes::Schema,
+use arrow_array::{
+    ArrayRef, Int64Array, ListArray, RecordBatch, StringArray,
+    builder::{ListBuilder, StringBuilder},
 };
+use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -91,7 +92,7 @@ pub(super) fn convert(
     let out = external.path().join("out");
     fs::create_dir_all(&out).unwrap();
     let inputs = Inputs { files: &inputs, external: external.path() };
-    conversion.convert(&inputs, &out, &mut silent)
+    conversion.member().convert(&inputs, &out, &mut silent)
 }
 
 /// The lines of a file, unpacked where it is packed, as JSON.

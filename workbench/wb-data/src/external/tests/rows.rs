@@ -1,6 +1,6 @@
 //! CodeSearchNet, AdvTest and gretel's questions: rows of Parquet files as JSON lines.
 
-use arrow::array::ArrayRef;
+use arrow_array::ArrayRef;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -75,7 +75,7 @@ fn what_is_no_such_file_is_told() {
     assert!(wrong.contains("row 1: column `func_code_tokens` holds Utf8, expected a list of texts"), "{wrong}");
     let wrong = refused(with("func_name", Some(numbers([1, 2]))));
     assert!(wrong.contains("column `func_name` holds Int64, expected a text"), "{wrong}");
-    let null = std::sync::Arc::new(arrow::array::StringArray::from(vec![Some("a"), None])) as ArrayRef;
+    let null = std::sync::Arc::new(arrow_array::StringArray::from(vec![Some("a"), None])) as ArrayRef;
     assert!(refused(with("func_code_url", Some(null))).contains("row 2: column `func_code_url` holds null"));
     assert!(refused(without_rows(functions())).contains("no row is in it"));
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result, Seed};
+use wb_core::{Result, Seed};
 
 use super::{
     ast_nodes::{AstNodes, AstNodesConfig},
@@ -11,7 +11,7 @@ use super::{
     objective::Objective,
     types::{Types, TypesConfig},
 };
-use crate::{parameters::Parameters, train::table::PairTable};
+use crate::{error::expect_value, parameters::Parameters, train::table::PairTable};
 
 /// Objectives that are lowered while an encoder is trained, beside the loss on pairs; none unless named.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,10 +67,7 @@ impl ObjectivesConfig {
 
 /// Refuses a weight that makes no sense.
 pub(super) fn weight_is_fine(key: &str, weight: f64) -> Result<()> {
-    if weight.is_finite() && weight >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::value(format!("{key}.weight"), format!("got {weight}, expected 0 or more")))
+    expect_value(format!("{key}.weight"), weight, weight.is_finite() && weight >= 0.0, "0 or more")
 }
 
 #[cfg(test)]

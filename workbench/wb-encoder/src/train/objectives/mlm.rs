@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     dropout,
+    error::expect_value,
     kernels::{
         Mat, MatMut, activation, matmul,
         normalize::{Normalized, add_and_normalize, normalize_backward},
@@ -46,11 +47,8 @@ impl MlmConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         weight_is_fine(key, self.weight)?;
-        if self.mask_share > 0.0 && self.mask_share < 1.0 {
-            return Ok(());
-        }
-        let message = format!("got {}, expected a share above 0 and below 1", self.mask_share);
-        Err(Error::value(format!("{key}.mask_share"), message))
+        let fine = self.mask_share > 0.0 && self.mask_share < 1.0;
+        expect_value(format!("{key}.mask_share"), self.mask_share, fine, "a share above 0 and below 1")
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     objective::{CodeText, Objective, TokenQuestion},
     weight_is_fine,
 };
-use crate::train::table::PairTable;
+use crate::{error::expect_value, train::table::PairTable};
 
 /// The class of all types that are too rare to have one.
 const OTHER: &str = "other";
@@ -41,10 +41,7 @@ impl TypesConfig {
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         weight_is_fine(key, self.weight)?;
-        if (1..=60_000).contains(&self.classes) {
-            return Ok(());
-        }
-        Err(Error::value(format!("{key}.classes"), format!("got {}, expected 1 to 60000", self.classes)))
+        expect_value(format!("{key}.classes"), self.classes, (1..=60_000).contains(&self.classes), "1 to 60000")
     }
 }
 

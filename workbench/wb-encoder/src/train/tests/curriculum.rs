@@ -147,13 +147,13 @@ fn pairs_that_are_read_from_the_disk_train_the_same() {
         [|_| {}, |c| c.refresh = Some(RefreshConfig { every: Every::Steps(5), at_start: true })];
     for change in changes {
         let memory = Run::new(config(change)).finish(false);
-        let run = Run { stream: Some(Streamed(apart())), ..Run::new(config(change)) };
+        let run = Run { streamed: true, ..Run::new(config(change)) };
         assert_eq!(run.finish(false).0, memory.0);
         assert!(!run.path("checkpoints/training-texts").exists());
         // Where one reads does not matter for going on.
-        let run = Run { stream: Some(Streamed(apart())), ..Run::new(config(change)) };
+        let run = Run { streamed: true, ..Run::new(config(change)) };
         run.train_until(11, false);
-        assert_eq!(Run { stream: None, ..run }.finish(true).0, memory.0);
+        assert_eq!(Run { streamed: false, ..run }.finish(true).0, memory.0);
     }
 }
 

@@ -166,26 +166,22 @@ impl EmbeddedEngine {
 
     /// A conversation as the model's chat template writes it, contents unchanged.
     pub fn prompt(&self, messages: &[Message]) -> Result<String, Failure> {
-        self.write(messages)
+        let template = self.template.as_ref().map_err(|e| Failure::Stop(e.clone()))?;
+        template
+            .write(messages)
+            .map_err(|e| Failure::Stop(format!("the model's chat template does not take these messages: {e}")))
     }
 
     /// The tokens of a conversation, up to where the answer begins. Contents give no token of control, whatever they say.
     pub fn prompt_tokens(&self, messages: &[Message]) -> Result<Vec<u32>, Failure> {
         let neutral = neutral(messages, self.tokens.controls()).map_err(Failure::Reject)?;
-        let text = self.write(&neutral.messages)?;
+        let text = self.prompt(&neutral.messages)?;
         Ok(self.tokens.encode(&text, !self.tokens.begins(&text), true, Some(neutral.mark)))
     }
 
     /// The tokenizer.
     pub fn tokens(&self) -> &GgufTokenizer {
         &self.tokens
-    }
-
-    fn write(&self, messages: &[Message]) -> Result<String, Failure> {
-        let template = self.template.as_ref().map_err(|e| Failure::Stop(e.clone()))?;
-        template
-            .write(messages)
-            .map_err(|e| Failure::Stop(format!("the model's chat template does not take these messages: {e}")))
     }
 
     fn generate(
@@ -205,14 +201,10 @@ impl EmbeddedEngine {
                 self.context
             )));
         }
-        let mut follow = match schema {
-            Some(schema) => Some(
-                self.schemas
-                    .begin(schema)
-                    .map_err(|e| Failure::Stop(format!("the answer cannot be held to its schema: {e}")))?,
-            ),
-            None => None,
-        };
+        let mut follow = schema
+            .map(|schema| self.schemas.begin(schema))
+            .transpose()
+            .map_err(|e| Failure::Stop(format!("the answer cannot be held to its schema: {e}")))?;
         let mut locked = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
         let decoder: &mut Decoder = &mut locked;
         self.pool.install(|| self.drawn(decoder, prompt, sampling, seed, follow.as_mut()))

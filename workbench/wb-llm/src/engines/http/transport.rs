@@ -70,13 +70,13 @@ impl Transport {
             request = request.header("authorization", format!("Bearer {}", key.reveal()));
         }
         let response = request.config().timeout_global(Some(limit)).build().call();
-        self.parsed(path, self.raw(path, response)?)
+        self.parsed(path, self.raw(path, response, MAX_BYTES)?)
     }
 
     /// Sends JSON to a route.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, Failure> {
-        let response = self.sent(path, body, None);
-        self.parsed(path, self.raw(path, response)?)
+        let response = self.sent(path, body, None, None);
+        self.parsed(path, self.raw(path, response, MAX_BYTES)?)
     }
 
     /// Posts where an answer of so many bytes may come, within `limit`.
@@ -86,8 +86,8 @@ impl Transport {
         body: &Value,
         (limit, bytes): (Duration, u64),
     ) -> Result<T, Failure> {
-        let response = self.sent_within(path, body, None, Some(limit));
-        self.parsed(path, self.raw_up_to(path, response, bytes)?)
+        let response = self.sent(path, body, None, Some(limit));
+        self.parsed(path, self.raw(path, response, bytes)?)
     }
 
     /// Sends JSON to a route that answers line by line; each line goes to `line` as it comes. Between two pieces at
@@ -99,9 +99,9 @@ impl Transport {
         idle: Duration,
         line: &mut dyn FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let response = self.sent(path, body, Some(idle)).map_err(|error| self.broken(path, error))?;
+        let response = self.sent(path, body, Some(idle), None).map_err(|error| self.broken(path, error))?;
         if response.status().as_u16() != 200 {
-            return Err(self.refused(path, self.raw(path, Ok(response))?));
+            return Err(self.refused(path, self.raw(path, Ok(response), MAX_BYTES)?));
         }
         let mut reader = response.into_body().into_reader();
         let (mut kept, mut piece, mut total) = (Vec::new(), [0; 16 << 10], 0u64);
@@ -124,11 +124,7 @@ impl Transport {
         }
     }
 
-    fn sent(&self, path: &str, body: &Value, idle: Option<Duration>) -> Result<Response<Body>, ureq::Error> {
-        self.sent_within(path, body, idle, None)
-    }
-
-    fn sent_within(
+    fn sent(
         &self,
         path: &str,
         body: &Value,
@@ -146,11 +142,7 @@ impl Transport {
         config.build().send(body.to_string())
     }
 
-    fn raw(&self, path: &str, response: Result<Response<Body>, ureq::Error>) -> Result<Raw, Failure> {
-        self.raw_up_to(path, response, MAX_BYTES)
-    }
-
-    fn raw_up_to(&self, path: &str, response: Result<Response<Body>, ureq::Error>, bytes: u64) -> Result<Raw, Failure> {
+    fn raw(&self, path: &str, response: Result<Response<Body>, ureq::Error>, bytes: u64) -> Result<Raw, Failure> {
         let response = response.map_err(|error| self.broken(path, error))?;
         let status = response.status().as_u16();
         let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Origin, Progress};
+use wb_core::{Error, Progress};
 
 use super::{
     Result,
@@ -117,8 +117,7 @@ impl SnippetSource for HtmlSnippets {
         for (done, file) in files.iter().enumerate() {
             progress(Progress::new("reading snippets", done, files.len()));
             let Some(text) = file.read(self.max_file_bytes, take)? else { continue };
-            let (group, path) = file.group(self.group, &self.path);
-            let origin = Origin { group, path, ..Origin::default() };
+            let origin = file.origin(self.group, &self.path);
             let cleaned = clean(&text, &self.drop_classes, self.max_link_share);
             take.leave_out("paragraph of links", cleaned.links_dropped);
             give(file, &cleaned.page, self.code, self.cut, &origin, take);

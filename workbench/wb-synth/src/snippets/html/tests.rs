@@ -32,19 +32,17 @@ fn scripts_styles_and_navigation_go_and_text_stays() {
         <ul><li>one<li><p>two</p></li><li></li></ul>\
         <table><tr><th>a<th>b<tr><td>1<td>2</table>line<br>break\
         <form><button>Go</button></form><footer>(c)</footer><!-- no --></body></html>";
-    assert_eq!(
-        outline(html),
-        [
-            "title: Sort & map",
-            "h1: Sort",
-            "p: Use sort on a list, it is stable.",
-            "p: Second.",
-            "code python: xs = [1]\n\nfor x in xs:\n    print(x < 2)",
-            "p: - one\n- two",
-            "p: a | b\n1 | 2",
-            "p: line\nbreak",
-        ]
-    );
+    let expected = [
+        "title: Sort & map",
+        "h1: Sort",
+        "p: Use sort on a list, it is stable.",
+        "p: Second.",
+        "code python: xs = [1]\n\nfor x in xs:\n    print(x < 2)",
+        "p: - one\n- two",
+        "p: a | b\n1 | 2",
+        "p: line\nbreak",
+    ];
+    assert_eq!(outline(html), expected);
 }
 
 #[test]

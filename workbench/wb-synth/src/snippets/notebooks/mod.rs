@@ -12,9 +12,9 @@ use wb_code::canonical_name;
 use wb_core::{Error, Origin, Progress};
 
 use super::{
-    Result, files,
+    Result, Snippet, files,
     files::{FileGroup, TextFile},
-    source::{FoundSnippet, SnippetSource, Take, bad},
+    source::{SnippetSource, Take, bad},
 };
 use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
@@ -90,8 +90,7 @@ impl SnippetSource for NotebookSnippets {
         };
         for (done, file) in files.iter().enumerate() {
             progress(Progress::new("reading snippets", done, files.len()));
-            let mut origin = Origin::default();
-            (origin.group, origin.path) = file.group(self.group, &self.path);
+            let mut origin = file.origin(self.group, &self.path);
             if let Some(votes) = &votes {
                 match votes.of(file) {
                     Ok(known) => known.tell(&mut origin),
@@ -153,7 +152,7 @@ impl NotebookSnippets {
         if take.tokens.count(&text) < self.min_tokens {
             return take.leave_out(format!("cell under {} tokens", self.min_tokens), 1);
         }
-        take.snippet(FoundSnippet {
+        take.snippet(Snippet {
             id: format!("{}#cell{}", code.file.relative, code.number),
             language,
             text,

@@ -40,18 +40,12 @@ fn code_with_the_markdown_before_it() {
     ]);
     write(here.path(), "a.ipynb", &notebook);
     let set = get(here.path(), YAML).unwrap();
-    assert_eq!(
-        texts(&set),
-        [
-            (
-                "notebooks:a.ipynb#cell3",
-                "import numpy as np\nx = np.ones(3)",
-                "# Title\n\nSome *text*\n![x](data:) end"
-            ),
-            ("notebooks:a.ipynb#cell4", "y = x + 1", ""),
-            ("notebooks:a.ipynb#cell8", "ls -l | wc", ""),
-        ]
-    );
+    let expected = [
+        ("notebooks:a.ipynb#cell3", "import numpy as np\nx = np.ones(3)", "# Title\n\nSome *text*\n![x](data:) end"),
+        ("notebooks:a.ipynb#cell4", "y = x + 1", ""),
+        ("notebooks:a.ipynb#cell8", "ls -l | wc", ""),
+    ];
+    assert_eq!(texts(&set), expected);
     assert_eq!((set.snippets[0].language.as_str(), set.snippets[2].language.as_str()), ("python", "shell"));
     assert_eq!(set.snippets[0].origin.group, "a.ipynb");
     let left_out: Vec<(&str, u64)> =

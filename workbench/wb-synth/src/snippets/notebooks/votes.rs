@@ -69,7 +69,7 @@ impl VoteKey {
     fn of(self, file: &TextFile) -> &str {
         match self {
             Self::Stem => file.stem(),
-            Self::FileName => file.relative.rsplit('/').next().unwrap_or_default(),
+            Self::FileName => file.name(),
             Self::Path => &file.relative,
         }
     }

@@ -9,8 +9,8 @@ use wb_code::canonical_name;
 use wb_core::{Origin, Progress, suggest};
 
 use super::{
-    Error, Result,
-    source::{FoundSnippet, SnippetSource, Take, bad},
+    Error, Result, Snippet,
+    source::{SnippetSource, Take, bad},
 };
 
 /// Table to read, and its columns.
@@ -131,7 +131,7 @@ impl SnippetSource for SqliteSnippets {
             match (wrong, cells) {
                 (Some(error), _) => take.bad(error)?,
                 (None, [None, ..]) => take.leave_out(format!("null `{}`", self.columns.text), 1),
-                (None, [Some(text), context, id, language, group, path, license]) => take.snippet(FoundSnippet {
+                (None, [Some(text), context, id, language, group, path, license]) => take.snippet(Snippet {
                     id: format!("{}/{}", self.table, id.unwrap_or_else(|| number.to_string())),
                     language: canonical_name(&language.unwrap_or_else(|| self.language.clone())),
                     text,

@@ -1,25 +1,20 @@
 //! Every mistake that one can make around predicted SQL has a sentence, and leaves nothing behind.
 
-use super::made_up::{CASES, dev, write};
-use crate::sandbox::Sandbox;
+use std::fs;
 
-fn refused(sandbox: &Sandbox, arguments: &[&str], said: &[&str]) {
-    let block = sandbox.refuses(arguments);
-    for said in said {
-        assert!(block.contains(said), "{said:?} is not said of {arguments:?}:\n{block}");
-    }
-}
+use super::made_up::{SPIDER, cases, dev, project, write};
 
 #[test]
 fn what_is_missing_is_named() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
-    let spider = |more: &[&str], said: &[&str]| refused(&sandbox, &[&["bench", "spider"], more].concat(), said);
+    let sandbox = project();
+    let spider = |more: &[&str], said: &[&str]| {
+        sandbox.refuses_with(&[&["bench", "spider"], more].concat(), said);
+    };
     let ways = ["wb bench spider --predictions FILE", "wb text2sql configs/spider-rag.yaml makes them"];
     let both = [&["spider: predicted SQL expected"][..], &ways].concat();
     spider(&[], &[&both[..], &["its data is not there either: wb data get spider"]].concat());
     spider(&["--dataset", "data"], &both);
-    refused(&sandbox, &["bench", "bird", "--dataset", "data"], &["hint: wb bench bird --predictions FILE"]);
+    sandbox.refuses_with(&["bench", "bird", "--dataset", "data"], &["hint: wb bench bird --predictions FILE"]);
     let predicted = ["--predictions", "predicted.sql"];
     spider(
         &predicted,
@@ -37,21 +32,18 @@ fn what_is_missing_is_named() {
         &["none.json: there is no such file", "hint: --dataset DIR has dev.json"],
     );
     spider(&[&all[..], &["--databases", "none"]].concat(), &["none: there is no such folder"]);
-    std::fs::remove_file(sandbox.path("data/dev.json")).unwrap();
+    fs::remove_file(sandbox.path("data/dev.json")).unwrap();
     spider(&all, &["data/dev.json: there is no such file"]);
-    std::fs::remove_file(sandbox.path("data/tables.json")).unwrap();
+    fs::remove_file(sandbox.path("data/tables.json")).unwrap();
     spider(&all, &["data/tables.json: there is no such file", "schemas of its databases"]);
 }
 
 #[test]
 fn files_that_cannot_be_read_are_named_with_their_lines() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let questions = |text: &str, said: &[&str]| {
         sandbox.write("data/broken.json", text);
-        let arguments =
-            ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--questions", "broken.json"];
-        refused(&sandbox, &arguments, said);
+        sandbox.refuses_with(&[&SPIDER[..], &["--questions", "broken.json"]].concat(), said);
     };
     questions("[]", &["broken.json: there are no questions"]);
     questions("[\n{\"db_id\": \"shop\",\n \"query\": 5}]", &["broken.json:3:", "expected a string"]);
@@ -64,7 +56,7 @@ fn files_that_cannot_be_read_are_named_with_their_lines() {
     );
     let predictions = |bytes: &[u8], said: &[&str]| {
         sandbox.write("broken.sql", bytes);
-        refused(&sandbox, &["bench", "spider", "--dataset", "data", "--predictions", "broken.sql"], said);
+        sandbox.refuses_with(&["bench", "spider", "--dataset", "data", "--predictions", "broken.sql"], said);
     };
     sandbox.write("data/broken_gold.sql", "SELECT name FROM item\tshop\n\nSELECT name FROM item\tshop\n");
     let unasked = "[\n{\"db_id\": \"shop\"},\n{\"db_id\": \"farm\"}\n]";
@@ -78,7 +70,7 @@ fn files_that_cannot_be_read_are_named_with_their_lines() {
     questions("[{\"db_id\": \"shop\"}]", &["broken_gold.sql: 2 gold queries, but data/broken.json has 1 questions"]);
     predictions(b"SELECT 1\n", &["broken.sql: 1 lines, but data/dev.json has 11 questions", "--questions"]);
     predictions(b"SELECT 1\nSELECT '\xff'\n", &["broken.sql:2: not UTF-8"]);
-    let mut lines = CASES.map(|case| format!("{}\t{}\n", case.2, case.0));
+    let mut lines: Vec<String> = cases().iter().map(|case| format!("{}\t{}\n", case.predicted, case.db_id)).collect();
     lines[1] = "SELECT 1\tfarm\n".into();
     predictions(
         lines.concat().as_bytes(),
@@ -92,19 +84,17 @@ fn files_that_cannot_be_read_are_named_with_their_lines() {
     sandbox.write("data/tables.json", "[{\"db_id\": \"shop\"}]");
     predictions(b"", &["data/tables.json: expected a list of schemas", "missing field"]);
     sandbox.write("data/gold.sql", "SELECT 1\tshop\nSELECT 1\n");
-    std::fs::remove_dir_all(sandbox.path("data/database")).unwrap();
+    fs::remove_dir_all(sandbox.path("data/database")).unwrap();
     write(&sandbox);
-    let arguments =
-        ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--questions", "gold.sql"];
-    refused(&sandbox, &arguments, &["gold.sql:2: 1 fields, expected SQL TAB db_id"]);
+    let gold = [&SPIDER[..], &["--questions", "gold.sql"]].concat();
+    sandbox.refuses_with(&gold, &["gold.sql:2: 1 fields, expected SQL TAB db_id"]);
 }
 
 #[test]
 fn data_that_is_not_named_is_looked_for_where_it_is_put() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
-    std::fs::create_dir_all(sandbox.path("datasets/external")).unwrap();
-    std::fs::rename(sandbox.path("data"), sandbox.path("datasets/external/spider")).unwrap();
+    let sandbox = project();
+    fs::create_dir_all(sandbox.path("datasets/external")).unwrap();
+    fs::rename(sandbox.path("data"), sandbox.path("datasets/external/spider")).unwrap();
     let judge = ["bench", "spider", "--predictions", "predicted.sql", "--timeout", "1"];
     let (found, _) = sandbox.succeeds(&judge);
     let (named, _) = sandbox.succeeds(&[&judge[..], &["--dataset", "datasets/external/spider"]].concat());
@@ -114,8 +104,8 @@ fn data_that_is_not_named_is_looked_for_where_it_is_put() {
     assert!(line("spider").contains("there: datasets/external/spider"), "{out}");
     assert!(line("bird").contains("missing: wb data get bird"), "{out}");
     // Its reader says which file is missing.
-    std::fs::remove_file(sandbox.path("datasets/external/spider/tables.json")).unwrap();
-    refused(&sandbox, &judge, &["datasets/external/spider/tables.json: there is no such file"]);
+    fs::remove_file(sandbox.path("datasets/external/spider/tables.json")).unwrap();
+    sandbox.refuses_with(&judge, &["datasets/external/spider/tables.json: there is no such file"]);
     // Rows are a file: the only one, or the only one of a test.
     let row =
         "{\"sql_context\": \"CREATE TABLE t (a INT); INSERT INTO t VALUES (1);\", \"sql\": \"SELECT a FROM t\"}\n";
@@ -126,61 +116,44 @@ fn data_that_is_not_named_is_looked_for_where_it_is_put() {
     sandbox.write("datasets/external/synthetic-sql/synthetic_text_to_sql_train.jsonl", row);
     sandbox.succeeds(&judge);
     sandbox.write("datasets/external/synthetic-sql/another_test.jsonl", row);
-    refused(&sandbox, &judge, &["datasets/external/synthetic-sql: no data of synthetic-sql is there"]);
+    sandbox.refuses_with(&judge, &["datasets/external/synthetic-sql: no data of synthetic-sql is there"]);
 }
 
 /// What `--json` cannot write is told before hours of judging, not behind them.
 #[test]
 fn a_record_that_cannot_be_written_is_refused_first() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let json = |path: &str, said: &str| {
-        let all = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--json", path];
+        let all = [&SPIDER[..], &["--json", path, "--timeout", "30"]].concat();
         let begin = std::time::Instant::now();
-        refused(&sandbox, &[&all[..], &["--timeout", "30"]].concat(), &[said, "hint: --json OUT is a file"]);
+        sandbox.refuses_with(&all, &[said, "hint: --json OUT is a file"]);
         assert!(begin.elapsed().as_secs() < 20, "before an endless prediction is run");
     };
     json("data", "data: a folder, not a file");
     json("predicted.sql/out.json", "predicted.sql/out.json: cannot be written: predicted.sql is not a folder");
     // Folders on the way are made.
-    sandbox.succeeds(&[
-        "bench",
-        "spider",
-        "--dataset",
-        "data",
-        "--predictions",
-        "predicted.sql",
-        "--timeout",
-        "1",
-        "--json",
-        "new/folder/out.json",
-    ]);
+    sandbox.succeeds(&[&SPIDER[..], &["--timeout", "1", "--json", "new/folder/out.json"]].concat());
     assert!(sandbox.path("new/folder/out.json").exists());
 }
 
 /// Rows that stand in a log beside the database would be missing without a word.
 #[test]
 fn a_database_that_was_not_closed_is_refused() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let path = sandbox.path("data/database/shop/shop.sqlite");
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.execute_batch("pragma journal_mode=wal; insert into item values (9, 'fig', 1)").unwrap();
-    let all = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--timeout", "1"];
-    refused(
-        &sandbox,
-        &all,
-        &["shop.sqlite: its latest changes are not in it but in", "shop.sqlite-wal", "wal_checkpoint(TRUNCATE)"],
-    );
+    let all = [&SPIDER[..], &["--timeout", "1"]].concat();
+    let told = ["shop.sqlite: its latest changes are not in it but in", "shop.sqlite-wal", "wal_checkpoint(TRUNCATE)"];
+    sandbox.refuses_with(&all, &told);
     connection.execute_batch("pragma wal_checkpoint(truncate)").unwrap();
     sandbox.succeeds(&all);
 }
 
 #[test]
 fn options_that_do_not_belong_are_refused() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
-    let bench = |arguments: &[&str], said: &[&str]| refused(&sandbox, &[&["bench"], arguments].concat(), said);
+    let sandbox = project();
+    let bench = |more: &[&str], said: &[&str]| sandbox.refuses_with(&[&["bench"], more].concat(), said);
     bench(&["spidr", "--dataset", "data"], &["no benchmark `spidr`", "did you mean `spider`?"]);
     bench(&["spider", "pairs"], &["spider is judged alone"]);
     bench(

@@ -7,8 +7,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use super::made_up::{dev, write};
-use crate::sandbox::Sandbox;
+use super::made_up::{SPIDER, dev, project};
+use crate::sandbox::told;
 
 /// Workers of a running command.
 fn workers(child: &Child) -> usize {
@@ -20,8 +20,7 @@ fn workers(child: &Child) -> usize {
 /// The name of the program can stand for another one by the time when a worker has to be replaced.
 #[test]
 fn a_program_that_is_replaced_goes_on_with_itself() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     // Each ends its worker: one step of SQLite's machine that takes half a minute.
     let stuck = "SELECT instr(printf('%.*c', 900000, 'a'), printf('%.*c', 450000, 'a') || 'b')";
     sandbox.write("data/few.json", dev(&[("shop", "SELECT name FROM item"); 3]));
@@ -42,25 +41,21 @@ fn a_program_that_is_replaced_goes_on_with_itself() {
     sandbox.wait_for("worker", || workers(&child) > 0);
     sandbox.write("another", "this is no program");
     fs::rename(sandbox.path("another"), &program).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    let (code, out, err) = told(child.wait_with_output().unwrap());
+    assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("status      correct 1, wrong 0, parse_error 0, sql_error 0, timeout 2, refused 0"), "{out}");
 }
 
 /// What was judged is printed, whatever becomes of the record.
 #[test]
 fn figures_are_printed_before_the_record_is_written() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
-    let arguments = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--json", "late.json"];
-    let mut command = sandbox.command(&[&arguments[..], &["--timeout", "1"]].concat());
+    let sandbox = project();
+    let mut command = sandbox.command(&[&SPIDER[..], &["--json", "late.json", "--timeout", "1"]].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     sandbox.wait_for("worker", || workers(&child) > 0);
     fs::create_dir(sandbox.path("late.json")).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    let (code, out, err) = told(child.wait_with_output().unwrap());
+    assert_eq!(code, Some(2), "{out}{err}");
     assert!(err.contains("late.json") && out.contains("status      correct 4, wrong 2"), "{out}{err}");
 }
 
@@ -68,8 +63,7 @@ fn figures_are_printed_before_the_record_is_written() {
 /// gigabytes.
 #[test]
 fn results_of_nothing_take_no_memory() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let count = 64;
     sandbox.write("data/few.json", dev(&vec![("shop", "SELECT name FROM item"); count]));
     let tables: Vec<String> = (0..9).map(|at| format!("item i{at}")).collect();

@@ -14,85 +14,79 @@ pub const SHOP: &str = "
     create table sale (id integer primary key, item_id integer references item(id), count integer);
     insert into sale values (1, 1, 5), (2, 1, 1), (3, 3, 2);";
 
-/// Database, gold query, prediction, and the verdict: hardness, em, ex, status, whether exact match could read it.
-type Case = (&'static str, &'static str, &'static str, &'static str, bool, Option<bool>, &'static str, bool);
+/// Options of `wb bench spider` on the written data, before others.
+pub const SPIDER: [&str; 6] = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql"];
 
-const FOREVER: &str = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM t) SELECT count(*) FROM t";
+/// A question's database, gold query and prediction, and its verdict: hardness, em, ex, status, whether exact match
+/// could read the prediction.
+pub struct Case {
+    pub db_id: &'static str,
+    pub gold: &'static str,
+    pub predicted: &'static str,
+    pub verdict: Value,
+}
 
-pub const CASES: [Case; 11] = [
-    ("shop", "SELECT name FROM item", "SELECT name FROM item", "easy", true, Some(true), "correct", true),
-    ("shop", "SELECT count(*) FROM item", "SELECT count(id) FROM item", "easy", false, Some(true), "correct", true),
-    // Exact match does not look at values.
-    (
-        "shop",
-        "SELECT name FROM item WHERE price > 2",
-        "SELECT name FROM item WHERE price > 3",
-        "easy",
-        true,
-        Some(false),
-        "wrong",
-        true,
-    ),
-    (
-        "shop",
-        "SELECT name FROM item ORDER BY price DESC LIMIT 1",
-        "SELEC nothing",
-        "medium",
-        false,
-        Some(false),
-        "parse_error",
-        false,
-    ),
-    (
-        "shop",
-        "SELECT name ,  price FROM item WHERE price > 1 ORDER BY price",
-        "SELECT nam FROM item",
-        "medium",
-        false,
-        Some(false),
-        "sql_error",
-        false,
-    ),
-    (
-        "shop",
-        "SELECT name FROM item WHERE id IN (SELECT item_id FROM sale)",
-        "DROP TABLE item",
-        "hard",
-        false,
-        Some(false),
-        "refused",
-        false,
-    ),
-    (
-        "shop",
-        "SELECT T1.name FROM item AS T1 JOIN sale AS T2 ON T1.id  =  T2.item_id GROUP BY T1.name ORDER BY T1.name LIMIT 1",
-        FOREVER,
-        "extra",
-        false,
-        Some(false),
-        "timeout",
-        false,
-    ),
-    ("farm", "SELECT name FROM animal", "SELECT name FROM animal", "easy", true, None, "correct", true),
-    ("farm", "SELECT name FROM animal", "SELECT id FROM animal", "easy", false, None, "wrong", true),
-    ("farm", "SELECT name FROM animal", "nonsense", "easy", false, None, "parse_error", false),
-    // The grammar of exact match has no IS NULL; SQLite has.
-    (
-        "shop",
-        "SELECT name FROM item WHERE price > 2",
-        "SELECT name FROM item WHERE price > 2 AND name IS NOT NULL",
-        "easy",
-        false,
-        Some(true),
-        "correct",
-        false,
-    ),
-];
+/// Cases in three lines each. Exact match does not look at values, and its grammar has no IS NULL, which SQLite has.
+const CASES: &str = r#"shop: SELECT name FROM item
+SELECT name FROM item
+["easy", true, true, "correct", true]
+shop: SELECT count(*) FROM item
+SELECT count(id) FROM item
+["easy", false, true, "correct", true]
+shop: SELECT name FROM item WHERE price > 2
+SELECT name FROM item WHERE price > 3
+["easy", true, false, "wrong", true]
+shop: SELECT name FROM item ORDER BY price DESC LIMIT 1
+SELEC nothing
+["medium", false, false, "parse_error", false]
+shop: SELECT name ,  price FROM item WHERE price > 1 ORDER BY price
+SELECT nam FROM item
+["medium", false, false, "sql_error", false]
+shop: SELECT name FROM item WHERE id IN (SELECT item_id FROM sale)
+DROP TABLE item
+["hard", false, false, "refused", false]
+shop: SELECT T1.name FROM item AS T1 JOIN sale AS T2 ON T1.id  =  T2.item_id GROUP BY T1.name ORDER BY T1.name LIMIT 1
+WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM t) SELECT count(*) FROM t
+["extra", false, false, "timeout", false]
+farm: SELECT name FROM animal
+SELECT name FROM animal
+["easy", true, null, "correct", true]
+farm: SELECT name FROM animal
+SELECT id FROM animal
+["easy", false, null, "wrong", true]
+farm: SELECT name FROM animal
+nonsense
+["easy", false, null, "parse_error", false]
+shop: SELECT name FROM item WHERE price > 2
+SELECT name FROM item WHERE price > 2 AND name IS NOT NULL
+["easy", false, true, "correct", false]"#;
+
+/// The eleven questions of `data/`, with the predictions of `predicted.sql`.
+pub fn cases() -> Vec<Case> {
+    let lines: Vec<&'static str> = CASES.lines().collect();
+    let case = |lines: &[&'static str]| {
+        let (db_id, gold) = lines[0].split_once(": ").unwrap();
+        Case { db_id, gold, predicted: lines[1], verdict: serde_json::from_str(lines[2]).unwrap() }
+    };
+    lines.chunks(3).map(case).collect()
+}
+
+/// A line for each question.
+pub fn line_for_each(line: impl Fn(Case) -> String) -> String {
+    cases().into_iter().map(line).collect()
+}
 
 /// A database file made of statements.
 pub fn database(path: &Path, script: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     Connection::open(path).unwrap().execute_batch(script).unwrap();
+}
+
+/// A project with `data/` and `predicted.sql`.
+pub fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    write(&sandbox);
+    sandbox
 }
 
 /// Writes `data/` and `predicted.sql`.
@@ -113,9 +107,9 @@ pub fn write(sandbox: &Sandbox) {
         },
     ]);
     sandbox.write("data/tables.json", tables.to_string());
-    let pairs: Vec<(&str, &str)> = CASES.iter().map(|case| (case.0, case.1)).collect();
+    let pairs: Vec<(&str, &str)> = cases().iter().map(|case| (case.db_id, case.gold)).collect();
     sandbox.write("data/dev.json", dev(&pairs));
-    sandbox.write("predicted.sql", CASES.map(|case| format!("{}\n", case.2)).concat());
+    sandbox.write("predicted.sql", line_for_each(|case| format!("{}\n", case.predicted)));
     database(&sandbox.path("data/database/shop/shop.sqlite"), SHOP);
 }
 
@@ -129,10 +123,5 @@ pub fn dev(pairs: &[(&str, &str)]) -> String {
 pub fn judge(sandbox: &Sandbox, predictions: &str, more: &[&str]) -> (Value, String) {
     let base = ["bench", "spider", "--dataset", "data", "--predictions", predictions, "--json", "out.json"];
     let (out, _) = sandbox.succeeds(&[&base[..], more].concat());
-    (json(sandbox, "out.json"), out)
-}
-
-/// A file of JSON.
-pub fn json(sandbox: &Sandbox, name: &str) -> Value {
-    serde_json::from_slice(&fs::read(sandbox.path(name)).unwrap()).unwrap()
+    (sandbox.json("out.json"), out)
 }

@@ -8,7 +8,6 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::made_up::json as read;
 use crate::sandbox::Sandbox;
 
 /// Spider's data, or a counted skip.
@@ -33,7 +32,7 @@ fn verdicts_on_five_systems_are_the_published_ones() {
         let predictions = predictions.to_str().unwrap();
         let base = ["bench", "spider", "--dataset", dataset, "--predictions", predictions, "--json", "out.json"];
         sandbox.succeeds(&base);
-        let written = read(&sandbox, "out.json");
+        let written = sandbox.json("out.json");
         let questions = written["questions"].as_array().unwrap();
         let verdicts = fs::read_to_string(data.join(format!("verdicts/{system}.jsonl"))).unwrap();
         let verdicts: Vec<Value> = verdicts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -4,25 +4,22 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::made_up::{CASES, SHOP, database, dev, judge, write};
-use crate::sandbox::Sandbox;
+use super::made_up::{Case, SHOP, SPIDER, cases, database, dev, judge, line_for_each, project};
+use crate::sandbox::{has, told};
 
 #[test]
 fn verdicts_and_counts_are_those_by_hand() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let shop = sandbox.path("data/database/shop/shop.sqlite");
     let before = fs::read(&shop).unwrap();
     let (json, out) = judge(&sandbox, "predicted.sql", &["--timeout", "1"]);
 
     let questions = json["questions"].as_array().unwrap();
-    assert_eq!(questions.len(), CASES.len());
-    for (at, ((db_id, gold, _, hardness, em, ex, status, parsed), question)) in CASES.iter().zip(questions).enumerate()
-    {
-        let wanted = json!([at, db_id, hardness, em, ex, status, parsed]);
-        let found: Vec<&Value> =
-            ["index", "db_id", "hardness", "em", "ex", "status", "parsed"].map(|key| &question[key]).into();
-        assert_eq!(json!(found), wanted, "{gold}: {question}");
+    assert_eq!((questions.len(), cases().len()), (11, 11));
+    for (at, (case, question)) in cases().iter().zip(questions).enumerate() {
+        assert_eq!((&question["index"], &question["db_id"]), (&json!(at), &json!(case.db_id)), "{question}");
+        let found = ["hardness", "em", "ex", "status", "parsed"].map(|key| &question[key]);
+        assert_eq!(json!(found), case.verdict, "{}: {question}", case.gold);
     }
     assert_eq!(questions[7]["message"], "no database");
 
@@ -61,8 +58,7 @@ fn verdicts_and_counts_are_those_by_hand() {
 
 #[test]
 fn one_worker_and_several_write_the_same_bytes() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let mut bytes = Vec::new();
     for workers in ["1", "3"] {
         judge(&sandbox, "predicted.sql", &["--timeout", "1", "--workers", workers]);
@@ -75,10 +71,9 @@ fn one_worker_and_several_write_the_same_bytes() {
 
 #[test]
 fn gold_queries_are_right_and_may_name_their_databases() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     // With a byte order mark, the line ends of Windows, and a line too many that is empty.
-    let lines = CASES.map(|case| format!("{}\t{}\r\n", case.1, case.0)).concat();
+    let lines = line_for_each(|case| format!("{}\t{}\r\n", case.gold, case.db_id));
     sandbox.write("gold.sql", format!("\u{feff}{lines}\r\n"));
     for compat in ["official", "strict"] {
         let (json, _) = judge(&sandbox, "gold.sql", &["--compat", compat, "--require", "em=1", "ex=1", "judged=0.72"]);
@@ -89,12 +84,12 @@ fn gold_queries_are_right_and_may_name_their_databases() {
     }
     // Gold queries from lines, too, where there is no dev.json or it has none.
     let verdicts = judge(&sandbox, "predicted.sql", &["--timeout", "1"]).0["questions"].clone();
-    sandbox.write("data/dev_gold.sql", CASES.map(|case| format!("{}\t{}\n", case.1, case.0)).concat());
+    sandbox.write("data/dev_gold.sql", line_for_each(|case| format!("{}\t{}\n", case.gold, case.db_id)));
     for queries in ["absent", "beside"] {
         let _ = fs::remove_file(sandbox.path("data/dev.json"));
         if queries == "beside" {
-            let entry = |case: &(&str, &str)| json!({ "db_id": case.0, "question": "?" });
-            let entries: Vec<Value> = CASES.iter().map(|case| entry(&(case.0, case.1))).collect();
+            let entry = |case: &Case| json!({ "db_id": case.db_id, "question": "?" });
+            let entries: Vec<Value> = cases().iter().map(entry).collect();
             sandbox.write("data/dev.json", json!(entries).to_string());
         }
         assert_eq!(judge(&sandbox, "predicted.sql", &["--timeout", "1"]).0["questions"], verdicts, "{queries}");
@@ -103,8 +98,7 @@ fn gold_queries_are_right_and_may_name_their_databases() {
 
 #[test]
 fn options_change_verdicts_and_the_protocols_name() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let count = "SELECT count(DISTINCT item_id) FROM sale";
     sandbox.write("data/few.json", dev(&[("shop", count), ("shop", "SELECT name FROM item WHERE price > 2")]));
     sandbox.write("few.sql", "SELECT count(item_id) FROM sale\nSELECT name FROM item WHERE price > 3\n");
@@ -122,8 +116,7 @@ fn options_change_verdicts_and_the_protocols_name() {
 
 #[test]
 fn a_suite_asks_every_database() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     database(&sandbox.path("suite/shop/shop.sqlite"), SHOP);
     database(&sandbox.path("suite/shop/more.sqlite"), &format!("{SHOP} insert into item values (4, NULL, 1);"));
     sandbox.write("data/few.json", dev(&[("shop", "SELECT count(*) FROM item")]));
@@ -138,45 +131,38 @@ fn a_suite_asks_every_database() {
 
 #[test]
 fn a_gold_query_that_fails_is_counted() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     sandbox.write("data/few.json", dev(&[("shop", "SELECT nowhere FROM item"), ("shop", "SELECT name FROM item")]));
     sandbox.write("few.sql", "SELECT name FROM item\nSELECT name\tFROM item\n");
     let (json, out) = judge(&sandbox, "few.sql", &["--questions", "few.json"]);
     let first = &json["questions"][0];
     assert_eq!((&first["em"], &first["ex"], &first["hardness"]), (&json!(false), &Value::Null, &Value::Null));
     assert!(out.contains("1 gold queries cannot be read"), "{out}");
-    assert!(
-        out.contains("1 gold queries cannot be run, so that ex is null; question 0: gold: no such column"),
-        "{out}"
-    );
+    has(&out, &["1 gold queries cannot be run, so that ex is null; question 0: gold: no such column"]);
     assert!(out.contains("1 predictions have a tab inside"), "{out}");
 }
 
 #[test]
 fn a_required_share_decides_the_exit_code() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let require = |what: &[&str]| {
-        let base = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--timeout", "1"];
-        let output = sandbox.run(&[&base[..], what].concat());
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let (code, _, err) = told(sandbox.run(&[&SPIDER[..], &["--timeout", "1"], what].concat()));
+        (code, err)
     };
     assert_eq!(require(&["--require", "em=0.27", "parse_rate=0.45"]).0, Some(0));
     // Three of eleven questions have no ex: a figure over the others is not what was asked for, unless it is said.
     let (code, text) = require(&["--require", "em=0.27", "--require", "ex=0.37"]);
     assert_eq!(code, Some(1));
-    for said in ["refused: spider ex is 0.3750 over 8 of 11 questions, and 3 have none", "--require judged="] {
-        assert!(text.contains(said), "{text}");
-    }
+    has(&text, &["refused: spider ex is 0.3750 over 8 of 11 questions, and 3 have none", "--require judged="]);
     assert_eq!(text.matches("refused: spider").count(), 1, "{text}");
     assert_eq!(require(&["--require", "ex=0.37", "judged=0.72"]).0, Some(0));
-    let (code, text) = require(&["--require", "ex=0.37", "judged=0.73"]);
-    assert_eq!(code, Some(1));
-    assert!(text.contains("refused: spider judged is 0.7273, required 0.7300"), "{text}");
-    let (code, text) = require(&["--require", "em=0.27", "judged=0.7", "ex=0.38"]);
-    assert_eq!(code, Some(1));
-    assert!(text.contains("refused: spider ex is 0.3750, required 0.3800"), "{text}");
+    let missed = |what: &[&str], said: &str| {
+        let (code, text) = require(what);
+        assert_eq!(code, Some(1));
+        has(&text, &[said]);
+    };
+    missed(&["--require", "ex=0.37", "judged=0.73"], "refused: spider judged is 0.7273, required 0.7300");
+    missed(&["--require", "em=0.27", "judged=0.7", "ex=0.38"], "refused: spider ex is 0.3750, required 0.3800");
     let all = ["--require", "parse_rate=0.46", "em=0.28", "ex=0.38", "judged=0.7"];
     assert_eq!(require(&all).1.matches("refused: spider").count(), 3, "each that is missed is named");
     // With all databases: three of eleven.
@@ -184,35 +170,30 @@ fn a_required_share_decides_the_exit_code() {
     assert_eq!(require(&["--require", "ex=0.36"]).0, Some(0));
     // What cannot be measured is not there.
     fs::remove_dir_all(sandbox.path("data/database")).unwrap();
-    let (code, text) = require(&["--require", "ex=0"]);
-    assert_eq!(code, Some(1));
-    assert!(text.contains("ex is not measured"), "{text}");
+    missed(&["--require", "ex=0"], "ex is not measured");
 }
 
 /// Exact match needs no databases; that there are none is said, and a folder that has none of them is refused.
 #[test]
 fn without_databases_exact_match_is_left() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     fs::remove_dir_all(sandbox.path("data/database")).unwrap();
     let (json, out) = judge(&sandbox, "predicted.sql", &["--require", "em=0.27"]);
     assert!(out.contains("execution   not measured: there is no folder data/database, and no --databases"), "{out}");
     assert_eq!(json["totals"]["all"]["em"]["right"], 3);
     assert_eq!(json["totals"]["all"]["ex"], json!({ "value": null, "of": 0, "right": 0 }));
     database(&sandbox.path("data/database/other/other.sqlite"), SHOP);
-    let base = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql"];
     for (more, place) in [(&[][..], "data/database"), (&["--databases", "data"], "data")] {
-        let block = sandbox.refuses(&[&base[..], more].concat());
         let said = format!("{place}: none of the databases of the questions is there (farm, shop)");
-        assert!(block.contains(&said) && block.contains("hint: --databases DIR has a folder for each"), "{block}");
+        let hint = "hint: --databases DIR has a folder for each";
+        sandbox.refuses_with(&[&SPIDER[..], more].concat(), &[&said, hint]);
     }
 }
 
 /// N predictions, with or without an empty line behind them; the last may be empty itself.
 #[test]
 fn an_empty_line_at_the_end_is_no_prediction_too_many() {
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    let sandbox = project();
     let query = ("shop", "SELECT name FROM item");
     sandbox.write("data/few.json", dev(&[query, query]));
     let (all, last) = ([true, true], [true, false]);
@@ -230,21 +211,16 @@ fn an_empty_line_at_the_end_is_no_prediction_too_many() {
     }
     sandbox.write("few.sql", format!("{one}\n\n{one}\n"));
     let base = ["bench", "spider", "--dataset", "data", "--predictions", "few.sql", "--questions", "few.json"];
-    assert!(sandbox.refuses(&base).contains("few.sql: 3 lines, but data/few.json has 2 questions"));
+    sandbox.refuses_with(&base, &["few.sql: 3 lines, but data/few.json has 2 questions"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_ends_at_once_and_leaves_nothing() {
-    use std::{
-        process::{Command, Stdio},
-        time::{Duration, Instant},
-    };
-    let sandbox = Sandbox::new();
-    write(&sandbox);
+    use std::time::{Duration, Instant};
+    let sandbox = project();
     let before = sandbox.listing();
-    let arguments = ["bench", "spider", "--dataset", "data", "--predictions", "predicted.sql", "--json", "out.json"];
-    let mut child = sandbox.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = sandbox.start(&[&SPIDER[..], &["--json", "out.json"]].concat());
     // Threads of the command start workers.
     let workers = |id: u32| -> Vec<String> {
         let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
@@ -255,7 +231,7 @@ fn ctrl_c_ends_at_once_and_leaves_nothing() {
     std::thread::sleep(Duration::from_millis(300));
     let running = workers(child.id());
     let pressed = Instant::now();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    crate::sandbox::send("-INT", &child);
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{status}");
     assert!(pressed.elapsed() < Duration::from_secs(2), "{:?}", pressed.elapsed());

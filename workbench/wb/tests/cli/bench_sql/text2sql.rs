@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::made_up::{self, json};
+use super::made_up;
 use crate::{sandbox::Sandbox, synthesis::Server};
 
 const ASKED: [(&str, &str); 4] = [
@@ -48,8 +48,7 @@ rag:
 ";
 
 fn project() -> Sandbox {
-    let sandbox = Sandbox::new();
-    made_up::write(&sandbox);
+    let sandbox = made_up::project();
     let entry =
         |(db_id, question, query): (&str, &str, &str)| json!({ "db_id": db_id, "question": question, "query": query });
     sandbox.write("data/dev.json", Value::from_iter(ASKED.map(|(q, sql)| entry(("shop", q, sql)))).to_string());
@@ -73,7 +72,7 @@ fn nearest_examples_are_fitted_and_judged_like_any_prediction() {
     let run = ["text2sql", "asked.yaml", "--out", "out"];
     let (out, _) = sandbox.succeeds(&run);
     assert!(out.contains("4 examples, 4 of them with a question") && out.contains("McNemar p"), "{out}");
-    let record = json(&sandbox, "out/rag.json");
+    let record = sandbox.json("out/rag.json");
     let names: Vec<&str> = record["arms"].as_array().unwrap().iter().map(|arm| arm["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["without", "random", "bm25", "oracle"]);
     // The very question is among the examples, over its own database: it is not retrieved.
@@ -89,13 +88,12 @@ fn nearest_examples_are_fitted_and_judged_like_any_prediction() {
     let (judged, _) = made_up::judge(&sandbox, "out/predictions-bm25.sql", &[]);
     assert_eq!(judged["totals"]["all"]["ex"]["right"], 4);
     // The same again, and with its own database where that is asked for.
-    let before = fs::read(sandbox.path("out/rag.json")).unwrap();
+    let before = sandbox.text("out/rag.json");
     sandbox.succeeds(&run);
-    assert_eq!(fs::read(sandbox.path("out/rag.json")).unwrap(), before);
-    sandbox.succeeds(
-        &[&run[..1], &["asked.yaml", "rag.own_database=true", "--out", "own", "--require", "ex=1.0"]].concat(),
-    );
-    let own = json(&sandbox, "own/rag.json");
+    assert_eq!(sandbox.text("out/rag.json"), before);
+    let own = ["text2sql", "asked.yaml", "rag.own_database=true", "--out", "own", "--require", "ex=1.0"];
+    sandbox.succeeds(&own);
+    let own = sandbox.json("own/rag.json");
     assert_eq!(own["questions"][0]["arms"][2]["examples"][0]["id"], "train-00003");
     assert_eq!(arm(&own, "bm25")["leaks_removed"], 0);
     let refused = sandbox.run(&[&run[..], &["rag.retrievers=[{random: {}}]", "--require", "em=1.0"]].concat());
@@ -108,14 +106,10 @@ fn every_section_of_a_file_may_stand_beside_it() {
     let sandbox = project();
     let page = include_str!("../../../../../configs/README.md");
     let sections = page.split("## The whole file").nth(1).unwrap().split("\n## ").next().unwrap();
-    let cell = |line: &str| line.strip_prefix("| `").map(|rest| rest.split(" |").next().unwrap().to_owned());
-    let names: Vec<String> = sections
-        .lines()
-        .filter_map(cell)
-        .flat_map(|cell| cell.split(", ").map(|name| name.trim_matches('`').to_owned()).collect::<Vec<_>>())
-        .filter(|name| !["name", "seed", "device", "rag", "train", "bench", "journals"].contains(&name.as_str()))
-        .collect();
-    assert!(names.len() > 8 && names.contains(&"review".to_owned()), "{names:?}");
+    let cell = |line: &'static str| line.strip_prefix("| `")?.split('`').next();
+    let mut names: Vec<&str> = sections.lines().filter_map(cell).collect();
+    names.retain(|name| !["name", "seed", "device", "rag", "train", "bench", "journals"].contains(name));
+    assert!(names.len() > 8 && names.contains(&"review"), "{names:?}");
     let text = names.iter().fold(FILE.to_owned(), |text, name| format!("{text}{name}: null\n"));
     sandbox.write("whole.yaml", text);
     sandbox.succeeds(&["text2sql", "whole.yaml", "--out", "out"]);
@@ -130,14 +124,14 @@ fn an_encoder_s_vectors_are_kept_in_faiss_s_layout_and_taken_again() {
     run(&[]);
     let index = fs::read(sandbox.path("out/index-ours/sql_rag_faiss_index.bin")).unwrap();
     assert_eq!((&index[..4], index.len()), (&b"IxFI"[..], 45 + 4 * 4 * 16));
-    let first = fs::read(sandbox.path("out/rag.json")).unwrap();
+    let first = sandbox.text("out/rag.json");
     let (_, said) = run(&[]);
     assert!(said.contains("its vectors are taken"), "{said}");
-    assert_eq!(fs::read(sandbox.path("out/rag.json")).unwrap(), first);
+    assert_eq!(sandbox.text("out/rag.json"), first);
     // The same index as one of somebody else's, and then with NumPy's array of its texts alone.
     let theirs = || {
         run(&["rag.retrievers.0.encoder.index=out/index-ours"]);
-        assert_eq!(fs::read(sandbox.path("out/rag.json")).unwrap(), first);
+        assert_eq!(sandbox.text("out/rag.json"), first);
     };
     theirs();
     fs::remove_file(sandbox.path("out/index-ours/sql_rag_corpus_map.json")).unwrap();
@@ -149,10 +143,9 @@ fn an_encoder_s_vectors_are_kept_in_faiss_s_layout_and_taken_again() {
 #[test]
 fn a_model_is_asked_with_and_without_examples_and_a_replay_says_the_same() {
     let (sandbox, server) = (project(), Server::start(Duration::ZERO));
-    let url = format!("llm.base_url={}", server.url);
-    let run = |more: &[&str]| sandbox.succeeds(&[&["text2sql", "model.yaml", &url][..], more].concat());
+    let run = |more: &[&str]| sandbox.succeeds(&[&["text2sql", "model.yaml", &server.url][..], more].concat());
     run(&["--out", "out"]);
-    let record = json(&sandbox, "out/rag.json");
+    let record = sandbox.json("out/rag.json");
     let right = |record: &Value, name: &str| arm(record, name)["ex"]["right"].as_u64().unwrap();
     // Without examples it misspells a column; with them it counts items, of which there are as many as sales.
     assert_eq!((right(&record, "without"), right(&record, "bm25")), (0, 2));
@@ -164,24 +157,21 @@ fn a_model_is_asked_with_and_without_examples_and_a_replay_says_the_same() {
     assert!(cost["latency_median_ms"].is_number(), "{cost}");
     // Nothing is asked twice, and the ledger alone gives the same.
     let asked = server.answered.lock().unwrap().len();
-    let first = fs::read(sandbox.path("out/rag.json")).unwrap();
+    let first = sandbox.text("out/rag.json");
     run(&["--out", "out"]);
-    assert_eq!(
-        (server.answered.lock().unwrap().len(), fs::read(sandbox.path("out/rag.json")).unwrap() == first),
-        (asked, true)
-    );
+    assert_eq!((server.answered.lock().unwrap().len(), sandbox.text("out/rag.json") == first), (asked, true));
     assert!(server.answered.lock().unwrap().values().all(|times| *times == 1));
     run(&["--out", "again", "--replay", "out/ledger.jsonl"]);
-    assert_eq!(fs::read(sandbox.path("again/rag.json")).unwrap(), first);
+    assert_eq!(sandbox.text("again/rag.json"), first);
     // What does not run is asked for again.
     run(&["--out", "out", "rag.generator.model.repair=1", "rag.generator.model.json=true"]);
-    let record = json(&sandbox, "out/rag.json");
+    let record = sandbox.json("out/rag.json");
     let cost = &arm(&record, "without")["cost"];
     assert_eq!((right(&record, "without"), &cost["repairs"], &cost["repaired"]), (1, &json!(4), &json!(4)));
     assert_eq!(sql_of(&record, 0, 0), "SELECT name FROM item");
     // Of several the result that most have is taken.
     run(&["--out", "out", "rag.generator.model.samples=5", "rag.generator.model.temperature=0.7"]);
-    let record = json(&sandbox, "out/rag.json");
+    let record = sandbox.json("out/rag.json");
     assert_eq!(arm(&record, "bm25")["cost"]["asked"], 20);
     assert!((0..4).all(|question| sql_of(&record, question, 1) == "SELECT count(*) FROM item"));
 }
@@ -193,9 +183,8 @@ fn a_template_of_one_s_own_is_what_the_model_reads() {
         "mine.txt",
         "You write SQL.\n{% for example in example_list %}LIKE {{ example.sql }}\n{% endfor %}{{ question }}",
     );
-    let url = format!("llm.base_url={}", server.url);
     let own = "rag.generator.model.prompt=mine.txt";
-    sandbox.succeeds(&["text2sql", "model.yaml", &url, own, "--out", "out"]);
+    sandbox.succeeds(&["text2sql", "model.yaml", &server.url, own, "--out", "out"]);
     let bodies = server.answered.lock().unwrap();
     let with = bodies.keys().filter(|body| body.contains("LIKE")).count();
     assert_eq!((bodies.len(), with), (8, 4));
@@ -206,12 +195,7 @@ fn a_template_of_one_s_own_is_what_the_model_reads() {
 #[test]
 fn mistakes_are_told_before_anything_is_embedded_or_asked() {
     let sandbox = project();
-    let fails = |arguments: &[&str], expected: &[&str]| {
-        let said = sandbox.refuses(&[&["text2sql"], arguments].concat());
-        for part in expected {
-            assert!(said.contains(part), "{arguments:?}: {part} is not in {said}");
-        }
-    };
+    let fails = |arguments: &[&str], said: &[&str]| sandbox.refuses_with(&[&["text2sql"], arguments].concat(), said);
     fails(&["asked.yaml", "rag.retrievers=[{encoder: {model: nowhere}}]"], &["retriever nowhere", "nowhere"]);
     fails(&["asked.yaml", "rag.training.questions=[trai.json]"], &["trai.json", "rag.training"]);
     fails(&["asked.yaml", "rag.retrievers=[{bm25: {}}, {bm25: {}}]"], &["a second arm called `bm25`"]);
@@ -229,8 +213,7 @@ fn mistakes_are_told_before_anything_is_embedded_or_asked() {
     fails(&["asked.yaml", "--require", "mrr=0.4"], &["spider has no metric `mrr`, but em, ex, parse_rate"]);
     // The old way.
     for old in [&["spider", "--generate"][..], &["spider", "--generate", "asked.yaml"]] {
-        let said = sandbox.refuses(&[&["bench"], old].concat());
-        assert!(said.contains("wb text2sql CONFIG"), "{said}");
+        sandbox.refuses_with(&[&["bench"], old].concat(), &["wb text2sql CONFIG"]);
     }
 }
 
@@ -252,10 +235,9 @@ encoder: { model: { static_embedding: {} } }
 rag: { dataset: data, training: { questions: [train.json] } }
 ",
     );
-    let (out, _) = sandbox.succeeds(&["check", "forms.yaml"]);
-    assert!(out.contains("text_to_sql data") && out.contains("without retrieval and by bm25"), "{out}");
+    sandbox.says(&["check", "forms.yaml"], &["text_to_sql data", "without retrieval and by bm25"]);
     let (out, said) = sandbox.succeeds(&["data", "forms.yaml"]);
     assert!(format!("{out}{said}").contains("4 pairs") || out.contains('4'), "{out}{said}");
-    let said = sandbox.refuses(&["data", "forms.yaml", "data.sources.0.text_to_sql.path=nowhere"]);
-    assert!(said.contains("nowhere/tables.json"), "{said}");
+    let nowhere = ["data", "forms.yaml", "data.sources.0.text_to_sql.path=nowhere"];
+    sandbox.refuses_with(&nowhere, &["nowhere/tables.json"]);
 }
