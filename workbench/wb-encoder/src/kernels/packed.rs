@@ -8,7 +8,7 @@
 // Loads and stores go through pointers; `Mat`, `MatMut` and `Packed` prove the bounds.
 #![allow(unsafe_code, reason = "`gemm` takes pointers; the bounds are checked before the call")]
 
-use std::cell::RefCell;
+use std::{cell::RefCell, hint::black_box};
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -198,41 +198,53 @@ impl Product<'_> {
         // SAFETY: `row + M` is at most the rows of `left` and `result`, and `panel` one of the panels of `right`;
         // `check` proved that those rows lie in their slices, and `pack` made every panel `inner · panel` numbers long.
         unsafe {
-            let mut x = left.data.as_ptr().wrapping_add(row * left.row_stride);
+            // A pointer for each row, hidden from the compiler: it would make one out of the other, and the chain of
+            // additions takes as long as the products.
+            let x = left.data.as_ptr().wrapping_add(row * left.row_stride);
+            let rows: [*const f32; M] = std::array::from_fn(|m| black_box(x.wrapping_add(m * left.row_stride)));
             let mut y = right.lines.as_ptr().cast::<f32>().wrapping_add(panel * inner * right.panel);
+            let mut at = 0;
             for _ in 0..inner {
                 let mut of_right = [zero; V];
                 for v in 0..V {
                     of_right[v] = y.wrapping_add(v * lanes).cast::<S::f32s>().read_unaligned();
                 }
                 for m in 0..M {
-                    let of_left = simd.splat_f32s(*x.wrapping_add(m * left.row_stride));
+                    let of_left = simd.splat_f32s(*rows[m].wrapping_add(at));
                     for v in 0..V {
                         sums[m][v] = simd.mul_add_e_f32s(of_left, of_right[v], sums[m][v]);
                     }
                 }
-                x = x.wrapping_add(left.column_stride);
+                at += left.column_stride;
                 y = y.wrapping_add(V * lanes);
             }
         }
         let first = panel * right.panel;
         let width = right.panel.min(right.columns - first);
         let factor = simd.splat_f32s(*scale);
-        for m in 0..M {
-            let row = &mut result.data[(row + m) * result.row_stride + first..][..width];
-            if width == V * lanes {
-                let (row, _) = S::as_mut_simd_f32s(row);
+        if width < V * lanes {
+            for m in 0..M {
+                let row = &mut result.data[(row + m) * result.row_stride + first..][..width];
                 for v in 0..V {
-                    row[v] = if *add {
-                        simd.mul_add_e_f32s(sums[m][v], factor, row[v])
-                    } else {
-                        simd.mul_f32s(sums[m][v], factor)
-                    };
-                }
-            } else {
-                for (v, row) in row.chunks_mut(lanes).enumerate() {
+                    let row = &mut row[(v * lanes).min(width)..((v + 1) * lanes).min(width)];
                     let before = if *add { simd.partial_load_f32s(row) } else { zero };
                     simd.partial_store_f32s(row, simd.mul_add_e_f32s(sums[m][v], factor, before));
+                }
+            }
+            return;
+        }
+        // SAFETY: as above; the panel's columns end before those of `result`, and `check` proved that its rows lie in
+        // their slice.
+        unsafe {
+            let out = result.data.as_mut_ptr().wrapping_add(row * result.row_stride + first);
+            for m in 0..M {
+                for v in 0..V {
+                    let place = out.wrapping_add(m * result.row_stride + v * lanes).cast::<S::f32s>();
+                    place.write_unaligned(if *add {
+                        simd.mul_add_e_f32s(sums[m][v], factor, place.read_unaligned())
+                    } else {
+                        simd.mul_f32s(sums[m][v], factor)
+                    });
                 }
             }
         }
