@@ -86,6 +86,16 @@ features() {
   done
 }
 
+# Each device alone; types can be checked where there is no such device, and Metal's on any system.
+# DOCS_RS keeps a build script of cubecl-cuda from downloading LLVM, which checking types does not need.
+devices() {
+  local device
+  for device in cuda wgpu vulkan metal; do
+    echo "--- device: $device"
+    DOCS_RS=1 cargo check --release -p wb --no-default-features --features "$device"
+  done
+}
+
 # Crates of the program with the features that the tests' build gives them: but for ours that has burn there alone, all
 # are the same, so that the two builds share what they compile. Where this fails, what the tests turn on is to be turned
 # on in every build, in the workspace's Cargo.toml.
@@ -123,9 +133,7 @@ step test cargo test --release --workspace
 step clippy cargo clippy --release --workspace --all-targets -- -D warnings
 step features features
 step doc env RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps --workspace
-# Devices that need no hardware to be compiled.
-# DOCS_RS keeps a build script of cubecl-cuda from downloading LLVM, which checking types does not need.
-step devices env DOCS_RS=1 cargo check --release -p wb --features cuda,wgpu
+step devices devices
 if command -v cargo-deny >/dev/null; then
   step deny cargo deny --offline check bans licenses sources
 else

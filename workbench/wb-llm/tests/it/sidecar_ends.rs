@@ -114,6 +114,11 @@ fn signalled(folder: &Path, signal: &str, after: u64, (help, target): (usize, us
         .process_group(0)
         .spawn()
         .unwrap();
+    // Until `env` has become the parent, it is as deaf as we are: a signal would be lost.
+    let exe = format!("/proc/{}/exe", child.id());
+    while std::fs::read_link(&exe).is_ok_and(|running| running != this) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     // The last of them when all is there, however busy the machine is.
     let begin = Instant::now();
     let mut seen = BTreeSet::new();
