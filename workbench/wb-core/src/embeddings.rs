@@ -116,6 +116,14 @@ impl Embeddings {
         Self { vectors: self.vectors.slice(s![rows, ..]).to_owned(), offsets }
     }
 
+    /// Embeddings of the first `dim` numbers of every vector, which is how Matryoshka embeddings are shortened; all of
+    /// them where there are no more.
+    #[must_use]
+    pub fn truncated(self, dim: usize) -> Self {
+        let dim = dim.min(self.dim());
+        Self { vectors: in_rows(self.vectors.slice(s![.., ..dim]).to_owned()), offsets: self.offsets }
+    }
+
     /// Embeddings with every vector divided by its Euclidean length (vectors of zeros stay zeros).
     #[must_use]
     pub fn normalized(mut self) -> Self {

@@ -25,6 +25,7 @@ pub mod store;
 pub mod streaming;
 pub mod text;
 pub mod trivial;
+pub mod vector_table;
 
 pub use judge::Judge;
 pub use place::RecordPlace;

@@ -100,11 +100,7 @@ struct Table<W: io::Write + Send, P> {
 
 impl<W: io::Write + Send, P: Borrow<Pair>> Table<W, P> {
     fn new(to: W) -> std::result::Result<Self, ParquetError> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-            .set_created_by("wb-data".into())
-            .build();
-        let writer = ArrowWriter::try_new(to, batch::<Pair>(&[])?.schema(), Some(properties))?;
+        let writer = ArrowWriter::try_new(to, batch::<Pair>(&[])?.schema(), Some(properties()?))?;
         Ok(Self { writer, waiting: Chunks::new(BATCH) })
     }
 
@@ -151,7 +147,13 @@ impl PairWriter {
     }
 }
 
-fn not_written(path: &Path, error: ParquetError) -> Error {
+/// Compression and signature of what is written here.
+pub(crate) fn properties() -> std::result::Result<WriterProperties, ParquetError> {
+    let compression = Compression::ZSTD(ZstdLevel::try_new(3)?);
+    Ok(WriterProperties::builder().set_compression(compression).set_created_by("wb-data".into()).build())
+}
+
+pub(crate) fn not_written(path: &Path, error: ParquetError) -> Error {
     match error {
         // The system's own words: no space left, for example.
         ParquetError::External(source) if source.is::<io::Error>() => match source.downcast::<io::Error>() {

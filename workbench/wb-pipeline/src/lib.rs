@@ -16,6 +16,7 @@ pub mod data;
 pub mod data_sets;
 pub mod device;
 pub mod documents;
+pub mod encode;
 pub mod encoder;
 pub mod encoder_size;
 pub mod environment;

@@ -1,6 +1,6 @@
 //! Records with one text each, for those who want no pairs: the same files, field names and errors as [`super::SourceConfig`].
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, io::BufRead as _, path::Path, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use wb_core::{Origin, Progress};
 use super::{
     HubFiles,
     files::{Item, list_all, records},
+    jsonl::{check_line, open, read_error},
     record::{Mapped, Record, left_out, optional, roots, text_of, validate_only},
 };
 use crate::{RecordPlace, Result};
@@ -100,6 +101,8 @@ pub enum TextFiles<'a> {
     Path(&'a Path),
     /// Files of a data set on the hub, in this order.
     Hub(&'a HubFiles),
+    /// A file of one text a line, plain or gzipped; a blank line is an empty text. No field is asked for.
+    Lines(&'a Path),
 }
 
 /// One record with a text.
@@ -132,6 +135,7 @@ pub fn each_text(
     let inputs = match files {
         TextFiles::Path(path) => list_all(path)?,
         TextFiles::Hub(files) => files.inputs(progress)?,
+        TextFiles::Lines(path) => return each_line(path, take, progress),
     };
     let roots = fields.roots(only);
     for (input, format) in &inputs {
@@ -143,4 +147,79 @@ pub fn each_text(
         records(input, *format, &roots, &mut sink, progress)?;
     }
     Ok(inputs.len() as u64)
+}
+
+/// Gives every line to `take`, as a text with the id `<file>:<line>`.
+fn each_line(
+    path: &Path,
+    take: &mut dyn FnMut(Result<Mapped<TextRecord>>) -> Result<()>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<u64> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let path: Arc<Path> = Arc::from(path);
+    let mut opened = open(&path)?;
+    for number in 1.. {
+        let mut line = Vec::new();
+        let read = opened.reader.read_until(b'\n', &mut line);
+        if read.map_err(|error| read_error(&path, number, error))? == 0 {
+            break;
+        }
+        let place = RecordPlace::line(&path, number);
+        take(check_line(&place, &line).map(|(text, _)| {
+            Mapped::To(Box::new(TextRecord {
+                id: format!("{name}:{number}"),
+                text: text.to_owned(),
+                context: String::new(),
+                language: String::new(),
+                origin: Origin::default(),
+                place: place.clone(),
+            }))
+        }))?;
+        if number % 4096 == 0 {
+            opened.tell(&path, progress);
+        }
+    }
+    opened.tell(&path, progress);
+    Ok(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<std::result::Result<(String, String), String>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        std::fs::write(&path, bytes).unwrap();
+        let mut found = Vec::new();
+        let mut take = |item: Result<Mapped<TextRecord>>| {
+            found.push(match item {
+                Ok(Mapped::To(record)) => Ok((record.id, record.text)),
+                Ok(Mapped::LeftOut(reason)) => Err(reason),
+                Err(error) => Err(error.to_string().rsplit('/').next().unwrap_or_default().to_owned()),
+            });
+            Ok(())
+        };
+        let files = each_text(
+            TextFiles::Lines(&path),
+            &TextFields::default(),
+            &BTreeMap::new(),
+            &mut take,
+            &mut wb_core::progress::silent,
+        );
+        assert_eq!(files.unwrap(), 1);
+        found
+    }
+
+    #[test]
+    fn every_line_is_a_text_and_a_blank_one_an_empty_text() {
+        let text = |id: &str, text: &str| Ok((id.to_owned(), text.to_owned()));
+        let found = lines(b"\xef\xbb\xbfone\n\n  three \r\nfour");
+        assert_eq!(
+            found,
+            [text("a.txt:1", "one"), text("a.txt:2", ""), text("a.txt:3", "  three "), text("a.txt:4", "four")]
+        );
+        assert_eq!(lines(b""), []);
+        assert_eq!(lines(b"a\nb\xff\n"), [text("a.txt:1", "a"), Err("a.txt:2:2: byte 0xff is not UTF-8".to_owned())]);
+    }
 }

@@ -31,6 +31,7 @@ impl Command {
             Self::Ab(ab) => &ab.places,
             Self::Compare(compare) => &compare.places,
             Self::Report(report) => &report.places,
+            Self::Encode(encode) => &encode.places,
             Self::Export(export) => &export.places,
             Self::Ls(ls) => &ls.places,
             Self::Synth(_)

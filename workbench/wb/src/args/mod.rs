@@ -3,6 +3,7 @@
 mod bench;
 mod data;
 mod downloads;
+mod encode;
 mod given;
 mod init;
 mod mine_negatives;
@@ -19,6 +20,7 @@ pub use self::{
     bench::{Bench, SqlExecution},
     data::{DataArguments, DataCommand, DataGet},
     downloads::Downloads,
+    encode::Encode,
     given::{ExperimentArguments, Given, GivenLedger, file_and_values},
     init::InitArguments,
     mine_negatives::MineNegatives,
@@ -173,6 +175,19 @@ Examples:
         after_help = "Examples:\n  wb report\n  wb report --open\n  wb report quickstart-1a2b3c4d --reports pages"
     )]
     Report(Report),
+    /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
+    #[command(after_help = "\
+Examples:
+  wb encode --encoder latest --in snippets.jsonl --out snippets.npy               # the field `text`
+  wb encode --encoder sentence-transformers/all-MiniLM-L6-v2 --in questions.txt --side query --out questions.parquet
+  wb encode --encoder minilm-lora --in train.parquet --field code --out code.jsonl
+  git grep -h TODO | wb encode --encoder latest --in - --in-format lines --out todo.npy
+  wb encode --encoder latest --in snippets.jsonl --out short.npy --dim 128        # the first 128 numbers of each
+
+Row i is text i. Beside a .npy lie the texts' ids, one a line, as `negatives.vectors` reads them; an encoder of a vector
+for each token has its rows text after text there, and a file of where each text begins. Stopped or killed, the same
+command goes on and ends in the same bytes; nothing is written over.")]
+    Encode(Encode),
     /// Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT.
     #[command(after_help = "\
 Examples:

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod data_get;
 mod doctor;
+mod encode;
 mod experiment;
 mod export;
 mod init;
@@ -53,6 +54,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Ab(arguments) => ab::ab(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Encode(arguments) => encode::encode(arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),

@@ -2,7 +2,8 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: &str = "run init check data train mine-negatives bench text2sql ab compare report export ls doctor";
+const COMMANDS: &str =
+    "run init check data train mine-negatives bench text2sql ab compare report encode export ls doctor";
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -38,6 +39,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   ab              Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it
     out:   compare         Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report          Makes the HTML page and PNGs of a run
+    out:   encode          Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls              Runs with their scores, or what there is to choose from
     out:   doctor          Shows what this build and machine can do; tests a device before it is trusted

@@ -9,6 +9,7 @@ mod curriculum;
 #[cfg(feature = "hub")]
 mod data_get;
 mod defaults;
+mod encode;
 mod export;
 mod files;
 mod gates;
