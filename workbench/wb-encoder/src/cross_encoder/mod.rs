@@ -19,7 +19,7 @@ use crate::{
     error::{Error, Result},
     folder::cross_encoder::{self, CrossFolder},
     models::Architecture,
-    native::PairBert,
+    native::PairBackbone,
     text_vectors::by_length,
 };
 
@@ -30,7 +30,7 @@ const WINDOW: usize = 4096;
 pub struct CrossEncoder {
     /// All but the network's weights, which the backbone has.
     folder: CrossFolder,
-    backbone: PairBert,
+    backbone: PairBackbone,
 }
 
 /// A query and a document as the network takes them.
@@ -47,7 +47,7 @@ impl CrossEncoder {
     pub fn read(path: &Path) -> Result<Self> {
         let mut folder = cross_encoder::read(path)?;
         let parameters = std::mem::take(&mut folder.parameters);
-        Ok(Self { backbone: PairBert::new(folder.config.clone(), parameters)?, folder })
+        Ok(Self { backbone: PairBackbone::new(folder.config.stack(), parameters)?, folder })
     }
 
     /// Cuts two texts together at so many tokens, special tokens included; `key` is the config path.

@@ -65,8 +65,9 @@ fn bert(path: &Path) -> Result<BertConfig> {
         "gelu" => Activation::Gelu,
         "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Activation::GeluTanh,
         "relu" => Activation::Relu,
+        "silu" => Activation::Silu,
         other => {
-            let message = format!("has hidden_act `{other}`, expected gelu, gelu_new, gelu_pytorch_tanh or relu");
+            let message = format!("has hidden_act `{other}`, expected gelu, gelu_new, gelu_pytorch_tanh, relu or silu");
             return Err(model_error(path, message, ""));
         }
     };
@@ -106,6 +107,7 @@ pub(crate) fn to_json(config: &BertConfig, pad_token_id: usize, dtype: WeightTyp
             Activation::Gelu => "gelu",
             Activation::GeluTanh => "gelu_new",
             Activation::Relu => "relu",
+            Activation::Silu => "silu",
         },
         "hidden_dropout_prob": config.hidden_dropout,
         "hidden_size": config.hidden_size,

@@ -3,69 +3,141 @@
 use super::vector::{exp, vectorized};
 use crate::models::bert_config::Activation;
 
-/// `x = activation(x + bias)` for `[rows, width]`, `bias` `[width]`.
-pub fn add_bias_and_activate(x: &mut [f32], bias: &[f32], activation: Activation) {
-    vectorized!({
-        for row in x.chunks_exact_mut(bias.len()) {
-            match activation {
-                Activation::Gelu => row.iter_mut().zip(bias).for_each(|(x, b)| *x = gelu(*x + b)),
-                Activation::GeluTanh => row.iter_mut().zip(bias).for_each(|(x, b)| *x = gelu_tanh(*x + b)),
-                Activation::Relu => row.iter_mut().zip(bias).for_each(|(x, b)| *x = (*x + b).max(0.0)),
+/// A function of one number.
+trait Function {
+    fn value(x: f32) -> f32;
+    /// The gradient times the derivative at `x`.
+    fn times_derivative(gradient: f32, x: f32) -> f32;
+}
+
+/// Runs `$work` with an activation's function as the type `$f`: the choice stands outside of the loops.
+macro_rules! with_function {
+    ($activation:expr, $f:ident => $work:expr) => {
+        match $activation {
+            Activation::Gelu => {
+                type $f = Gelu;
+                $work
+            }
+            Activation::GeluTanh => {
+                type $f = GeluTanh;
+                $work
+            }
+            Activation::Relu => {
+                type $f = Relu;
+                $work
+            }
+            Activation::Silu => {
+                type $f = Silu;
+                $work
             }
         }
-    });
+    };
+}
+
+/// `x = activation(x + bias)` for `[rows, width]`, `bias` `[width]`.
+pub fn add_bias_and_activate(x: &mut [f32], bias: &[f32], activation: Activation) {
+    with_function!(activation, F => vectorized!({
+        for row in x.chunks_exact_mut(bias.len()) {
+            row.iter_mut().zip(bias).for_each(|(x, b)| *x = F::value(*x + b));
+        }
+    }));
 }
 
 /// `y = activation(x)`.
 pub fn activate(y: &mut [f32], x: &[f32], activation: Activation) {
-    vectorized!({
-        let pairs = y.iter_mut().zip(x);
-        match activation {
-            Activation::Gelu => pairs.for_each(|(y, x)| *y = gelu(*x)),
-            Activation::GeluTanh => pairs.for_each(|(y, x)| *y = gelu_tanh(*x)),
-            Activation::Relu => pairs.for_each(|(y, x)| *y = x.max(0.0)),
-        }
-    });
+    with_function!(activation, F => vectorized!(y.iter_mut().zip(x).for_each(|(y, x)| *y = F::value(*x))));
 }
 
 /// `gradient *= activation'(x)`.
 pub fn times_derivative(gradient: &mut [f32], x: &[f32], activation: Activation) {
-    vectorized!({
-        let pairs = gradient.iter_mut().zip(x);
-        match activation {
-            Activation::Gelu => pairs.for_each(|(g, x)| *g *= gelu_derivative(*x)),
-            Activation::GeluTanh => pairs.for_each(|(g, x)| *g *= gelu_tanh_derivative(*x)),
-            Activation::Relu => pairs.for_each(|(g, x)| *g = if *x > 0.0 { *g } else { 0.0 }),
-        }
-    });
+    with_function!(activation, F => vectorized!(
+        gradient.iter_mut().zip(x).for_each(|(g, x)| *g = F::times_derivative(*g, *x))
+    ));
 }
 
-/// Gated GELU in its tanh form (GEGLU, Shazeer 2020, arXiv 2002.05202): `y = gelu(gate) · up`.
+/// A gated activation (Shazeer 2020, arXiv 2002.05202): `y = activation(gate) · up`.
 ///
 /// # Shapes
 /// `y` `[rows, width]`; `x` `[rows, 2 · width]`, each row first `gate` and then `up`.
-pub fn gate(y: &mut [f32], x: &[f32], width: usize) {
-    vectorized!({
+pub fn gate(y: &mut [f32], x: &[f32], width: usize, activation: Activation) {
+    with_function!(activation, F => vectorized!({
         for (y, x) in y.chunks_exact_mut(width).zip(x.chunks_exact(2 * width)) {
             let (gate, up) = x.split_at(width);
-            y.iter_mut().zip(gate).zip(up).for_each(|((y, g), u)| *y = gelu_tanh(*g) * u);
+            y.iter_mut().zip(gate).zip(up).for_each(|((y, g), u)| *y = F::value(*g) * u);
         }
-    });
+    }));
 }
 
 /// From the gradient at the output of [`gate`], `[rows, width]`, to that at its input, `[rows, 2 · width]`.
-pub fn gate_backward(dx: &mut [f32], dy: &[f32], x: &[f32], width: usize) {
-    vectorized!({
+pub fn gate_backward(dx: &mut [f32], dy: &[f32], x: &[f32], width: usize, activation: Activation) {
+    with_function!(activation, F => vectorized!({
         let rows = dx.chunks_exact_mut(2 * width).zip(dy.chunks_exact(width)).zip(x.chunks_exact(2 * width));
         for ((dx, dy), x) in rows {
             let (d_gate, d_up) = dx.split_at_mut(width);
             let (gate, up) = x.split_at(width);
             for (((d, dy), g), u) in d_gate.iter_mut().zip(dy).zip(gate).zip(up) {
-                *d = dy * u * gelu_tanh_derivative(*g);
+                *d = F::times_derivative(dy * u, *g);
             }
-            d_up.iter_mut().zip(dy).zip(gate).for_each(|((d, dy), g)| *d = dy * gelu_tanh(*g));
+            d_up.iter_mut().zip(dy).zip(gate).for_each(|((d, dy), g)| *d = dy * F::value(*g));
         }
-    });
+    }));
+}
+
+struct Gelu;
+
+impl Function for Gelu {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        gelu(x)
+    }
+
+    #[inline(always)]
+    fn times_derivative(gradient: f32, x: f32) -> f32 {
+        gradient * gelu_derivative(x)
+    }
+}
+
+struct GeluTanh;
+
+impl Function for GeluTanh {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        gelu_tanh(x)
+    }
+
+    #[inline(always)]
+    fn times_derivative(gradient: f32, x: f32) -> f32 {
+        gradient * gelu_tanh_derivative(x)
+    }
+}
+
+struct Relu;
+
+impl Function for Relu {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        x.max(0.0)
+    }
+
+    #[inline(always)]
+    fn times_derivative(gradient: f32, x: f32) -> f32 {
+        if x > 0.0 { gradient } else { 0.0 }
+    }
+}
+
+struct Silu;
+
+impl Function for Silu {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        x / (1.0 + exp(-x))
+    }
+
+    #[inline(always)]
+    fn times_derivative(gradient: f32, x: f32) -> f32 {
+        let s = 1.0 / (1.0 + exp(-x));
+        gradient * (x * s).mul_add(1.0 - s, s)
+    }
 }
 
 /// The normal distribution's function Φ and its density φ at `x`, within 2e-7.
@@ -135,6 +207,9 @@ mod tests {
         // torch.nn.functional.gelu(approximate="tanh") at 1 and -0.5
         assert!((gelu_tanh(1.0) - 0.841_192).abs() < 1e-6);
         assert!((gelu_tanh(-0.5) + 0.154_286).abs() < 1e-6);
+        // torch.nn.functional.silu at 1 and -2
+        assert!((Silu::value(1.0) - 0.731_058_6).abs() < 1e-6);
+        assert!((Silu::value(-2.0) + 0.238_405_84).abs() < 1e-6);
     }
 
     #[test]
@@ -142,15 +217,15 @@ mod tests {
         // gelu(1) = 0.841192 and gelu(-0.5) = -0.154286 in the tanh form.
         let x = [1.0f32, -0.5, 2.0, 3.0];
         let mut y = [0.0; 2];
-        gate(&mut y, &x, 2);
+        gate(&mut y, &x, 2, Activation::GeluTanh);
         assert!((y[0] - 1.682_384).abs() < 2e-6 && (y[1] + 0.462_858).abs() < 2e-6, "{y:?}");
         let mut dx = [0.0; 4];
-        gate_backward(&mut dx, &[1.0, -2.0], &x, 2);
+        gate_backward(&mut dx, &[1.0, -2.0], &x, 2, Activation::GeluTanh);
         for i in 0..4 {
             let at = |shift: f32| {
                 let mut moved = x;
                 moved[i] += shift;
-                gate(&mut y, &moved, 2);
+                gate(&mut y, &moved, 2, Activation::GeluTanh);
                 y[0] - 2.0 * y[1]
             };
             let mut at = at;
@@ -161,7 +236,7 @@ mod tests {
 
     #[test]
     fn derivatives_equal_differences() {
-        for activation in [Activation::Gelu, Activation::GeluTanh, Activation::Relu] {
+        for activation in [Activation::Gelu, Activation::GeluTanh, Activation::Relu, Activation::Silu] {
             let x: Vec<f32> = (-40..40).map(|i| i as f32 * 0.13 + 0.011).collect();
             let h = 2e-3;
             let at = |shift: f32| {

@@ -80,7 +80,7 @@ pub fn restore(output: &mut [f32], kept: &Normalized, weight: &[f32], shift: &[f
 }
 
 /// From the gradient at the output to the gradient at the input, in place;
-/// adds the gradients of weight and shift where they are wanted.
+/// adds the gradients of weight and shift where they are wanted; that of the shift may be left out as an empty slice.
 pub fn normalize_backward(
     gradient: &mut [f32],
     kept: &Normalized,
@@ -92,12 +92,8 @@ pub fn normalize_backward(
         for (row, g) in gradient.chunks_exact_mut(width).enumerate() {
             let unit = &kept.unit[row * width..(row + 1) * width];
             if let Some((weight_gradient, shift_gradient)) = wanted.as_mut() {
-                for (((w, s), g), u) in
-                    weight_gradient.iter_mut().zip(shift_gradient.iter_mut()).zip(g.iter()).zip(unit)
-                {
-                    *w = g.mul_add(*u, *w);
-                    *s += g;
-                }
+                weight_gradient.iter_mut().zip(g.iter()).zip(unit).for_each(|((w, g), u)| *w = g.mul_add(*u, *w));
+                shift_gradient.iter_mut().zip(g.iter()).for_each(|(s, g)| *s += g);
             }
             g.iter_mut().zip(weight).for_each(|(g, w)| *g *= w);
             let mean = sum(g) / width as f32;

@@ -68,6 +68,7 @@ fn feed_forward(config: &BertConfig, pass: &Pass<'_>, layer: usize, x: Tensor<2>
         Activation::Gelu => activation::gelu(inner),
         Activation::GeluTanh => activation::gelu_approximate(inner),
         Activation::Relu => activation::relu(inner),
+        Activation::Silu => activation::silu(inner),
     };
     let out = pass.linear(&name("output.dense"), inner)?;
     let out = pass.drop(out, site(layer, OUTPUT), config.hidden_dropout);

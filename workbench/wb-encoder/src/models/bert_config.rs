@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::stack::{HeadSizes, LinearSpec, NormKind, NormOrder, PositionTable, Reach, Stack, StackDropout, StackLayer};
+
 /// A BERT-family encoder. Weights are named as in `model.safetensors` without a leading `bert.` or `roberta.`:
 ///
 /// - `embeddings.{word,position,token_type}_embeddings.weight`, `embeddings.LayerNorm.{weight,bias}`;
@@ -42,6 +44,59 @@ pub struct BertConfig {
     pub attention_dropout: f64,
 }
 
+impl BertConfig {
+    /// The network that these sizes describe.
+    pub fn stack(&self) -> Stack {
+        let (hidden, wide) = (self.hidden_size, self.intermediate_size);
+        let size = hidden / self.num_attention_heads.max(1);
+        let layer = |layer: usize| {
+            let name = |part: &str| format!("encoder.layer.{layer}.{part}");
+            let linear = |part: &str, inputs, outputs| LinearSpec { name: name(part), inputs, outputs, bias: true };
+            StackLayer {
+                attention_norm: Some(name("attention.output.LayerNorm")),
+                projections: ["query", "key", "value"]
+                    .map(|part| linear(&format!("attention.self.{part}"), hidden, hidden))
+                    .into(),
+                head_norms: None,
+                rotary: None,
+                reach: Reach::ALL,
+                attention_output: linear("attention.output.dense", hidden, hidden),
+                feed_forward_norm: name("output.LayerNorm"),
+                inner: vec![linear("intermediate.dense", hidden, wide)],
+                output: linear("output.dense", wide, hidden),
+            }
+        };
+        Stack {
+            vocab_size: self.vocab_size,
+            width: hidden,
+            max_tokens: Some(self.max_position_embeddings.saturating_sub(self.first_position)),
+            heads: HeadSizes::plain(self.num_attention_heads, size),
+            wide,
+            gated: false,
+            activation: self.activation,
+            norm: NormKind::Layer { shift: true },
+            epsilon: self.layer_norm_eps,
+            order: NormOrder::After,
+            words: "embeddings.word_embeddings.weight".into(),
+            positions: Some(PositionTable {
+                name: "embeddings.position_embeddings.weight".into(),
+                rows: self.max_position_embeddings,
+                first: self.first_position,
+            }),
+            token_types: Some(("embeddings.token_type_embeddings.weight".into(), self.type_vocab_size)),
+            embedding_norm: Some("embeddings.LayerNorm".into()),
+            distances: None,
+            layers: (0..self.num_hidden_layers).map(layer).collect(),
+            final_norm: None,
+            dropout: StackDropout {
+                hidden: self.hidden_dropout,
+                attention: self.attention_dropout,
+                ..StackDropout::default()
+            },
+        }
+    }
+}
+
 #[cfg(test)]
 impl BertConfig {
     /// Sizes small enough to compute by differences.
@@ -73,4 +128,6 @@ pub enum Activation {
     GeluTanh,
     /// max(x, 0); hub name `relu`.
     Relu,
+    /// x / (1 + exp(-x)); hub name `silu`.
+    Silu,
 }

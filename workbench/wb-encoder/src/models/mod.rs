@@ -3,6 +3,7 @@
 #[cfg(feature = "burn")]
 pub(crate) mod bert;
 pub mod bert_config;
+pub mod stack;
 pub mod static_config;
 #[cfg(feature = "burn")]
 pub(crate) mod static_embedding;
@@ -16,6 +17,7 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 pub use bert_config::{Activation, BertConfig};
+pub use stack::Stack;
 pub use static_config::StaticConfig;
 pub use t5_config::T5Config;
 pub use weight_list::{WeightInit, WeightSpec, fresh_weight};
@@ -58,6 +60,15 @@ impl Architecture {
         match self {
             Self::Bert(config) => Some(config.max_position_embeddings.saturating_sub(config.first_position)),
             Self::T5(_) | Self::StaticEmbedding(_) => None,
+        }
+    }
+
+    /// The network, where it is a transformer.
+    pub fn stack(&self) -> Option<Stack> {
+        match self {
+            Self::Bert(config) => Some(config.stack()),
+            Self::T5(config) => Some(config.stack()),
+            Self::StaticEmbedding(_) => None,
         }
     }
 

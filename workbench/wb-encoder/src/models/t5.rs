@@ -39,7 +39,8 @@ fn position_bias(config: &T5Config, pass: &Pass<'_>, batch: &Padded) -> Result<T
     let tokens = batch.tokens;
     let table = pass.weights.matrix("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")?;
     let longest = tokens as isize - 1;
-    let of_distance: Vec<i32> = (-longest..=longest).map(|distance| config.bucket(distance) as i32).collect();
+    let distances = config.distances();
+    let of_distance: Vec<i32> = (-longest..=longest).map(|distance| distances.bucket(distance) as i32).collect();
     let buckets: Vec<i32> =
         (0..tokens).flat_map(|query| of_distance[tokens - 1 - query..][..tokens].iter().copied()).collect();
     let buckets = TensorData::new(buckets, [1, tokens * tokens]);

@@ -1,9 +1,13 @@
-//! Sizes of a T5 v1.1 encoder, as in the hub's `config.json`, and its buckets of distances.
+//! Sizes of a T5 v1.1 encoder, as in the hub's `config.json`.
 
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
+use super::{
+    bert_config::Activation,
+    stack::{DistanceTable, HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Stack, StackDropout, StackLayer},
+};
 use crate::error::{Result, expect_value};
 
 /// The encoder of a T5 v1.1 (Raffel et al. 2020, arXiv 1910.10683; gated GELU of Shazeer 2020, arXiv 2002.05202).
@@ -52,22 +56,61 @@ impl T5Config {
         self.num_heads * self.d_kv
     }
 
-    /// The bucket of a key that stands `distance` tokens after the query (before it where negative).
-    ///
-    /// Half of the buckets are for keys after the query. Of each half, the lower half is for single distances, and the
-    /// upper one for ranges that grow by a constant factor up to the largest distance.
-    pub fn bucket(&self, distance: isize) -> usize {
-        let half = self.relative_attention_num_buckets / 2;
-        let side = if distance > 0 { half } else { 0 };
-        let (distance, exact) = (distance.unsigned_abs(), half / 2);
-        if distance < exact {
-            return side + distance;
+    /// Learned numbers for distances between tokens.
+    pub(crate) fn distances(&self) -> DistanceTable {
+        DistanceTable {
+            name: "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight".into(),
+            buckets: self.relative_attention_num_buckets,
+            furthest: self.relative_attention_max_distance,
         }
-        // In single precision, as transformers computes it: at the ranges' ends the rounding decides.
-        let octaves = (distance as f32 / exact as f32).ln();
-        let all = (self.relative_attention_max_distance as f64 / exact as f64).ln() as f32;
-        let range = (octaves / all * (half - exact) as f32) as usize;
-        side + (exact + range).min(half - 1)
+    }
+
+    /// The network that these sizes describe.
+    pub fn stack(&self) -> Stack {
+        let (width, inner, wide) = (self.d_model, self.inner(), self.d_ff);
+        let layer = |layer: usize| {
+            let name = |part: &str| format!("encoder.block.{layer}.layer.{part}");
+            let linear = |part: &str, inputs, outputs| LinearSpec { name: name(part), inputs, outputs, bias: false };
+            StackLayer {
+                attention_norm: Some(name("0.layer_norm")),
+                projections: ["q", "k", "v"]
+                    .map(|part| linear(&format!("0.SelfAttention.{part}"), width, inner))
+                    .into(),
+                head_norms: None,
+                rotary: None,
+                reach: Reach::ALL,
+                attention_output: linear("0.SelfAttention.o", inner, width),
+                feed_forward_norm: name("1.layer_norm"),
+                inner: ["wi_0", "wi_1"].map(|part| linear(&format!("1.DenseReluDense.{part}"), width, wide)).into(),
+                output: linear("1.DenseReluDense.wo", wide, width),
+            }
+        };
+        Stack {
+            vocab_size: self.vocab_size,
+            width,
+            max_tokens: None,
+            // Scores are not divided.
+            heads: HeadSizes { scale: 1.0, ..HeadSizes::plain(self.num_heads, self.d_kv) },
+            wide,
+            gated: true,
+            activation: Activation::GeluTanh,
+            norm: NormKind::Rms,
+            epsilon: self.layer_norm_epsilon,
+            order: NormOrder::Before,
+            words: "shared.weight".into(),
+            positions: None,
+            token_types: None,
+            embedding_norm: None,
+            distances: Some(self.distances()),
+            layers: (0..self.num_layers).map(layer).collect(),
+            final_norm: Some("encoder.final_layer_norm".into()),
+            dropout: StackDropout {
+                hidden: self.dropout_rate,
+                attention: self.dropout_rate,
+                inner: self.dropout_rate,
+                states: self.dropout_rate,
+            },
+        }
     }
 
     /// Refuses sizes that cannot be.
@@ -112,40 +155,6 @@ mod tests {
             relative_attention_max_distance: most,
             layer_norm_epsilon: 1e-6,
             dropout_rate: 0.1,
-        }
-    }
-
-    /// 32 buckets up to 128: 8 single distances, then ranges that begin at 8 · 16^(k/8) = 8, 11.3, 16, 22.6, 32, 45.3, 64, 90.5.
-    #[test]
-    fn buckets_by_hand() {
-        let c = config(32, 128);
-        for (distance, bucket) in [
-            (0, 0),
-            (1, 17),
-            (-1, 1),
-            (7, 23),
-            (-7, 7),
-            (-8, 8),
-            (-11, 8),
-            (-12, 9),
-            (-15, 9),
-            (-16, 10),
-            (-22, 10),
-            (-23, 11),
-            (-31, 11),
-            (-32, 12),
-            (-45, 12),
-            (-46, 13),
-            (-63, 13),
-            (-64, 14),
-            (-90, 14),
-            (-91, 15),
-            (-1000, 15),
-            (8, 24),
-            (127, 31),
-            (1000, 31),
-        ] {
-            assert_eq!(c.bucket(distance), bucket, "{distance}");
         }
     }
 

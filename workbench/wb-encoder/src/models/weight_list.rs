@@ -4,7 +4,12 @@ use rand::RngExt;
 use wb_core::Seed;
 
 use crate::{
-    models::{Architecture, bert_config::BertConfig, static_config::StaticConfig, t5_config::T5Config},
+    models::{
+        Architecture,
+        stack::{LinearSpec, NormKind, NormOrder, Stack, StackLayer},
+        static_config::StaticConfig,
+        t5_config::T5Config,
+    },
     parameters::{Parameter, Parameters},
 };
 
@@ -33,27 +38,20 @@ pub struct WeightSpec {
 /// Standard deviation of a fresh BERT's weights: the `initializer_range` of the original and of nearly all since.
 const BERT_STD: f32 = 0.02;
 
-/// A T5's table of distances, which is an embedding and no linear layer.
-const POSITION_BIAS: &str = ".relative_attention_bias";
-
 impl Architecture {
     /// Every weight, in the order in which they are kept and written.
     pub fn weights(&self) -> Vec<WeightSpec> {
         match self {
-            Self::Bert(config) => bert(config),
-            Self::T5(config) => t5(config),
+            Self::Bert(config) => transformer(&config.stack(), |_, _| BERT_STD),
+            Self::T5(config) => transformer(&config.stack(), |name, inputs| t5_std(config, name, inputs)),
             Self::StaticEmbedding(config) => static_embedding(config),
         }
     }
 
     /// Names of the linear layers, without `.weight`: what an adapter can stand beside.
     pub fn linear_layers(&self) -> Vec<String> {
-        let layer = |w: WeightSpec| {
-            let name = w.name.strip_suffix(".weight")?;
-            let is_linear = w.shape.len() == 2 && name.starts_with("encoder.") && !name.ends_with(POSITION_BIAS);
-            is_linear.then(|| name.to_owned())
-        };
-        self.weights().into_iter().filter_map(layer).collect()
+        let layers = self.stack().map(|stack| stack.layers).unwrap_or_default();
+        layers.iter().flat_map(StackLayer::linear).map(|linear| linear.name.clone()).collect()
     }
 
     /// Fresh weights, all of them to be trained. Each weight draws from a stream of its own name.
@@ -93,62 +91,72 @@ fn normal(seed: Seed, name: &str, n: usize, std: f32) -> Vec<f32> {
     values
 }
 
-fn bert(c: &BertConfig) -> Vec<WeightSpec> {
-    let (h, f) = (c.hidden_size, c.intermediate_size);
-    let mut list = Vec::with_capacity(5 + 16 * c.num_hidden_layers);
-    let mut push = |name: String, shape: &[usize], init| list.push(WeightSpec { name, shape: shape.to_vec(), init });
-    let normal = WeightInit::Normal(BERT_STD);
-    push("embeddings.word_embeddings.weight".into(), &[c.vocab_size, h], normal);
-    push("embeddings.position_embeddings.weight".into(), &[c.max_position_embeddings, h], normal);
-    push("embeddings.token_type_embeddings.weight".into(), &[c.type_vocab_size, h], normal);
-    push("embeddings.LayerNorm.weight".into(), &[h], WeightInit::Ones);
-    push("embeddings.LayerNorm.bias".into(), &[h], WeightInit::Zeros);
-    for layer in 0..c.num_hidden_layers {
-        let mut linear = |name: &str, out: usize, inside: usize| {
-            push(format!("encoder.layer.{layer}.{name}.weight"), &[out, inside], normal);
-            push(format!("encoder.layer.{layer}.{name}.bias"), &[out], WeightInit::Zeros);
-        };
-        linear("attention.self.query", h, h);
-        linear("attention.self.key", h, h);
-        linear("attention.self.value", h, h);
-        linear("attention.output.dense", h, h);
-        linear("intermediate.dense", f, h);
-        linear("output.dense", h, f);
-        for name in ["attention.output.LayerNorm", "output.LayerNorm"] {
-            push(format!("encoder.layer.{layer}.{name}.weight"), &[h], WeightInit::Ones);
-            push(format!("encoder.layer.{layer}.{name}.bias"), &[h], WeightInit::Zeros);
+/// Weights of a transformer; `std` is the standard deviation of a fresh table or linear layer by its name and the numbers
+/// that it takes.
+fn transformer(stack: &Stack, std: impl Fn(&str, usize) -> f32) -> Vec<WeightSpec> {
+    let Stack { width, heads, .. } = *stack;
+    let mut list = Vec::new();
+    let mut push = |name: String, shape: Vec<usize>, init| list.push(WeightSpec { name, shape, init });
+    let norm = |push: &mut dyn FnMut(String, Vec<usize>, WeightInit), name: &str, width: usize| {
+        push(format!("{name}.weight"), vec![width], WeightInit::Ones);
+        if stack.norm == (NormKind::Layer { shift: true }) {
+            push(format!("{name}.bias"), vec![width], WeightInit::Zeros);
         }
+    };
+    let linear = |push: &mut dyn FnMut(String, Vec<usize>, WeightInit), spec: &LinearSpec| {
+        let LinearSpec { name, inputs, outputs, bias } = spec;
+        push(format!("{name}.weight"), vec![*outputs, *inputs], WeightInit::Normal(std(name, *inputs)));
+        if *bias {
+            push(format!("{name}.bias"), vec![*outputs], WeightInit::Zeros);
+        }
+    };
+    let mut table = |name: &str, rows: usize, columns: usize| {
+        push(name.to_owned(), vec![rows, columns], WeightInit::Normal(std(name, width)));
+    };
+    table(&stack.words, stack.vocab_size, width);
+    if let Some(positions) = &stack.positions {
+        table(&positions.name, positions.rows, width);
+    }
+    if let Some((name, rows)) = &stack.token_types {
+        table(name, *rows, width);
+    }
+    if let Some(name) = &stack.embedding_norm {
+        norm(&mut push, name, width);
+    }
+    for (at, layer) in stack.layers.iter().enumerate() {
+        for spec in layer.projections.iter().chain([&layer.attention_output]) {
+            linear(&mut push, spec);
+        }
+        if let Some(distances) = stack.distances.as_ref().filter(|_| at == 0) {
+            let init = WeightInit::Normal(std(&distances.name, width));
+            push(distances.name.clone(), vec![distances.buckets, heads.count], init);
+        }
+        for name in layer.head_norms.iter().flatten() {
+            push(format!("{name}.weight"), vec![heads.size], WeightInit::Ones);
+        }
+        let feed_forward: Vec<&LinearSpec> = layer.inner.iter().chain([&layer.output]).collect();
+        // Each part with its normalization where that stands before it, as BERT's come last.
+        if stack.order == NormOrder::After {
+            feed_forward.iter().for_each(|spec| linear(&mut push, spec));
+        }
+        if let Some(name) = &layer.attention_norm {
+            norm(&mut push, name, width);
+        }
+        if stack.order == NormOrder::Before {
+            feed_forward.iter().for_each(|spec| linear(&mut push, spec));
+        }
+        norm(&mut push, &layer.feed_forward_norm, width);
+    }
+    if let Some(name) = &stack.final_norm {
+        norm(&mut push, name, width);
     }
     list
 }
 
 /// Fresh weights as in transformers' T5, whose factors make up for the scores that are not divided.
-fn t5(c: &T5Config) -> Vec<WeightSpec> {
-    let (width, inner, wide) = (c.d_model, c.inner(), c.d_ff);
-    let root = |n: usize| WeightInit::Normal(1.0 / (n as f32).sqrt());
-    let mut list = Vec::with_capacity(3 + 9 * c.num_layers);
-    let mut push = |name: String, shape: &[usize], init| list.push(WeightSpec { name, shape: shape.to_vec(), init });
-    push("shared.weight".into(), &[c.vocab_size, width], WeightInit::Normal(1.0));
-    for layer in 0..c.num_layers {
-        let mut part = |name: &str, shape: &[usize], init| {
-            push(format!("encoder.block.{layer}.layer.{name}.weight"), shape, init);
-        };
-        part("0.SelfAttention.q", &[inner, width], root(width * c.d_kv));
-        part("0.SelfAttention.k", &[inner, width], root(width));
-        part("0.SelfAttention.v", &[inner, width], root(width));
-        part("0.SelfAttention.o", &[width, inner], root(inner));
-        if layer == 0 {
-            let buckets = c.relative_attention_num_buckets;
-            part("0.SelfAttention.relative_attention_bias", &[buckets, c.num_heads], root(width));
-        }
-        part("0.layer_norm", &[width], WeightInit::Ones);
-        part("1.DenseReluDense.wi_0", &[wide, width], root(width));
-        part("1.DenseReluDense.wi_1", &[wide, width], root(width));
-        part("1.DenseReluDense.wo", &[width, wide], root(wide));
-        part("1.layer_norm", &[width], WeightInit::Ones);
-    }
-    push("encoder.final_layer_norm.weight".into(), &[width], WeightInit::Ones);
-    list
+fn t5_std(config: &T5Config, name: &str, inputs: usize) -> f32 {
+    let factor = if name.ends_with("SelfAttention.q") { config.d_kv } else { 1 };
+    if name == "shared.weight" { 1.0 } else { 1.0 / ((inputs * factor) as f32).sqrt() }
 }
 
 fn static_embedding(c: &StaticConfig) -> Vec<WeightSpec> {

@@ -1,4 +1,4 @@
-//! The common parts of the CPU's networks: batches cut into groups, threads, pooling, and sums in a fixed order.
+//! What stands around a transformer's passes on the CPU: batches cut into groups, threads, pooling, and sums in a fixed order.
 
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -7,10 +7,11 @@ use super::{
     groups,
     groups::Group,
     lane::{LANES, Lane},
-    linear::{AdaptedWeights, GroupPass},
+    linear::GroupPass,
     pool::BufferPool,
+    stack::{GroupTape, NativeStack, StackScratch},
     states::{self, AtStates},
-    surface::{Surface, TableRows},
+    surface::Surface,
 };
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream},
@@ -24,79 +25,26 @@ use crate::{
 /// Tokens that one thread takes together: enough for fast products, few enough for its cache.
 pub(super) const GROUP_TOKENS: usize = 256;
 
-/// The forward pass of a network, which one thread takes a group of texts through.
-pub trait ForwardPass {
-    /// Buffers of one thread.
-    type Scratch: Default + Send + 'static;
-    /// A group's part of a tracked pass, for its backward pass.
-    type Tape: Default + Send + 'static;
-
-    /// Token states of a group, `[tokens, dim]`, which stay in the scratch; with a tape, what the backward pass needs,
-    /// which is less where it was to be `checkpointed`.
-    fn forward<'a>(
-        &self,
-        pass: GroupPass<'_>,
-        scratch: &'a mut Self::Scratch,
-        tape: Option<&mut Self::Tape>,
-        checkpointed: bool,
-    ) -> &'a [f32];
-}
-
-/// The backward pass of a network.
-pub trait BackwardPass: ForwardPass {
-    /// Adds a group's gradients to the lane, and puts the gradient at its embeddings into `surface` unless that is empty.
-    fn backward(
-        &self,
-        pass: GroupPass<'_>,
-        tape: &Self::Tape,
-        at: AtStates<'_>,
-        scratch: &mut Self::Scratch,
-        lane: &mut Lane,
-        surface: &mut [f32],
-    );
-}
-
-/// A network with its weights and its passes.
-pub trait Network: BackwardPass + Send + Sync + 'static {
-    /// Width of the token states.
-    fn dim(&self) -> usize;
-
-    /// Refuses a batch that the network cannot take.
-    fn check(&self, batch: &TokenBatch) -> Result<()>;
-
-    /// The weights.
-    fn weights(&self) -> &AdaptedWeights;
-
-    /// The weights, to change; [`Network::refresh`] follows.
-    fn weights_mut(&mut self) -> &mut AdaptedWeights;
-
-    /// Finds and packs weights again after a change.
-    fn refresh(&mut self) -> Result<()>;
-
-    /// The tables whose gradients are added row by row.
-    fn tables(&self, batch: &TokenBatch) -> Vec<TableRows>;
-}
-
-/// A network with what its passes take and give back.
-pub struct NativeBackbone<N: Network> {
-    network: N,
+/// A transformer with what its passes take and give back.
+pub struct NativeBackbone {
+    network: NativeStack,
     pooling: Pooling,
-    scratches: BufferPool<N::Scratch>,
-    tapes: BufferPool<N::Tape>,
+    scratches: BufferPool<StackScratch>,
+    tapes: BufferPool<GroupTape>,
     checkpointing: bool,
     stop: Stop,
 }
 
 /// A tracked pass.
-pub struct BatchTape<T> {
-    pub groups: Vec<(Group, T)>,
+pub struct BatchTape {
+    pub groups: Vec<(Group, GroupTape)>,
     batch: TokenBatch,
     dropout: Option<Dropout>,
 }
 
-impl<N: Network> NativeBackbone<N> {
+impl NativeBackbone {
     /// Around a network.
-    pub fn new(network: N, pooling: Pooling) -> Self {
+    pub fn new(network: NativeStack, pooling: Pooling) -> Self {
         let (scratches, tapes) = (BufferPool::default(), BufferPool::default());
         Self { network, pooling, scratches, tapes, checkpointing: false, stop: Stop::default() }
     }
@@ -114,7 +62,7 @@ impl<N: Network> NativeBackbone<N> {
         let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
         let wanted = !states.is_empty();
         let states = split_rows(states, groups.iter().map(|group| if wanted { group.tokens.len() } else { 0 }));
-        let groups: Vec<(Group, N::Tape)> = groups
+        let groups: Vec<(Group, GroupTape)> = groups
             .into_par_iter()
             .zip(rows)
             .zip(states)
@@ -123,7 +71,7 @@ impl<N: Network> NativeBackbone<N> {
                 let mut scratch = self.scratches.take();
                 let mut tape = self.tapes.take();
                 let pass = GroupPass { batch, group: &group, dropout };
-                let found = self.network.forward(pass, &mut scratch, Some(&mut tape), self.checkpointing);
+                let found = self.network.forward(pass, &[], &mut scratch, Some(&mut tape), self.checkpointing);
                 states::pool(self.pooling, batch, &group, found, self.dim(), rows);
                 states.copy_from_slice(&found[..states.len()]);
                 self.scratches.give(scratch);
@@ -145,7 +93,7 @@ impl<N: Network> NativeBackbone<N> {
             self.stop.check()?;
             let mut scratch = self.scratches.take();
             let pass = GroupPass { batch, group, dropout: None };
-            take(group, self.network.forward(pass, &mut scratch, None, false), rows);
+            take(group, self.network.forward(pass, &[], &mut scratch, None, false), rows);
             self.scratches.give(scratch);
             Ok(())
         })
@@ -158,7 +106,7 @@ impl<N: Network> NativeBackbone<N> {
     }
 }
 
-impl<N: Network> Backbone for NativeBackbone<N> {
+impl Backbone for NativeBackbone {
     fn dim(&self) -> usize {
         self.network.dim()
     }
@@ -218,18 +166,18 @@ impl<N: Network> Backbone for NativeBackbone<N> {
 
     fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
         let tape = tape
-            .downcast::<BatchTape<N::Tape>>()
+            .downcast::<BatchTape>()
             .map_err(|_| wb_core::Error::data("backward pass", "the tape was made by another backbone"))?;
         let BatchTape { groups, batch, dropout } = *tape;
         at.check(&batch, self.dim())?;
         let at = AtStates { at, pooling: self.pooling };
         let n_lanes = LANES.min(groups.len());
-        let mut lanes: Vec<Vec<(Group, N::Tape)>> = (0..n_lanes).map(|_| Vec::new()).collect();
+        let mut lanes: Vec<Vec<(Group, GroupTape)>> = (0..n_lanes).map(|_| Vec::new()).collect();
         for (at, group) in groups.into_iter().enumerate() {
             lanes[at % n_lanes].push(group);
         }
         let weights = self.network.weights();
-        let tables = self.network.tables(&batch);
+        let tables = self.network.table_rows(&batch);
         let places: Vec<usize> = tables.iter().map(|table| table.place).collect();
         let wanted = places.iter().any(|place| weights.trains(*place));
         let mut surface = Surface::new(self.dim(), batch.ids().len(), wanted);

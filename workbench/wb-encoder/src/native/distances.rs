@@ -1,5 +1,7 @@
 //! A number for each head and distance between two tokens, laid out so that a row of scores finds its own side by side.
 
+use std::ops::Range;
+
 use crate::kernels::vector::vectorized;
 
 /// Numbers for the distances `-(longest - 1) ..= longest - 1`, head by head.
@@ -33,11 +35,11 @@ impl Distances {
         head * self.span + self.longest - 1 - query
     }
 
-    /// Adds them to one head's scores of a text's tokens with its first `keys`, `[tokens, keys]`.
-    pub fn add_to(&self, head: usize, scores: &mut [f32], keys: usize) {
+    /// Adds them to one head's scores of a text's tokens from `first_query` on with some of its keys.
+    pub fn add_to(&self, head: usize, scores: &mut [f32], first_query: usize, keys: &Range<usize>) {
         vectorized!({
-            for (query, row) in scores.chunks_exact_mut(keys).enumerate() {
-                let own = &self.values[self.first(head, query)..][..keys];
+            for (query, row) in scores.chunks_exact_mut(keys.len()).enumerate() {
+                let own = &self.values[self.first(head, first_query + query) + keys.start..][..keys.len()];
                 row.iter_mut().zip(own).for_each(|(x, d)| *x += d);
             }
         });
@@ -72,7 +74,7 @@ mod tests {
         let mut distances = Distances::default();
         distances.fill(2, 4, |head, distance| (100 * head) as f32 + distance as f32);
         let mut scores = [1000.0; 9];
-        distances.add_to(1, &mut scores, 3);
+        distances.add_to(1, &mut scores, 0, &(0..3));
         assert_eq!(scores, [1100.0, 1101.0, 1102.0, 1099.0, 1100.0, 1101.0, 1098.0, 1099.0, 1100.0]);
         distances.fill(2, 4, |_, _| 0.0);
         distances.add(1, &[1.0, 2.0, 3.0, 4.0], 2);
@@ -85,7 +87,7 @@ mod tests {
         assert_eq!(found, [(1, -1, 3.0), (1, 0, 5.0), (1, 1, 2.0)]);
         distances.fill(1, 0, |_, _| 1.0);
         let mut one = [0.0];
-        distances.add_to(0, &mut one, 1);
+        distances.add_to(0, &mut one, 0, &(0..1));
         assert_eq!(one, [1.0]);
     }
 }

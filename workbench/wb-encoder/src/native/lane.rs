@@ -29,9 +29,10 @@ impl Lane {
         Some(self.0[place].as_mut_slice()).filter(|sum| !sum.is_empty())
     }
 
-    /// The sums of both weights of a layer normalization: both or none.
+    /// The sums of both weights of a layer normalization, or of the one that it has: all or none.
     pub fn wanted_norm(&mut self, norm: &NormPlaces) -> Option<(&mut [f32], &mut [f32])> {
-        let [weight, shift] = self.0.get_disjoint_mut([norm.weight, norm.shift]).ok()?;
+        let Some(shift) = norm.shift else { return self.wanted(norm.weight).map(|weight| (weight, &mut [][..])) };
+        let [weight, shift] = self.0.get_disjoint_mut([norm.weight, shift]).ok()?;
         (!weight.is_empty() && !shift.is_empty()).then_some((weight.as_mut_slice(), shift.as_mut_slice()))
     }
 

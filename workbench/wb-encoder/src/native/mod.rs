@@ -9,28 +9,26 @@
 
 mod attention;
 mod backbone;
-mod bert;
 mod distances;
 mod dropout_mask;
 mod groups;
+mod head_norm;
 mod lane;
 mod linear;
 mod packs;
 mod places;
 mod pool;
+mod rotary;
+mod stack;
 mod states;
 mod static_embedding;
 mod surface;
-mod t5;
-mod tape;
 
-pub(crate) use bert::PairBert;
-
-use self::backbone::NativeBackbone;
-pub(crate) use self::linear::AdaptedWeights;
+use self::{backbone::NativeBackbone, stack::NativeStack};
+pub(crate) use self::{linear::AdaptedWeights, stack::PairBackbone};
 use crate::{
     backbone::Backbone,
-    error::Result,
+    error::{Error, Result},
     models::{Architecture, Model},
 };
 
@@ -38,13 +36,12 @@ use crate::{
 pub fn open(model: Model) -> Result<Box<dyn Backbone>> {
     let Model { architecture, parameters, pooling, adapter } = model;
     let weights = AdaptedWeights { parameters, adapter };
-    Ok(match architecture {
-        Architecture::Bert(config) => Box::new(NativeBackbone::new(bert::NativeBert::new(config, weights)?, pooling)),
-        Architecture::T5(config) => Box::new(NativeBackbone::new(t5::NativeT5::new(config, weights)?, pooling)),
-        Architecture::StaticEmbedding(config) => {
-            Box::new(static_embedding::NativeStatic::new(config, weights.parameters)?)
-        }
-    })
+    if let Architecture::StaticEmbedding(config) = architecture {
+        return Ok(Box::new(static_embedding::NativeStatic::new(config, weights.parameters)?));
+    }
+    architecture.validate("encoder")?;
+    let Some(stack) = architecture.stack() else { return Err(Error::data("encoder", "is no transformer")) };
+    Ok(Box::new(NativeBackbone::new(NativeStack::new(stack, weights)?, pooling)))
 }
 
 #[cfg(test)]

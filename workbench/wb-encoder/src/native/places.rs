@@ -1,6 +1,6 @@
 //! Places of weights among the parameters: found by name, with their shapes checked.
 
-use crate::{error::Result, parameters::Parameters};
+use crate::{error::Result, models::stack::LinearSpec, parameters::Parameters};
 
 /// Places of a linear layer's weights.
 #[derive(Debug, Clone)]
@@ -15,11 +15,19 @@ pub struct LinearPlaces {
     pub outputs: usize,
 }
 
-/// Places of a layer normalization's weights.
+/// Places of a normalization's weights.
 #[derive(Debug, Clone)]
 pub struct NormPlaces {
     pub weight: usize,
-    pub shift: usize,
+    /// None where nothing is added.
+    pub shift: Option<usize>,
+}
+
+impl NormPlaces {
+    /// Both.
+    pub fn all(&self) -> impl Iterator<Item = usize> + use<> {
+        [self.weight].into_iter().chain(self.shift)
+    }
 }
 
 /// Looks for weights among these.
@@ -39,16 +47,19 @@ impl Finder<'_> {
         Ok(place)
     }
 
-    /// A layer normalization.
-    pub fn norm(&self, name: &str, width: usize) -> Result<NormPlaces> {
-        Ok(NormPlaces {
-            weight: self.weight(&format!("{name}.weight"), &[width])?,
-            shift: self.weight(&format!("{name}.bias"), &[width])?,
-        })
+    /// A normalization.
+    pub fn norm(&self, name: &str, width: usize, with_shift: bool) -> Result<NormPlaces> {
+        let weight = self.weight(&format!("{name}.weight"), &[width])?;
+        let shift = match with_shift {
+            true => Some(self.weight(&format!("{name}.bias"), &[width])?),
+            false => None,
+        };
+        Ok(NormPlaces { weight, shift })
     }
 
     /// A linear layer with its adapter, if it has one.
-    pub fn linear(&self, name: String, inputs: usize, outputs: usize, with_bias: bool) -> Result<LinearPlaces> {
+    pub fn linear(&self, spec: &LinearSpec) -> Result<LinearPlaces> {
+        let LinearSpec { name, inputs, outputs, bias: with_bias } = spec.clone();
         let a = format!("{name}.lora_A.weight");
         let adapter = match self.parameters.get(&a).map(|a| a.shape.clone()) {
             None => None,

@@ -3,13 +3,13 @@
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::{NativeBert, forward::BertScratch};
+use super::{NativeStack, StackScratch};
 use crate::{
     batch::TokenBatch,
     error::Result,
-    models::BertConfig,
+    models::stack::Stack,
     native::{
-        backbone::{GROUP_TOKENS, Network, split_rows},
+        backbone::{GROUP_TOKENS, split_rows},
         groups,
         linear::{AdaptedWeights, GroupPass},
         pool::BufferPool,
@@ -17,17 +17,17 @@ use crate::{
     parameters::Parameters,
 };
 
-/// A BERT-family network that reads two texts together. It is not trained.
-pub struct PairBert {
-    network: NativeBert,
-    scratches: BufferPool<BertScratch>,
+/// A transformer that reads two texts together. It is not trained.
+pub struct PairBackbone {
+    network: NativeStack,
+    scratches: BufferPool<StackScratch>,
 }
 
-impl PairBert {
+impl PairBackbone {
     /// Finds every weight by name and checks its shape.
-    pub fn new(config: BertConfig, parameters: Parameters) -> Result<Self> {
+    pub fn new(stack: Stack, parameters: Parameters) -> Result<Self> {
         let weights = AdaptedWeights { parameters, adapter: None };
-        Ok(Self { network: NativeBert::new(config, weights)?, scratches: BufferPool::default() })
+        Ok(Self { network: NativeStack::new(stack, weights)?, scratches: BufferPool::default() })
     }
 
     /// The weights.
@@ -47,11 +47,12 @@ impl PairBert {
             let message = format!("{} token types for {} tokens, expected one each", types.len(), batch.ids().len());
             return Err(wb_core::Error::data("a batch of pairs", message));
         }
-        if let Some(one) = types.iter().find(|one| **one as usize >= network.config.type_vocab_size) {
-            let message = format!("token type {one}, the model knows {}", network.config.type_vocab_size);
+        let known = network.stack.token_types.as_ref().map_or(1, |(_, rows)| *rows);
+        if let Some(one) = types.iter().find(|one| **one as usize >= known) {
+            let message = format!("token type {one}, the model knows {known}");
             return Err(wb_core::Error::data("a batch of pairs", message));
         }
-        let hidden = network.config.hidden_size;
+        let hidden = network.dim();
         let mut all = Array2::zeros((batch.len(), hidden));
         let groups = groups::groups(batch, GROUP_TOKENS);
         let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
@@ -61,14 +62,11 @@ impl PairBert {
             }
             let mut scratch = self.scratches.take();
             let pass = GroupPass { batch, group, dropout: None };
-            network.embed_group(pass, types, &mut scratch, None);
-            for layer in 0..network.config.num_hidden_layers {
-                network.forward_layer(pass, layer, &mut scratch, None);
-            }
+            let states = network.forward(pass, types, &mut scratch, None, false);
             for (text, row) in group.texts.clone().zip(rows.chunks_exact_mut(hidden)) {
                 let first = batch.offsets()[text] - group.tokens.start;
                 if !batch.text(text).is_empty() {
-                    row.copy_from_slice(&scratch.stream[first * hidden..][..hidden]);
+                    row.copy_from_slice(&states[first * hidden..][..hidden]);
                 }
             }
             self.scratches.give(scratch);

@@ -1,0 +1,251 @@
+//! A transformer, described: what one forward and one backward pass have to know of an architecture.
+
+use super::bert_config::Activation;
+
+/// A transformer of layers with self-attention and a feed-forward part, whose weights are named as in its files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stack {
+    /// Rows of the table of token vectors.
+    pub vocab_size: usize,
+    /// Width of the stream.
+    pub width: usize,
+    /// The longest text, in tokens; `None` where any length works.
+    pub max_tokens: Option<usize>,
+    /// Heads of each layer.
+    pub heads: HeadSizes,
+    /// Width of the feed-forward part.
+    pub wide: usize,
+    /// True where the feed-forward part is `activation(gate) · up` (Shazeer 2020, arXiv 2002.05202), else
+    /// `activation(up)`.
+    pub gated: bool,
+    /// Activation of the feed-forward part.
+    pub activation: Activation,
+    /// Normalization of the stream.
+    pub norm: NormKind,
+    /// Added to the variance, or to the mean square, in normalization.
+    pub epsilon: f64,
+    /// Place of the layers' normalizations.
+    pub order: NormOrder,
+    /// The table of token vectors.
+    pub words: String,
+    /// The table of vectors of places, where there is one.
+    pub positions: Option<PositionTable>,
+    /// The table of vectors of token types, where there is one, and its rows. Outside of pairs, all tokens have type 0.
+    pub token_types: Option<(String, usize)>,
+    /// Normalization of the sum of the tables' vectors.
+    pub embedding_norm: Option<String>,
+    /// Learned numbers that all layers add to their scores.
+    pub distances: Option<DistanceTable>,
+    /// The layers, from below.
+    pub layers: Vec<StackLayer>,
+    /// Normalization of the last layer's output.
+    pub final_norm: Option<String>,
+    /// Dropout while training.
+    pub dropout: StackDropout,
+}
+
+/// Heads of a layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeadSizes {
+    /// Heads that ask.
+    pub count: usize,
+    /// Heads that answer, each of them to `count / shared` that ask (Ainslie et al. 2023, arXiv 2305.13245).
+    pub shared: usize,
+    /// Numbers of a head.
+    pub size: usize,
+    /// Factor of the scores.
+    pub scale: f64,
+}
+
+impl HeadSizes {
+    /// As many that answer as that ask, with scores over the root of their size.
+    pub fn plain(count: usize, size: usize) -> Self {
+        Self { count, shared: count, size, scale: 1.0 / (size as f64).sqrt() }
+    }
+
+    /// Numbers of all queries of a token, and of its keys, which are as many as those of its values.
+    pub fn widths(&self) -> (usize, usize) {
+        (self.count * self.size, self.shared * self.size)
+    }
+}
+
+/// Normalization.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormKind {
+    /// By mean and variance, with a weight and, where `shift` says so, something to add.
+    Layer {
+        /// Something is added.
+        shift: bool,
+    },
+    /// By the mean square, with a weight.
+    Rms,
+}
+
+/// Place of a layer's normalizations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormOrder {
+    /// Each part of a layer reads the normalized stream, and adds to the stream as it is.
+    Before,
+    /// Each part of a layer reads the stream, which is normalized after the part was added.
+    After,
+}
+
+/// A table of vectors of places.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PositionTable {
+    /// Name of the weight.
+    pub name: String,
+    /// Number of rows.
+    pub rows: usize,
+    /// Row of a text's first token.
+    pub first: usize,
+}
+
+/// A learned number for each head and bucket of distances (T5, Raffel et al. 2020, arXiv 1910.10683).
+#[derive(Debug, Clone, PartialEq)]
+pub struct DistanceTable {
+    /// Name of the weight, `[buckets, heads]`.
+    pub name: String,
+    /// Number of buckets; a multiple of 4.
+    pub buckets: usize,
+    /// Distance from which on all share a bucket.
+    pub furthest: usize,
+}
+
+impl DistanceTable {
+    /// The bucket of a key that stands `distance` tokens after the query (before it where negative).
+    ///
+    /// Half of the buckets are for keys after the query. Of each half, the lower half is for single distances, and the
+    /// upper one for ranges that grow by a constant factor up to the furthest.
+    pub fn bucket(&self, distance: isize) -> usize {
+        let half = self.buckets / 2;
+        let side = if distance > 0 { half } else { 0 };
+        let (distance, exact) = (distance.unsigned_abs(), half / 2);
+        if distance < exact {
+            return side + distance;
+        }
+        // In single precision, as transformers computes it: at the ranges' ends the rounding decides.
+        let octaves = (distance as f32 / exact as f32).ln();
+        let all = (self.furthest as f64 / exact as f64).ln() as f32;
+        let range = (octaves / all * (half - exact) as f32) as usize;
+        side + (exact + range).min(half - 1)
+    }
+}
+
+/// A layer's weights by name, and what its attention sees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackLayer {
+    /// Normalization before attention, or after it; none where attention reads what the normalized embeddings are.
+    pub attention_norm: Option<String>,
+    /// Query, key and value, whose outputs stand side by side in this order; they may be one matrix.
+    pub projections: Vec<LinearSpec>,
+    /// Normalization of each head's query and key by its mean square, where there is one.
+    pub head_norms: Option<[String; 2]>,
+    /// Turning of queries and keys by their places.
+    pub rotary: Option<Rotary>,
+    /// Keys that a query sees.
+    pub reach: Reach,
+    /// From the heads' outputs to the stream.
+    pub attention_output: LinearSpec,
+    /// Normalization before the feed-forward part, or after it.
+    pub feed_forward_norm: String,
+    /// Into the feed-forward part: gate and up side by side, where it is gated; they may be one matrix.
+    pub inner: Vec<LinearSpec>,
+    /// Out of the feed-forward part.
+    pub output: LinearSpec,
+}
+
+impl StackLayer {
+    /// Its linear layers, in the order in which they are computed.
+    pub fn linear(&self) -> impl Iterator<Item = &LinearSpec> {
+        self.projections.iter().chain([&self.attention_output]).chain(&self.inner).chain([&self.output])
+    }
+}
+
+/// A linear layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinearSpec {
+    /// Its name, without `.weight`.
+    pub name: String,
+    /// Numbers that it takes.
+    pub inputs: usize,
+    /// Numbers that it gives.
+    pub outputs: usize,
+    /// True where it adds a bias.
+    pub bias: bool,
+}
+
+/// Rotary positions (Su et al. 2021, arXiv 2104.09864): number `i` of a head and number `i + size / 2` turn together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rotary {
+    /// Numbers of a head that turn, from its first.
+    pub size: usize,
+    /// Pair `i` turns by `place / base^(2i / size)`.
+    pub base: f64,
+}
+
+/// Keys that a query sees, beside its own: so many tokens before it, and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reach {
+    /// Tokens before the query.
+    pub before: usize,
+    /// Tokens after the query.
+    pub after: usize,
+}
+
+impl Reach {
+    /// All tokens of a text.
+    pub const ALL: Self = Self { before: usize::MAX, after: usize::MAX };
+}
+
+/// Probabilities of dropout.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StackDropout {
+    /// On the embeddings, on the attention's output, and on the feed-forward part's.
+    pub hidden: f64,
+    /// On the attention's probabilities.
+    pub attention: f64,
+    /// Between the products of the feed-forward part.
+    pub inner: f64,
+    /// On the states after the last normalization.
+    pub states: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 32 buckets up to 128: 8 single distances, then ranges that begin at 8 · 16^(k/8) = 8, 11.3, 16, 22.6, 32, 45.3, 64, 90.5.
+    #[test]
+    fn buckets_by_hand() {
+        let table = DistanceTable { name: String::new(), buckets: 32, furthest: 128 };
+        for (distance, bucket) in [
+            (0, 0),
+            (1, 17),
+            (-1, 1),
+            (7, 23),
+            (-7, 7),
+            (-8, 8),
+            (-11, 8),
+            (-12, 9),
+            (-15, 9),
+            (-16, 10),
+            (-22, 10),
+            (-23, 11),
+            (-31, 11),
+            (-32, 12),
+            (-45, 12),
+            (-46, 13),
+            (-63, 13),
+            (-64, 14),
+            (-90, 14),
+            (-91, 15),
+            (-1000, 15),
+            (8, 24),
+            (127, 31),
+            (1000, 31),
+        ] {
+            assert_eq!(table.bucket(distance), bucket, "{distance}");
+        }
+    }
+}
