@@ -10,7 +10,7 @@ use crate::{
     device_weights::{Pass, Weight, Weights},
     error::{Result, cannot_use},
     lora::Adapter,
-    models::{Architecture, Model, bert, static_embedding, t5},
+    models::{Architecture, Model, Stack, static_embedding, transformer},
     padded::{Padded, groups},
     parameters::{Gradients, Parameters},
     pooling::Pooling,
@@ -23,6 +23,8 @@ const BUDGET: usize = 8192;
 /// A model on a burn device.
 pub struct BurnBackbone {
     architecture: Architecture,
+    /// The network, where it is a transformer.
+    stack: Option<Stack>,
     pooling: Pooling,
     adapter: Option<Adapter>,
     parameters: Parameters,
@@ -54,6 +56,7 @@ impl BurnBackbone {
         let weights = guarded(name, || Weights::upload(&model.parameters, &device))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         Ok(Self {
+            stack: architecture.stack(),
             architecture,
             pooling,
             adapter,
@@ -79,16 +82,13 @@ impl BurnBackbone {
         let padded = Padded::new(&texts, &keys, self.architecture.vocab_size(), limit, &self.device)?;
         let places = group.iter().map(|at| batch.place(*at)).collect();
         let pass = Pass { weights, adapter: self.adapter.as_ref(), dropout, places };
-        let (embeddings, states) = match &self.architecture {
-            Architecture::Bert(config) => {
-                let states = bert::forward(config, &pass, &padded)?;
+        let (embeddings, states) = match (&self.stack, &self.architecture) {
+            (Some(stack), _) => {
+                let states = transformer::forward(stack, &pass, &padded)?;
                 (padded.pool(states.clone(), self.pooling), states)
             }
-            Architecture::T5(config) => {
-                let states = t5::forward(config, &pass, &padded)?;
-                (padded.pool(states.clone(), self.pooling), states)
-            }
-            Architecture::StaticEmbedding(config) => static_embedding::forward(config, &pass, &padded)?,
+            (None, Architecture::StaticEmbedding(config)) => static_embedding::forward(config, &pass, &padded)?,
+            (None, _) => return Err(wb_core::Error::data("encoder", "is neither a transformer nor a bag")),
         };
         Ok(GroupGraph { texts: group, embeddings, states })
     }

@@ -123,11 +123,10 @@ impl Pass<'_> {
         Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale_of(layer)))
     }
 
-    /// Layer normalization over the last dimension.
+    /// Layer normalization over the last dimension, with something to add where the layer has it.
     pub(crate) fn layer_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64) -> Result<Tensor<2>> {
         let scale = self.weights.vector(&format!("{layer}.weight"))?;
-        let shift = self.weights.vector(&format!("{layer}.bias"))?;
-        Ok(module::layer_norm(x, scale, Some(shift), epsilon))
+        Ok(module::layer_norm(x, scale, self.weights.vector(&format!("{layer}.bias")).ok(), epsilon))
     }
 
     /// x / √(mean of x² + ε) · w over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).

@@ -1,15 +1,13 @@
 //! Backbones: what they are ([`Architecture`]), which weights they have, and how they compute in burn's tensors.
 
-#[cfg(feature = "burn")]
-pub(crate) mod bert;
 pub mod bert_config;
 pub mod stack;
 pub mod static_config;
 #[cfg(feature = "burn")]
 pub(crate) mod static_embedding;
-#[cfg(feature = "burn")]
-pub(crate) mod t5;
 pub mod t5_config;
+#[cfg(feature = "burn")]
+pub(crate) mod transformer;
 pub mod weight_list;
 
 use std::fmt::Display;

@@ -10,6 +10,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct RotaryTable {
     rotary: Option<Rotary>,
+    places: usize,
     /// `[places, size / 2]` each.
     cosines: Vec<f32>,
     sines: Vec<f32>,
@@ -18,20 +19,11 @@ pub struct RotaryTable {
 impl RotaryTable {
     /// Makes it reach over texts of `longest` tokens.
     pub fn reach(&mut self, rotary: Rotary, longest: usize) {
-        let half = rotary.size / 2;
-        if self.rotary != Some(rotary) {
-            *self = Self { rotary: Some(rotary), ..Self::default() };
-        }
-        // In single precision where transformers computes in it: at far places its rounding is what a model has learned.
-        let turns: Vec<f32> = (0..half)
-            .map(|pair| 1.0 / (rotary.base.powf(f64::from(2 * pair as u32) / rotary.size as f64) as f32))
-            .collect();
-        for place in self.cosines.len() / half.max(1)..longest {
-            for turn in &turns {
-                let angle = f64::from(place as f32 * turn);
-                self.cosines.push(angle.cos() as f32);
-                self.sines.push(angle.sin() as f32);
-            }
+        if self.rotary != Some(rotary) || self.places < longest {
+            // Seldom made anew: texts come longest first, or from few lengths.
+            let places = longest.next_power_of_two();
+            let (cosines, sines) = rotary.table(places);
+            *self = Self { rotary: Some(rotary), places, cosines, sines };
         }
     }
 
