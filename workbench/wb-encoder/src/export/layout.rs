@@ -33,11 +33,11 @@ impl Layout {
     /// Writes the whole folder.
     pub fn write(self, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
         match &folder.model.architecture {
-            Architecture::Bert(_) | Architecture::T5(_) => {
+            Architecture::StaticEmbedding(_) => static_embedding::write(self, folder, config, to),
+            _ => {
                 transformer::write_weights(folder, config.dtype, to)?;
                 self.write_around(folder, config, to)
             }
-            Architecture::StaticEmbedding(_) => static_embedding::write(self, folder, config, to),
         }
     }
 

@@ -14,17 +14,17 @@ use crate::{
     weights::{self, WeightType},
 };
 
-/// Tokens by their role: BERT's name, RoBERTa's. The last is T5's.
-const ROLES: [(&str, [&str; 2]); 6] = [
-    ("unk_token", ["[UNK]", "<unk>"]),
-    ("sep_token", ["[SEP]", "</s>"]),
-    ("pad_token", ["[PAD]", "<pad>"]),
-    ("cls_token", ["[CLS]", "<s>"]),
-    ("mask_token", ["[MASK]", "<mask>"]),
-    (EOS, ["</s>", "</s>"]),
+/// Tokens by their role: BERT's name, RoBERTa's, T5's, Qwen's.
+const ROLES: [(&str, &[&str]); 6] = [
+    ("unk_token", &["[UNK]", "<unk>"]),
+    ("sep_token", &["[SEP]", "</s>"]),
+    ("pad_token", &["[PAD]", "<pad>", "<|endoftext|>"]),
+    ("cls_token", &["[CLS]", "<s>"]),
+    ("mask_token", &["[MASK]", "<mask>"]),
+    (EOS, &["</s>", "<|im_end|>", "<|endoftext|>"]),
 ];
 
-/// The role that T5's last token has, and BERT's and RoBERTa's has not.
+/// The role that the last token of a T5 and of a decoder has, and that of a BERT has not.
 const EOS: &str = "eos_token";
 
 /// `config.json` and `model.safetensors`.
@@ -33,6 +33,8 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
     let config = match &folder.model.architecture {
         Architecture::Bert(config) => hub_config::to_json(config, pad, dtype),
         Architecture::T5(config) => hub_t5::to_json(config, pad, folder.tokenizer.id("</s>"), dtype),
+        Architecture::Qwen(config) => config.to_hub(pad, dtype),
+        Architecture::ModernBert(config) => config.to_hub(pad, dtype),
         Architecture::StaticEmbedding(_) => {
             return Err(Error::data(folder.name.as_str(), "is no transformer"));
         }
@@ -47,8 +49,8 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
 pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
     let tokenizer = &folder.tokenizer;
     tokenizer.write(&to.join("tokenizer.json"))?;
-    let is_t5 = matches!(folder.model.architecture, Architecture::T5(_));
-    let has_role = |role: &str| if is_t5 { ["unk_token", "pad_token", EOS].contains(&role) } else { role != EOS };
+    let ends = matches!(folder.model.architecture, Architecture::T5(_) | Architecture::Qwen(_));
+    let has_role = |role: &str| if ends { ["unk_token", "pad_token", EOS].contains(&role) } else { role != EOS };
     let mut special: Map<String, Value> = ROLES
         .iter()
         .filter(|(role, _)| has_role(role))
@@ -80,11 +82,11 @@ fn pad_token(folder: &Folder) -> Result<u32> {
     let tokenizer: &Tokenizer = &folder.tokenizer;
     match &folder.model.architecture {
         Architecture::Bert(config) if config.first_position > 0 => return Ok(config.first_position as u32 - 1),
-        Architecture::Bert(_) | Architecture::T5(_) => {}
+        Architecture::Bert(_) | Architecture::T5(_) | Architecture::Qwen(_) | Architecture::ModernBert(_) => {}
         Architecture::StaticEmbedding(_) => return Ok(0),
     }
-    let named = ROLES.iter().filter(|(role, _)| *role == "pad_token").flat_map(|(_, names)| names);
-    named.copied().find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| {
+    let mut named = ROLES.iter().filter(|(role, _)| *role == "pad_token").flat_map(|(_, names)| names.iter().copied());
+    named.find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| {
         Error::data(folder.name.as_str(), "has a tokenizer without a token of id 0, expected one to fill up with")
     })
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     hub_config, json, model_error, name, note_names, peft_config,
-    sentence_transformers::{Module, settings, weights_file},
+    sentence_transformers::{Module, settings, weights_files},
     vocabulary,
 };
 use crate::{
@@ -87,7 +87,7 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
     let mut notes = Vec::new();
     let mut expected = Architecture::Bert(config.clone()).weights();
     expected.extend(head::specs(names, config.hidden_size));
-    let loaded = weights::read(&weights_file(path)?, &expected, &weights::bert_name)?;
+    let loaded = weights::read(&weights_files(path)?, &expected, &weights::bert_name)?;
     note_names(&mut notes, "tensors not used", &loaded.ignored);
     let mut parameters = loaded.parameters;
     let taken = names.map(|name| parameters.get(name).map(|one| one.values.clone()).unwrap_or_default());

@@ -31,6 +31,9 @@ const WEIGHTS: [&[&str]; 4] = [
     &["late_interaction.safetensors"],
 ];
 
+/// Index of weights that are in several files, where they are not in one.
+pub(super) const INDEX: &str = "model.safetensors.index.json";
+
 /// One of these makes a folder an encoder's.
 const MARKS: [&str; 4] = ["config.json", own::FILE, "modules.json", peft_config::FILE];
 
@@ -51,13 +54,19 @@ impl Folder {
             let settings = SETTINGS.iter().filter(|name| has(folder, name));
             let weights = WEIGHTS.iter().filter_map(|names| names.iter().find(|name| has(folder, name)));
             found.extend(settings.chain(weights).map(|name| joined(folder, name)));
+            if has(folder, INDEX) && !has(folder, WEIGHTS[0][0]) {
+                let parts = paths.iter().filter(|path| split(path).0 == folder && is_part(split(path).1));
+                found.extend(parts.map(|path| (*path).to_owned()).chain([joined(folder, INDEX)]));
+            }
         }
         found
     }
 
     /// Picks those of [`Folder::files_among`] that [`Folder::sized_like`] reads: all but the network's weights.
     pub fn small_files_among(paths: &[&str]) -> Vec<String> {
-        let is_network = |file: &String| WEIGHTS[0].contains(&file.as_str()) || file.starts_with("0_");
+        let is_network = |file: &String| {
+            WEIGHTS[0].contains(&file.as_str()) || is_part(file) || file == INDEX || file.starts_with("0_")
+        };
         Self::files_among(paths).into_iter().filter(|file| !is_network(file)).collect()
     }
 
@@ -88,6 +97,12 @@ fn split(path: &str) -> (&str, &str) {
 
 fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// One of several files of weights: `model-00001-of-00004.safetensors`.
+fn is_part(name: &str) -> bool {
+    let numbers = name.strip_prefix("model-").and_then(|rest| rest.strip_suffix(".safetensors"));
+    numbers.is_some_and(|numbers| numbers.contains("-of-"))
 }
 
 /// The top, or the folder of a module: `1_Pooling`, `0_Transformer`.
@@ -164,6 +179,13 @@ mod tests {
         // As microsoft/unixcoder-base and google/xtr-base-en have them.
         let found = Folder::files_among(&["config.json", "merges.txt", "pytorch_model.bin", "vocab.json", "README.md"]);
         assert_eq!(found, ["config.json", "vocab.json", "merges.txt", "pytorch_model.bin"]);
+        // As Qwen/Qwen3-Embedding-4B has them; what is in one file is not read in parts too.
+        let parts = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+        let sharded = [parts[0], parts[1], INDEX, "config.json"];
+        assert_eq!(Folder::files_among(&sharded), ["config.json", parts[0], parts[1], INDEX]);
+        assert_eq!(Folder::small_files_among(&sharded), ["config.json"]);
+        let both = [parts[0], INDEX, "config.json", "model.safetensors"];
+        assert_eq!(Folder::files_among(&both), ["config.json", "model.safetensors"]);
         let xtr =
             ["2_Dense/config.json", "2_Dense/pytorch_model.bin", "config.json", "model.safetensors", "spiece.model"];
         let expected = ["config.json", "model.safetensors", "2_Dense/config.json", "2_Dense/pytorch_model.bin"];

@@ -8,7 +8,7 @@ use serde_json::{Value, json as value};
 use super::{hub_t5, json, model_error};
 use crate::{
     error::Result,
-    models::{Activation, Architecture, BertConfig},
+    models::{Architecture, BertConfig, HubKeys, ModernBertConfig, QwenConfig, QwenVersion},
     weights::WeightType,
 };
 
@@ -25,21 +25,27 @@ struct HubConfig {
     type_vocab_size: Option<usize>,
     layer_norm_eps: Option<f64>,
     pad_token_id: Option<usize>,
-    hidden_act: Option<String>,
     hidden_dropout_prob: Option<f64>,
     attention_probs_dropout_prob: Option<f64>,
     position_embedding_type: Option<String>,
     is_decoder: Option<bool>,
 }
 
+/// Model types that are read.
+pub(crate) const MODEL_TYPES: [&str; 8] =
+    ["bert", "roberta", "xlm-roberta", "camembert", "t5", "qwen2", "qwen3", "modernbert"];
+
 /// Model types whose encoder is RoBERTa's: positions begin after the padding token's id.
 const ROBERTA: [&str; 3] = ["roberta", "xlm-roberta", "camembert"];
 
 /// Reads `config.json`.
 pub(super) fn read(path: &Path) -> Result<Architecture> {
-    let keys: Value = json(path)?;
-    match keys["model_type"].as_str() {
-        Some("t5") => Ok(Architecture::T5(hub_t5::read(path)?)),
+    let keys = HubKeys::read(path)?;
+    match keys.text("model_type", "")?.as_str() {
+        "t5" => Ok(Architecture::T5(hub_t5::read(path)?)),
+        "qwen2" => Ok(Architecture::Qwen(QwenConfig::from_hub(QwenVersion::Qwen2, &keys)?)),
+        "qwen3" => Ok(Architecture::Qwen(QwenConfig::from_hub(QwenVersion::Qwen3, &keys)?)),
+        "modernbert" => Ok(Architecture::ModernBert(ModernBertConfig::from_hub(&keys)?)),
         _ => Ok(Architecture::Bert(bert(path)?)),
     }
 }
@@ -51,8 +57,8 @@ fn bert(path: &Path) -> Result<BertConfig> {
     if !roberta && kind != "bert" {
         return Err(model_error(
             path,
-            format!("has model_type `{kind}`, expected bert, roberta, xlm-roberta, camembert or t5"),
-            "all-MiniLM-L6-v2, the BGE models, CodeBERT and UniXcoder are of these types",
+            format!("has model_type `{kind}`, expected one of {}", MODEL_TYPES.join(", ")),
+            "all-MiniLM-L6-v2, the BGE models, UniXcoder, Qwen3-Embedding and gte-modernbert are of these types",
         ));
     }
     if hub.is_decoder == Some(true) && !roberta {
@@ -61,16 +67,7 @@ fn bert(path: &Path) -> Result<BertConfig> {
     if let Some(other) = hub.position_embedding_type.filter(|kind| kind != "absolute") {
         return Err(model_error(path, format!("has position_embedding_type `{other}`, expected absolute"), ""));
     }
-    let activation = match hub.hidden_act.as_deref().unwrap_or("gelu") {
-        "gelu" => Activation::Gelu,
-        "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Activation::GeluTanh,
-        "relu" => Activation::Relu,
-        "silu" => Activation::Silu,
-        other => {
-            let message = format!("has hidden_act `{other}`, expected gelu, gelu_new, gelu_pytorch_tanh, relu or silu");
-            return Err(model_error(path, message, ""));
-        }
-    };
+    let activation = HubKeys::read(path)?.activation("hidden_act", "gelu")?;
     let need = |name: &str, value: Option<usize>| {
         value.ok_or_else(|| model_error(path, format!("has no `{name}`, expected a number"), ""))
     };
@@ -103,12 +100,7 @@ pub(crate) fn to_json(config: &BertConfig, pad_token_id: usize, dtype: WeightTyp
         "classifier_dropout": null,
         // Both names of the type: transformers renamed it.
         "dtype": dtype.torch_name(),
-        "hidden_act": match config.activation {
-            Activation::Gelu => "gelu",
-            Activation::GeluTanh => "gelu_new",
-            Activation::Relu => "relu",
-            Activation::Silu => "silu",
-        },
+        "hidden_act": config.activation.hub_name(),
         "hidden_dropout_prob": config.hidden_dropout,
         "hidden_size": config.hidden_size,
         "initializer_range": 0.02,

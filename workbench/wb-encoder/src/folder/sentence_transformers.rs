@@ -1,7 +1,7 @@
 //! A sentence-transformers folder, of version 2 to 6, or a plain Hugging Face one.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Folder, MaxTokens, Prompts, hub_config, json, model_error, multi_vector, name, note_names, peft, peft_config,
-    vocabulary,
+    Folder, MaxTokens, Prompts, files::INDEX, hub_config, json, model_error, multi_vector, name, note_names, peft,
+    peft_config, vocabulary,
 };
 use wb_core::Seed;
 
@@ -105,10 +105,11 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     }
     let rename = match &architecture {
         Architecture::T5(_) => weights::t5_name,
+        Architecture::Qwen(_) | Architecture::ModernBert(_) => weights::plain_name,
         Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
     };
     let loaded = match fresh {
-        None => weights::read(&weights_file(&source)?, &architecture.weights(), &rename)?,
+        None => weights::read(&weights_files(&source)?, &architecture.weights(), &rename)?,
         Some(seed) => Loaded { parameters: architecture.fresh(seed), ignored: Vec::new() },
     };
     note_names(&mut notes, "tensors not used", &loaded.ignored);
@@ -208,7 +209,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module], weights_of: WeightsO
     let shape = StaticConfig { vocab_size, dim, weighted, positions };
     let architecture = Architecture::StaticEmbedding(shape);
     architecture.validate(&file.display().to_string())?;
-    let loaded = weights::read(&file, &architecture.weights(), &rename)?;
+    let loaded = weights::read(&[&file], &architecture.weights(), &rename)?;
     Ok(Folder {
         name: name(path),
         model: Model { architecture, parameters: loaded.parameters, pooling: Pooling::Mean, adapter: None },
@@ -223,13 +224,34 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module], weights_of: WeightsO
     })
 }
 
+/// The files that hold the weights: one, or the parts that an index names.
+pub(super) fn weights_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    #[derive(Deserialize)]
+    struct Index {
+        weight_map: BTreeMap<String, String>,
+    }
+    let index = folder.join(INDEX);
+    if folder.join("model.safetensors").is_file() || !index.is_file() {
+        return Ok(vec![weights_file(folder)?]);
+    }
+    let names: BTreeSet<String> = json::<Index>(&index)?.weight_map.into_values().collect();
+    for name in &names {
+        // Parts lie beside their index; what leads elsewhere is none.
+        if name.contains(['/', '\\']) || !folder.join(name).is_file() {
+            let message = format!("names `{name}`, which is not in the folder");
+            return Err(model_error(&index, message, "fetch the whole model folder"));
+        }
+    }
+    Ok(names.iter().map(|name| folder.join(name)).collect())
+}
+
 /// The weights file: safetensors, or torch's own where there are none; or an error that says how to get one.
 pub(super) fn weights_file(folder: &Path) -> Result<PathBuf> {
     let files = ["model.safetensors", "pytorch_model.bin"].map(|name| folder.join(name));
     if let Some(file) = files.into_iter().find(|file| file.is_file()) {
         return Ok(file);
     }
-    if ["model.safetensors.index.json", "pytorch_model.bin.index.json"].iter().any(|name| folder.join(name).is_file()) {
+    if [INDEX, "pytorch_model.bin.index.json"].iter().any(|name| folder.join(name).is_file()) {
         let hint = "write it as one: python -c \"from transformers import AutoModel; \
                     AutoModel.from_pretrained('DIR').save_pretrained('DIR', max_shard_size='100GB')\"";
         return Err(model_error(folder, "has its weights in several files, expected one model.safetensors", hint));

@@ -89,8 +89,10 @@ impl BertConfig {
             layers: (0..self.num_hidden_layers).map(layer).collect(),
             final_norm: None,
             dropout: StackDropout {
-                hidden: self.hidden_dropout,
+                embeddings: self.hidden_dropout,
                 attention: self.attention_dropout,
+                attention_output: self.hidden_dropout,
+                output: self.hidden_dropout,
                 ..StackDropout::default()
             },
         }
@@ -130,4 +132,26 @@ pub enum Activation {
     Relu,
     /// x / (1 + exp(-x)); hub name `silu`.
     Silu,
+}
+
+impl Activation {
+    /// Names in transformers, of each activation first the one that is written.
+    pub const HUB_NAMES: [(&str, Self); 6] = [
+        ("gelu", Self::Gelu),
+        ("gelu_new", Self::GeluTanh),
+        ("gelu_pytorch_tanh", Self::GeluTanh),
+        ("gelu_fast", Self::GeluTanh),
+        ("relu", Self::Relu),
+        ("silu", Self::Silu),
+    ];
+
+    /// The activation of a name.
+    pub fn of_hub(name: &str) -> Option<Self> {
+        Self::HUB_NAMES.iter().find(|(known, _)| *known == name).map(|(_, activation)| *activation)
+    }
+
+    /// Its name.
+    pub fn hub_name(self) -> &'static str {
+        Self::HUB_NAMES.iter().find(|(_, activation)| *activation == self).map_or("gelu", |(name, _)| name)
+    }
 }

@@ -1,6 +1,9 @@
 //! Backbones: what they are ([`Architecture`]), which weights they have, and how they compute in burn's tensors.
 
 pub mod bert_config;
+pub mod hub_keys;
+pub mod modern_bert;
+pub mod qwen;
 pub mod stack;
 pub mod static_config;
 #[cfg(feature = "burn")]
@@ -15,6 +18,9 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 pub use bert_config::{Activation, BertConfig};
+pub use hub_keys::HubKeys;
+pub use modern_bert::ModernBertConfig;
+pub use qwen::{QwenConfig, QwenVersion};
 pub use stack::Stack;
 pub use static_config::StaticConfig;
 pub use t5_config::T5Config;
@@ -30,6 +36,10 @@ pub enum Architecture {
     Bert(BertConfig),
     /// The encoder of a T5 v1.1: XTR, sentence-T5 of that version.
     T5(T5Config),
+    /// A Qwen2 or Qwen3: bge-code-v1, Qwen3-Embedding, jina-code-embeddings, nomic-embed-code.
+    Qwen(QwenConfig),
+    /// ModernBERT: gte-modernbert.
+    ModernBert(ModernBertConfig),
     /// A bag of token vectors.
     StaticEmbedding(StaticConfig),
 }
@@ -40,6 +50,8 @@ impl Architecture {
         match self {
             Self::Bert(config) => config.hidden_size,
             Self::T5(config) => config.d_model,
+            Self::Qwen(config) => config.hidden_size,
+            Self::ModernBert(config) => config.hidden_size,
             Self::StaticEmbedding(config) => config.dim,
         }
     }
@@ -49,6 +61,8 @@ impl Architecture {
         match self {
             Self::Bert(config) => config.vocab_size,
             Self::T5(config) => config.vocab_size,
+            Self::Qwen(config) => config.vocab_size,
+            Self::ModernBert(config) => config.vocab_size,
             Self::StaticEmbedding(config) => config.vocab_size,
         }
     }
@@ -57,6 +71,8 @@ impl Architecture {
     pub fn max_tokens(&self) -> Option<usize> {
         match self {
             Self::Bert(config) => Some(config.max_position_embeddings.saturating_sub(config.first_position)),
+            Self::Qwen(config) => Some(config.max_position_embeddings),
+            Self::ModernBert(config) => Some(config.max_position_embeddings),
             Self::T5(_) | Self::StaticEmbedding(_) => None,
         }
     }
@@ -66,6 +82,8 @@ impl Architecture {
         match self {
             Self::Bert(config) => Some(config.stack()),
             Self::T5(config) => Some(config.stack()),
+            Self::Qwen(config) => Some(config.stack()),
+            Self::ModernBert(config) => Some(config.stack()),
             Self::StaticEmbedding(_) => None,
         }
     }
@@ -77,6 +95,13 @@ impl Architecture {
                 format!("bert {} × {}, {} heads", c.num_hidden_layers, c.hidden_size, c.num_attention_heads)
             }
             Self::T5(c) => format!("t5 {} × {}, {} heads", c.num_layers, c.d_model, c.num_heads),
+            Self::Qwen(c) => {
+                let (kind, layers, asked) = (c.version.name(), c.num_hidden_layers, c.num_key_value_heads);
+                format!("{kind} {layers} × {}, {} heads on {asked}", c.hidden_size, c.num_attention_heads)
+            }
+            Self::ModernBert(c) => {
+                format!("modernbert {} × {}, {} heads", c.num_hidden_layers, c.hidden_size, c.num_attention_heads)
+            }
             Self::StaticEmbedding(c) => {
                 let weighted = if c.weighted { ", weighted" } else { "" };
                 let placed =
@@ -94,6 +119,8 @@ impl Architecture {
         let positive = |name: &str, value: usize| expect(name, &value, value > 0, "at least 1");
         match self {
             Self::T5(c) => c.validate(key),
+            Self::Qwen(c) => c.validate(key),
+            Self::ModernBert(c) => c.validate(key),
             Self::StaticEmbedding(c) => {
                 positive("vocab_size", c.vocab_size)?;
                 positive("dim", c.dim)

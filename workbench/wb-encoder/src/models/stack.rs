@@ -1,6 +1,9 @@
 //! A transformer, described: what one forward and one backward pass have to know of an architecture.
 
+use std::fmt::Display;
+
 use super::bert_config::Activation;
+use crate::error::{Result, expect_value};
 
 /// A transformer of layers with self-attention and a feed-forward part, whose weights are named as in its files.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +45,41 @@ pub struct Stack {
     pub final_norm: Option<String>,
     /// Dropout while training.
     pub dropout: StackDropout,
+}
+
+impl Stack {
+    /// Refuses sizes that cannot be: zeros, heads that do not share evenly, a rate of dropout that leaves nothing.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        let expect = |name: &str, value: &dyn Display, fine: bool, expected: &str| {
+            expect_value(format!("{key}.{name}"), value, fine, expected)
+        };
+        let HeadSizes { count, shared, size, .. } = self.heads;
+        for (name, value) in [
+            ("vocab_size", self.vocab_size),
+            ("hidden_size", self.width),
+            ("num_hidden_layers", self.layers.len()),
+            ("num_attention_heads", count),
+            ("num_key_value_heads", shared),
+            ("head_dim", size),
+            ("intermediate_size", self.wide),
+            ("max_position_embeddings", self.max_tokens.unwrap_or(1)),
+        ] {
+            expect(name, &value, value > 0, "at least 1")?;
+        }
+        let expected = format!("a divisor of the {count} heads that ask");
+        expect("num_key_value_heads", &shared, count.is_multiple_of(shared), &expected)?;
+        let fine = self.epsilon > 0.0 && self.epsilon.is_finite();
+        expect("norm_eps", &self.epsilon, fine, "a small positive number")?;
+        let bases = self.layers.iter().filter_map(|layer| layer.rotary).map(|rotary| rotary.base);
+        for base in bases {
+            expect("rope_theta", &base, base > 0.0 && base.is_finite(), "a positive number")?;
+        }
+        let StackDropout { embeddings, attention, attention_output, inner, output, states } = self.dropout;
+        for rate in [embeddings, attention, attention_output, inner, output, states] {
+            expect("dropout", &rate, (0.0..1.0).contains(&rate), "at least 0 and less than 1")?;
+        }
+        Ok(())
+    }
 }
 
 /// Heads of a layer.
@@ -207,17 +245,23 @@ pub struct Reach {
 impl Reach {
     /// All tokens of a text.
     pub const ALL: Self = Self { before: usize::MAX, after: usize::MAX };
+    /// All tokens before the query: a decoder's.
+    pub const BEFORE: Self = Self { before: usize::MAX, after: 0 };
 }
 
 /// Probabilities of dropout.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StackDropout {
-    /// On the embeddings, on the attention's output, and on the feed-forward part's.
-    pub hidden: f64,
+    /// On the embeddings.
+    pub embeddings: f64,
     /// On the attention's probabilities.
     pub attention: f64,
+    /// On the attention's output.
+    pub attention_output: f64,
     /// Between the products of the feed-forward part.
     pub inner: f64,
+    /// On the feed-forward part's output.
+    pub output: f64,
     /// On the states after the last normalization.
     pub states: f64,
 }

@@ -105,9 +105,11 @@ impl T5Config {
             layers: (0..self.num_layers).map(layer).collect(),
             final_norm: Some("encoder.final_layer_norm".into()),
             dropout: StackDropout {
-                hidden: self.dropout_rate,
+                embeddings: self.dropout_rate,
                 attention: self.dropout_rate,
+                attention_output: self.dropout_rate,
                 inner: self.dropout_rate,
+                output: self.dropout_rate,
                 states: self.dropout_rate,
             },
         }

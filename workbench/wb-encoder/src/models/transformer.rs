@@ -71,7 +71,7 @@ fn embeddings(stack: &Stack, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2
     if let Some(name) = &stack.embedding_norm {
         x = norm(stack, pass, name, x)?;
     }
-    Ok(pass.drop(x, EMBEDDINGS, stack.dropout.hidden))
+    Ok(pass.drop(x, EMBEDDINGS, stack.dropout.embeddings))
 }
 
 fn norm(stack: &Stack, pass: &Pass<'_>, name: &str, x: Tensor<2>) -> Result<Tensor<2>> {
@@ -107,14 +107,14 @@ impl Layer<'_> {
             (Some(name), true) => self.norm(name, x.clone())?,
             _ => x.clone(),
         };
-        let out = self.pass.drop(self.attention(bias, input)?, self.site(ATTENTION_OUTPUT), dropout.hidden);
+        let out = self.pass.drop(self.attention(bias, input)?, self.site(ATTENTION_OUTPUT), dropout.attention_output);
         let x = match (&self.layer.attention_norm, before) {
             (Some(name), false) => self.norm(name, out + x)?,
             _ => x + out,
         };
         let name = &self.layer.feed_forward_norm;
         let input = if before { self.norm(name, x.clone())? } else { x.clone() };
-        let out = self.pass.drop(self.feed_forward(input)?, self.site(OUTPUT), dropout.hidden);
+        let out = self.pass.drop(self.feed_forward(input)?, self.site(OUTPUT), dropout.output);
         if before { Ok(x + out) } else { self.norm(name, out + x) }
     }
 

@@ -35,15 +35,17 @@ pub struct WeightSpec {
     pub init: WeightInit,
 }
 
-/// Standard deviation of a fresh BERT's weights: the `initializer_range` of the original and of nearly all since.
-const BERT_STD: f32 = 0.02;
+/// Standard deviation of fresh weights: the `initializer_range` of the first BERT and of nearly all models since.
+const USUAL_STD: f32 = 0.02;
 
 impl Architecture {
     /// Every weight, in the order in which they are kept and written.
     pub fn weights(&self) -> Vec<WeightSpec> {
         match self {
-            Self::Bert(config) => transformer(&config.stack(), |_, _| BERT_STD),
+            Self::Bert(config) => transformer(&config.stack(), |_, _| USUAL_STD),
             Self::T5(config) => transformer(&config.stack(), |name, inputs| t5_std(config, name, inputs)),
+            Self::Qwen(config) => transformer(&config.stack(), |_, _| USUAL_STD),
+            Self::ModernBert(config) => transformer(&config.stack(), |_, _| USUAL_STD),
             Self::StaticEmbedding(config) => static_embedding(config),
         }
     }

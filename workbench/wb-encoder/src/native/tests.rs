@@ -388,33 +388,3 @@ fn wrong_input_is_an_error() {
     let error = native.backward_tokens(tape, Upstream::states(wrong.view()), &mut gradients).unwrap_err();
     assert!(error.to_string().contains("gradient at the token states: has shape (3, 24), expected (2, 24)"), "{error}");
 }
-
-#[test]
-fn zz_bits() {
-    let mut all = String::new();
-    for dropout in [0.0, 0.2] {
-        for (architecture, some, every) in transformers(dropout) {
-            for lora_config in [None, Some(&some), Some(&every)] {
-                for pooling in [Pooling::Mean, Pooling::Cls] {
-                    let backbone = open(model(architecture.clone(), pooling, lora_config)).unwrap();
-                    for batch in [batch(), masked()] {
-                        let seed = (dropout > 0.0).then_some(Dropout { seed: 5 });
-                        let plain = backbone.embed(&batch).unwrap();
-                        let (states, gradients) = gradients_of_states(&*backbone, &batch, seed, true);
-                        let mut hash = 0u64;
-                        let mut take = |x: &f32| {
-                            hash = (hash ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3).rotate_left(5)
-                        };
-                        plain.iter().for_each(&mut take);
-                        states.iter().for_each(&mut take);
-                        for (at, _) in backbone.parameters().iter().enumerate() {
-                            gradients.at(at).iter().for_each(&mut take);
-                        }
-                        all += &format!("{hash:016x}\n");
-                    }
-                }
-            }
-        }
-    }
-    std::fs::write("/tmp/bits.txt", all).unwrap();
-}

@@ -5,7 +5,10 @@ mod dtype;
 mod torch;
 mod write;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use wb_core::suggest;
@@ -27,7 +30,7 @@ use crate::{
 };
 
 /// Tensors that hub files carry and an encoder does not use.
-const IGNORED: [&str; 5] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head.", "decoder."];
+const IGNORED: [&str; 6] = ["embeddings.position_ids", "pooler.", "cls.", "lm_head.", "decoder.", "head."];
 
 /// Content of a weights file.
 #[derive(Debug)]
@@ -38,15 +41,23 @@ pub struct Loaded {
     pub ignored: Vec<String>,
 }
 
-/// Reads the weights `expected` from a file of 32- or 16-bit floats: one of safetensors, or one that `torch.save` wrote,
-/// of which nothing but tensors is read. `rename` gives our name for the file's.
-pub fn read(path: &Path, expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-    if is_torch(path, &bytes) {
-        let file = TorchFile::open(path, &bytes)?;
-        return pick(path, file.views(path)?, expected, rename);
+/// Reads the weights `expected` from files of 32- or 16-bit floats, each of which has some of them: files of safetensors,
+/// or such that `torch.save` wrote, of which nothing but tensors is read. `rename` gives our name for a file's.
+pub fn read<P: AsRef<Path>>(paths: &[P], expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
+    let mut picker = Picker::new(expected, rename);
+    for path in paths.iter().map(AsRef::as_ref) {
+        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        if is_torch(path, &bytes) {
+            picker.take(path, TorchFile::open(path, &bytes)?.views(path)?)?;
+        } else {
+            picker.take(path, open(path, &bytes)?.iter().collect())?;
+        }
     }
-    pick(path, open(path, &bytes)?.iter().collect(), expected, rename)
+    let place = match paths {
+        [one] => one.as_ref().to_owned(),
+        several => several.first().and_then(|first| first.as_ref().parent()).unwrap_or(Path::new("")).to_owned(),
+    };
+    picker.finish(&place)
 }
 
 /// True where a file is to be read as torch's own.
@@ -54,60 +65,98 @@ fn is_torch(path: &Path, bytes: &[u8]) -> bool {
     torch::is_archive(bytes) || path.extension().is_some_and(|extension| extension == "bin")
 }
 
-/// Takes the expected weights out of all tensors of a file.
-fn pick(
-    path: &Path,
-    tensors: Vec<(&str, TensorView<'_>)>,
-    expected: &[WeightSpec],
-    rename: &dyn Fn(&str) -> String,
-) -> Result<Loaded> {
-    let mut found: BTreeMap<String, (String, TensorView<'_>)> = BTreeMap::new();
-    let mut ignored = Vec::new();
-    for (name, view) in tensors {
-        let ours = rename(name);
-        if is_ignored(&ours) && !expected.iter().any(|spec| spec.name == ours) {
-            ignored.push(name.to_owned());
-            continue;
-        }
-        // Tied weights may be there twice, under both of their names.
-        if found.get(&ours).is_some_and(|(_, before)| is_same(before, &view)) {
-            ignored.push(name.to_owned());
-            continue;
-        }
-        if let Some((before, _)) = found.insert(ours, (name.to_owned(), view)) {
-            return Err(tensor_error(
-                path,
-                name,
-                format!("is the same weight as `{before}`, expected one of them"),
-                None,
-            ));
-        }
+/// Takes the expected weights out of all tensors of some files, a file at a time.
+struct Picker<'a> {
+    expected: &'a [WeightSpec],
+    rename: &'a dyn Fn(&str) -> String,
+    /// Places of the expected weights, by our names.
+    places: HashMap<&'a str, usize>,
+    taken: Vec<Option<Taken>>,
+    /// What is wrong with weights that were found, by their places.
+    wrong: BTreeMap<usize, Error>,
+    ignored: Vec<String>,
+    /// Tensors that nothing expects, by our names: their file, name and shape.
+    strange: BTreeMap<String, (PathBuf, String, Vec<usize>)>,
+}
+
+/// A weight that was found.
+struct Taken {
+    /// Its name in the file.
+    name: String,
+    values: Vec<f32>,
+}
+
+impl<'a> Picker<'a> {
+    fn new(expected: &'a [WeightSpec], rename: &'a dyn Fn(&str) -> String) -> Self {
+        let places = expected.iter().enumerate().map(|(at, spec)| (spec.name.as_str(), at)).collect();
+        let taken = expected.iter().map(|_| None).collect();
+        let (wrong, strange) = (BTreeMap::new(), BTreeMap::new());
+        Self { expected, rename, places, taken, wrong, ignored: Vec::new(), strange }
     }
-    ignored.sort();
-    let missing: Vec<&WeightSpec> = expected.iter().filter(|spec| !found.contains_key(&spec.name)).collect();
-    let mut parameters = Parameters::default();
-    for spec in expected {
-        let Some((name, view)) = found.remove(&spec.name) else { continue };
-        if view.shape() != spec.shape {
-            let message = format!("has shape {:?}, expected {:?} by the config beside it", view.shape(), spec.shape);
-            return Err(tensor_error(path, &name, message, None));
+
+    fn take(&mut self, path: &Path, mut tensors: Vec<(&str, TensorView<'_>)>) -> Result<()> {
+        tensors.sort_by(|one, other| one.0.cmp(other.0));
+        for (name, view) in tensors {
+            let ours = (self.rename)(name);
+            let Some(place) = self.places.get(ours.as_str()).copied() else {
+                if is_ignored(&ours) {
+                    self.ignored.push(name.to_owned());
+                } else {
+                    self.strange.insert(ours, (path.to_owned(), name.to_owned(), view.shape().to_vec()));
+                }
+                continue;
+            };
+            let shape = &self.expected[place].shape;
+            if view.shape() != shape {
+                let message = format!("has shape {:?}, expected {shape:?} by the config beside it", view.shape());
+                self.wrong.entry(place).or_insert_with(|| tensor_error(path, name, message, None));
+                continue;
+            }
+            let values = floats(path, name, &view)?;
+            // Tied weights may be there twice, under both of their names.
+            match &self.taken[place] {
+                None => self.taken[place] = Some(Taken { name: name.to_owned(), values }),
+                Some(before) if before.values == values => self.ignored.push(name.to_owned()),
+                Some(before) => {
+                    let message = format!("is the same weight as `{}`, expected one of them", before.name);
+                    return Err(tensor_error(path, name, message, None));
+                }
+            }
         }
-        let values = floats(path, &name, &view)?;
-        parameters.insert(Parameter { name: spec.name.clone(), shape: spec.shape.clone(), values, trainable: true });
+        Ok(())
     }
-    if let Some(spec) = missing.first() {
-        let more = more(missing.len() - 1, "missing");
-        let hint = suggest::nearest(&spec.name, found.keys().map(String::as_str))
-            .map(|near| format!("the file has `{near}`, which nothing expects"));
-        let message = format!("is missing, expected shape {:?}{more}", spec.shape);
-        return Err(tensor_error(path, &spec.name, message, hint));
+
+    fn finish(mut self, place: &Path) -> Result<Loaded> {
+        if let Some((_, error)) = self.wrong.pop_first() {
+            return Err(error);
+        }
+        self.ignored.sort();
+        let missing: Vec<&WeightSpec> =
+            self.expected.iter().zip(&self.taken).filter(|(_, taken)| taken.is_none()).map(|(spec, _)| spec).collect();
+        if let Some(spec) = missing.first() {
+            let more = more(missing.len() - 1, "missing");
+            let hint = suggest::nearest(&spec.name, self.strange.keys().map(String::as_str))
+                .map(|near| format!("the file has `{near}`, which nothing expects"));
+            let message = format!("is missing, expected shape {:?}{more}", spec.shape);
+            return Err(tensor_error(place, &spec.name, message, hint));
+        }
+        if let Some((path, name, shape)) = self.strange.values().next() {
+            let more = more(self.strange.len() - 1, "not expected");
+            let message = format!("with shape {shape:?} is not a weight of this architecture{more}");
+            return Err(tensor_error(path, name, message, None));
+        }
+        let mut parameters = Parameters::default();
+        for (spec, taken) in self.expected.iter().zip(self.taken) {
+            let values = taken.map(|taken| taken.values).unwrap_or_default();
+            parameters.insert(Parameter {
+                name: spec.name.clone(),
+                shape: spec.shape.clone(),
+                values,
+                trainable: true,
+            });
+        }
+        Ok(Loaded { parameters, ignored: self.ignored })
     }
-    if let Some((name, view)) = found.values().next() {
-        let more = more(found.len() - 1, "not expected");
-        let message = format!("with shape {:?} is not a weight of this architecture{more}", view.shape());
-        return Err(tensor_error(path, name, message, None));
-    }
-    Ok(Loaded { parameters, ignored })
 }
 
 /// The shape of one tensor of a file.
@@ -180,8 +229,10 @@ pub fn t5_name(name: &str) -> String {
     if ours == "encoder.embed_tokens.weight" { "shared.weight".to_owned() } else { ours.to_owned() }
 }
 
-fn is_same(one: &TensorView<'_>, other: &TensorView<'_>) -> bool {
-    one.dtype() == other.dtype() && one.shape() == other.shape() && one.data() == other.data()
+/// Our name for a tensor of a file whose names begin with `model.` where a head stands beside the network.
+pub fn plain_name(name: &str) -> String {
+    let prefixes = ["0.auto_model.", "0.model.", "model."];
+    prefixes.iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name)).to_owned()
 }
 
 /// True where a tensor, by our name for it, is one that an encoder does not use.
@@ -247,7 +298,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         write(&path, weights.iter()).unwrap();
-        let error = read(&path, &bag().weights(), &same).unwrap_err();
+        let error = read(&[&path], &bag().weights(), &same).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(expected) && text.contains("model.safetensors"), "{text}");
     }
@@ -259,7 +310,7 @@ mod tests {
         let fresh = bag().fresh(Seed(3));
         let pooler = parameter("pooler.dense.weight", &[2, 2], 1.0);
         write(&path, fresh.iter().chain([&pooler])).unwrap();
-        let loaded = read(&path, &bag().weights(), &same).unwrap();
+        let loaded = read(&[&path], &bag().weights(), &same).unwrap();
         assert_eq!(loaded.parameters, fresh);
         assert_eq!(loaded.ignored, ["pooler.dense.weight"]);
     }
@@ -270,8 +321,8 @@ mod tests {
         let weights = parameter("token_weights", &[5], 0.0);
         check(std::slice::from_ref(&vectors), "tensor `token_weights`: is missing, expected shape [5]");
         check(&[vectors.clone(), parameter("token_weights", &[4], 0.0)], "has shape [4], expected [5]");
-        let extra = parameter("head.weight", &[7], 0.0);
-        check(&[vectors.clone(), weights.clone(), extra], "tensor `head.weight`: with shape [7] is not a weight");
+        let extra = parameter("other.weight", &[7], 0.0);
+        check(&[vectors.clone(), weights.clone(), extra], "tensor `other.weight`: with shape [7] is not a weight");
         let mut broken = vectors.clone();
         broken.values[4] = f32::NAN;
         check(&[broken, weights], "has NaN at position 4 of 15");
@@ -285,11 +336,11 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for bytes in [&whole[..whole.len() - 3], &whole[..20], b"", b"version https://git-lfs.github.com/spec/v1\n"] {
             std::fs::write(&path, bytes).unwrap();
-            let error = read(&path, &bag().weights(), &same).unwrap_err();
+            let error = read(&[&path], &bag().weights(), &same).unwrap_err();
             assert!(error.to_string().contains("is not a whole safetensors file"), "{error}");
             assert!(error.hint().is_some());
         }
-        let error = read(&folder.path().join("none.safetensors"), &bag().weights(), &same).unwrap_err();
+        let error = read(&[folder.path().join("none.safetensors")], &bag().weights(), &same).unwrap_err();
         assert!(error.to_string().contains("cannot read"), "{error}");
     }
 
@@ -308,13 +359,13 @@ mod tests {
             let view = TensorView::new(dtype, vec![5], &bytes).unwrap();
             std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
             let spec = WeightSpec { name: "w".into(), shape: vec![5], init: crate::models::WeightInit::Zeros };
-            let loaded = read(&path, &[spec], &same).unwrap();
+            let loaded = read(&[&path], &[spec], &same).unwrap();
             assert_eq!(loaded.parameters.at(0).values, expected);
         }
         let view = TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap();
         std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
         let spec = WeightSpec { name: "w".into(), shape: vec![1], init: crate::models::WeightInit::Zeros };
-        let error = read(&path, &[spec], &same).unwrap_err();
+        let error = read(&[&path], &[spec], &same).unwrap_err();
         assert!(error.to_string().contains("has type I64, expected F32, F16 or BF16"), "{error}");
     }
 
@@ -325,7 +376,7 @@ mod tests {
         let fresh = bag().fresh(Seed(3));
         for dtype in [WeightType::F16, WeightType::Bf16] {
             write_as(&path, fresh.iter().map(|p| (p.name.clone(), p)), dtype).unwrap();
-            let loaded = read(&path, &bag().weights(), &same).unwrap();
+            let loaded = read(&[&path], &bag().weights(), &same).unwrap();
             let rounded = |p: &Parameter| p.values.iter().map(|v| dtype.rounded(*v)).collect::<Vec<f32>>();
             for (found, before) in loaded.parameters.iter().zip(fresh.iter()) {
                 assert_eq!(found.values, rounded(before), "{dtype} {}", before.name);

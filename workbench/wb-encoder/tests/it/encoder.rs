@@ -96,7 +96,7 @@ fn broken_folders_say_what_is_wrong_and_where() {
         edit(&bert.path().join(file), from, to);
         refused(bert.path(), expected);
     };
-    check("config.json", "\"bert\"", "\"mpnet\"", "config.json: has model_type `mpnet`, expected bert, roberta");
+    check("config.json", "\"bert\"", "\"mpnet\"", "config.json: has model_type `mpnet`, expected one of bert, roberta");
     check(
         "config.json",
         "\"hidden_size\": 32",

@@ -3,6 +3,7 @@
 // The lints take functions that tests share for code of their own.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
+mod architectures;
 mod common;
 mod cross_encoder;
 mod dense;

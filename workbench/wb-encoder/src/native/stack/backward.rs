@@ -102,7 +102,7 @@ impl NativeStack {
             scratch.d_distances.each(|head, distance, value| sums[table.bucket(distance) * heads + head] += value);
         }
         if lowest.is_none() {
-            pass.drop(Mask::new(pass.dropout, EMBEDDINGS, self.stack.dropout.hidden), g, width);
+            pass.drop(Mask::new(pass.dropout, EMBEDDINGS, self.stack.dropout.embeddings), g, width);
             if let Some(norm) = &self.places.embedding_norm {
                 self.normalize_backward(g, &tape.embedding_norm, norm, lane);
             }
@@ -133,7 +133,7 @@ impl NativeStack {
         }
 
         // W2
-        let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.hidden);
+        let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.output);
         let d_out = dropped_copy(g, mask, pass, width, sized(update, t * width));
         let linear = &places.output;
         let d_activated = sized(wide_buffer, t * wide);
@@ -217,7 +217,7 @@ impl NativeStack {
         }
 
         // Wo
-        let mask = layer_mask(pass.dropout, layer, ATTENTION_OUTPUT, self.stack.dropout.hidden);
+        let mask = layer_mask(pass.dropout, layer, ATTENTION_OUTPUT, self.stack.dropout.attention_output);
         let d_out = dropped_copy(g, mask, pass, width, sized(update, t * width));
         let linear = &places.attention_output;
         let d_context = sized(context, t * queries);
@@ -289,7 +289,7 @@ impl NativeStack {
                 if let Some(places) = &self.places.embedding_norm {
                     self.restore(x, norm, places);
                 }
-                pass.drop(Mask::new(pass.dropout, EMBEDDINGS, self.stack.dropout.hidden), x, self.stack.width);
+                pass.drop(Mask::new(pass.dropout, EMBEDDINGS, self.stack.dropout.embeddings), x, self.stack.width);
             }
         }
     }

@@ -122,7 +122,7 @@ impl NativeStack {
         if let Some(norm) = &self.places.embedding_norm {
             self.add_and_normalize(stream, &[], &[], norm, keep, &mut scratch.unit);
         }
-        pass.drop(Mask::new(dropout, EMBEDDINGS, self.stack.dropout.hidden), stream, width);
+        pass.drop(Mask::new(dropout, EMBEDDINGS, self.stack.dropout.embeddings), stream, width);
     }
 
     /// What layers add to scores, and how they turn queries and keys, for texts as long as the group's.
@@ -219,7 +219,7 @@ impl NativeStack {
         let linear = &places.attention_output;
         packs.attention_output.forward(t, context, out, false);
         weights.add_adapter(linear, pass, context, out, width, adapter);
-        let mask = layer_mask(pass.dropout, layer, ATTENTION_OUTPUT, self.stack.dropout.hidden);
+        let mask = layer_mask(pass.dropout, layer, ATTENTION_OUTPUT, self.stack.dropout.attention_output);
         let bias = drop_update(out, weights.bias(linear), pass, mask, width);
         match (self.stack.order, &places.attention_norm) {
             (NormOrder::After, Some(norm)) => {
@@ -283,7 +283,7 @@ impl NativeStack {
         let linear = &places.output;
         packs.output.forward(t, activated, out, false);
         weights.add_adapter(linear, pass, activated, out, width, adapter);
-        let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.hidden);
+        let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.output);
         let bias = drop_update(out, weights.bias(linear), pass, mask, width);
         match self.stack.order {
             NormOrder::Before => add(stream, out, bias),

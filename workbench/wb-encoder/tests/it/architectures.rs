@@ -1,0 +1,268 @@
+//! Tiny random decoders and newer encoders, laid out as their repositories are, against transformers, PEFT and
+//! sentence-transformers: token ids, states of all lengths, gradients, adapters, vectors of both sides.
+
+use std::{collections::BTreeMap, fs};
+
+use serde::Deserialize;
+use wb_core::{Seed, Side, progress::silent};
+use wb_encoder::{
+    ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, export,
+};
+
+use crate::{
+    common::{both, compare, copy, cpu, edit, golden, golden_json, gradient_error, matrix, refused, same, tiny},
+    tokens::weights,
+};
+
+const NAMES: [&str; 3] = ["tiny-qwen2", "tiny-qwen3", "tiny-modernbert"];
+
+#[derive(Deserialize)]
+struct Golden {
+    texts: Vec<String>,
+    ids: Vec<Vec<u32>>,
+    lengths_ids: Vec<Vec<u32>>,
+    states: Vec<Vec<f32>>,
+    gradients: BTreeMap<String, [f64; 2]>,
+    encoded: Encoded,
+    peft: Adapted,
+}
+
+#[derive(Deserialize)]
+struct Encoded {
+    query: Vec<Vec<f32>>,
+    document: Vec<Vec<f32>>,
+}
+
+#[derive(Deserialize)]
+struct Adapted {
+    states: Vec<Vec<f32>>,
+    gradients: BTreeMap<String, [f64; 2]>,
+}
+
+fn load(name: &str) -> (Folder, Golden) {
+    (tiny(name), golden_json(&format!("{name}.json")))
+}
+
+#[test]
+fn folders_say_what_they_are() {
+    for (name, described, pooling, query, notes) in [
+        (
+            "tiny-qwen2",
+            "qwen2 3 × 24, 4 heads on 2",
+            Pooling::Last,
+            "<instruct>Find code.\n<query>",
+            vec!["1 tensors not used: lm_head.weight", "no max_seq_length: texts are cut at 64 tokens"],
+        ),
+        (
+            "tiny-qwen3",
+            "qwen3 3 × 24, 4 heads on 2",
+            Pooling::Last,
+            "Instruct: Given a question, retrieve code that answers it\nQuery:",
+            vec!["no max_seq_length: texts are cut at 64 tokens"],
+        ),
+        (
+            "tiny-modernbert",
+            "modernbert 4 × 24, 4 heads",
+            Pooling::Cls,
+            "",
+            vec!["no max_seq_length: texts are cut at 64 tokens"],
+        ),
+    ] {
+        let folder = tiny(name);
+        let architecture = &folder.model.architecture;
+        assert_eq!(architecture.describe(), described);
+        assert_eq!((folder.model.pooling, folder.normalize), (pooling, true), "{name}");
+        assert_eq!((architecture.max_tokens(), folder.max_tokens.document), (Some(256), 64), "{name}");
+        assert_eq!((folder.prompts.query.as_str(), folder.prompts.document.as_str()), (query, ""));
+        assert_eq!(folder.notes, notes, "{name}");
+    }
+}
+
+#[test]
+fn token_ids_are_those_of_transformers() {
+    for name in NAMES {
+        let (folder, golden) = load(name);
+        for (text, expected) in golden.texts.iter().zip(&golden.ids) {
+            assert_eq!(&folder.tokenizer.encode("", text, 64).unwrap(), expected, "{name} {text:?}");
+        }
+    }
+}
+
+/// States of all lengths, alone and with others, and the gradients of all weights that train.
+fn check(name: &str, model: &Model, ids: &[Vec<u32>], states: &[Vec<f32>], gradients: &BTreeMap<String, [f64; 2]>) {
+    let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
+    let rows: Vec<Vec<f32>> = states.iter().flat_map(|text| text.chunks(24).map(<[f32]>::to_vec)).collect();
+    let expected = matrix(&rows);
+    for (path, backbone) in both(model) {
+        let (_, tracked, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
+        for found in [&tracked, &backbone.embed_tokens(&batch).unwrap()] {
+            let (cosine, difference) = compare(found.view(), expected.view());
+            assert!(cosine >= 0.999999 && difference <= 2e-5, "{name} {path}: {cosine} {difference}");
+        }
+        let mut row = 0;
+        for text in ids {
+            let alone = backbone.embed_tokens(&TokenBatch::new([text.as_slice()])).unwrap();
+            let (_, difference) = compare(alone.view(), expected.slice(ndarray::s![row..row + text.len(), ..]));
+            assert!(difference <= 2e-5, "{name} {path}, {} tokens: {difference}", text.len());
+            row += text.len();
+        }
+        let mut found = Gradients::zeros(backbone.parameters());
+        backbone.backward_tokens(tape, Upstream::states(weights(tracked.dim()).view()), &mut found).unwrap();
+        let mut worst = 0f64;
+        let trained: Vec<_> = backbone.parameters().iter().enumerate().filter(|(_, p)| p.trainable).collect();
+        assert_eq!(trained.len(), gradients.len(), "{name}");
+        for (place, parameter) in trained {
+            let error = gradient_error(&parameter.name, found.at(place), gradients[&parameter.name]);
+            assert!(error <= 1e-4, "{name} {path} {}: {error}", parameter.name);
+            worst = worst.max(error);
+        }
+        let (_, difference) = compare(tracked.view(), expected.view());
+        eprintln!("{name} {path}: states differ by {difference:.1e}, gradients by {worst:.1e} of their size");
+    }
+}
+
+#[test]
+fn states_and_gradients_are_those_of_transformers() {
+    for name in NAMES {
+        let (folder, golden) = load(name);
+        check(name, &folder.model, &golden.lengths_ids, &golden.states, &golden.gradients);
+    }
+}
+
+#[test]
+fn adapters_are_those_of_peft() {
+    for name in NAMES {
+        let golden: Golden = golden_json(&format!("{name}.json"));
+        let mut folder = tiny(&format!("peft-{name}"));
+        let lora = folder.lora.clone().unwrap();
+        assert_eq!((lora.rank, lora.alpha, lora.dropout), (3, 6.0, 0.0));
+        check(name, &folder.model, &golden.lengths_ids, &golden.peft.states, &golden.peft.gradients);
+        // Merged, they are in the weights.
+        folder.merge().unwrap();
+        let batch = TokenBatch::new(golden.lengths_ids.iter().map(Vec::as_slice));
+        let rows: Vec<Vec<f32>> =
+            golden.peft.states.iter().flat_map(|text| text.chunks(24).map(<[f32]>::to_vec)).collect();
+        for (path, backbone) in both(&folder.model) {
+            let found = backbone.embed_tokens(&batch).unwrap();
+            let (_, difference) = compare(found.view(), matrix(&rows).view());
+            assert!(difference <= 4e-5, "{name} {path}: {difference}");
+        }
+    }
+}
+
+#[test]
+fn vectors_are_those_of_sentence_transformers() {
+    for name in NAMES {
+        let (folder, golden) = load(name);
+        let texts: Vec<&str> = golden.texts.iter().map(String::as_str).collect();
+        let encoder = cpu(folder);
+        for (side, expected) in [(Side::Query, &golden.encoded.query), (Side::Document, &golden.encoded.document)] {
+            let found = encoder.embed(&texts, side, &mut silent).unwrap().view().to_owned();
+            // A text without tokens, where no prompt and no template gives it one, has a vector of zeros there too.
+            let expected = matrix(expected);
+            let first = usize::from(expected.row(0).iter().all(|x| *x == 0.0));
+            assert_eq!(found.row(0).iter().all(|x| *x == 0.0), first == 1, "{name} {side:?}");
+            let (cosine, difference) =
+                compare(found.slice(ndarray::s![first.., ..]), expected.slice(ndarray::s![first.., ..]));
+            assert!(cosine >= 0.999999 && difference <= 1e-5, "{name} {side:?}: {cosine} {difference}");
+        }
+    }
+}
+
+#[test]
+fn targets_are_named_as_in_peft() {
+    for (name, number, targets) in [
+        ("tiny-qwen3", 21, "down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj"),
+        ("tiny-modernbert", 16, "Wi, Wo, Wqkv"),
+    ] {
+        let mut folder = tiny(name);
+        let all: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": "all-linear"}"#).unwrap();
+        assert_eq!(all.layers(&folder.model.architecture, name).unwrap().len(), number);
+        let error = folder.attach(&LoraConfig::default(), Seed(1)).unwrap_err().to_string();
+        let expected = format!("`query` matches no parameter of {name}; targets here are: {targets}");
+        assert!(error.contains(&expected), "{error}");
+    }
+}
+
+#[test]
+fn written_folders_give_the_same_embeddings() {
+    for (name, targets) in [
+        ("tiny-qwen2", r#"["q_proj", "v_proj", "down_proj"]"#),
+        ("tiny-qwen3", r#""all-linear""#),
+        ("tiny-modernbert", r#"["Wqkv", "mlp.Wo"]"#),
+    ] {
+        let (mut folder, golden_file) = load(name);
+        let texts: Vec<&str> = golden_file.texts.iter().map(String::as_str).collect();
+        let config: LoraConfig = serde_json::from_str(&format!(r#"{{"rank": 2, "targets": {targets}}}"#)).unwrap();
+        let texts = &texts[1..];
+        folder.attach(&config, Seed(3)).unwrap();
+        for p in folder.model.parameters.iter_mut().filter(|p| p.trainable) {
+            p.values.iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
+        }
+        let place = tempfile::tempdir().unwrap();
+        let base = Some(golden().join(name).display().to_string());
+        for side in [Side::Query, Side::Document] {
+            let expected = cpu(folder.clone()).embed(texts, side, &mut silent).unwrap();
+            for format in [ExportFormat::Safetensors, ExportFormat::St, ExportFormat::St6, ExportFormat::Peft] {
+                let to = place.path().join(format!("{format}-{side:?}"));
+                let config = ExportConfig { format, base: base.clone(), ..Default::default() };
+                export(&folder, &config, &|_| String::new(), &to).unwrap();
+                let back = Folder::read(&to).unwrap();
+                let found = cpu(back).embed(texts, side, &mut silent).unwrap();
+                same(found.view(), expected.view(), 1e-5, (name, format, side));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused_by_name() {
+    let refuse = |name: &str, from: &str, to: &str, expected: &str| {
+        let place = copy(name);
+        edit(&place.path().join("config.json"), from, to);
+        refused(place.path(), expected);
+    };
+    let ours = r#""model_type": "qwen3""#;
+    refuse(
+        "tiny-qwen3",
+        ours,
+        r#""model_type": "qwen3", "auto_map": {"AutoModel": "modeling.Model"}"#,
+        "config.json: asks for code of its own, `modeling.Model`",
+    );
+    refuse("tiny-qwen3", r#""use_sliding_window": false"#, r#""use_sliding_window": true"#, "use_sliding_window true");
+    refuse("tiny-qwen3", r#""attention_bias": false"#, r#""attention_bias": true"#, "attention_bias true");
+    refuse("tiny-qwen3", r#""rope_type": "default""#, r#""rope_type": "yarn""#, "of type `yarn`, expected default");
+    refuse("tiny-qwen3", r#""hidden_act": "silu""#, r#""hidden_act": "quick_gelu""#, "hidden_act `quick_gelu`");
+    refuse("tiny-qwen3", r#""num_key_value_heads": 2"#, r#""num_key_value_heads": 3"#, "num_key_value_heads: got 3");
+    refuse("tiny-qwen3", r#""head_dim": 8"#, r#""head_dim": 7"#, "head_dim: got 7, expected an even number");
+    refuse("tiny-qwen3", r#""head_dim": 8"#, r#""head_dim": "8""#, "has `head_dim` \"8\", expected a whole number");
+    refuse("tiny-qwen3", ours, r#""model_type": "qwen4""#, "has model_type `qwen4`, expected one of bert, roberta");
+    refuse("tiny-modernbert", r#""hidden_size": 24"#, r#""hidden_size": 28"#, "num_attention_heads: got 4");
+    refuse(
+        "tiny-modernbert",
+        "\"full_attention\",\n    \"sliding_attention\",\n    \"sliding_attention\"",
+        "\"sliding_attention\",\n    \"sliding_attention\",\n    \"sliding_attention\"",
+        "has layer_types",
+    );
+}
+
+#[test]
+fn weights_in_several_files_are_read_whole_or_not_at_all() {
+    let place = copy("tiny-qwen3");
+    let part = place.path().join("model-00002-of-00004.safetensors");
+    let before = Folder::fingerprint(place.path()).unwrap();
+    let bytes = fs::read(&part).unwrap();
+    fs::write(&part, &bytes[..bytes.len() - 4]).unwrap();
+    assert_ne!(Folder::fingerprint(place.path()).unwrap(), before);
+    refused(place.path(), "model-00002-of-00004.safetensors: is not a whole safetensors file");
+    fs::remove_file(&part).unwrap();
+    refused(place.path(), "names `model-00002-of-00004.safetensors`, which is not in the folder");
+    edit(&place.path().join("model.safetensors.index.json"), "model-00002-of-00004", "../model-00002-of-00004");
+    refused(place.path(), "names `../model-00002-of-00004.safetensors`");
+    // A part too few in the index: its weights are missing.
+    let place = copy("tiny-qwen3");
+    let index = place.path().join("model.safetensors.index.json");
+    let text = fs::read_to_string(&index).unwrap().replace("model-00004-of-00004", "model-00003-of-00004");
+    fs::write(&index, text).unwrap();
+    refused(place.path(), "is missing, expected shape");
+}
