@@ -200,8 +200,8 @@ impl ModernBertConfig {
         let (heads, every) = (self.num_attention_heads, self.global_attn_every_n_layers);
         let expected = format!("a divisor of hidden_size {} that leaves heads of an even size", self.hidden_size);
         let is_fine = self.hidden_size.is_multiple_of(2 * heads);
-        expect_value(format!("{key}.num_attention_heads"), &heads, is_fine, &expected)?;
-        expect_value(format!("{key}.global_attn_every_n_layers"), &every, every > 0, "at least 1")
+        expect_value(format!("{key}.num_attention_heads"), heads, is_fine, &expected)?;
+        expect_value(format!("{key}.global_attn_every_n_layers"), every, every > 0, "at least 1")
     }
 
     fn is_global(&self, layer: usize) -> bool {

@@ -200,6 +200,6 @@ impl QwenConfig {
     pub fn validate(&self, key: &str) -> Result<()> {
         self.stack().validate(key)?;
         let head_dim = self.head_dim;
-        expect_value(format!("{key}.head_dim"), &head_dim, head_dim.is_multiple_of(2), "an even number")
+        expect_value(format!("{key}.head_dim"), head_dim, head_dim.is_multiple_of(2), "an even number")
     }
 }

@@ -3,6 +3,8 @@
 //! The processor's way (`wb-encoder/src/native`) is reckoned array by array, as its tapes keep them. What a device keeps
 //! is reckoned by the operations of burn's graph and is an upper bound: fused kernels keep less.
 
+use std::collections::HashSet;
+
 use wb_encoder::{Architecture, Folder, Parameter, train::TrainConfig};
 
 use super::lengths::Lengths;
@@ -71,7 +73,11 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
             // Not more groups at once than there are.
             let threads = (setting.threads as f64).min((part / GROUP_TOKENS).ceil().max(1.0));
             let group = GROUP_TOKENS + document;
-            (copies_on_cpu(&parameters, &layers), kept, threads * group * layers.buffer(train.gradient_checkpointing))
+            (
+                copies_on_cpu(&folder.model.architecture, &parameters),
+                kept,
+                threads * group * layers.buffer(train.gradient_checkpointing),
+            )
         }
         false => {
             let padded = (length / BUCKET).ceil() * BUCKET;
@@ -102,55 +108,57 @@ fn part_tokens(train: &TrainConfig, tokens: f64, texts: f64) -> f64 {
     tokens.min(limit(train.batch.micro_tokens)).min(limit(train.batch.micro_texts) * tokens / texts)
 }
 
-/// The sizes of a transformer's layers, under one set of names.
+/// The sizes of a transformer's layers, as numbers to count with.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Layers {
     count: f64,
     /// Width of the stream.
     hidden: f64,
-    /// Width of queries, keys and values each.
-    inner: f64,
+    /// Width of queries, and of the heads' outputs.
+    queries: f64,
+    /// Width of queries, keys and values together.
+    projections: f64,
     heads: f64,
-    /// Numbers before the activation.
+    /// Numbers before the activation; with a gate, twice the feed-forward part's width.
     wide: f64,
     /// Numbers of the heads' outputs that the backward pass needs: where the layer after them learns.
     context: f64,
-    /// A normalization before the first layer or after the last.
+    /// Normalizations before the first layer and after the last.
     norm: f64,
+    /// Numbers of the heads' own normalizations.
+    head_norms: f64,
 }
 
 impl Layers {
     fn of(architecture: &Architecture, parameters: &[&Parameter]) -> Self {
-        let learns = |name: &str| parameters.iter().any(|p| p.trainable && p.shape.len() == 2 && p.name.contains(name));
-        let context = |name: &str, width: usize| if learns(name) { width as f64 } else { 0.0 };
-        match architecture {
-            Architecture::Bert(config) => Self {
-                count: config.num_hidden_layers as f64,
-                hidden: config.hidden_size as f64,
-                inner: config.hidden_size as f64,
-                heads: config.num_attention_heads as f64,
-                wide: config.intermediate_size as f64,
-                context: context("attention.output.dense", config.hidden_size),
-                norm: config.hidden_size as f64 + 1.0,
-            },
-            Architecture::T5(config) => Self {
-                count: config.num_layers as f64,
-                hidden: config.d_model as f64,
-                inner: config.inner() as f64,
-                heads: config.num_heads as f64,
-                // The gate and what it lets through.
-                wide: 2.0 * config.d_ff as f64,
-                context: context("SelfAttention.o", config.inner()),
-                norm: config.d_model as f64 + 1.0,
-            },
-            Architecture::StaticEmbedding(_) => Self::default(),
+        let Some(stack) = architecture.stack() else { return Self::default() };
+        let Some(layer) = stack.layers.first() else { return Self::default() };
+        let outputs: Vec<&str> = stack.layers.iter().map(|layer| layer.attention_output.name.as_str()).collect();
+        let learns = parameters.iter().any(|p| {
+            let of_layer = |name: &&str| p.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            p.trainable && p.shape.len() == 2 && outputs.iter().any(of_layer)
+        });
+        let (queries, keys) = stack.heads.widths();
+        let norms = [&stack.embedding_norm, &stack.final_norm].into_iter().flatten().count();
+        let of_heads = |_: &[String; 2]| queries + keys + stack.heads.count + stack.heads.shared;
+        Self {
+            count: stack.layers.len() as f64,
+            hidden: stack.width as f64,
+            queries: queries as f64,
+            projections: (queries + 2 * keys) as f64,
+            heads: stack.heads.count as f64,
+            wide: (stack.wide * if stack.gated { 2 } else { 1 }) as f64,
+            context: if learns { queries as f64 } else { 0.0 },
+            norm: (norms * (stack.width + 1)) as f64,
+            head_norms: layer.head_norms.as_ref().map_or(0, of_heads) as f64,
         }
     }
 
     /// Numbers of a layer's tape for a token of a text of so many: query, key and value, the heads' probabilities, their
     /// outputs, two normalizations and the input of the activation.
     fn tape(&self, length: f64) -> f64 {
-        3.0 * self.inner + self.heads * length + self.context + 2.0 * (self.hidden + 1.0) + self.wide
+        let norms = 2.0 * (self.hidden + 1.0) + self.head_norms;
+        self.projections + self.heads * length + self.context + norms + self.wide
     }
 
     /// Numbers that the processor keeps of a token. A bag keeps each token's id and share.
@@ -166,31 +174,33 @@ impl Layers {
     /// wide layer twice; with checkpointing the tape of a layer too.
     fn buffer(&self, checkpointing: bool) -> f64 {
         let tape = if checkpointing { self.tape(GROUP_TOKENS) } else { 0.0 };
-        3.0 * self.hidden + 4.0 * self.inner + 2.0 * self.wide + tape
+        3.0 * self.hidden + self.projections + self.queries + 2.0 * self.wide + tape
     }
 
     /// Numbers that burn's graph keeps of a padded token: the results of a layer's operations, sixteen as wide as the
     /// stream, four of scores, four of the wide layer.
     fn kept_on_device(&self, padded: f64) -> f64 {
-        let layer = 16.0 * self.hidden.max(self.inner) + 4.0 * self.heads * padded + 4.0 * self.wide;
+        let layer = 16.0 * self.hidden.max(self.queries) + 4.0 * self.heads * padded + 4.0 * self.wide;
         2.0 * self.hidden + self.count * layer
     }
 }
 
 /// Numbers that the processor holds beside the weights: linear layers packed for both passes, and eight sums of
 /// gradients of all that trains but the tables. A bag has neither.
-fn copies_on_cpu(parameters: &[&Parameter], layers: &Layers) -> f64 {
-    if layers.count == 0.0 {
+fn copies_on_cpu(architecture: &Architecture, parameters: &[&Parameter]) -> f64 {
+    if architecture.stack().is_none() {
         return 0.0;
     }
     let numbers = |wanted: &dyn Fn(&Parameter) -> bool| -> f64 {
         parameters.iter().filter(|p| wanted(p)).map(|p| p.values.len() as f64).sum()
     };
+    let linear: HashSet<String> = architecture.linear_layers().into_iter().map(|name| name + ".weight").collect();
     let is_adapter = |p: &Parameter| p.name.ends_with(".lora_A.weight") || p.name.ends_with(".lora_B.weight");
-    let in_layers = |p: &Parameter| p.name.starts_with("encoder.");
-    let is_table = |p: &Parameter| p.shape.len() == 2 && !in_layers(p) && !p.name.starts_with("late_interaction.");
-    2.0 * numbers(&|p| p.shape.len() == 2 && in_layers(p) && !is_adapter(p))
-        + LANES * numbers(&|p| p.trainable && !is_table(p))
+    let is_linear = |p: &Parameter| linear.contains(&p.name);
+    let is_table = |p: &Parameter| {
+        p.shape.len() == 2 && !is_linear(p) && !is_adapter(p) && !p.name.starts_with("late_interaction.")
+    };
+    2.0 * numbers(&is_linear) + LANES * numbers(&|p| p.trainable && !is_table(p))
 }
 
 #[cfg(test)]
